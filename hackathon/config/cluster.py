@@ -1,0 +1,128 @@
+"""The profile of a machine: `templates/clusters/*.yaml`."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from hackathon.config.fields import STRICT, Count, Size, Text, Walltime
+
+Launcher = Literal["torchrun", "mpirun", "srun", "horovodrun", "local"]
+Starter = Literal["srun", "mpirun", "pbs_tmrsh", "ssh", "local"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How this site's scheduler wants to be asked."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    group: Literal["group_list", "project", "account", "none"] = "none"
+    """PBS `-W group_list=`, PBS `-P`, Slurm `--account=`, or nothing."""
+    gpu_request: Literal["none", "ngpus", "gpus-per-node", "gres"] = "none"
+    """PBS `ngpus=` in the select, Slurm `--gpus-per-node=` or `--gres=gpu:`; `none` where whole nodes are given."""
+    cpu_request: Literal["none", "ncpus"] = "none"
+    """PBS `ncpus=` in the select; `none` where the site's users do not name it."""
+    place: str | None = None
+    """PBS `-l place=`, e.g. `scatter`."""
+    exclusive: bool = False
+    """Slurm `--exclusive`."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One compute node."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    cores: Count = "auto"
+    """Physical cores."""
+    memory: Size | None = None
+    """Main memory."""
+    gpus: Count = 0
+    """GPUs."""
+    gpu: str | None = None
+    """The GPU's model, e.g. P100-SXM2-16GB."""
+    network: str | None = None
+    """The network between nodes, e.g. FDR x2."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A PBS queue or Slurm partition and its limits."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    nodes: int | None = None
+    """Most nodes a job may have."""
+    min_nodes: int = 1
+    """Least nodes a job must have."""
+    walltime: Walltime | None = None
+    """Longest walltime."""
+    processes_per_node: int | None = None
+    """Most processes on a node, where a queue gives less than a whole node."""
+    note: Text | None = None
+    """Shown in `clusters show`."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a job costs in the site's tokens."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    per_node_hour: float = 0.0
+    """Tokens an hour and node."""
+    per_gpu_hour: float = 0.0
+    """Tokens an hour and GPU (all GPUs of the nodes are counted)."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A machine: scheduler and dialect, queues and limits, node shape, environment, starter."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    name: str
+    """The profile's name; the same as the file's."""
+    scheduler: str
+    """`pbs`, `slurm`, `local` or a plug-in's name."""
+    node: Node
+    """The shape of a node."""
+    title: Text = ""
+    """The machine's name for people."""
+    dialect: Dialect = field(default_factory=Dialect)
+    """How the site's scheduler wants to be asked."""
+    processes_per_node: Count = "auto"
+    """Ranks on a full node: normally one per GPU."""
+    threads: int | None = None
+    """Threads a process; default cores ÷ processes_per_node, the same for every point of a study."""
+    queues: dict[str, Queue] = field(default_factory=dict)
+    """Known queues; empty when the profile does not know them (then only the scheduler can say no)."""
+    queue: str | None = None
+    """The queue when nobody names one."""
+    walltime: Walltime = 600
+    """The walltime when nobody names one."""
+    launchers: list[Launcher] = field(default_factory=list)
+    """Launchers that work here, the preferred one first; empty means every one."""
+    starter: Starter = "local"
+    """What starts something on every node."""
+    mpi: Literal["openmpi", "mpich", "auto"] = "auto"
+    """Whose `mpirun` options are used; `auto` asks `mpirun --version` in the job."""
+    mpi_options: list[str] = field(default_factory=list)
+    """Words added to every mpirun."""
+    environment: list[str] = field(default_factory=list)
+    """Shell lines before the program: profile scripts, modules."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Exported variables, as double-quoted shell text; `$GROUP`, `$USER` and `$NODES` are known."""
+    scratch: str = "${TMPDIR:-/tmp}"
+    """Where a node may write temporary files and compiler caches (double-quoted shell text)."""
+    directives: list[str] = field(default_factory=list)
+    """Further options in the header, e.g. `-v USE_SSH=1`."""
+    patterns: dict[str, str] = field(default_factory=dict)
+    """Regular expressions that values in the header must match whole: `queue`, `group`, `reservation`."""
+    visible_from_nodes: list[str] = field(default_factory=list)
+    """Folders that compute nodes see; empty means all."""
+    rates: Rates = field(default_factory=Rates)
+    """What a job costs."""
+    peak_tflops: dict[str, float] = field(default_factory=dict)
+    """Dense peak of one GPU by data type, in TFLOPS."""
+    stop_before: Walltime = 60
+    """How long before the walltime the `stop` file appears."""
+    telemetry_seconds: int = 10
+    """Seconds between two telemetry lines; 0 turns telemetry off."""
+    unverified: list[str] = field(default_factory=list)
+    """Key paths of values that nobody has confirmed on the machine."""

@@ -1,0 +1,118 @@
+"""A training program with its parameters and metrics: `recipes/<name>/recipe.yaml`."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from hackathon.config.cluster import Launcher
+from hackathon.config.fields import STRICT, Scalar, Text
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One named value of a training program, given to it as `--name value`."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    default: Scalar | None = None
+    """The value when nobody gives one; none means the option is left out."""
+    type: Literal["int", "float", "str", "bool"] = "str"
+    """How the value is read; a true `bool` becomes the bare option, a false one nothing."""
+    choices: list[Scalar] | None = None
+    """The values it may have."""
+    min: float | None = None
+    """Least value."""
+    max: float | None = None
+    """Greatest value."""
+    per: Literal["process"] | None = None
+    """`process`: the value counts per process (a batch size)."""
+    help: Text = ""
+    """What it does, and when it pays."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number found in a program's output."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    pattern: str | None = None
+    """A regular expression with one group around the number; none when the program uses the runtime's Meter."""
+    unit: str = ""
+    """E.g. samples/s."""
+    reduce: Literal["median", "mean", "last", "first", "max", "min"] = "last"
+    """How many values become one."""
+    skip_first: int = 0
+    """Values passed over at the start (warm-up)."""
+    ranks: Literal["first", "sum", "mean"] = "first"
+    """`first`: the lowest rank that printed it speaks for all; `sum`/`mean` over ranks otherwise."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a run must reach to count as correct."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    metric: str
+    """A metric's name."""
+    at_least: float | None = None
+    """Least final value."""
+    at_most: float | None = None
+    """Greatest final value."""
+
+
+@dataclass(frozen=True)
+class WeakScaling:
+    """Fixed batch per process."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    scale_learning_rate: str | None = None
+    """The parameter that is multiplied by the number of processes."""
+
+
+@dataclass(frozen=True)
+class StrongScaling:
+    """Fixed global batch."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    divide: str | None = None
+    """The parameter that is divided by the number of processes."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How parameters change with the number of processes in a study."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    weak: WeakScaling = field(default_factory=WeakScaling)
+    """Weak scaling: fixed batch per process."""
+    strong: StrongScaling = field(default_factory=StrongScaling)
+    """Strong scaling: fixed global batch."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A folder with a training program, its parameters and its metrics, runnable on any cluster."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    name: str
+    """The recipe's name; the same as the folder's."""
+    framework: str
+    """torch, tensorflow, horovod, chainer, …"""
+    entry: str
+    """The program, relative to the folder."""
+    title: Text = ""
+    """One line for people."""
+    launchers: list[Launcher] = field(default_factory=list)
+    """Launchers it runs under, the preferred one first; empty means every one."""
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    """Its parameters."""
+    metric: str = "samples_per_s"
+    """The metric that scaling is measured with."""
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    """Metrics found in its output; what the runtime's Meter writes needs no entry except for its unit."""
+    check: Check | None = None
+    """What a run must reach to count as correct."""
+    scaling: Scaling = field(default_factory=Scaling)
+    """How parameters change in a study."""
+    environment: list[str] = field(default_factory=list)
+    """Shell lines before the program."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Exported variables (double-quoted shell text)."""

@@ -1,0 +1,74 @@
+"""The request: fully resolved numbers and names of one job, each with its origin."""
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from hackathon.config.fields import Scalar
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that decides a job script. Two equal requests give the same bytes."""
+
+    name: str
+    """Recipe's or project's name."""
+    recipe: str | None
+    """Recipe's name, None for own code."""
+    framework: str | None
+    cluster: str
+    scheduler: str
+    queue: str | None
+    group: str | None
+    reservation: str | None
+    nodes: int
+    processes: int
+    processes_per_node: int
+    threads: int
+    """Threads a process, constant over a study."""
+    gpus_per_node: int
+    walltime: int
+    """Seconds."""
+    launcher: str
+    starter: str
+    mpi: str
+    command: tuple[str, ...]
+    """The training command of one rank, as words."""
+    parameters: dict[str, Scalar] = field(default_factory=dict)
+    environment: tuple[str, ...] = ()
+    """Shell lines before the program."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Exported variables as double-quoted shell text."""
+    metric: str = "samples_per_s"
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Metric records (config.recipe.Metric) as plain dicts."""
+    check: dict[str, Any] | None = None
+    """Check record (config.recipe.Check) as a plain dict."""
+    mode: str | None = None
+    """`weak` or `strong` when the job is a point of a study."""
+    scratch: str = "${TMPDIR:-/tmp}"
+    stop_before: int = 60
+    """Seconds before the walltime at which the stop file appears."""
+    telemetry_seconds: int = 10
+    signal: str = "none"
+    mpi_options: tuple[str, ...] = ()
+    directives: tuple[str, ...] = ()
+    source: str = ""
+    """The folder that the source snapshot is taken from."""
+    team: str | None = None
+    origins: dict[str, str] = field(default_factory=dict)
+    """Field or `parameters.NAME` → where its value came from."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the request as JSON values, with its schema version."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Request":
+        """Return the request from its JSON; fields of a newer schema that this version does not know are dropped."""
+        known = {entry.name for entry in fields(cls)}
+        kept = {key: entry for key, entry in value.items() if key in known}
+        for key in ("command", "environment", "mpi_options", "directives"):
+            kept[key] = tuple(kept.get(key, ()))
+        return cls(**kept)

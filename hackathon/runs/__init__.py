@@ -1,0 +1,1 @@
+"""Floor 2: run directories — create, submit, events, status, provenance, rerun."""

@@ -1,0 +1,1 @@
+"""Floor 4: studies, speed-up and parallel efficiency, fits, plot specifications."""

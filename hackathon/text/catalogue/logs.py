@@ -1,0 +1,3 @@
+"""Messages of `hackathon.logs`: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,3 @@
+"""Messages of `hackathon.scaling`: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,3 @@
+"""Messages of `hackathon.schedulers`: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,74 @@
+"""Walltimes and sizes as people write them, and back."""
+
+import re
+
+_CLOCK = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<hours>\d{1,6}):(?P<minutes>\d{1,2})(?::(?P<seconds>\d{1,2}))?\Z")
+_SHORT = re.compile(r"(?=\d)(?:(\d{1,6})\s*d)?\s*(?:(\d{1,6})\s*h)?\s*(?:(\d{1,6})\s*m(?:in)?)?\s*(?:(\d{1,9})\s*s)?\Z")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)(i?)B?\Z", re.IGNORECASE)
+
+
+def parse_walltime(value: str | int) -> int:
+    """Return seconds from `HH:MM:SS`, `HH:MM`, `D-HH:MM:SS`, `300` (seconds), `90m`, `2h`, `1d12h`.
+
+    Raises ValueError for anything else and for zero. `HH:MM` is hours and minutes; Slurm's `MM:SS` is not accepted
+    in that reading, because the same text must mean one thing on every cluster.
+    """
+    if isinstance(value, bool):
+        raise ValueError("not a walltime")
+    text = str(value).strip()
+    if text.isascii() and text.isdigit():
+        seconds = int(text)
+    elif match := _CLOCK.match(text):
+        minutes, rest = int(match["minutes"]), int(match["seconds"] or 0)
+        if minutes > 59 or rest > 59:
+            raise ValueError(f"minutes and seconds go to 59 in {text!r}")
+        seconds = ((int(match["days"] or 0) * 24 + int(match["hours"])) * 60 + minutes) * 60 + rest
+    elif text.isascii() and (match := _SHORT.match(text.lower())):
+        days, hours, minutes, rest = (int(part or 0) for part in match.groups())
+        seconds = ((days * 24 + hours) * 60 + minutes) * 60 + rest
+    else:
+        raise ValueError(f"{text!r} is not a walltime such as 00:30:00, 90m or 2h")
+    if seconds <= 0:
+        raise ValueError("a walltime must be longer than zero")
+    return seconds
+
+
+def format_walltime(seconds: int) -> str:
+    """Return `HH:MM:SS` (hours may exceed 24), the form that PBS, Slurm and PJM all accept."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02d}:{minutes:02d}:{rest:02d}"
+
+
+def parse_size(value: str | int) -> int:
+    """Return bytes from `256 GB`, `16GiB`, `512M` or a plain number of bytes.
+
+    One letter and `B` are decimal (`GB` = 10⁹), `iB` is binary, as IEC 80000-13 has it. Raises ValueError.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    match = _SIZE.match(str(value).strip())
+    if not match:
+        raise ValueError(f"{value!r} is not a size such as 256 GB or 16 GiB")
+    power = " KMGTP".index(match[2].upper() or " ")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+
+
+def format_size(size: float) -> str:
+    """Return a size in bytes as a short text with a decimal prefix, e.g. `1.5 GB`."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if size < 1000 or unit == "TB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError("unreachable")
+
+
+def format_age(seconds: float) -> str:
+    """Return a duration as one short number: `12 s`, `4 min`, `3.5 h`, `2.1 d`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.1f} d"
