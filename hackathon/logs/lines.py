@@ -1,0 +1,67 @@
+"""Cut bytes of a log into lines as people and progress bars write them, in bounded memory."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+LONGEST = 64 * 1024
+"""Bytes of one line that are kept; the rest of a longer line is dropped."""
+BLOCK = 256 * 1024
+
+# CSI sequences (colours, cursor), OSC sequences (window titles, links) and two-byte escapes: ECMA-48, section 5.3-5.4.
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_END = re.compile(rb"\r\n|\n|\r")
+
+
+def clean(raw: bytes) -> str:
+    """Return a line as text: decoding never fails, escape sequences of terminals are gone."""
+    text = raw.decode("utf-8", "replace")
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+class Splitter:
+    """Takes bytes in any portions and gives back complete lines.
+
+    A line ends with LF, CR LF or CR (progress bars return to the line's start); empty lines are kept only when a
+    bare LF makes them. At most LONGEST bytes of an unfinished line are held.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._after_return = False
+
+    def feed(self, block: bytes) -> Iterator[str]:
+        """Yield the lines that this block completes."""
+        if self._after_return and block.startswith(b"\n"):
+            block = block[1:]
+        self._after_return = block.endswith(b"\r")
+        start = 0
+        for end in _END.finditer(block):
+            line = self._rest + block[start : min(end.start(), start + LONGEST)]
+            self._rest = b""
+            start = end.end()
+            if line or end.group() == b"\n":
+                yield clean(line[:LONGEST])
+        self._rest = (self._rest + block[start : start + LONGEST])[:LONGEST]
+
+    def rest(self) -> str:
+        """Return what stands behind the last line end, and forget it."""
+        line, self._rest = self._rest, b""
+        return clean(line)
+
+
+def read_lines(path: Path, *, torn: bool = False) -> Iterator[str]:
+    """Yield the lines of a log from its beginning; a missing file has none.
+
+    `torn`: give the last line too when it has no line end (the writer has finished, so it is complete).
+    """
+    try:
+        stream = path.open("rb", buffering=0)
+    except OSError:
+        return
+    splitter = Splitter()
+    with stream:
+        while block := stream.read(BLOCK):
+            yield from splitter.feed(block)
+    if torn and (line := splitter.rest()):
+        yield line

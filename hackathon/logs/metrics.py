@@ -1,0 +1,235 @@
+"""Numbers of a run: from what the runtime's Meter wrote and from what programs print."""
+
+import json
+import math
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from hackathon.logs.lines import read_lines
+from hackathon.text.errors import RequestError
+
+THROUGHPUT = "samples_per_s"
+KEPT = 1 << 18
+"""Values of one metric that are held for a median; beyond, every second one is let go, again and again."""
+CURVE = 2000
+"""Points of a curve that are held."""
+
+_BOOKKEEPING = frozenset({"t", "attempt", "final", "warmup", "rank", "samples", "seconds"})
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?\Z")
+_NUMBER = r"([0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
+# What common programs print, tried only when nothing else names the throughput: the synthetic benchmarks of Horovod and
+# TensorFlow ("Total img/sec on 4 GPU(s): 812.3 +-9.1", "total images/sec: 812.34"), others ("812.3 samples/s").
+COMMON: tuple[dict[str, Any], ...] = (
+    {"pattern": rf"(?i)total (?:img|images|samples)/sec[^:]*:\s*{_NUMBER}", "reduce": "last"},
+    {"pattern": rf"(?i)throughput\s*[:=]\s*{_NUMBER}\s*(?:samples|images|img|examples)/s", "reduce": "median"},
+    {"pattern": rf"(?i){_NUMBER}\s*(?:samples|images|img|examples)/s(?:ec)?\b", "reduce": "median"},
+)
+
+
+def rank_of(path: Path) -> int:
+    """Return the rank in a name such as `rank-12.log`; -1 when there is none."""
+    match = re.search(r"rank-(\d{1,9})\.", path.name)
+    return int(match[1]) if match else -1
+
+
+def rank_files(folder: Path, suffix: str) -> list[Path]:
+    """Return `rank-<n><suffix>` of a folder in the order of ranks."""
+    return sorted((path for path in folder.glob(f"rank-*{suffix}") if rank_of(path) >= 0), key=rank_of)
+
+
+def number(value: object) -> float | None:
+    """Return a number from JSON or text (`"NaN"`, `"1,234.5"` too), or None for anything else."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, str):
+        value = value.strip()
+        value = value.replace(",", "") if _GROUPED.match(value) else value
+    elif not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+class Values:
+    """A stream of numbers in bounded memory: the median of a long one comes from a thinned sample."""
+
+    def __init__(self, skip: int = 0) -> None:
+        self._skip = skip
+        self._every = 1
+        self._seen = 0
+        self._sum = 0.0
+        self._sample = array("d")
+        self.first = self.last = self.least = self.greatest = math.nan
+
+    def add(self, value: float) -> None:
+        """Take one value; the first `skip` ones are passed over."""
+        if self._skip > 0:
+            self._skip -= 1
+            return
+        if not self._seen:
+            self.first = self.least = self.greatest = value
+        self.last = value
+        self.least, self.greatest = min(self.least, value), max(self.greatest, value)
+        self._sum += value
+        if self._seen % self._every == 0:
+            self._sample.append(value)
+            if len(self._sample) >= KEPT:
+                self._sample, self._every = self._sample[::2], self._every * 2
+        self._seen += 1
+
+    def reduce(self, how: str) -> float | None:
+        """Return one number for all (`median mean last first max min`), or None when nothing was taken."""
+        if not self._seen:
+            return None
+        if how == "median":
+            finite = [value for value in self._sample if math.isfinite(value)]
+            return median(finite) if finite else math.nan
+        return {
+            "mean": self._sum / self._seen, "first": self.first, "max": self.greatest, "min": self.least,
+        }.get(how, self.last)  # fmt: skip
+
+
+def read_metrics(
+    run: Path, patterns: Mapping[str, Mapping[str, Any]], metric: str, attempt: int | None = None
+) -> dict[str, float]:
+    """Return the final numbers of a run by metric name; NaN and infinities stay, for they are results too.
+
+    `metrics/rank-*.jsonl` first (rank 0 speaks): the final line wins, else the median over the intervals behind the
+    warm-up for `metric` and everything per second, the last value for others; `attempt` None is the newest.
+    A metric with a `pattern` (fields of config.recipe.Metric) is then looked for in the logs and replaces the former.
+    Memory does not grow with the logs. Raises RequestError for a pattern that is not a regular expression.
+    """
+    found = _from_meter(run, metric, attempt)
+    wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
+    compiled = {name: _compile(name, str(entry["pattern"])) for name, entry in wanted.items()}
+    if wanted:
+        found |= _from_logs(run, wanted, compiled)
+    if metric == THROUGHPUT and metric not in found and metric not in wanted:
+        for entry in COMMON:
+            found |= _from_logs(run, {metric: entry}, {metric: re.compile(entry["pattern"])})
+            if metric in found:
+                break
+    return found
+
+
+def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float, float]]]:
+    """Return the curves of a run: metric name → (step, value), at most CURVE points each, evenly thinned.
+
+    The newest attempt unless one is named; warm-up is part of a curve, values that are not finite are left out.
+    """
+    curves: dict[str, list[tuple[float, float]]] = {}
+    every: dict[str, int] = {}
+    seen: dict[str, int] = {}
+    for fresh, line in _attempt_lines(run, attempt):
+        if fresh:
+            curves, every, seen = {}, {}, {}
+        if line.get("final"):
+            continue
+        for name, value in _numbers(line):
+            count = seen[name] = seen.get(name, -1) + 1
+            if name == "step" or not math.isfinite(value) or count % every.setdefault(name, 1):
+                continue
+            step = number(line.get("step"))
+            points = curves.setdefault(name, [])
+            points.append((step if step is not None else float(count), value))
+            if len(points) >= CURVE:
+                del points[1::2]
+                every[name] *= 2
+    return curves
+
+
+def _attempt_lines(run: Path, attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """Yield (a new attempt begins, line) of the rank that speaks; lines of other or older attempts are passed over."""
+    files = rank_files(run / "metrics", ".jsonl")
+    current = attempt
+    for text in read_lines(files[0], torn=True) if files else ():
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(line, dict):
+            continue
+        its = int(number(line.get("attempt")) or 1)
+        if attempt is not None and its != attempt:
+            continue
+        if current is not None and its < current:
+            continue
+        yield attempt is None and its != current, line
+        current = its
+
+
+def _numbers(line: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for name, raw in line.items():
+        if name not in _BOOKKEEPING and (value := number(raw)) is not None:
+            yield name, value
+
+
+def _from_meter(run: Path, metric: str, attempt: int | None) -> dict[str, float]:
+    intervals: dict[str, Values] = {}
+    final: dict[str, float] = {}
+    for fresh, line in _attempt_lines(run, attempt):
+        if fresh:
+            intervals, final = {}, {}
+        if line.get("final"):
+            final |= dict(_numbers(line))
+        elif not line.get("warmup"):
+            for name, value in _numbers(line):
+                intervals.setdefault(name, Values()).add(value)
+    found = {}
+    for name, values in intervals.items():
+        reduced = values.reduce("median" if name == metric or name.endswith(("_per_s", "_per_sec")) else "last")
+        if reduced is not None:
+            found[name] = reduced
+    return found | final
+
+
+def _compile(name: str, pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise RequestError("logs.bad_pattern", name=name, pattern=pattern, error=error) from None
+
+
+def _from_logs(
+    run: Path, wanted: Mapping[str, Mapping[str, Any]], compiled: Mapping[str, re.Pattern[str]]
+) -> dict[str, float]:
+    """Return what the patterns find in the ranks' logs; `job.log` is read for what no rank printed."""
+    ended = (run / "final.json").exists()
+    parts: dict[str, list[float]] = {name: [] for name in wanted}
+    job_log = run / "logs" / "job.log"
+    for path in [*rank_files(run / "logs", ".log"), job_log]:
+        open_names = [
+            name
+            for name, entry in wanted.items()
+            if not parts[name] or (entry.get("ranks", "first") != "first" and path != job_log)
+        ]
+        if not open_names:
+            continue
+        values = {name: Values(int(wanted[name].get("skip_first", 0))) for name in open_names}
+        _scan(read_lines(path, torn=ended), {name: compiled[name] for name in open_names}, values)
+        for name, kept in values.items():
+            reduced = kept.reduce(str(wanted[name].get("reduce", "last")))
+            if reduced is not None:
+                parts[name].append(reduced)
+    return {name: _over_ranks(each, wanted[name].get("ranks", "first")) for name, each in parts.items() if each}
+
+
+def _over_ranks(values: list[float], how: object) -> float:
+    if how == "sum":
+        return sum(values)
+    return fmean(values) if how == "mean" else values[0]
+
+
+def _scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, Values]) -> None:
+    for line in lines:
+        for name, pattern in compiled.items():
+            for match in pattern.finditer(line):
+                value = number(match[1] if pattern.groups else match[0])
+                if value is not None:
+                    values[name].add(value)
