@@ -1,3 +1,127 @@
 """Messages of `hackathon.scaling`: key → (English, Japanese)."""
 
-MESSAGES: dict[str, tuple[str, str]] = {}
+MESSAGES: dict[str, tuple[str, str]] = {
+    # the table
+    "column_processes": ("processes", "プロセス数"),
+    "column_nodes": ("nodes", "ノード数"),
+    "column_speedup": ("speed-up", "速度向上率"),
+    "column_efficiency": ("efficiency", "並列化効率"),
+    "column_status": ("status", "状態"),
+    "column_runs": ("runs", "成功/実行"),
+    "mode_weak": ("weak scaling (fixed batch per process)", "弱スケーリング（プロセスあたりのバッチを固定）"),
+    "mode_strong": ("strong scaling (fixed global batch)", "強スケーリング（全体のバッチを固定）"),
+    "state_created": ("", "（未投入）"),
+    "state_queued": ("", "（待ち）"),
+    "state_held": ("", "（保留）"),
+    "state_running": ("", "（実行中）"),
+    "state_ending": ("", "（終了処理中）"),
+    "state_succeeded": ("", "（成功）"),
+    "state_partial": ("", "（一部成功）"),
+    "state_failed": ("", "（失敗）"),
+    "state_timeout": ("", "（時間切れ）"),
+    "state_out_of_memory": ("", "（メモリ不足）"),
+    "state_cancelled": ("", "（取り消し）"),
+    "state_node_failed": ("", "（ノード障害）"),
+    "state_lost": ("", "（行方不明）"),
+    "state_uncertain": ("", "（投入不明）"),
+    # what stands under it
+    "base_point": (
+        "base: the smallest successful point, processes = {processes}",
+        "基準: {processes} プロセス（成功した最小の点）",
+    ),
+    "base_run": ("base: run {run}, processes = {processes}", "基準: 実行 {run}（{processes} プロセス）"),
+    "no_base": (
+        "no successful point yet, so there is no speed-up",
+        "成功した点がまだないため、速度向上率は計算できません",
+    ),
+    "below_target": (
+        '{mark} below 75 % parallel efficiency ("three out of four")',
+        "{mark} 並列化効率が 75 %（「4 分の 3」の目安）を下回っています",
+    ),
+    "check_passed": (
+        "check {rule}: passed by all {total} successful runs",
+        "検査 {rule}: 成功した {total} 件すべてが合格",
+    ),
+    "check_failed": (
+        "check {rule}: passed by only {good} of {total} successful runs",
+        "検査 {rule}: 成功した {total} 件のうち合格は {good} 件のみ",
+    ),
+    "run_failed": (
+        "{processes} processes, run {run}: {status} – {reason}",
+        "{processes} プロセス、実行 {run}: {status} – {reason}",
+    ),
+    "no_reason": ("no reason known", "理由は不明です"),
+    "run_without_value": (
+        "run {run} ended well but gave no {metric}; is its pattern right?",
+        "実行 {run} は正常に終わりましたが {metric} がありません。パターンを確かめてください",
+    ),
+    "about_run": ("run {run}: {text}", "実行 {run}: {text}"),
+    "law_amdahl": ("Amdahl's law, {formula}", "アムダールの法則 {formula}"),
+    "law_gustafson": ("Gustafson's law, {formula}", "グスタフソンの法則 {formula}"),
+    "fit": (
+        "{law}: serial fraction f = {fraction} (standard error {error})",
+        "{law}: 逐次部分の割合 f = {fraction}（標準誤差 {error}）",
+    ),
+    "fit_without_noise": (
+        "{law}: serial fraction f = {fraction}; repeat the points (--repeat 3) for its error and a prediction",
+        "{law}: 逐次部分の割合 f = {fraction}。誤差と予測には繰り返し（--repeat 3）が必要です",
+    ),
+    "fit_meaningless": (
+        "{law} does not describe these points (above linear, or slower than the base)",
+        "{law} はこの結果に当てはまりません（線形を超えるか、基準より遅い）",
+    ),
+    "predicted": (
+        "expected at {processes} processes: efficiency {efficiency} ({low} to {high})",
+        "{processes} プロセスでの予測: 効率 {efficiency}（{low}〜{high}）",
+    ),
+    # the plot
+    "plot_speedup": ("Speed-up", "速度向上率"),
+    "plot_efficiency": ("Parallel efficiency", "並列化効率"),
+    "plot_processes": ("Processes", "プロセス数"),
+    "plot_ideal": ("linear", "線形"),
+    "plot_target": ("75 %", "75 %"),
+    "plot_failed": ("failed", "失敗"),
+    "plot_subtitle": (
+        "{metric} · base {base} processes · points: single runs, line: median",
+        "{metric} · 基準 {base} プロセス · 点: 各実行、線: 中央値",
+    ),
+    "plot_no_font": (
+        "no font with Japanese letters was found, so the picture's labels are in English",
+        "日本語を含むフォントが見つからないため、図のラベルを英語にしました",
+    ),
+    "plot_no_font_hint": (
+        "put a font such as Noto Sans CJK into ~/.local/share/fonts, or use .svg",
+        "Noto Sans CJK などのフォントを ~/.local/share/fonts に置くか、.svg を使ってください",
+    ),
+    "plot_title_omitted": (
+        "a title with letters that no font here has was left out of the picture",
+        "表示できるフォントがない文字を含む題名を図から省きました",
+    ),
+    "plot_wrong_suffix": (
+        "a plot is written as .svg or .png, not as {path}",
+        "図の形式は .svg か .png です: {path}",
+    ),
+    "plot_missing_library": (
+        "plots need vl-convert, which is not installed",
+        "図の作成に必要な vl-convert がインストールされていません",
+    ),
+    "plot_missing_library_hint": (
+        "pip install 'hackathon[share]'",
+        "pip install 'hackathon[share]' を実行してください",
+    ),
+    "plot_failed_to_draw": ("the plot could not be drawn: {reason}", "図を描けませんでした: {reason}"),
+    "plot_failed_to_draw_hint": (
+        "the table is complete without it; --format csv gives the numbers for another program",
+        "表はそのまま使えます。--format csv で他のソフトウェア用に数値を出力できます",
+    ),
+    "plot_killed": (
+        "the drawing process was ended by signal {signal}",
+        "描画プロセスがシグナル {signal} で終了しました",
+    ),
+    "plot_timeout": ("the drawing process took longer than {seconds} s", "描画プロセスが {seconds} 秒を超えました"),
+    "plot_cannot_write": ("{path} can not be written: {reason}", "{path} に書き込めません: {reason}"),
+    "plot_bad_template": (
+        "the plot template {path} can not be read: {reason}",
+        "図のテンプレート {path} を読めません: {reason}",
+    ),
+}

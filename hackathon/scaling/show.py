@@ -1,0 +1,257 @@
+"""A study's results as a terminal table, CSV, Markdown or JSON."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hackathon.scaling.table import SUCCEEDED, TARGET
+from hackathon.text.messages import message
+
+FORMATS = ("table", "csv", "json", "md")
+BELOW = "▼"
+"""Marks a point below the 75 % line."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def render(
+    results: Mapping[str, Any], how: str = "table", *, terminal: bool = False, color: bool = True, width: int = 100
+) -> str:
+    """Return the results as text in one of FORMATS, ending with a line end.
+
+    `terminal`: the table may use box characters and is fitted to `width` columns; `color` False (NO_COLOR) leaves the
+    colours out. Otherwise the table is plain and as wide as it needs.
+    """
+    if how == "json":
+        return json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if how == "csv":
+        return _csv(results)
+    if how == "md":
+        return _markdown(results)
+    return _table(results, terminal, color, width)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with so many significant digits as a person writes it; – for None."""
+    if value is None:
+        return "–"
+    if value and not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:.{digits}g}"
+    if "e" in text or abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return text
+
+
+def percent(value: float | None) -> str:
+    """Return a share as `85.2 %`; – for None."""
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def spread(point: Mapping[str, Any]) -> str:
+    """Return `812 ± 9` (standard deviation over repeats), or the value alone when there are no repeats."""
+    deviation = point["spread"]["stdev"]
+    text = number(point["value"])
+    return f"{text} ± {number(deviation, 2)}" if deviation is not None else text
+
+
+def state(status: str) -> str:
+    """Return a state in the reader's language beside its word: `TIMEOUT`, `TIMEOUT（制限時間）`."""
+    try:
+        text = message(f"scaling.state_{status.lower()}")
+    except KeyError:
+        text = ""
+    return f"{status}{text}"
+
+
+def below_target(point: Mapping[str, Any]) -> bool:
+    """Return True when a point's efficiency lies below three out of four."""
+    return point["efficiency"] is not None and point["efficiency"] < TARGET
+
+
+def remarks(results: Mapping[str, Any]) -> list[str]:
+    """Return the sentences that belong under the table: base, 75 % line, check, fit, failures, notes and tags."""
+    lines = []
+    base = results["base_processes"]
+    if results.get("baseline"):
+        lines.append(message("scaling.base_run", run=plain(results["baseline"]), processes=base))
+    elif base is None:
+        lines.append(message("scaling.no_base"))
+    else:
+        lines.append(message("scaling.base_point", processes=base))
+    if any(below_target(point) for point in results["points"]):
+        lines.append(message("scaling.below_target", mark=BELOW))
+    checks = results["checks"]
+    if checks and checks["passed"] is not None:
+        good = sum(1 for entry in checks["runs"] if entry["passed"])
+        key = "scaling.check_passed" if checks["passed"] else "scaling.check_failed"
+        lines.append(message(key, rule=check_rule(checks), good=good, total=len(checks["runs"])))
+    lines.extend(fit_sentences(results))
+    for point in results["points"]:
+        for run in point["runs"]:
+            if run["status"] != SUCCEEDED:
+                why = plain(run.get("reason", "")) or message("scaling.no_reason")
+                lines.append(
+                    message(
+                        "scaling.run_failed",
+                        processes=point["processes"],
+                        run=plain(run["id"]),
+                        status=state(run["status"]),
+                        reason=why,
+                    )
+                )
+            elif run["value"] is None:
+                lines.append(
+                    message("scaling.run_without_value", run=plain(run["id"]), metric=plain(results["metric"]))
+                )
+    for point in results["points"]:
+        for run in point["runs"]:
+            about = [plain(run["note"])] if run.get("note") else []
+            about += [f"#{plain(tag)}" for tag in run.get("tags", ())]
+            if about:
+                lines.append(message("scaling.about_run", run=plain(run["id"]), text=" ".join(about)))
+    return lines
+
+
+def check_rule(checks: Mapping[str, Any]) -> str:
+    """Return what a check asks for: `accuracy ≥ 0.97`."""
+    parts = []
+    if checks["at_least"] is not None:
+        parts.append(f"{plain(checks['metric'])} ≥ {number(checks['at_least'])}")
+    if checks["at_most"] is not None:
+        parts.append(f"{plain(checks['metric'])} ≤ {number(checks['at_most'])}")
+    return ", ".join(parts) or plain(checks["metric"])
+
+
+def fit_sentences(results: Mapping[str, Any]) -> list[str]:
+    """Return what the fit says: law, serial fraction, expected efficiency at larger sizes; nothing without a fit."""
+    found = results["fit"]
+    if not found:
+        return []
+    law = message(f"scaling.law_{found['model']}", formula=found["formula"])
+    if found["serial_fraction"] is None:
+        return [message("scaling.fit_meaningless", law=law)]
+    fraction = percent(found["serial_fraction"])
+    if found["standard_error"] is None:
+        return [message("scaling.fit_without_noise", law=law, fraction=fraction)]
+    lines = [message("scaling.fit", law=law, fraction=fraction, error=percent(found["standard_error"]))]
+    for entry in found["predicted"]:
+        lines.append(
+            message(
+                "scaling.predicted",
+                processes=entry["processes"],
+                efficiency=percent(entry["efficiency"]),
+                low=percent(entry["low"]),
+                high=percent(entry["high"]),
+            )
+        )
+    return lines
+
+
+def plain(text: object) -> str:
+    """Return text on one line without control characters and direction marks: a terminal must not obey a log."""
+    return _CONTROL.sub(" ", str(text))
+
+
+def _headings(results: Mapping[str, Any]) -> list[str]:
+    value = plain(results["metric"]) + (f" [{plain(results['unit'])}]" if results["unit"] else "")
+    keys = ("processes", "nodes", "", "speedup", "efficiency", "status", "runs")
+    return [message(f"scaling.column_{key}") if key else value for key in keys]
+
+
+def _rows(results: Mapping[str, Any]) -> list[list[str]]:
+    return [
+        [
+            str(point["processes"]),
+            str(point["nodes"]),
+            spread(point),
+            number(point["speedup"], 3),
+            percent(point["efficiency"]) + (f" {BELOW}" if below_target(point) else ""),
+            state(point["status"]),
+            f"{sum(1 for run in point['runs'] if run['status'] == SUCCEEDED)}/{len(point['runs'])}",
+        ]
+        for point in results["points"]
+    ]
+
+
+def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) -> str:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    stream = io.StringIO()
+    console = Console(
+        file=stream,
+        force_terminal=terminal and color,
+        color_system="standard" if terminal and color else None,
+        no_color=not (terminal and color),
+        width=width if terminal else 400,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    mode = message(f"scaling.mode_{results['mode']}") if results["mode"] in ("weak", "strong") else ""
+    console.print(Text(plain(results["study"]) + (f" · {mode}" if mode else ""), style="bold"))
+    table = Table(box=box.ROUNDED if terminal else None, pad_edge=terminal, header_style="bold")
+    for i, heading in enumerate(_headings(results)):
+        table.add_column(heading, justify="left" if i == 5 else "right", no_wrap=i != 2, overflow="fold")
+    for point, row in zip(results["points"], _rows(results), strict=True):
+        cells = [Text(cell) for cell in row]
+        if below_target(point):
+            cells[4].stylize("yellow")
+        cells[5].stylize("green" if point["status"] == SUCCEEDED else "yellow" if point["value"] is not None else "red")
+        table.add_row(*cells)
+    console.print(table)
+    for line in remarks(results):
+        console.print(Text(line), soft_wrap=not terminal)
+    return "".join(line.rstrip() + "\n" for line in stream.getvalue().splitlines())
+
+
+def _safe_cell(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula: text beginning with = + - @ or a tab gets an apostrophe.
+
+    Source: OWASP, "CSV Injection". Numbers stay numbers.
+    """
+    if not isinstance(value, str):
+        return "" if value is None else value
+    text = plain(value)
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")) else text
+
+
+def _csv(results: Mapping[str, Any]) -> str:
+    """Return one line a run (RFC 4180 with LF), with its point's numbers, so that a spreadsheet can group again."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        ["study", "mode", "metric", "unit", "processes", "nodes", "value", "min", "max", "stdev", "n", "speedup",
+         "efficiency", "status", "run", "job_id", "run_status", "run_value", "reason", "note", "tags"]
+    )  # fmt: skip
+    for point in results["points"]:
+        s = point["spread"]
+        for run in point["runs"]:
+            cells = [
+                results["study"], results["mode"], results["metric"], results["unit"], point["processes"],
+                point["nodes"], point["value"], s["min"], s["max"], s["stdev"], s["n"], point["speedup"],
+                point["efficiency"], point["status"], run["id"], run["job_id"], run["status"], run["value"],
+                run.get("reason", ""), run.get("note", ""), " ".join(run.get("tags", ())),
+            ]  # fmt: skip
+            writer.writerow([_safe_cell(cell) for cell in cells])
+    return stream.getvalue()
+
+
+def _markdown(results: Mapping[str, Any]) -> str:
+    def row(cells: list[str]) -> str:
+        return "| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |"
+
+    alignment = ["---:" if i != 5 else ":---" for i in range(7)]
+    lines = [row(_headings(results)), "| " + " | ".join(alignment) + " |", *map(row, _rows(results)), ""]
+    lines += [f"- {_markdown_cell(line)}" for line in remarks(results)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_cell(text: str) -> str:
+    return re.sub(r"([\\|<>`*_\[\]])", r"\\\1", text)

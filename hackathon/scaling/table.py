@@ -1,0 +1,181 @@
+"""From runs to points: median, spread, speed-up and parallel efficiency of a study. Pure."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median, stdev
+from typing import Any
+
+from hackathon.scaling.fit import Measured, fit
+
+SCHEMA_VERSION = 1
+TARGET = 0.75
+"""Parallel efficiency that a study is measured against: "three out of four"."""
+SUCCEEDED, PARTIAL = "SUCCEEDED", "PARTIAL"
+OPEN = ("UNCERTAIN", "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING")
+
+_TIME = re.compile(r"(?:ns|us|µs|ms|s|sec|seconds|min|minutes|h|hours)(?:/(?P<per>\w+))?\Z")
+_PER_STEP = frozenset({"step", "iteration", "iter", "batch"})
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run contributes to a study."""
+
+    id: str
+    job_id: str | None
+    processes: int
+    nodes: int
+    status: str
+    """A run's state (DESIGN's table)."""
+    reason: str = ""
+    value: float | None = None
+    """The study's metric, None when the run did not give it."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+def results(
+    study_id: str,
+    mode: str,
+    metric: str,
+    unit: str,
+    runs: Sequence[RunResult],
+    *,
+    baseline: RunResult | None = None,
+    check: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return a study's results as JSON values, without NaN.
+
+    A point's value is the median over its successful repeats; speed-up = Xp/Xbase and efficiency = speed-up ÷ (p/base).
+    The base is the smallest point with a value, or `baseline`, a run of this or another study. More is better unless
+    the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp, times p/base for the time of one step in weak
+    scaling, whose work grows with p. Beside the fields of every result, `baseline` (run id) stands in the result and
+    `reason`, `note`, `tags` stand in points and runs where there is something to say.
+    """
+    by_size: dict[int, list[RunResult]] = {}
+    for run in runs:
+        by_size.setdefault(run.processes, []).append(run)
+    values = {size: [v for run in each if (v := _usable(run)) is not None] for size, each in by_size.items()}
+    base_size = next((size for size in sorted(values) if values[size]), None)
+    base_value = median(values[base_size]) if base_size is not None else None
+    if baseline is not None:
+        base_size, base_value = baseline.processes, _usable(baseline)
+    points, measured = [], []
+    for size in sorted(by_size):
+        point = _point(size, by_size[size], values[size])
+        if point["value"] is not None and base_value is not None and base_size:
+            point["speedup"] = _speedup(mode, unit, point["value"], base_value, size / base_size)
+            point["efficiency"] = _finite(point["speedup"] * base_size / size) if point["speedup"] else None
+            measured.append(_measured(point, size / base_size))
+        points.append(point)
+    if baseline is not None and base_size and base_size not in by_size:
+        measured.append(Measured(processes=base_size, n=1.0, speedup=1.0))
+    found: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "study": study_id,
+        "mode": mode,
+        "metric": metric,
+        "unit": unit,
+        "base_processes": base_size if base_value is not None else None,
+        "points": points,
+        "checks": _checks(runs, check),
+        "fit": fit(mode, [each for each in measured if each is not None]),
+    }
+    if baseline is not None:
+        found["baseline"] = baseline.id
+    return found
+
+
+def lower_is_better(unit: str) -> bool:
+    """Return True for a unit of time: `s`, `ms`, `s/step`."""
+    return bool(_TIME.match(unit.strip()))
+
+
+def failed(found: Mapping[str, Any]) -> bool:
+    """Return True when a run of these results failed (a study that is still running has not failed)."""
+    return any(
+        run["status"] != SUCCEEDED and run["status"] not in OPEN for point in found["points"] for run in point["runs"]
+    )
+
+
+def _usable(run: RunResult) -> float | None:
+    value = _finite(run.value)
+    return value if run.status == SUCCEEDED and value is not None and value > 0 else None
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _speedup(mode: str, unit: str, value: float, base: float, n: float) -> float | None:
+    match = _TIME.match(unit.strip())
+    if not match:
+        return _finite(value / base)
+    return _finite(base / value * (n if mode == "weak" and match["per"] in _PER_STEP else 1.0))
+
+
+def _measured(point: Mapping[str, Any], n: float) -> Measured | None:
+    if not point["speedup"]:
+        return None
+    spread = point["spread"]
+    relative = spread["stdev"] / point["value"] if spread["stdev"] is not None else None
+    return Measured(int(point["processes"]), n, point["speedup"], spread["n"], relative)
+
+
+def _point(size: int, runs: Sequence[RunResult], values: Sequence[float]) -> dict[str, Any]:
+    states = [run.status for run in runs]
+    broken = next((run for run in runs if run.status != SUCCEEDED and run.status not in OPEN), None)
+    waiting = next((run for run in runs if run.status in OPEN), None)
+    status = SUCCEEDED
+    if broken or waiting:
+        status = PARTIAL if SUCCEEDED in states else (broken or waiting or runs[0]).status
+    point: dict[str, Any] = {
+        "processes": size,
+        "nodes": max(run.nodes for run in runs),
+        "value": _finite(median(values)) if values else None,
+        "spread": {
+            "min": min(values, default=None),
+            "max": max(values, default=None),
+            "stdev": _finite(stdev(values)) if len(values) > 1 else None,
+            "n": len(values),
+        },
+        "speedup": None,
+        "efficiency": None,
+        "status": status,
+        "runs": [_run(run) for run in runs],
+    }
+    reason = (broken or waiting or runs[0]).reason
+    if reason:
+        point["reason"] = reason
+    return point
+
+
+def _run(run: RunResult) -> dict[str, Any]:
+    entry: dict[str, Any] = {"id": run.id, "job_id": run.job_id, "status": run.status, "value": _finite(run.value)}
+    if run.reason:
+        entry["reason"] = run.reason
+    if run.note:
+        entry["note"] = run.note
+    if run.tags:
+        entry["tags"] = list(run.tags)
+    return entry
+
+
+def _checks(runs: Sequence[RunResult], check: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the check asks for and what every successful run reached; `passed` is None before any ended."""
+    if not check or not check.get("metric"):
+        return {}
+    name = str(check["metric"])
+    least, most = check.get("at_least"), check.get("at_most")
+    entries = []
+    for run in runs:
+        if run.status != SUCCEEDED:
+            continue
+        value = _finite(run.metrics.get(name))
+        passed = value is not None and (least is None or value >= least) and (most is None or value <= most)
+        entries.append({"id": run.id, "value": value, "passed": passed})
+    passed_all = all(entry["passed"] for entry in entries) if entries else None
+    return {"metric": name, "at_least": least, "at_most": most, "passed": passed_all, "runs": entries}
