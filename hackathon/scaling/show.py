@@ -59,12 +59,17 @@ def spread(point: Mapping[str, Any]) -> str:
 
 
 def state(status: str) -> str:
-    """Return a state in the reader's language beside its word: `TIMEOUT`, `TIMEOUT（制限時間）`."""
+    """Return a state as a word in the reader's language; an unknown one stays as it is."""
     try:
-        text = message(f"scaling.state_{status.lower()}")
+        return message(f"scaling.state_{status.lower()}")
     except KeyError:
-        text = ""
-    return f"{status}{text}"
+        return plain(status)
+
+
+def full_state(status: str) -> str:
+    """Return a state's own word with the reader's beside it where they differ: `TIMEOUT（時間切れ）`."""
+    word = state(status)
+    return word if word == status else f"{status}（{word}）"
 
 
 def below_target(point: Mapping[str, Any]) -> bool:
@@ -99,7 +104,7 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
                         "scaling.run_failed",
                         processes=point["processes"],
                         run=plain(run["id"]),
-                        status=state(run["status"]),
+                        status=full_state(run["status"]),
                         reason=why,
                     )
                 )

@@ -155,7 +155,7 @@ def test_japanese_columns_line_up() -> None:
     text = render(_study(_run(1, 100.0), _run(2, None, "TIMEOUT")), terminal=True, color=False, width=80)
     box = [line for line in text.splitlines() if line.startswith(("╭", "│", "├", "╰"))]
     assert len(box) >= 6 and len({cell_len(line) for line in box}) == 1
-    assert "時間切れ" in text and "並列化効率" in text
+    assert "時間切れ" in text and "並列効率" in text
 
 
 def test_a_log_can_not_steer_the_terminal() -> None:
