@@ -96,6 +96,8 @@ class StatusAnswer:
 
     jobs: dict[str, JobState] = field(default_factory=dict)
     """By job id as it was asked for; a job that the scheduler does not know is absent."""
+    asked: dict[str, float] = field(default_factory=dict)
+    """When the answer about an id was given (seconds since 1970); set by the runner, also for absent jobs."""
 
 
 class Scheduler(Protocol):

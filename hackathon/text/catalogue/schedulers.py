@@ -1,3 +1,152 @@
 """Messages of `hackathon.schedulers`: key → (English, Japanese)."""
 
-MESSAGES: dict[str, tuple[str, str]] = {}
+MESSAGES: dict[str, tuple[str, str]] = {
+    # registry
+    "unknown": (
+        "There is no scheduler {name!r}. Known: {known}.",
+        "スケジューラ {name!r} はありません。使えるもの: {known}。",
+    ),
+    "unknown_near": (
+        "There is no scheduler {name!r}. Did you mean {near}?",
+        "スケジューラ {name!r} はありません。{near} のことですか?",
+    ),
+    "unknown_near_hint": ("Known schedulers: {known}.", "使えるスケジューラ: {known}。"),
+    "plug_in_broken": (
+        "The scheduler {name!r} ({target}) can not be loaded: {reason}",
+        "スケジューラ {name!r} ({target}) を読み込めません: {reason}",
+    ),
+    # runner
+    "command_missing": (
+        "The command {command} is not there.",
+        "コマンド {command} が見つかりません。",
+    ),
+    "command_missing_hint": (
+        "Are you on a login node of the cluster? A module may have to be loaded first.",
+        "クラスタのログインノード上ですか? 先に module load が必要な場合もあります。",
+    ),
+    "command_unusable": (
+        "The command {command} can not be started: {reason}",
+        "コマンド {command} を起動できません: {reason}",
+    ),
+    "timeout": (
+        "{command} did not answer within {seconds} s.",
+        "{command} が {seconds} 秒以内に応答しませんでした。",
+    ),
+    "timeout_hint": (
+        "The scheduler is busy or down; try again later.",
+        "スケジューラが混雑または停止しています。後でもう一度試してください。",
+    ),
+    "too_much_output": (
+        "{command} printed more than {limit} bytes and was stopped.",
+        "{command} の出力が {limit} バイトを超えたため中断しました。",
+    ),
+    # answers of any scheduler
+    "failed": (
+        "{command} failed (exit {code}): {words}",
+        "{command} が失敗しました (終了コード {code}): {words}",
+    ),
+    "refused": (
+        "The scheduler refused the job (exit {code}): {words}",
+        "スケジューラがジョブを拒否しました (終了コード {code}): {words}",
+    ),
+    "garbage": (
+        "{command} printed something that can not be understood: {words}",
+        "{command} の出力を解釈できません: {words}",
+    ),
+    "server_down": (
+        "The scheduler's server does not answer: {words}",
+        "スケジューラのサーバが応答しません: {words}",
+    ),
+    "server_down_hint": ("Try again in a few minutes.", "数分後にもう一度試してください。"),
+    "node_down": (
+        "The job can not be ended now, because its node does not answer: {words}",
+        "ノードが応答しないため、今はジョブを終了できません: {words}",
+    ),
+    "node_down_hint": (
+        "The job ends when the node returns; ask the centre's support if it stays.",
+        "ノードが復帰すれば終了します。終わらない場合はセンターに問い合わせてください。",
+    ),
+    "unknown_queue": (
+        "The scheduler does not know this queue: {words}",
+        "スケジューラにそのキューはありません: {words}",
+    ),
+    "unknown_queue_hint": (
+        "`hackathon clusters show` lists the queues; so does `qstat -Q` or `sinfo`.",
+        "`hackathon clusters show` または `qstat -Q`、`sinfo` でキューの一覧を確認できます。",
+    ),
+    "queue_disabled": ("The queue takes no jobs now: {words}", "キューは現在ジョブを受け付けていません: {words}"),
+    "queue_disabled_hint": ("Choose another queue or try later.", "別のキューを選ぶか、後で試してください。"),
+    "over_limit": (
+        "The request is beyond a limit of the queue or the server: {words}",
+        "要求がキューまたはサーバの制限を超えています: {words}",
+    ),
+    "over_limit_hint": (
+        "Ask for fewer nodes or a shorter walltime, or name another queue.",
+        "ノード数や経過時間を減らすか、別のキューを指定してください。",
+    ),
+    "unknown_resource": (
+        "The scheduler does not know a resource of the header: {words}",
+        "ヘッダの資源をスケジューラが知りません: {words}",
+    ),
+    "unknown_resource_hint": (
+        "The cluster profile's dialect may not fit this site (`gpu_request`, `cpu_request`).",
+        "クラスタ定義の dialect (`gpu_request`、`cpu_request`) が合っていない可能性があります。",
+    ),
+    "bad_value": ("A value of the header is not accepted: {words}", "ヘッダの値が受け付けられません: {words}"),
+    "bad_value_hint": (
+        "`hackathon render` shows the header that was submitted.",
+        "`hackathon render` で投入したヘッダを確認できます。",
+    ),
+    "bad_group": (
+        "The group or account is not accepted: {words}",
+        "グループまたはアカウントが受け付けられません: {words}",
+    ),
+    "bad_group_hint": (
+        "`--group` must be a group that you belong to and that may use this queue; `id` lists yours.",
+        "`--group` には自分が所属し、このキューを使えるグループを指定してください。`id` で確認できます。",
+    ),
+    "bad_user": ("This user may not submit jobs here: {words}", "このユーザはここからジョブを投入できません: {words}"),
+    "bad_user_hint": (
+        "Submit as yourself, not as root, from a login node.",
+        "root ではなく自分のアカウントで、ログインノードから投入してください。",
+    ),
+    "not_authorised": ("The scheduler does not allow this: {words}", "スケジューラが許可していません: {words}"),
+    "not_authorised_hint": (
+        "The queue may be reserved for other groups, or the job belongs to somebody else.",
+        "キューが他のグループ専用か、ジョブが他の人のものかもしれません。",
+    ),
+    "user_limit": (
+        "You have as many jobs in the queue as the site allows: {words}",
+        "キューに入れられるジョブ数の上限に達しています: {words}",
+    ),
+    "user_limit_hint": (
+        "Wait until a job ends; `scale --max-queued N` keeps to such a limit.",
+        "ジョブが終わるまで待ってください。`scale --max-queued N` で上限を守れます。",
+    ),
+    "bad_script": (
+        "The scheduler does not accept the script: {words}",
+        "スケジューラがスクリプトを受け付けません: {words}",
+    ),
+    "bad_script_hint": (
+        "A directive has a comment behind it, an unknown option, or the file has Windows line ends.",
+        "指示行の末尾のコメント、未知のオプション、または Windows の改行が原因です。",
+    ),
+    "bad_options": (
+        "The scheduler does not accept the options: {words}",
+        "スケジューラがオプションを受け付けません: {words}",
+    ),
+    "bad_reservation": ("The reservation is not accepted: {words}", "予約が受け付けられません: {words}"),
+    "bad_reservation_hint": (
+        "It may have ended, or your group is not in it.",
+        "予約が終了したか、あなたのグループが含まれていません。",
+    ),
+    "no_such_nodes": (
+        "No node of this cluster can give what was asked for: {words}",
+        "要求を満たすノードがこのクラスタにありません: {words}",
+    ),
+    "no_such_nodes_hint": (
+        "Check nodes, GPUs a node and memory against `hackathon clusters show`.",
+        "ノード数、ノードあたりの GPU 数、メモリを `hackathon clusters show` で確認してください。",
+    ),
+    "unknown_job": ("The scheduler does not know this job: {words}", "スケジューラにそのジョブはありません: {words}"),
+}

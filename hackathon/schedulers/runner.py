@@ -1,0 +1,250 @@
+"""Run scheduler commands: the only place in this package that does I/O.
+
+Read-only questions are asked again on transient failures; a submission or a cancellation is never repeated.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from hackathon.schedulers import cache
+from hackathon.schedulers.base import Answer, QueueInfo, Scheduler, SchedulerError, StatusAnswer, Submission
+
+TIMEOUT = 30.0
+"""Seconds that a scheduler command may take."""
+OUTPUT_LIMIT = 64 * 2**20
+"""Bytes of stdout and stderr together; a thousand jobs in `qstat -f` are about 4 MB."""
+BATCH = 400
+"""Ids in one call: 400 long ids stay below 128 kB, the longest single argument of Linux (execve(2))."""
+MAX_AGE = 30.0
+"""Seconds that a status answer is used again."""
+DELAYS = (0.5, 2.0)
+"""Seconds before the second and third try of a read-only question."""
+PIPE_GRACE = 0.5
+"""Seconds to read on after the command ended while something it started still holds its pipes."""
+
+# These change what a command prints or which jobs it shows (squeue(1), sacct(1), sinfo(1)), what a job is (sbatch(1)),
+# or how a script's directives are read (PBS_DPREFIX, qsub(1)).
+DROPPED_PREFIXES = ("SBATCH_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SALLOC_", "QSUB_", "QSTAT_", "QSELECT_")
+DROPPED = frozenset({"PBS_DPREFIX"})
+# Inside a job (an interactive one, say) SLURM_* describes that job and would leak into the new one; these do not.
+KEPT_SLURM = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT", "SLURM_ROOT", "SLURM_HOME"})
+
+Result = TypeVar("Result")
+
+
+def child_environment(*, submission: bool = False) -> dict[str, str]:
+    """Return the environment for a scheduler command: without variables that change its behaviour.
+
+    Questions get `LC_ALL=C`, times in seconds since 1970 (`SLURM_TIME_FORMAT`) and uncut array ids
+    (`SLURM_BITSTR_LEN`). A submission does not, because Slurm hands the submitter's environment to the job; neither
+    sbatch nor qsub translates its messages.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(DROPPED_PREFIXES)
+        and name not in DROPPED
+        and (not name.startswith("SLURM_") or name in KEPT_SLURM)
+    }
+    return kept if submission else {**kept, "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    timeout: float = TIMEOUT,
+    environment: Mapping[str, str] | None = None,
+) -> Answer:
+    """Return what a command printed; `environment` replaces the child's whole environment.
+
+    The command gets its own process group, which is killed on timeout, on too much output and on Ctrl-C. Raises
+    SchedulerError: command missing (not transient, exit code 3: the environment is not there), timeout (transient).
+    """
+    command = os.path.basename(argv[0])  # noqa: PTH119
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=dict(child_environment() if environment is None else environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        if cwd is not None and not Path(cwd).is_dir():
+            raise _environment_error("schedulers.command_unusable", command=command, reason=error) from error
+        raise _environment_error("schedulers.command_missing", command=command) from error
+    except (OSError, ValueError) as error:  # not executable, argument list too long, a null byte in an argument
+        raise _environment_error("schedulers.command_unusable", command=command, reason=error) from error
+    try:
+        stdout, stderr = _collect(process, command, timeout)
+    except BaseException:
+        _kill(process)
+        raise
+    return Answer(tuple(argv), process.returncode, _text(stdout), _text(stderr))
+
+
+def _collect(process: "subprocess.Popen[bytes]", command: str, timeout: float) -> tuple[bytearray, bytearray]:
+    """Return stdout and stderr when the process has ended; raises SchedulerError after the timeout."""
+    assert process.stdout is not None and process.stderr is not None
+    buffers: dict[IO[bytes], bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
+    deadline, ended = time.monotonic() + timeout, None
+    with selectors.DefaultSelector() as selector, process.stdout, process.stderr:
+        for stream in buffers:
+            selector.register(stream, selectors.EVENT_READ, stream)
+        while selector.get_map():
+            now = time.monotonic()
+            if now >= deadline:
+                raise SchedulerError("schedulers.timeout", transient=True, command=command, seconds=f"{timeout:g}")
+            if ended is None and process.poll() is not None:
+                ended = now
+            if ended is not None and now > ended + PIPE_GRACE:
+                break
+            for key, _ in selector.select(min(0.1, deadline - now)):
+                chunk = os.read(key.fd, 65536)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                buffers[key.data] += chunk
+            if sum(map(len, buffers.values())) > OUTPUT_LIMIT:
+                raise SchedulerError("schedulers.too_much_output", transient=False, command=command, limit=OUTPUT_LIMIT)
+        stdout, stderr = buffers.values()
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired as error:
+        raise SchedulerError("schedulers.timeout", transient=True, command=command, seconds=f"{timeout:g}") from error
+    return stdout, stderr
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # the child is the leader of its own group
+    except (ProcessLookupError, PermissionError):
+        process.kill()
+    process.wait()
+
+
+def _text(raw: bytearray) -> str:
+    return bytes(raw).decode("utf-8", "surrogateescape")
+
+
+def _environment_error(identifier: str, **values: object) -> SchedulerError:
+    error = SchedulerError(identifier, transient=False, **values)
+    error.exit_code = 3  # not the request is wrong: this machine is
+    return error
+
+
+def _patiently(ask: Callable[[], Result], delays: Sequence[float]) -> Result:
+    """Return what `ask` returns; ask again on transient failures, but not after a timeout, which cost enough."""
+    for delay in delays:
+        try:
+            return ask()
+        except SchedulerError as error:
+            if not error.transient or error.id == "schedulers.timeout":
+                raise
+        time.sleep(delay)
+    return ask()
+
+
+def submit(scheduler: Scheduler, submission: Submission, *, timeout: float = TIMEOUT) -> str:
+    """Submit a job once and return its id.
+
+    Raises SchedulerError. A transient one (no answer, garbage, connection lost) does not say that there is no job: look
+    for it by name (`find`) before submitting again.
+    """
+    argv = scheduler.submit_argv(submission)
+    answer = run(argv, cwd=submission.directory, timeout=timeout, environment=child_environment(submission=True))
+    return scheduler.parse_submit(answer)
+
+
+def status(
+    scheduler: Scheduler, ids: Sequence[str], *, timeout: float = TIMEOUT, delays: Sequence[float] = DELAYS
+) -> StatusAnswer:
+    """Return the states of jobs, asked in batches; `asked` has the time of the answer for every id.
+
+    A scheduler may have `follow_up_argv(answers, ids)`: commands that are needed only because of the first answers
+    (a site without job history or accounting); `parse_status` then gets all answers, in order.
+    """
+    answer = StatusAnswer()
+    wanted = list(dict.fromkeys(ids))
+    for first in range(0, len(wanted), BATCH):
+        part = wanted[first : first + BATCH]
+        found = _patiently(lambda part=part: _ask_status(scheduler, part, timeout), delays)  # type: ignore[misc]
+        answer.jobs.update(found.jobs)
+        answer.asked.update(found.asked)
+    return answer
+
+
+def _ask_status(scheduler: Scheduler, ids: list[str], timeout: float) -> StatusAnswer:
+    began = time.time()
+    first, *others = scheduler.status_argv(ids)
+    answers = [run(first, timeout=timeout), *(_run_if_possible(argv, timeout) for argv in others)]
+    follow_up: Any = getattr(scheduler, "follow_up_argv", None)
+    if follow_up is not None:
+        answers += [_run_if_possible(argv, timeout) for argv in follow_up(answers, ids)]
+    return StatusAnswer(scheduler.parse_status(answers, ids).jobs, dict.fromkeys(ids, began))
+
+
+def _run_if_possible(argv: Sequence[str], timeout: float) -> Answer:
+    """Return the answer of a second command; when it is missing or hangs, an answer that says so.
+
+    A database of accounting that does not answer must not hide what the controller said.
+    """
+    try:
+        return run(argv, timeout=timeout)
+    except SchedulerError as error:
+        return Answer(tuple(argv), 124, "", str(error))
+
+
+def status_cached(
+    scheduler: Scheduler, cluster_name: str, ids: Sequence[str], max_age: float = MAX_AGE
+) -> StatusAnswer:
+    """Return the states of jobs; only ids without an answer younger than `max_age` seconds are asked, in one batch.
+
+    An absent job's answer is kept as well; `asked` has the age. A cache that can not be read or written is passed
+    over. Raises SchedulerError when the scheduler has to be asked and does not answer.
+    """
+    path = cache.cache_file(scheduler.name, cluster_name)
+    kept = cache.read(path, time.time(), max_age)
+    wanted = list(dict.fromkeys(ids))
+    missing = [job_id for job_id in wanted if job_id not in kept]
+    if missing:
+        answer = status(scheduler, missing)
+        kept.update({job_id: (answer.asked[job_id], answer.jobs.get(job_id)) for job_id in missing})
+        cache.write(path, kept)
+    return StatusAnswer(
+        {job_id: state for job_id in wanted if (state := kept[job_id][1]) is not None},
+        {job_id: kept[job_id][0] for job_id in wanted},
+    )
+
+
+def forget(scheduler: Scheduler, cluster_name: str, ids: Iterable[str]) -> None:
+    """Drop kept answers about jobs, a cancelled one say, so that the next question goes to the scheduler."""
+    path = cache.cache_file(scheduler.name, cluster_name)
+    kept, unwanted = cache.read(path, time.time(), MAX_AGE), set(ids)
+    if not unwanted.isdisjoint(kept):
+        cache.write(path, {job_id: entry for job_id, entry in kept.items() if job_id not in unwanted})
+
+
+def cancel(scheduler: Scheduler, job_id: str, *, timeout: float = TIMEOUT) -> bool:
+    """Tell one job to end; return False when it had already ended. Raises SchedulerError."""
+    return scheduler.parse_cancel(run(scheduler.cancel_argv(job_id), timeout=timeout))
+
+
+def find(scheduler: Scheduler, name: str, *, timeout: float = TIMEOUT, delays: Sequence[float] = DELAYS) -> list[str]:
+    """Return the ids of jobs of that name, ended ones too, oldest first. Raises SchedulerError."""
+    return _patiently(
+        lambda: scheduler.parse_find([run(argv, timeout=timeout) for argv in scheduler.find_argv(name)]), delays
+    )
+
+
+def queues(scheduler: Scheduler, *, timeout: float = TIMEOUT, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:
+    """Return the scheduler's queues. Raises SchedulerError."""
+    return _patiently(lambda: scheduler.parse_queues(run(scheduler.queues_argv(), timeout=timeout)), delays)

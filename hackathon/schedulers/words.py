@@ -1,0 +1,56 @@
+"""A scheduler's own words and numbers, made fit to be shown or stored."""
+
+import re
+import time
+
+from hackathon.schedulers.base import Answer
+
+LONGEST = 400
+"""Characters of a scheduler's output that a message repeats."""
+
+_USAGE = re.compile(r"^usage:", re.IGNORECASE)
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\Z")
+
+
+def words(answer: Answer) -> str:
+    """Return what a command said, on one line: stderr, else stdout; without a usage text and unprintable bytes."""
+    for text in (answer.stderr, answer.stdout):
+        lines = []
+        for line in text[: 10 * LONGEST].splitlines():
+            if _USAGE.match(line.strip()):
+                break
+            if line.strip():
+                lines.append(line.strip())
+        if lines:
+            return printable(" / ".join(lines))
+    return "(no output)" if answer.exit_code == 0 else f"(no output, exit {answer.exit_code})"
+
+
+def printable(text: str) -> str:
+    """Return the text without control characters and undecodable bytes, cut to a length for messages."""
+    cleaned = text.encode("utf-8", "replace").decode("utf-8")
+    cleaned = "".join(letter if letter.isprintable() else " " for letter in cleaned).strip()
+    return cleaned if len(cleaned) <= LONGEST else cleaned[:LONGEST] + "…"
+
+
+def command(answer: Answer) -> str:
+    """Return the command's name without its folder."""
+    return answer.argv[0].rpartition("/")[2] if answer.argv else "?"
+
+
+def moment(text: str) -> float | None:
+    """Return seconds since 1970 from `1795262635` or `2026-11-21T07:26:07` (local time), None for N/A and the like."""
+    text = text.strip()
+    if text.isascii() and text.isdigit() and len(text) < 12:
+        return float(text)
+    if match := _ISO.match(text):
+        return local_time(*(int(part) for part in match.groups()))
+    return None
+
+
+def local_time(year: int, month: int, day: int, hour: int, minute: int, second: int) -> float | None:
+    """Return seconds since 1970 of a time in this machine's zone, None when there is no such time."""
+    try:
+        return time.mktime((year, month, day, hour, minute, second, 0, 0, -1))
+    except (OverflowError, ValueError):
+        return None
