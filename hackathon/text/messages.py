@@ -6,7 +6,8 @@ so that `--help` does not pay for texts it does not show. Placeholders are `str.
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 LANGUAGES = ("en", "ja")
 _chosen: str | None = None
@@ -18,6 +19,17 @@ def set_language(language: str | None) -> None:
     if language is not None and language not in LANGUAGES:
         raise ValueError(f"language must be one of {', '.join(LANGUAGES)}, not {language!r}")
     _chosen = language
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Choose the language inside a `with` block: a page in two languages is made by one process."""
+    before = _chosen
+    set_language(language)
+    try:
+        yield
+    finally:
+        set_language(before)
 
 
 def language(environment: Mapping[str, str] | None = None) -> str:

@@ -82,7 +82,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "plot_target": ("75 %", "75 %"),
     "plot_failed": ("failed", "失敗"),
     "plot_subtitle": (
-        "{metric} · base {base} processes · points: single runs, line: median",
+        "{metric} · base: processes = {base} · points: single runs, line: median",
         "{metric} · 基準 {base} プロセス · 点: 各実行、線: 中央値",
     ),
     "plot_no_font": (

@@ -1,0 +1,189 @@
+"""The picture of a scaling study: speed-up and parallel efficiency over processes, as Vega-Lite."""
+
+import base64
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from hackathon.scaling import draw as drawing
+from hackathon.scaling.fonts import has_japanese, needs_japanese, user_folders
+from hackathon.scaling.show import plain, state
+from hackathon.scaling.table import OPEN, SUCCEEDED, TARGET, lower_is_better
+from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.files import write_whole
+from hackathon.text.messages import language as current_language
+from hackathon.text.messages import message, speaking
+from hackathon.text.paths import shipped
+
+SECONDS = 60.0
+"""How long a drawing may take: a cold start of the engine on a busy login node takes several seconds."""
+PROGRAM = Path(drawing.__file__)
+"""What is run as the drawing process."""
+PANELS = ("speedup", "efficiency")
+
+
+def plot_spec(
+    results: Mapping[str, Any], *, title: str | None = None, language: str | None = None, template: Path | None = None
+) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a study's results, labels in `language` (default: the current one).
+
+    `title` None is the study's id, "" none. In the template `message:ID` becomes a text of the catalogue,
+    `fill:NAME` a value; the data sets are points, repeats, failed, reference, labels.
+    Raises HackathonError for a bad template.
+    """
+    path = template or shipped("templates", "plots", "scaling.vl.json")
+    try:
+        skeleton = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise HackathonError("scaling.plot_bad_template", path=path, reason=error) from None
+    with speaking(language or current_language()):
+        fills = _fills(results, results["study"] if title is None else title)
+        spec: dict[str, Any] = _filled(skeleton, fills)
+        spec["datasets"] = _datasets(results, fills)
+    return spec
+
+
+def panel(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return one panel of a specification (`speedup`, `efficiency`) as a chart of its own, for narrow pages."""
+    alone = {key: value for key, value in spec.items() if key not in ("hconcat", "title", "spacing")}
+    return {**alone, **spec["hconcat"][PANELS.index(name)]}
+
+
+def write_plot(spec: Mapping[str, Any], path: Path) -> None:
+    """Draw a specification into `path`, .svg (text stays text) or .png (twice the size), by rename.
+
+    Raises RequestError for another suffix, UnavailableError without vl-convert, HackathonError when the drawing process
+    fails, crashes or takes too long; the caller goes on without the picture.
+    """
+    suffix = path.suffix.lower().lstrip(".")
+    if suffix not in ("svg", "png"):
+        raise RequestError("scaling.plot_wrong_suffix", path=path)
+    (picture,) = pictures([spec], suffix)
+    try:
+        write_whole(path, picture)
+    except OSError as error:
+        raise HackathonError("scaling.plot_cannot_write", path=path, reason=error.strerror) from None
+
+
+def plot_study(
+    results: Mapping[str, Any], path: Path, *, title: str | None = None, template: Path | None = None
+) -> list[str]:
+    """Draw a study into `path` and return warnings; Japanese never becomes boxes.
+
+    An SVG keeps its text and names fonts of all systems. A PNG is drawn here: without a Japanese font its labels are
+    English and a title with Japanese letters is left out, each with a warning. Raises as `write_plot` does.
+    """
+    warnings: list[str] = []
+    chosen = current_language()
+    shown = str(results["study"]) if title is None else title
+    if path.suffix.lower() == ".png" and not has_japanese():
+        if chosen == "ja":
+            warnings.append(f"{message('scaling.plot_no_font')} ({message('scaling.plot_no_font_hint')})")
+            chosen = "en"
+        if needs_japanese(shown):
+            warnings.append(message("scaling.plot_title_omitted"))
+            shown = ""
+        if needs_japanese(f"{results['metric']}{results['unit']}"):
+            results = {**results, "metric": "", "unit": ""}
+    write_plot(plot_spec(results, title=shown, language=chosen, template=template), path)
+    return warnings
+
+
+def pictures(specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
+    """Return the pictures of some specifications as `svg` or `png`, drawn by one child process.
+
+    Raises UnavailableError without vl-convert and HackathonError when the process fails, is killed or takes too long.
+    """
+    order = {
+        "charts": [{"spec": spec, "format": form} for spec in specs],
+        "fonts": [str(folder) for folder in user_folders()],
+    }
+    try:
+        # -P: a file `json.py` in the user's folder must not be taken for the library's.
+        child = subprocess.run(
+            [sys.executable, "-P", str(PROGRAM)],
+            input=json.dumps(order, allow_nan=False).encode(), capture_output=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise _failure(message("scaling.plot_timeout", seconds=f"{SECONDS:.0f}")) from None
+    except OSError as error:
+        raise _failure(str(error.strerror)) from None
+    if child.returncode == drawing.MISSING_LIBRARY:
+        raise UnavailableError("scaling.plot_missing_library")
+    if child.returncode < 0:
+        raise _failure(message("scaling.plot_killed", signal=-child.returncode))
+    try:
+        answer = json.loads(child.stdout)
+        drawn = [base64.b64decode(text) for text in answer["charts"]]
+    except (ValueError, KeyError, TypeError):
+        drawn = []
+    if child.returncode or len(drawn) != len(specs):
+        last = child.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _failure(plain(last[-1])[:300] if last else f"exit {child.returncode}")
+    return drawn
+
+
+def _failure(reason: str) -> HackathonError:
+    return HackathonError("scaling.plot_failed_to_draw", reason=reason)
+
+
+def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(entry, fills) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_filled(entry, fills) for entry in value]
+    if isinstance(value, str) and value.startswith("message:"):
+        return message(value.removeprefix("message:"))
+    if isinstance(value, str) and value.startswith("fill:"):
+        return fills.get(value.removeprefix("fill:"))
+    return value
+
+
+def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
+    points = results["points"]
+    sizes = [point["processes"] for point in points] or [1]
+    base = results["base_processes"] or sizes[0]
+    # A study of one size still needs an axis with two ends.
+    low, high = min(sizes), max(max(sizes), 2 * min(sizes))
+    speedups = [point["speedup"] for point in points if point["speedup"]] + [low / base, high / base]
+    efficiencies = [point["efficiency"] for point in points if point["efficiency"]]
+    bottom = 2 ** math.floor(math.log2(min(speedups) * 0.8))
+    top = max(max(speedups) * 1.3, bottom * 2)
+    steps = range(round(math.log2(bottom)), math.ceil(math.log2(top)) + 1)
+    metric = plain(results["metric"]) + (f" [{plain(results['unit'])}]" if results["unit"] else "")
+    return {
+        "title": plain(title),
+        "subtitle": message("scaling.plot_subtitle", metric=metric, base=base) if results["base_processes"] else "",
+        "base": base,
+        "x_domain": [low / 2**0.15, high * 2**0.15],
+        "x_ticks": sizes,
+        "speedup_domain": [bottom, top],
+        "speedup_ticks": [2.0**step for step in steps],
+        "efficiency_domain": [0, min(2.0, max(1.1, 1.05 * max(efficiencies, default=1)))],
+    }
+
+
+def _datasets(results: Mapping[str, Any], fills: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    base = fills["base"]
+    more_is_better = not lower_is_better(str(results["unit"]))
+    points, repeats, failed = [], [], []
+    for point in results["points"]:
+        size = point["processes"]
+        if point["speedup"]:
+            points.append({"processes": size, "speedup": point["speedup"], "efficiency": point["efficiency"]})
+            good = [run["value"] for run in point["runs"] if run["status"] == SUCCEEDED and run["value"]]
+            for value in good if len(good) > 1 else ():
+                # Speed-up is in proportion to the value, or inversely so for times.
+                ratio = value / median(good)
+                speedup = point["speedup"] * (ratio if more_is_better else 1 / ratio)
+                repeats.append({"processes": size, "speedup": speedup, "efficiency": speedup * base / size})
+        elif point["status"] not in OPEN:
+            failed.append({"processes": size, "label": state(point["status"])})
+    low, high = fills["x_domain"]
+    ends = [{"processes": x, "linear": x / base, "target": TARGET * x / base} for x in (low, high)]
+    return {"points": points, "repeats": repeats, "failed": failed, "reference": ends, "labels": ends[1:]}
