@@ -1,0 +1,184 @@
+"""Data-parallel training with PyTorch's DistributedDataParallel: each process has the network and a share of the data.
+
+    python train.py                                       alone
+    torchrun --nproc-per-node 2 train.py                  two processes (also: mpirun -np 2 python train.py)
+
+Read main() first: it is the whole story. GPUs are used where there are some.
+"""
+
+import argparse
+import math
+import os
+import sys
+import warnings
+
+import torch
+import torch.distributed as dist
+from checkpoint import load, save
+from communication import ExposedCommunication, check_gradients
+from data import Digits, Synthetic
+from hackathon_runtime import Meter, Stopper, identity, rendezvous, scaled_learning_rate
+from resnet import resnet
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", choices=["digits", "synthetic"], default="digits", help="what to train on")
+    parser.add_argument("--model", choices=["auto", "cnn", "resnet18", "resnet50"], default="auto", help="the network")
+    parser.add_argument("--batch-size", type=int, default=64, help="samples per process and step")
+    parser.add_argument("--epochs", type=int, default=20, help="how often all data are seen")
+    parser.add_argument(
+        "--lr", type=float, default=0.05, help="learning rate for the batches of all processes together"
+    )
+    parser.add_argument(
+        "--warmup-epochs", type=float, default=2, help="epochs in which the learning rate rises to --lr"
+    )
+    parser.add_argument("--image-size", type=int, default=224, help="synthetic images: pixels on a side")
+    parser.add_argument("--steps-per-epoch", type=int, default=50, help="synthetic images: steps per epoch")
+    parser.add_argument("--seed", type=int, default=1, help="of weights, order and dropout")
+    parser.add_argument("--deterministic", action="store_true", help="GPU: the same numbers every time, more slowly")
+    parser.add_argument(
+        "--checkpoint-every", type=int, default=5, help="epochs between checkpoints; 0: only when stopped"
+    )
+    parser.add_argument("--resume", default="auto", help="auto (what was not finished), no, or a checkpoint's path")
+    args = parser.parse_args()
+    if args.model == "auto":
+        args.model = "cnn" if args.data == "digits" else "resnet18"
+    if args.model == "cnn" and args.data == "synthetic":
+        parser.error("the cnn is made for the digits: take --model resnet18 or resnet50 for synthetic images")
+    return args
+
+
+def main() -> None:
+    args, me = options(), identity()
+    device = connect(me, args.deterministic)
+    if args.data == "digits":
+        data = Digits(args.batch_size, args.seed, me.rank, me.world_size, device)
+    else:
+        data = Synthetic(args.batch_size, args.image_size, args.steps_per_epoch, args.seed, me.rank, device)
+
+    torch.manual_seed(args.seed)  # the same weights everywhere
+    net = small_cnn() if args.model == "cnn" else resnet(args.model, data.channels, data.classes)
+    net.to(device)
+    # One process needs no wrapper: it is what speed-up is compared with and pays nothing for communication. Batch
+    # normalisation keeps its statistics per rank while training, evaluate() averages them: else every step would wait.
+    warnings.filterwarnings("ignore", "`broadcast_buffers`")  # deprecated, but its successor is too young to rely on
+    model = DistributedDataParallel(net, broadcast_buffers=False) if me.world_size > 1 else net
+    loss_of = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=1e-4)
+
+    meter = Meter(every_steps=25, show=True)
+    rank_sum = int(over_ranks(me.rank + 1, device))
+    difference, largest = check_gradients(model, net, loss_of, next(data.epoch(0)))
+    if not difference <= 1e-3 * largest or rank_sum != me.world_size * (me.world_size + 1) // 2:
+        meter.final(gradient_check=difference, rank_sum=rank_sum)
+        sys.exit("gradient check failed: the processes do not train one network together")
+
+    torch.manual_seed(args.seed + 1 + me.rank)  # from here on each rank has its own dropout
+    first_epoch, first_batch = load(net, optimizer, args.resume, args.epochs, args.batch_size, me)
+    exposed = ExposedCommunication(net, device)
+    should_stop = Stopper(lambda number: from_rank_zero(number, device))
+    stopped = False
+    for epoch in range(first_epoch, args.epochs):
+        net.train()
+        batches = data.epoch(epoch, first_batch)
+        for batch in range(first_batch, data.steps):
+            with meter.phase("data"):
+                images, labels = next(batches)
+            with meter.phase("compute"):
+                set_learning_rate(optimizer, args, me.world_size, epoch * data.steps + batch, data.steps)
+                optimizer.zero_grad(set_to_none=True)
+                loss = loss_of(model(images), labels)
+                loss.backward()  # DDP averages the gradients over the processes meanwhile
+                waited = exposed.seconds()
+                optimizer.step()
+            meter.move(waited, "compute", "communication")
+            meter.step(samples=args.batch_size * me.world_size, epoch=epoch, loss=loss.detach())
+            if stopped := should_stop():
+                break
+        with meter.phase("pause"):
+            if stopped:  # the walltime is nearly over: the next job goes on with the next batch
+                save(net, optimizer, args.batch_size, me, epoch, batch + 1)
+                break
+            first_batch = 0
+            if args.checkpoint_every and ((epoch + 1) % args.checkpoint_every == 0 or epoch + 1 == args.epochs):
+                save(net, optimizer, args.batch_size, me, epoch + 1, 0)
+    done = epoch if stopped else args.epochs
+    numbers = {"gradient_check": difference, "rank_sum": rank_sum, "epochs": done, "stopped": stopped}
+    with meter.phase("pause"):
+        if data.test and not stopped:
+            numbers["accuracy"] = evaluate(net, data, device)
+    meter.final(**numbers)
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def small_cnn() -> nn.Sequential:
+    """Return a network for 8 × 8 grey images and 10 classes."""
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.25), nn.Linear(256, 10),
+    )  # fmt: skip
+
+
+def connect(me, deterministic: bool) -> torch.device:
+    """Return this process's device, after joining the others."""
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    device = torch.device("cuda", me.local_rank % gpus) if gpus else torch.device("cpu")
+    if gpus:
+        torch.cuda.set_device(device)
+    elif "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // me.local_world_size))
+    if deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True)
+    if me.world_size > 1:
+        address, port = rendezvous(me)
+        os.environ.setdefault("MASTER_ADDR", address)
+        os.environ.setdefault("MASTER_PORT", str(port))
+        dist.init_process_group("nccl" if gpus else "gloo", rank=me.rank, world_size=me.world_size)
+    return device
+
+
+def over_ranks(number: float, device: torch.device) -> float:
+    """Return the sum of all processes' numbers."""
+    box = torch.tensor(float(number), device=device)
+    if dist.is_initialized():
+        dist.all_reduce(box)
+    return box.item()
+
+
+def from_rank_zero(number: int, device: torch.device) -> int:
+    """Return rank 0's number on every rank."""
+    box = torch.tensor(number, device=device)
+    if dist.is_initialized():
+        dist.broadcast(box, 0)
+    return int(box.item())
+
+
+def set_learning_rate(optimizer, args: argparse.Namespace, processes: int, step: int, steps: int) -> None:
+    """Warm-up from the rate of one process to --lr (linear scaling rule), then half a cosine down to zero."""
+    warmup, total = int(args.warmup_epochs * steps), args.epochs * steps
+    rate = scaled_learning_rate(args.lr / processes, processes, step, warmup)
+    if step >= warmup:
+        rate *= (1 + math.cos(math.pi * (step - warmup) / max(1, total - warmup))) / 2
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+@torch.no_grad()
+def evaluate(net: nn.Module, data: Digits, device: torch.device) -> float:
+    """Return the accuracy on the test digits; every rank looks at its share."""
+    for buffer in net.buffers():
+        if dist.is_initialized() and buffer.is_floating_point():
+            dist.all_reduce(buffer)
+            buffer /= dist.get_world_size()
+    net.eval()
+    images, labels = data.test
+    return over_ranks((net(images).argmax(dim=1) == labels).sum().item(), device) / data.test_size
+
+
+if __name__ == "__main__":
+    main()
