@@ -7,10 +7,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "スケジューラ {name!r} はありません。使えるもの: {known}。",
     ),
     "unknown_near": (
-        "There is no scheduler {name!r}. Did you mean {near}?",
-        "スケジューラ {name!r} はありません。{near} のことですか?",
+        "There is no scheduler {name!r}. Did you mean {near}? Known: {known}.",
+        "スケジューラ {name!r} はありません。{near} のことですか? 使えるもの: {known}。",
     ),
-    "unknown_near_hint": ("Known schedulers: {known}.", "使えるスケジューラ: {known}。"),
     "plug_in_broken": (
         "The scheduler {name!r} ({target}) can not be loaded: {reason}",
         "スケジューラ {name!r} ({target}) を読み込めません: {reason}",
