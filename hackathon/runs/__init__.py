@@ -1,1 +1,1 @@
-"""Floor 2: run directories — create, submit, events, status, provenance, rerun."""
+"""Floor 2: run directories — create, submit, status, events, studies, provenance, rerun, adopt, clean, cancel."""

@@ -1,3 +1,177 @@
 """Messages of `hackathon.runs`: key → (English, Japanese)."""
 
-MESSAGES: dict[str, tuple[str, str]] = {}
+MESSAGES: dict[str, tuple[str, str]] = {
+    # finding
+    "no_record": (
+        "{path} is not a run directory: request.json is missing or broken",
+        "{path} は実行フォルダではありません(request.json がないか、壊れています)",
+    ),
+    "folder_unreadable": ("{path} can not be read: {what}", "{path} を読めません: {what}"),
+    "run_unknown": ("there is no run {text!r} in {folder}", "{folder} に実行 {text!r} はありません"),
+    "run_unknown_hint": ("`hackathon status` lists them", "`hackathon status` で一覧を表示します"),
+    "run_unknown_near": (
+        "there is no run {text!r}; did you mean\n{names}",
+        "実行 {text!r} はありません。次のどれかですか?\n{names}",
+    ),
+    "run_ambiguous": (
+        "{count} runs match {text!r}:\n{names}",
+        "{text!r} に当てはまる実行が {count} 件あります:\n{names}",
+    ),
+    "run_ambiguous_hint": (
+        "give more of its id; the last eight letters always suffice",
+        "ID をもう少し長く指定してください。末尾の8文字なら必ず決まります",
+    ),
+    "study_unknown": ("there is no study {text!r} in {folder}", "{folder} にスタディ {text!r} はありません"),
+    "study_unknown_near": (
+        "there is no study {text!r}; did you mean\n{names}",
+        "スタディ {text!r} はありません。次のどれかですか?\n{names}",
+    ),
+    "study_ambiguous": (
+        "{count} studies match {text!r}:\n{names}",
+        "{text!r} に当てはまるスタディが {count} 件あります:\n{names}",
+    ),
+    "study_broken": (
+        "{path} is not a study: study.json is missing or broken",
+        "{path} はスタディではありません(study.json がないか、壊れています)",
+    ),
+    "none_yet": ("there are no runs in {folder} yet", "{folder} にはまだ実行がありません"),
+    "none_yet_hint": ("`hackathon submit` makes one", "`hackathon submit` で作れます"),
+    "no_study_yet": ("there are no studies in {folder} yet", "{folder} にはまだスタディがありません"),
+    "no_study_yet_hint": ("`hackathon scale` makes one", "`hackathon scale` で作れます"),
+    # snapshot
+    "source_missing": ("the source folder {folder} is not there", "ソースフォルダ {folder} がありません"),
+    "source_big": (
+        "the source in {folder} is {size}; at most {limit} is copied into a run. The biggest files:\n{files}",
+        "{folder} のソースは {size} あります。実行ごとにコピーできるのは {limit} までです。大きいファイル:\n{files}",
+    ),
+    "source_big_hint": (
+        "name data and results in .gitignore (in a git repository), move them elsewhere, or use --in-place",
+        "データや結果を .gitignore に書く(git リポジトリの場合)、別の場所へ移す、または --in-place を使ってください",
+    ),
+    "source_many": (
+        "the source in {folder} has {count} files; at most {limit} are copied into a run. Fullest:\n{files}",
+        "{folder} のソースは {count} ファイルあります。コピーできるのは {limit} までです。多いフォルダ:\n{files}",
+    ),
+    "source_many_hint": (
+        "name data and results in .gitignore (in a git repository), move them elsewhere, or use --in-place",
+        "データや結果を .gitignore に書く(git リポジトリの場合)、別の場所へ移す、または --in-place を使ってください",
+    ),
+    "source_unreadable": ("{file} can not be read: {what}", "{file} を読めません: {what}"),
+    "source_unreadable_hint": (
+        "make it readable, name it in .gitignore, or move it out of the project",
+        "読めるようにする、.gitignore に書く、またはプロジェクトの外へ移してください",
+    ),
+    "source_changing": ("{file} changed while it was read", "{file} が読み取り中に変わりました"),
+    "source_changing_hint": (
+        "try again when nothing writes into the project",
+        "書き込みが終わってから再実行してください",
+    ),
+    "source_link": (
+        "links that lead out of the project can not be copied into a run:\n{files}",
+        "プロジェクトの外を指すリンクは実行にコピーできません:\n{files}",
+    ),
+    "source_link_hint": (
+        "name them in .gitignore and give the program the real path as a parameter, or use --in-place",
+        ".gitignore に書いて実際のパスをパラメータで渡すか、--in-place を使ってください",
+    ),
+    "source_special": (
+        "{file} is neither a file nor a link; it is not copied",
+        "{file} は通常のファイルでもリンクでもないため、コピーしません",
+    ),
+    "source_dangling": (
+        "link {file} leads to {target}, which is not copied; the job will not find it",
+        "リンク {file} の先 {target} はコピーされないため、ジョブからは見えません",
+    ),
+    "git_silent": (
+        "git does not answer in {folder}; all files are copied and the commit is not recorded",
+        "{folder} で git が応答しません。全ファイルをコピーし、コミットは記録しません",
+    ),
+    # create
+    "bad_value": ("a value of the request can not be written down: {what}", "リクエストの値を記録できません: {what}"),
+    "disk_full": ("{folder}: {what}; nothing was submitted", "{folder}: {what}。何も投入していません"),
+    "disk_full_hint": (
+        "make room (`hackathon clean` lists what can go) or look at your quota",
+        "空きを作る(`hackathon clean` で候補を表示)か、quota を確認してください",
+    ),
+    "no_permission": (
+        "runs can not be written into {folder}: {what}",
+        "{folder} に実行を書き込めません: {what}",
+    ),
+    "no_permission_hint": (
+        "work in a copy of the project that belongs to you",
+        "自分のプロジェクトのコピーで作業してください",
+    ),
+    "not_written": ("{folder} can not be written: {what}", "{folder} に書き込めません: {what}"),
+    # submit
+    "submitted_already": (
+        "run {run} was submitted before: job {job_id}",
+        "実行 {run} は投入済みです(ジョブ {job_id})",
+    ),
+    "submitted_already_hint": (
+        "`hackathon rerun` makes a new run of the same script and source",
+        "`hackathon rerun` で同じスクリプトとソースの新しい実行を作れます",
+    ),
+    "submitting_now": (
+        "run {run} is being submitted (since {seconds} s, on {host})",
+        "実行 {run} は現在投入中です({seconds} 秒前から、{host} 上)",
+    ),
+    "submitting_now_hint": (
+        "wait half a minute, then look at `hackathon status`",
+        "30 秒ほど待ってから `hackathon status` を見てください",
+    ),
+    "uncertain": (
+        "nobody knows whether run {run} reached the queue: an earlier submission was cut off",
+        "実行 {run} がキューに入ったか不明です(以前の投入が途中で切れました)",
+    ),
+    "uncertain_hint": (
+        "look for a job named {name}; if there is none, `--again` submits it",
+        "ジョブ名 {name} を探してください。なければ `--again` で投入できます",
+    ),
+    "id_not_written": (
+        "run {run} is in the queue as job {job_id}, but that could not be written down: {what}",
+        "実行 {run} はジョブ {job_id} としてキューに入りましたが、記録できませんでした: {what}",
+    ),
+    "id_not_written_hint": (
+        "make room; `hackathon status` then finds the job by its name",
+        "空きを作れば、`hackathon status` がジョブ名で見つけます",
+    ),
+    # states
+    "cause_exit": ("exit code {exit_code}", "終了コード {exit_code}"),
+    "cause_signal": ("ended by signal {signal}", "シグナル {signal} で終了"),
+    "cause_walltime": ("walltime reached", "経過時間の上限に到達"),
+    "cause_memory": ("out of memory", "メモリ不足"),
+    "cause_cancelled": ("cancelled", "キャンセル"),
+    "cause_node": ("a node failed", "ノード障害"),
+    "cause_never_started": ("never started", "一度も開始されず"),
+    "cause_no_trace": (
+        "the job ran but wrote nothing into the run directory",
+        "ジョブは動きましたが、実行フォルダに何も書かれていません",
+    ),
+    "cause_no_cause": ("ended; the scheduler gives no cause", "終了(スケジューラは理由を示していません)"),
+    "cause_never_runs": ("can never run", "このままでは実行されません"),
+    "cause_refused": ("refused by the scheduler", "スケジューラが拒否"),
+    "cause_uncertain": (
+        "the submission was cut off; no job of this name is known",
+        "投入が途中で切れ、この名前のジョブは見つかりません",
+    ),
+    "cause_lost": (
+        "the scheduler does not know the job any more",
+        "スケジューラがこのジョブを認識していません",
+    ),
+    # differences
+    "differs_toolkit": ("toolkit: then {then}, now {now}", "ツールキット: 当時 {then}、現在 {now}"),
+    "differs_no_source": ("its source was not recorded", "ソースが記録されていません"),
+    "differs_unreadable": (
+        "the project's files in {folder} can not be compared: {what}",
+        "{folder} のファイルを比較できません: {what}",
+    ),
+    "differs_project_changed": ("changed in the project since: {files}", "プロジェクト側で変更: {files}"),
+    "differs_project_gone": ("gone from the project since: {files}", "プロジェクト側で削除: {files}"),
+    "differs_project_new": ("new in the project since: {files}", "プロジェクト側で追加: {files}"),
+    "differs_copy_changed": (
+        "changed by its own job in the run's copy: {files}",
+        "ジョブ自身が実行内のコピーを変更: {files}",
+    ),
+    "differs_copy_gone": ("gone from the run's copy: {files}", "実行内のコピーから消失: {files}"),
+    "differs_field": ("{name}: then {then}, now {now}", "{name}: 当時 {then}、現在 {now}"),
+}

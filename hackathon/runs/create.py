@@ -1,0 +1,142 @@
+"""Make a run directory: built under a hidden name, then renamed into place whole."""
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import stat
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hackathon
+from hackathon.runs import provenance, snapshot
+from hackathon.runs.directory import PARTIAL, RunDirectory, new_run_id
+from hackathon.runs.faults import step
+from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+
+if TYPE_CHECKING:
+    from hackathon.jobs.render import JobScript
+    from hackathon.jobs.request import Request
+
+RUNTIME_FILE = Path(hackathon.__file__).parent / "runtime" / snapshot.RUNTIME
+EMPTY_FOLDERS = ("events", "logs", "metrics", "telemetry", "env")
+
+
+def create(
+    request: "Request",
+    script: "JobScript",
+    *,
+    runs_folder: Path,
+    note: str = "",
+    tags: Sequence[str] = (),
+    parent: str | None = None,
+    study: dict[str, Any] | None = None,
+    source: snapshot.Source | None = None,
+    run_id: str | None = None,
+    facts: dict[str, dict[str, Any]] | None = None,
+) -> RunDirectory:
+    """Return a complete new run directory in `runs_folder` (which is made when missing).
+
+    `source` is what `snapshot.take` read: taken once, it serves every run of a command; without it the request's folder
+    is read now (`request.in_place`: hashed only). `run_id` is given when a study has reserved it. `facts` are further
+    files for `client/`. A reader sees the whole directory or none; after a failure nothing is left, after SIGKILL a
+    hidden `.partial-…` that `clean` removes. Modes follow the folder's, not the umask.
+    Raises RequestError (source, values that JSON can not hold, no permission) and UnavailableError (disk full, quota).
+    """
+    if source is None:
+        source = snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=request.in_place)
+    runs_folder = runs_folder.absolute()
+    run = RunDirectory(runs_folder / (run_id or new_run_id(request.name, request.processes)))
+    record = {
+        **request.to_json(),
+        "toolkit_version": hackathon.__version__,
+        "note": note,
+        "tags": list(tags),
+        "parent": parent,
+        "study": study,
+    }
+    partial = runs_folder / f"{PARTIAL}{run.id}"
+    try:
+        runs_folder.mkdir(parents=True, exist_ok=True)
+        modes = modes_below(runs_folder)
+        partial.mkdir(mode=0o700)
+        step("after-mkdir")
+        try:
+            added = snapshot.with_runtime(source, request.command, RUNTIME_FILE)
+            _write_source(partial, source, added, modes)
+            step("after-source")
+            _write_rest(partial, record, script, facts or {}, modes)
+            step("after-files")
+            partial.chmod(modes[0])
+            partial.rename(run.path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(partial)
+            raise
+    except HackathonError:
+        raise
+    except ValueError as error:
+        raise RequestError("runs.bad_value", what=error) from error
+    except OSError as error:
+        raise _failure(error, runs_folder) from error
+    step("after-rename")
+    return run
+
+
+def modes_below(folder: Path) -> tuple[int, int]:
+    """Return the modes of new folders and new files below a folder: its owner's, and read access as the folder grants.
+
+    Only a run's owner writes in it, so a folder that a group may write gives the group read access only.
+    """
+    granted = stat.S_IMODE(folder.stat().st_mode)
+    return 0o700 | granted & 0o055 | granted & stat.S_ISGID, 0o600 | granted & 0o044
+
+
+def _write_source(
+    partial: Path, source: snapshot.Source, added: dict[str, snapshot.Entry], modes: tuple[int, int]
+) -> None:
+    if source.in_place:
+        _put(partial / "source.sha256", source.checksums(), modes[1])
+    else:
+        snapshot.write(source, partial / "source", added, modes)
+    _put(partial / "source.json", _json(source.record(added)), modes[1])
+    if source.diff:
+        _put(partial / "source.diff", source.diff, modes[1])
+
+
+def _write_rest(
+    partial: Path, record: dict[str, Any], script: "JobScript", facts: dict[str, dict[str, Any]], modes: tuple[int, int]
+) -> None:
+    folder_mode, file_mode = modes
+    _put(partial / "request.json", _json(record), file_mode)
+    executable = file_mode | 0o100 | (file_mode & 0o044) >> 2
+    _put(partial / "job.sh", script.job.encode("utf-8", "surrogateescape"), executable)
+    _put(partial / "rank.sh", script.rank.encode("utf-8", "surrogateescape"), executable)
+    for name in (*EMPTY_FOLDERS, "client"):
+        os.mkdir(partial / name, 0o700)  # noqa: PTH102
+        os.chmod(partial / name, folder_mode)  # noqa: PTH101
+    for name, fact in {"created": {"t": time.time(), **provenance.facts()}, **facts}.items():
+        _put(partial / "client" / f"{name}.json", _json(fact), file_mode)
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8", "surrogateescape")
+
+
+def _put(path: Path, content: bytes, mode: int) -> None:
+    """Write a new file; nobody reads it before the directory has its name, so no rename is needed."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        os.fchmod(descriptor, mode)
+
+
+def _failure(error: OSError, folder: Path) -> HackathonError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return UnavailableError("runs.disk_full", folder=folder, what=error.strerror)
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return RequestError("runs.no_permission", folder=folder, what=error.strerror)
+    return UnavailableError("runs.not_written", folder=folder, what=error.strerror or error)

@@ -1,0 +1,23 @@
+"""Points at which a test can kill this process, to prove that a submission survives it.
+
+`HACKATHON_FAULT=<step>` in the environment makes the process end by SIGKILL when it reaches that step: nothing is
+cleaned up, no handler runs, exactly as when a login node kills a process. Without the variable a step is one look-up.
+"""
+
+import os
+import signal
+
+CREATE_STEPS = ("after-mkdir", "after-source", "after-files", "after-rename")
+"""Steps of `create.create`, in order; until `after-rename` only a hidden `.partial-…` directory exists."""
+SUBMIT_STEPS = ("after-submitting", "after-scheduler", "after-submitted")
+"""Steps of `submit.submit`, in order: before the scheduler's command; the job is in the queue and nobody wrote its id
+down; its id is written down."""
+STEPS = (*CREATE_STEPS, *SUBMIT_STEPS, "after-reserved", "after-refused", "after-recovered")
+"""Every step. `after-reserved`: a study's point has a run id and no directory; `after-refused`, `after-recovered`: that
+fact has just been written."""
+
+
+def step(name: str) -> None:
+    """End this process by SIGKILL when HACKATHON_FAULT names this step."""
+    if os.environ.get("HACKATHON_FAULT") == name:
+        os.kill(os.getpid(), signal.SIGKILL)

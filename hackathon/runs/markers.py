@@ -1,0 +1,105 @@
+"""What a run's own directory says about its state, read in as few files as will do."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.runs.directory import BY_HAND, RunDirectory
+from hackathon.runs.events import job_events
+from hackathon.runs.submit import is_refused
+from hackathon.text.files import read_json
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Facts of one run directory. Times are seconds since 1970."""
+
+    created: float | None = None
+    submitting: float | None = None
+    """When the latest attempt to submit began; None before the first."""
+    submitted: float | None = None
+    """When the job's id was written down."""
+    refused: str | None = None
+    """What the scheduler said when it refused the latest attempt."""
+    cancelled: float | None = None
+    """When its owner told it to end."""
+    adopted: bool = False
+    """The job was submitted by hand and writes no markers."""
+    job_id: str | None = None
+    by_hand: bool = False
+    """The script was started without a scheduler, so nobody can be asked."""
+    claimed: bool = False
+    """A job took the run."""
+    attempt: int = 1
+    """The latest attempt: a requeue raises it."""
+    started: float | None = None
+    """When the latest attempt began."""
+    ended: float | None = None
+    """When the latest attempt ended; None while it runs and after a SIGKILL."""
+    exit_code: int | None = None
+    signal: int | None = None
+    host: str | None = None
+
+
+def read_markers(run: RunDirectory) -> Markers:
+    """Return a run's markers: one look at `client/`, and only those files that are there."""
+    try:
+        present = set(os.listdir(run.path / "client"))  # noqa: PTH208 — names, not paths
+    except OSError:
+        present = set()
+
+    def fact(name: str) -> dict[str, Any]:
+        return run.client(name) if f"{name}.json" in present else {}
+
+    attempt, submitting = run.submitting() if any(name.startswith("submitting") for name in present) else (0, {})
+    submitted = fact("submitted") or fact("recovered")
+    refused = is_refused(run, attempt) if "refused.json" in present else {}
+    adopted = fact("adopted")
+    claimed = run.claim()
+    job_id = claimed or submitted.get("job_id") or adopted.get("job_id")
+    return Markers(
+        created=number(fact("created").get("t")),
+        submitting=(number(submitting.get("t")) or 0.0) if attempt else None,
+        submitted=number(submitted.get("t")) or number(adopted.get("t")),
+        refused=str(refused.get("message", "")) if refused else None,
+        cancelled=number(fact("cancelled").get("t")),
+        adopted=bool(adopted),
+        job_id=str(job_id) if job_id else None,
+        by_hand=bool(claimed and claimed.startswith(BY_HAND)),
+        claimed=claimed is not None,
+        **_from_events(run.path),
+    )
+
+
+def _from_events(run: Path) -> dict[str, Any]:
+    """Return the latest attempt's part of the markers. `ended` of an attempt is void once a later one began."""
+    found: dict[str, Any] = {}
+    for event in job_events(run):
+        kind, attempt = event.get("event"), whole(event.get("attempt")) or 1
+        if kind == "started" and attempt >= found.get("attempt", 1):
+            found = {"attempt": attempt, "started": number(event.get("t")), "host": event.get("host")}
+        elif kind == "ended" and attempt == found.get("attempt", 1):
+            found |= {
+                "attempt": attempt,
+                "ended": number(event.get("t")) or 0.0,
+                "exit_code": whole(event.get("exit_code")),
+                "signal": whole(event.get("signal")),
+            }
+    return found
+
+
+def read_final(run: RunDirectory) -> dict[str, Any] | None:
+    """Return the seal `final.json` of a finished run, None while it has none."""
+    value = read_json(run.path / "final.json")
+    return value if isinstance(value, dict) and "state" in value else None
+
+
+def number(value: object) -> float | None:
+    """Return a JSON number as float, None for anything else."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def whole(value: object) -> int | None:
+    """Return a whole JSON number, None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

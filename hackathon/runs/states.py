@@ -1,0 +1,187 @@
+"""The states of a run and the one table that decides them. Pure: markers and the scheduler's word in, a state out."""
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from hackathon.runs.markers import Markers
+from hackathon.schedulers import base
+from hackathon.schedulers.base import JobState
+from hackathon.text.messages import message
+
+CREATED, QUEUED, HELD, RUNNING, ENDING = "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING"
+SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY = "SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"
+CANCELLED, NODE_FAILED, LOST, UNCERTAIN = "CANCELLED", "NODE_FAILED", "LOST", "UNCERTAIN"
+STATES = (
+    CREATED, QUEUED, HELD, RUNNING, ENDING, SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, NODE_FAILED, LOST,
+    UNCERTAIN,
+)  # fmt: skip
+OPEN = frozenset({QUEUED, HELD, RUNNING, ENDING, UNCERTAIN})
+"""States of a run that is, or may be, with the scheduler."""
+ENDED = frozenset({SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, NODE_FAILED})
+
+# What the scheduler alone can know, as state and as the word for its cause.
+_CAUSES = {
+    base.TIMEOUT: (TIMEOUT, "walltime"),
+    base.OUT_OF_MEMORY: (OUT_OF_MEMORY, "memory"),
+    base.CANCELLED: (CANCELLED, "cancelled"),
+    base.NODE_FAILED: (NODE_FAILED, "node"),
+}
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """The state of one run. Times are seconds since 1970."""
+
+    run_id: str
+    state: str
+    """One of STATES."""
+    cause: str = ""
+    """Why, as a word: exit, signal, walltime, memory, cancelled, node, never_started, no_trace, no_cause, never_runs,
+    refused, uncertain, lost; empty when the state says it all."""
+    reason: str = ""
+    """Why, in the scheduler's words."""
+    raw: str = ""
+    """The scheduler's own letter or word."""
+    exit_code: int | None = None
+    signal: int | None = None
+    job_id: str | None = None
+    attempt: int = 1
+    t_created: float | None = None
+    t_submitted: float | None = None
+    t_started: float | None = None
+    t_ended: float | None = None
+    stale_seconds: float | None = None
+    """Age of what is known when the scheduler gave no answer; None when the state is fresh or needs no answer."""
+    hosts: tuple[str, ...] = ()
+    sealed: bool = False
+    """`final.json` says so: the scheduler is never asked again."""
+    settled: bool = False
+    """The run has ended and its cause is known; a FAILED that is not settled may still become, say, TIMEOUT."""
+    problem: str = ""
+    """Why the scheduler gave no answer."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the run is, or may be, with the scheduler."""
+        return self.state in OPEN
+
+    @property
+    def explanation(self) -> str:
+        """One line for a person in the current language: the cause and the scheduler's words; empty for none."""
+        values = {"exit_code": self.exit_code, "signal": self.signal}
+        words = message(f"runs.cause_{self.cause}", **values) if self.cause else ""
+        return ": ".join(part for part in (words, self.reason) if part)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the status as JSON values."""
+        return {**asdict(self), "hosts": list(self.hosts)}
+
+    @classmethod
+    def from_final(cls, run_id: str, final: dict[str, Any]) -> "RunStatus":
+        """Return the status that a `final.json` sealed; members that this version does not know are dropped."""
+        kept = {name: value for name, value in final.items() if name in _SEALED}
+        kept["hosts"] = tuple(kept.get("hosts") or ())
+        return cls(run_id=run_id, **{**kept, "sealed": True, "settled": True})
+
+
+_SEALED = frozenset(entry.name for entry in fields(RunStatus)) - {
+    "run_id",
+    "sealed",
+    "settled",
+    "stale_seconds",
+    "problem",
+}
+
+
+def decide(markers: Markers, seen: JobState | None, *, lost: bool = False, run_id: str = "") -> RunStatus:
+    """Return the state of a run that is not sealed.
+
+    `seen` is what the scheduler says about its job now, or said last; None when it says nothing. `lost`: it did not
+    know the job in two good answers, newer than the submission, at least 60 s apart, and the markers were read again.
+    """
+    made = RunStatus(
+        run_id=run_id,
+        state=CREATED,
+        raw=seen.raw if seen else "",
+        reason=seen.reason if seen else "",
+        job_id=markers.job_id,
+        attempt=markers.attempt,
+        t_created=markers.created,
+        t_submitted=markers.submitted or markers.submitting,
+        t_started=markers.started or (seen.start if seen and seen.started is not False else None),
+        t_ended=markers.ended,
+        hosts=(seen.hosts if seen else ()) or ((markers.host,) if markers.host else ()),
+    )
+    if markers.ended is not None:
+        return _ended(made, markers, seen)
+    if markers.job_id is None:
+        return _not_submitted(made, markers)
+    if seen is None:
+        return _unseen(made, markers, lost)
+    if seen.state in base.OPEN_STATES:
+        return _open(made, markers, seen)
+    return _finished(made, markers, seen)
+
+
+def _ended(made: RunStatus, markers: Markers, seen: JobState | None) -> RunStatus:
+    """The job script said that it ended: with 0 that is all; else the scheduler knows causes that it does not."""
+    made = replace(made, exit_code=markers.exit_code, signal=markers.signal)
+    if markers.exit_code == 0:
+        return replace(made, state=SUCCEEDED, settled=True)
+    if seen is not None and seen.state in _CAUSES:
+        state, cause = _CAUSES[seen.state]
+        return replace(made, state=state, cause=cause, settled=True)
+    if seen is not None and seen.state in (base.QUEUED, base.HELD):
+        return _open(replace(made, exit_code=None, signal=None, t_ended=None), markers, seen)  # it was queued again
+    known = seen is not None and seen.state not in base.OPEN_STATES
+    told = markers.cancelled is not None and markers.ended is not None and markers.cancelled <= markers.ended
+    if told and (seen is None or seen.state == base.FINISHED):
+        return replace(made, state=CANCELLED, cause="cancelled", settled=known)
+    return replace(made, state=FAILED, cause="signal" if markers.signal else "exit", settled=known)
+
+
+def _not_submitted(made: RunStatus, markers: Markers) -> RunStatus:
+    if markers.submitting is None:
+        return made
+    if markers.refused is not None:
+        return replace(made, state=FAILED, cause="refused", reason=markers.refused, settled=True)
+    return replace(made, state=UNCERTAIN, cause="uncertain")
+
+
+def _unseen(made: RunStatus, markers: Markers, lost: bool) -> RunStatus:
+    if lost and markers.cancelled is not None:
+        return replace(made, state=CANCELLED, cause="cancelled", settled=True)
+    if lost:
+        return replace(made, state=LOST, cause="lost")
+    return replace(made, state=RUNNING if _began(markers) else QUEUED)
+
+
+def _open(made: RunStatus, markers: Markers, seen: JobState) -> RunStatus:
+    if seen.state == base.UNKNOWN:  # a letter that this toolkit does not know: the markers say more
+        return replace(made, state=RUNNING if _began(markers) else QUEUED)
+    return replace(made, state=seen.state, cause="never_runs" if seen.never_runs else "")
+
+
+def _finished(made: RunStatus, markers: Markers, seen: JobState) -> RunStatus:
+    """The scheduler says that the job is over, and no `ended` lies in the run: killed, or never begun."""
+    began = _began(markers) or markers.adopted
+    made = replace(made, exit_code=seen.exit_code, signal=seen.signal, t_ended=seen.end, settled=True)
+    if seen.state == base.CANCELLED:
+        return replace(made, state=CANCELLED, cause="cancelled")
+    if not began and seen.started is False:
+        return replace(made, state=FAILED, cause="never_started")
+    if seen.state in _CAUSES:
+        state, cause = _CAUSES[seen.state]
+        return replace(made, state=state, cause=cause)
+    if not began:
+        return replace(made, state=FAILED, cause="no_trace" if seen.started else "never_started")
+    if seen.state == base.SUCCEEDED or (seen.state == base.FINISHED and seen.exit_code == 0 and not seen.signal):
+        return replace(made, state=SUCCEEDED)
+    if markers.cancelled is not None and seen.state == base.FINISHED:
+        return replace(made, state=CANCELLED, cause="cancelled")
+    cause = "signal" if seen.signal else "exit" if seen.exit_code is not None else "no_cause"
+    return replace(made, state=FAILED, cause=cause)
+
+
+def _began(markers: Markers) -> bool:
+    return markers.started is not None or markers.claimed

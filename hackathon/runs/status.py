@@ -1,0 +1,267 @@
+"""The states of runs: from their directories, and from one question to each scheduler about those left open."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from hackathon.runs import events
+from hackathon.runs.directory import RunDirectory, file_mode
+from hackathon.runs.markers import Markers, number, read_final, read_markers
+from hackathon.runs.states import LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
+from hackathon.schedulers.base import OPEN_STATES, JobState
+from hackathon.text.errors import HackathonError
+from hackathon.text.files import write_json
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.base import Scheduler, StatusAnswer
+
+__all__ = ["RunStatus", "decide", "status"]
+
+MAX_AGE = 30.0
+"""Seconds that a scheduler's answer is used again; also the time between two searches for an UNCERTAIN run's job."""
+FRESH_AGE = 2.0
+"""The same when a job has just ended: then the kept answer is surely older than the cause that is wanted."""
+ABSENT_APART = 60.0
+"""Seconds between two good answers without the job before it is LOST."""
+SETTLING = 60.0
+"""Seconds that a run stays unsealed when only the scheduler says that it ended: `ended` may still come (NFS keeps what
+it read for up to 60 s), and a failed node's job may be queued again."""
+CAUSE_WAIT = 600.0
+"""Seconds after `ended` in which the scheduler may still tell why; then FAILED is sealed as it is."""
+_JOB_FIELDS = frozenset(entry.name for entry in fields(JobState))
+
+
+@dataclass
+class _Looked:
+    """A run while its state is being found."""
+
+    run: RunDirectory
+    markers: Markers
+    seen: dict[str, Any] = field(default_factory=dict)
+    """`client/seen.json` as it was."""
+    answer: JobState | None = None
+    asked: float | None = None
+    """When the scheduler was asked; None when there is no answer."""
+    problem: str = ""
+
+    @property
+    def wants_answer(self) -> bool:
+        """Whether the directory leaves a question that a scheduler can answer."""
+        known = self.markers.ended is not None and self.markers.exit_code == 0
+        return self.markers.job_id is not None and not self.markers.by_hand and not known
+
+
+def status(
+    runs: Iterable[RunDirectory],
+    *,
+    ask: bool = True,
+    now: float | None = None,
+    load: "Callable[[str], Scheduler] | None" = None,
+) -> list[RunStatus]:
+    """Return the states of runs, in their order.
+
+    A sealed run costs one small read. Each scheduler is asked once, about the runs that their directories leave open,
+    and not at all with `ask=False`. What it said is kept in `client/seen.json`, and a run that has surely ended is
+    sealed with `final.json`, if the run is the user's own. `load` finds a scheduler by name (default: the registry).
+    Never raises for a scheduler that does not answer: those states are marked stale and carry the `problem`.
+    """
+    listed = list(runs)
+    finals = {run: final for run in listed if (final := read_final(run)) is not None}
+    looked = {run: _Looked(run, read_markers(run)) for run in listed if run not in finals}
+    moment = time.time() if now is None else now
+    for one in looked.values():
+        if one.wants_answer or _is_uncertain(one.markers):
+            one.seen = one.run.client("seen")
+    if ask:
+        if load is None:
+            from hackathon.schedulers import registry
+
+            load = registry.load
+        _search(looked.values(), moment, load)
+        _ask(looked.values(), moment, load)
+    return [
+        RunStatus.from_final(run.id, finals[run]) if run in finals else _conclude(looked[run], moment, ask)
+        for run in listed
+    ]
+
+
+def _is_uncertain(markers: Markers) -> bool:
+    return markers.job_id is None and markers.submitting is not None and markers.refused is None
+
+
+def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler]") -> None:
+    """Look for the jobs of UNCERTAIN runs by name, each at most once in MAX_AGE seconds."""
+    from hackathon.runs.submit import recover
+
+    for one in looked:
+        if not _is_uncertain(one.markers) or 0 <= now - (number(one.seen.get("looked")) or 0.0) < MAX_AGE:
+            continue
+        try:
+            job_id = recover(one.run, load(_scheduler(one.run)[0]))
+        except HackathonError as error:
+            one.problem = str(error)
+            continue
+        if job_id is not None:
+            submitted = one.markers.submitted or one.markers.submitting
+            one.markers = replace(one.markers, job_id=job_id, submitted=submitted)
+        elif one.run.owned():
+            _keep(one.run, {**one.seen, "looked": now})
+
+
+def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler]") -> None:
+    """Put one question to each scheduler of each cluster."""
+    from hackathon.schedulers import runner
+
+    groups: dict[tuple[str, str], list[_Looked]] = {}
+    for one in looked:
+        if one.wants_answer:
+            groups.setdefault(_scheduler(one.run), []).append(one)
+    for (scheduler, cluster), group in groups.items():
+        just_ended = any(one.markers.ended is not None and now - one.markers.ended < CAUSE_WAIT for one in group)
+        ids = [str(one.markers.job_id) for one in group]
+        try:
+            answer = runner.status_cached(load(scheduler), cluster, ids, max_age=FRESH_AGE if just_ended else MAX_AGE)
+        except HackathonError as error:
+            for one in group:
+                one.problem = str(error)
+            continue
+        for one in group:
+            _take(one, answer, now)
+
+
+def _take(one: _Looked, answer: "StatusAnswer", now: float) -> None:
+    job_id = str(one.markers.job_id)
+    one.answer = answer.jobs.get(job_id)
+    one.asked = answer.asked.get(job_id, now)
+
+
+def _scheduler(run: RunDirectory) -> tuple[str, str]:
+    """Return (scheduler, cluster) that a run was submitted to, or is meant for."""
+    for name in ("submitted", "recovered", "adopted"):
+        fact = run.client(name)
+        if fact.get("scheduler") and fact.get("cluster"):
+            return str(fact["scheduler"]), str(fact["cluster"])
+    record = run.record()
+    return str(record.get("scheduler", "")), str(record.get("cluster", ""))
+
+
+def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
+    """Return a run's state; write down what the scheduler said, and seal it if it is over."""
+    owned = one.asked is not None and one.run.owned()
+    if one.asked is not None:
+        kept = _fold(one)
+        if owned and _worth_keeping(one.seen, kept):
+            _keep(one.run, kept)
+        one.seen = kept
+    found = decide(one.markers, _valid(one), lost=_absent_long_enough(one), run_id=one.run.id)
+    if found.state == LOST or (found.cause == "cancelled" and one.answer is None and one.markers.ended is None):
+        again = read_markers(one.run)  # the last word belongs to the job itself
+        if again != one.markers:
+            one.markers = again
+            found = decide(again, _valid(one), run_id=one.run.id)
+    if one.asked is None and found.state in OPEN and found.state != UNCERTAIN:
+        known = number(one.seen.get("t")) or found.t_submitted or found.t_created
+        found = replace(found, stale_seconds=max(0.0, now - known) if known is not None else None)
+    found = replace(found, problem=one.problem)
+    if _may_seal(one, found, now, ask) and one.run.owned():
+        return _seal(one.run, found, now)
+    return found
+
+
+def _fold(one: _Looked) -> dict[str, Any]:
+    """Return the new `client/seen.json`: the answer, since when it is the same, and when the job was first missed."""
+    assert one.asked is not None
+    if one.answer is None:
+        newer = one.asked > (one.markers.submitted or one.markers.submitting or 0.0)
+        first = number(one.seen.get("absent_since"))
+        kept = {**one.seen, "absent_t": one.asked}
+        if newer:
+            kept["absent_since"] = first if first is not None and first <= one.asked else one.asked
+        return kept
+    kept = {**asdict(one.answer), "hosts": list(one.answer.hosts), "t": one.asked, "attempt": one.markers.attempt}
+    same = all(one.seen.get(name) == kept[name] for name in ("state", "raw", "attempt"))
+    kept["since"] = one.seen.get("since", one.asked) if same else one.asked
+    return kept
+
+
+def _worth_keeping(before: dict[str, Any], kept: dict[str, Any]) -> bool:
+    """Return whether to write: something but the time changed, or the time is a minute old."""
+    times = ("t", "absent_t")
+    if {**before, "t": 0, "absent_t": 0} != {**kept, "t": 0, "absent_t": 0}:
+        return True
+    return any((number(kept.get(name)) or 0.0) - (number(before.get(name)) or 0.0) >= ABSENT_APART for name in times)
+
+
+def _absent_long_enough(one: _Looked) -> bool:
+    """Return whether two good answers, far enough apart, did not know the job (also when the second one is kept)."""
+    first, last = number(one.seen.get("absent_since")), number(one.seen.get("absent_t"))
+    return one.answer is None and first is not None and last is not None and last - first >= ABSENT_APART
+
+
+def _valid(one: _Looked) -> JobState | None:
+    """Return the scheduler's word now, else what it said last; None when that says nothing about the latest attempt."""
+    state, asked = one.answer, one.asked
+    if state is None:
+        state, asked = job_state(one.seen), number(one.seen.get("t"))
+        if state is not None and state.state in OPEN_STATES and "absent_t" in one.seen:
+            return None  # it was there and is not any more; an end that was seen once stays true
+    if state is None or asked is None:
+        return None
+    if state.state in OPEN_STATES:
+        # Older than the marker: the job began, or ended, since then.
+        began = one.markers.started if state.state in ("QUEUED", "HELD") else None
+        overtaken = [moment for moment in (began, one.markers.ended) if moment is not None and moment > asked]
+        return None if overtaken else state
+    before_this_attempt = one.markers.started is not None and one.markers.ended is None and asked < one.markers.started
+    return None if before_this_attempt else state
+
+
+def job_state(kept: dict[str, Any]) -> JobState | None:
+    """Return the scheduler's word from a `client/seen.json`, None when it has none."""
+    values = {name: value for name, value in kept.items() if name in _JOB_FIELDS}
+    if not values.get("state"):
+        return None
+    try:
+        return JobState(**{**values, "hosts": tuple(values.get("hosts") or ())})
+    except TypeError:
+        return None
+
+
+def _may_seal(one: _Looked, found: RunStatus, now: float, ask: bool) -> bool:
+    """Return whether a run is over for good: nothing that can still come would change its state."""
+    markers = one.markers
+    if found.job_id is None or found.open or found.state == LOST or found.cause == "refused":
+        return False
+    if markers.ended is not None:
+        if found.state == SUCCEEDED or (found.settled and found.state == "FAILED"):
+            return True
+        if not found.settled:
+            return ask and now - markers.ended >= CAUSE_WAIT
+    if one.answer is None:
+        return found.settled and one.asked is not None  # cancelled, and gone from the queue
+    ended = one.answer.end if one.answer.end is not None else number(one.seen.get("since"))
+    return found.settled and ended is not None and now - ended >= SETTLING
+
+
+def _seal(run: RunDirectory, found: RunStatus, now: float) -> RunStatus:
+    """Write `final.json` and return the sealed state; a directory that can not be written keeps its open end."""
+    hosts = events.hosts(run.path, found.attempt) or found.hosts
+    found = replace(found, hosts=hosts, settled=True, sealed=True, stale_seconds=None, problem="")
+    final = {**found.to_json(), "sealed": now}
+    for name in ("run_id", "settled", "stale_seconds", "problem"):
+        del final[name]
+    try:
+        write_json(run.path / "final.json", final)
+        (run.path / "final.json").chmod(file_mode(run.path / "client"))
+    except OSError:
+        return replace(found, sealed=False)
+    return found
+
+
+def _keep(run: RunDirectory, seen: dict[str, Any]) -> None:
+    """Write `client/seen.json`; a full disk or a foreign directory costs only the memory of this answer."""
+    try:
+        run.write_client("seen", seen)
+    except OSError:
+        pass

@@ -1,0 +1,211 @@
+"""Hand a run to the scheduler exactly once, whatever happens to this process on the way.
+
+A fact is written before the scheduler's command and another one after it. Between the two nobody knows whether the job
+is in the queue; then it is looked for by its name, and never submitted a second time unless its owner says so.
+"""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hackathon.runs.directory import RunDirectory, file_mode, submitting_name
+from hackathon.runs.faults import step
+from hackathon.schedulers.base import Submission
+from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.base import Scheduler
+
+SETTLE = 30.0
+"""Seconds after which a submission whose process is gone can not reach the scheduler any more: a command that outlived
+its killed parent has ended, and the scheduler's own lists show the job. It is the runner's time-out."""
+# The command may have done its work although its answer was thrown away.
+_NO_ANSWER = frozenset({"schedulers.too_much_output", "schedulers.timeout", "schedulers.garbage"})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one run of `submit_many`: a job id or an error."""
+
+    run: RunDirectory
+    job_id: str | None = None
+    error: HackathonError | None = None
+
+
+def submit(
+    run: RunDirectory, scheduler: "Scheduler", *, again: bool = False, after: tuple[str, str] | None = None
+) -> str:
+    """Submit a run and return its job id.
+
+    `after`: (`ok` or `any`, job id) that it waits for. Raises RequestError: it was submitted before, or somebody else
+    is submitting it now, or an earlier submission's end is unknown and `again` is not given (with `again` the job is
+    looked for by name first, and taken when it is there). SchedulerError as the runner raises it: when the scheduler
+    refused, `client/refused.json` says so and the run may be submitted again; else its state is UNCERTAIN.
+    """
+    attempt, found = _may_submit(run, scheduler, again)
+    if found is not None:
+        return found
+    from hackathon.schedulers import runner
+
+    submission = Submission(
+        script=run.path / "job.sh",
+        directory=run.path,
+        name=run.job_name,
+        output=run.path / "logs" / "scheduler.log",
+        after=after,
+    )
+    _announce(run, attempt, {"t": time.time(), "name": run.job_name, "argv": scheduler.submit_argv(submission)})
+    step("after-submitting")
+    try:
+        job_id = runner.submit(scheduler, submission)
+    except HackathonError as error:
+        if not getattr(error, "transient", True) and error.id not in _NO_ANSWER:
+            with contextlib.suppress(OSError):  # a full disk: the run stays UNCERTAIN, which is true as well
+                run.write_client("refused", {"t": time.time(), "attempt": attempt, "message": str(error)})
+            step("after-refused")
+        raise
+    step("after-scheduler")
+    _record(run, "submitted", job_id, scheduler)
+    step("after-submitted")
+    return job_id
+
+
+def recover(run: RunDirectory, scheduler: "Scheduler") -> str | None:
+    """Return the id of a job whose submission was cut off, looked for by name; None when there is none (UNCERTAIN).
+
+    What is found is written down as `client/recovered.json`, if the run is the user's own. Raises SchedulerError when
+    the scheduler does not answer.
+    """
+    known = run.job_id()
+    if known is not None:
+        return known
+    from hackathon.schedulers import runner
+
+    found = runner.find(scheduler, run.job_name)
+    if not found:
+        return None
+    if run.owned():
+        _record(run, "recovered", found[-1], scheduler)
+        step("after-recovered")
+    return found[-1]
+
+
+def submit_many(
+    runs: Sequence[RunDirectory], scheduler: "Scheduler", *, workers: int = 4, again: bool = False
+) -> list[Outcome]:
+    """Submit runs with a few commands at a time and return their outcomes in the order given.
+
+    Each run has the guarantees of `submit`. After the first failure no further run is begun: what the scheduler refuses
+    once it refuses fifty times; the runs that were not begun come back without a job id and without an error.
+    """
+    if len(runs) < 2 or workers < 2:
+        return _one_by_one(runs, scheduler, again)
+    import threading
+    from concurrent.futures import ThreadPoolExecutor
+
+    failed = threading.Event()
+
+    def one(run: RunDirectory) -> Outcome:
+        if failed.is_set():
+            return Outcome(run)
+        outcome = _try(run, scheduler, again)
+        if outcome.error is not None:
+            failed.set()
+        return outcome
+
+    with ThreadPoolExecutor(min(workers, len(runs))) as pool:
+        return list(pool.map(one, runs))
+
+
+def is_refused(run: RunDirectory, attempt: int) -> dict[str, Any]:
+    """Return the fact that the scheduler refused this attempt, empty when it did not."""
+    refused = run.client("refused")
+    return refused if refused.get("attempt") == attempt else {}
+
+
+def _one_by_one(runs: Sequence[RunDirectory], scheduler: "Scheduler", again: bool) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    for run in runs:
+        stopped = bool(outcomes) and (outcomes[-1].job_id is None)
+        outcomes.append(Outcome(run) if stopped else _try(run, scheduler, again))
+    return outcomes
+
+
+def _try(run: RunDirectory, scheduler: "Scheduler", again: bool) -> Outcome:
+    try:
+        return Outcome(run, job_id=submit(run, scheduler, again=again))
+    except HackathonError as error:
+        return Outcome(run, error=error)
+
+
+def _may_submit(run: RunDirectory, scheduler: "Scheduler", again: bool) -> tuple[int, str | None]:
+    """Return the number of the new attempt, and the job id when an earlier one turned out to be in the queue."""
+    if not (run.path / "client" / "created.json").exists():
+        raise RequestError("runs.no_record", run=run.id, path=run.path)
+    known = run.job_id()
+    if known is not None:
+        raise RequestError("runs.submitted_already", run=run.id, job_id=known)
+    attempt, before = run.submitting()
+    if attempt == 0 or is_refused(run, attempt):
+        return attempt + 1, None
+    began = before.get("t")
+    age = time.time() - (began if isinstance(began, (int, float)) else _modified(run, attempt))
+    here = before.get("host") == os.uname().nodename
+    if (here and _alive(before.get("pid"))) or (again and age < SETTLE):
+        raise RequestError(
+            "runs.submitting_now", run=run.id, seconds=f"{max(0.0, age):.0f}", host=before.get("host", "?")
+        )
+    if not again:
+        raise RequestError("runs.uncertain", run=run.id, name=run.job_name)
+    return attempt + 1, recover(run, scheduler)
+
+
+def _modified(run: RunDirectory, attempt: int) -> float:
+    return (run.path / "client" / f"{submitting_name(attempt)}.json").stat().st_mtime
+
+
+def _alive(pid: object) -> bool:
+    """Return whether a process of this host exists, other than this one."""
+    if not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
+    """Write down that attempt number `attempt` begins; of two that try at the same moment exactly one gets through."""
+    path = run.path / "client" / f"{submitting_name(attempt)}.json"
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise RequestError("runs.submitting_now", run=run.id, seconds=0, host="?") from error
+    except OSError as error:
+        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            value = {**fact, "pid": os.getpid(), "host": os.uname().nodename}
+            stream.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+            os.fchmod(descriptor, file_mode(path.parent))
+    except OSError as error:
+        path.unlink(missing_ok=True)  # nothing was submitted yet: the attempt did not begin
+        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
+
+
+def _record(run: RunDirectory, name: str, job_id: str, scheduler: "Scheduler") -> None:
+    """Write down the job id. When the disk is full the job is in the queue all the same: the error says its id."""
+    fact = {"t": time.time(), "job_id": job_id, "cluster": run.record().get("cluster"), "scheduler": scheduler.name}
+    try:
+        run.write_client(name, fact)
+    except OSError as error:
+        raise UnavailableError(
+            "runs.id_not_written", run=run.id, job_id=job_id, what=error.strerror or error
+        ) from error
