@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.logs.metrics import read_metrics
+from hackathon.runs.directory import RunDirectory
 from hackathon.scaling.table import RunResult
 from hackathon.text.files import read_json
 
@@ -16,14 +17,12 @@ def run_result(run: Path, *, status: str, reason: str = "", metric: str | None =
     successful one counts in a table. Raises RequestError for a metric's pattern that is not a regular expression.
     """
     request = _mapping(read_json(run / "request.json"))
-    client = {name: _mapping(read_json(run / "client" / f"{name}.json")) for name in ("submitted", "recovered")}
-    job_id = client["submitted"].get("job_id") or client["recovered"].get("job_id")
     name = metric or str(request.get("metric") or "samples_per_s")
     metrics = read_metrics(run, _mapping(request.get("metrics")), name)
     tags = request.get("tags")
     return RunResult(
         id=run.name,
-        job_id=str(job_id) if job_id else None,
+        job_id=RunDirectory(run).job_id(),
         processes=int(request.get("processes") or 1),
         nodes=int(request.get("nodes") or 1),
         status=status,

@@ -1,3 +1,134 @@
 """Messages of `hackathon.web`: key → (English, Japanese)."""
 
-MESSAGES: dict[str, tuple[str, str]] = {}
+MESSAGES: dict[str, tuple[str, str]] = {
+    # problems
+    "cannot_write": ("{path} can not be written: {reason}", "{path} に書き込めません: {reason}"),
+    "cannot_write_hint": (
+        "choose a folder of your own with --to",
+        "--to で書き込めるフォルダを指定してください",
+    ),
+    "no_plot": (
+        "the page of {study} comes without its plot: {reason}",
+        "{study} のページには図がありません: {reason}",
+    ),
+    # every page
+    "language_en": ("English", "English"),
+    "language_ja": ("日本語", "日本語"),
+    "skip": ("To the content", "本文へ"),
+    "made": ("Made {when} with hackathon", "{when} に hackathon で作成"),
+    "all_studies": ("All studies", "すべてのスタディ"),
+    # the index
+    "index_lead": (
+        "How far training goes beyond one GPU: measured throughput, speed-up and parallel efficiency of every study.",
+        "1 GPU を超えて学習がどこまで速くなるか。全スタディの実測スループット、速度向上率、並列効率です。",
+    ),
+    "no_studies": ("There is no study yet.", "まだスタディがありません。"),
+    "studies": ("Studies", "スタディ"),
+    "study": ("Study", "スタディ"),
+    "on_cluster": ("Cluster", "クラスタ"),
+    "mode_weak": ("weak scaling", "弱スケーリング"),
+    "mode_strong": ("strong scaling", "強スケーリング"),
+    "reached": ("Largest size", "最大規模"),
+    "processes_one": ("{count} process", "{count} プロセス"),
+    "processes_count": ("{count} processes", "{count} プロセス"),
+    "runs_good": ("Successful runs", "成功した実行"),
+    "no_result": ("no result yet", "結果はまだありません"),
+    # a study
+    "study_lead_weak": (
+        "Weak scaling: the batch of each process stays fixed, so the work grows with the processes.",
+        "弱スケーリング: プロセスあたりのバッチを固定し、プロセス数とともに全体の仕事量が増えます。",
+    ),
+    "study_lead_strong": (
+        "Strong scaling: the global batch stays fixed and is shared out among the processes.",
+        "強スケーリング: 全体のバッチを固定し、プロセス間で分担します。",
+    ),
+    "team": ("Team", "チーム"),
+    "measured": ("Measured", "指標"),
+    "begun": ("Begun", "開始"),
+    "base": ("Base", "基準"),
+    "figure_speedup": ("Speed-up on {count} processes", "{count} プロセスでの速度向上率"),
+    "figure_speedup_note": ("ideal {ideal} ×, base {base}", "理想 {ideal} 倍、基準 {base} プロセス"),
+    "figure_efficiency": ("Parallel efficiency", "並列効率"),
+    "figure_above": (
+        "meets the 75 % line, “three out of four”",
+        "75 %（「4 分の 3」）の目安を満たしています",
+    ),
+    "figure_below": (
+        "below the 75 % line, “three out of four”",
+        "75 %（「4 分の 3」）の目安を下回っています",
+    ),
+    "figure_value": ("Throughput on {count} processes", "{count} プロセスでの値"),
+    "figure_check": ("Check {rule}", "検査 {rule}"),
+    "figure_check_note": (
+        "successful runs that passed",
+        "成功した実行のうち合格したもの",
+    ),
+    "results": ("Results", "結果"),
+    "caption": (
+        "Median over successful repeats ± standard deviation",
+        "成功した繰り返しの中央値 ± 標準偏差",
+    ),
+    "alt_speedup": (
+        "Line chart of speed-up over processes: {points}. The table below holds the same numbers.",
+        "プロセス数に対する速度向上率の折れ線グラフ: {points}。同じ数値が下の表にあります。",
+    ),
+    "alt_efficiency": (
+        "Line chart of parallel efficiency over processes: {points}. The table below holds the same numbers.",
+        "プロセス数に対する並列効率の折れ線グラフ: {points}。同じ数値が下の表にあります。",
+    ),
+    "legend": (
+        "Filled points: medians. Rings: single runs. Dotted: linear. Dashed: 75 %. Crosses: failed.",
+        "塗りつぶし: 中央値。丸: 各実行。点線: 線形。破線: 75 %。×: 失敗。",
+    ),
+    "plot_absent": (
+        "The picture could not be drawn; the table holds all numbers.",
+        "図を描けませんでした。数値はすべて表にあります。",
+    ),
+    "download": ("The numbers:", "数値データ:"),
+    "below": ("below 75 %", "75 % 未満"),
+    # runs
+    "how_runs": ("How each run was made", "各実行の方法"),
+    "how_runs_lead": (
+        "Every run is a plain job script. Open one to see its request, script, source and environment, "
+        "and the command that runs it again.",
+        "各実行は普通のジョブスクリプトです。開くと、要求、スクリプト、ソース、環境、再実行のコマンドを確認できます。",
+    ),
+    "again": ("Run it again", "再実行"),
+    "command": ("Training command", "学習コマンド"),
+    "state": ("State", "状態"),
+    "reason": ("Reason", "理由"),
+    "note": ("Note", "メモ"),
+    "tags": ("Tags", "タグ"),
+    "job": ("Job", "ジョブ"),
+    "parent": ("Follows", "親の実行"),
+    "queue": ("Queue", "キュー"),
+    "times": ("Started, duration", "開始・所要時間"),
+    "attempts": ("Attempts", "試行回数"),
+    "warnings": ("Warnings", "警告"),
+    "source": ("Source", "ソース"),
+    "source_commit": ("git commit {commit}", "git コミット {commit}"),
+    "source_changed": ("with changes", "変更あり"),
+    "source_digest": ("SHA-256 {digest}", "SHA-256 {digest}"),
+    "metrics": ("Metrics", "指標"),
+    "check_passed": ("check passed", "検査合格"),
+    "check_failed": ("check not passed", "検査不合格"),
+    "environment": ("Environment", "環境"),
+    "env_python": ("Python", "Python"),
+    "env_packages": ("Packages", "パッケージ"),
+    "env_mpi": ("MPI", "MPI"),
+    "env_modules": ("Modules", "モジュール"),
+    "env_gpus": ("GPUs of a node", "ノードの GPU"),
+    "env_cores": ("Cores", "コア数"),
+    "env_kernel": ("Kernel", "カーネル"),
+    "env_interfaces": ("Network interfaces", "ネットワーク"),
+    "request": ("Request", "要求"),
+    "request_field": ("Field", "項目"),
+    "request_value": ("Value", "値"),
+    "request_origin": ("From", "出所"),
+    "script": ("Job script", "ジョブスクリプト"),
+    "rank_script": ("Rank script", "ランクのスクリプト"),
+    "masked": (
+        "Names of users, their folders and hosts are replaced on this site.",
+        "利用者名、ホームフォルダ、ホスト名は置き換えてあります。",
+    ),
+}
