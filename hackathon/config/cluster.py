@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from hackathon.config.fields import STRICT, Count, Size, Text, Walltime
+from hackathon.config.fields import STRICT, Amount, Count, Natural, Positive, Size, Text, Walltime
 
 Launcher = Literal["torchrun", "mpirun", "srun", "horovodrun", "local"]
+ALL_LAUNCHERS: tuple[Launcher, ...] = ("torchrun", "mpirun", "srun", "local")
+"""What can be meant where a profile or recipe names no launcher, the preferred one first."""
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "ssh", "local"]
 
 
@@ -48,13 +50,13 @@ class Queue:
     """A PBS queue or Slurm partition and its limits."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
-    nodes: int | None = None
+    nodes: Positive | None = None
     """Most nodes a job may have."""
-    min_nodes: int = 1
+    min_nodes: Positive = 1
     """Least nodes a job must have."""
     walltime: Walltime | None = None
     """Longest walltime."""
-    processes_per_node: int | None = None
+    processes_per_node: Positive | None = None
     """Most processes on a node, where a queue gives less than a whole node."""
     note: Text | None = None
     """Shown in `clusters show`."""
@@ -65,9 +67,9 @@ class Rates:
     """What a job costs in the site's tokens."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
-    per_node_hour: float = 0.0
+    per_node_hour: Amount = 0.0
     """Tokens an hour and node."""
-    per_gpu_hour: float = 0.0
+    per_gpu_hour: Amount = 0.0
     """Tokens an hour and GPU (all GPUs of the nodes are counted)."""
 
 
@@ -88,7 +90,7 @@ class Cluster:
     """How the site's scheduler wants to be asked."""
     processes_per_node: Count = "auto"
     """Ranks on a full node: normally one per GPU."""
-    threads: int | None = None
+    threads: Positive | None = None
     """Threads a process; default cores ÷ processes_per_node, the same for every point of a study."""
     queues: dict[str, Queue] = field(default_factory=dict)
     """Known queues; empty when the profile does not know them (then only the scheduler can say no)."""
@@ -118,11 +120,11 @@ class Cluster:
     """Folders that compute nodes see; empty means all."""
     rates: Rates = field(default_factory=Rates)
     """What a job costs."""
-    peak_tflops: dict[str, float] = field(default_factory=dict)
+    peak_tflops: dict[str, Amount] = field(default_factory=dict)
     """Dense peak of one GPU by data type, in TFLOPS."""
     stop_before: Walltime = 60
     """How long before the walltime the `stop` file appears."""
-    telemetry_seconds: int = 10
+    telemetry_seconds: Natural = 10
     """Seconds between two telemetry lines; 0 turns telemetry off."""
     unverified: list[str] = field(default_factory=list)
     """Key paths of values that nobody has confirmed on the machine."""

@@ -1,9 +1,9 @@
 """One hackathon: `hackathon.yaml`."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from hackathon.config.fields import STRICT, Text
+from hackathon.config.fields import STRICT, Amount, Text
 from hackathon.config.project import Defaults
 
 
@@ -12,9 +12,12 @@ class Budget:
     """What a team may use."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
-    node_hours: float | None = None
-    gpu_hours: float | None = None
-    tokens: float | None = None
+    node_hours: Amount | None = None
+    """Node-hours."""
+    gpu_hours: Amount | None = None
+    """GPU-hours."""
+    tokens: Amount | None = None
+    """The site's tokens."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,11 @@ class EventCluster:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     queue: str | None = None
+    """The queue that the event uses."""
     reservation: str | None = None
+    """The event's reservation."""
     budget: Budget | None = None
+    """What each team may use."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,11 @@ class Member:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     user: str
+    """The account on the cluster."""
     kind: str = ""
+    """E.g. student, staff."""
     name: str = ""
+    """The person's name."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +52,15 @@ class Team:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     name: str
+    """The team's name."""
     group: str | None = None
+    """The group (project, account) that pays."""
     members: list[Member] = field(default_factory=list)
+    """Who is in it."""
     tutors: list[str] = field(default_factory=list)
+    """Accounts of the tutors who help it."""
     project: str = ""
+    """What it works on."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +69,11 @@ class Tutor:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     user: str
+    """The account on the cluster."""
     name: str = ""
+    """The person's name."""
     knows: list[str] = field(default_factory=list)
+    """What to ask about."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +82,13 @@ class Item:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     title: Text
+    """What happens."""
     day: str
+    """The day, e.g. 2019-01-24."""
     start: str | None = None
+    """When it begins, e.g. 09:30."""
     end: str | None = None
+    """When it ends."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +97,13 @@ class Publish:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     teams: bool = True
+    """Names of teams."""
     users: bool = False
+    """Accounts of people."""
     logs: bool = False
+    """Logs of runs."""
     paths: bool = False
+    """Paths on the cluster."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +112,22 @@ class Event:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     title: Text
+    """The event's name."""
     dates: list[str] = field(default_factory=list)
+    """Its days, e.g. 2019-01-24."""
     place: Text = ""
-    languages: list[str] = field(default_factory=lambda: ["en", "ja"])
+    """Where it is held."""
+    languages: list[Literal["en", "ja"]] = field(default_factory=lambda: ["en", "ja"])
+    """Languages of its pages."""
     clusters: dict[str, EventCluster] = field(default_factory=dict)
+    """The clusters it uses."""
     defaults: Defaults = field(default_factory=Defaults)
+    """What projects get when they are silent."""
     teams: list[Team] = field(default_factory=list)
+    """The teams."""
     tutors: list[Tutor] = field(default_factory=list)
+    """Who helps."""
     schedule: list[Item] = field(default_factory=list)
+    """What happens when."""
     publish: Publish = field(default_factory=Publish)
+    """What may go out."""

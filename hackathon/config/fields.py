@@ -11,43 +11,59 @@ from hackathon.text.units import parse_size, parse_walltime
 
 
 class Parsed:
-    """Marks a field whose text is turned into a number by a function that raises ValueError."""
+    """Marks a field whose text is turned into a number by a function that raises ValueError.
 
-    def __init__(self, parse: Callable[[Any], int], example: str) -> None:
+    `kind` becomes the type of pydantic's error, so that the reader of errors knows which text was meant.
+    """
+
+    def __init__(self, parse: Callable[[Any], int], kind: str, example: str) -> None:
         self.parse = parse
+        self.kind = kind
         self.example = example
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
+        from pydantic_core import PydanticCustomError, core_schema
 
-        return core_schema.no_info_plain_validator_function(self.parse)
+        def read(value: Any) -> int:
+            try:
+                if not isinstance(value, (str, int)) or isinstance(value, bool):
+                    raise ValueError("neither text nor a whole number")
+                return self.parse(value)
+            except ValueError as error:
+                raise PydanticCustomError(self.kind, "not a {kind}", {"kind": self.kind}) from error
+
+        return core_schema.no_info_plain_validator_function(read)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {"anyOf": [{"type": "string"}, {"type": "integer"}], "examples": [self.example]}
 
 
-def _walltime(value: Any) -> int:
-    if not isinstance(value, (str, int)):
-        raise ValueError("a walltime is text such as 00:30:00, 90m or 2h")
-    return parse_walltime(value)
+class Least:
+    """Marks a number that must not be smaller than a bound."""
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return {**handler(source), "ge": self.least}
 
 
-def _size(value: Any) -> int:
-    if not isinstance(value, (str, int)):
-        raise ValueError("a size is text such as 256 GB")
-    return parse_size(value)
-
-
-Walltime = Annotated[int, Parsed(_walltime, "00:30:00")]
+Walltime = Annotated[int, Parsed(parse_walltime, "walltime", "00:30:00")]
 """Seconds; written as 00:30:00, 90m or 2h."""
-Size = Annotated[int, Parsed(_size, "256 GB")]
+Size = Annotated[int, Parsed(parse_size, "size", "256 GB")]
 """Bytes; written as 256 GB."""
-Count = int | Literal["auto"]
+Positive = Annotated[int, Least(1)]
+"""A whole number from 1."""
+Natural = Annotated[int, Least(0)]
+"""A whole number from 0."""
+Amount = Annotated[float, Least(0)]
+"""A number that is not negative."""
+Count = Natural | Literal["auto"]
 """A number, or `auto`: looked up on the machine itself."""
-Text = str | dict[str, str]
+Text = str | dict[Literal["en", "ja"], str]
 """Text in one language, or `{en: …, ja: …}`."""
 Scalar = bool | int | float | str
 """A parameter's value."""
 
-STRICT = {"extra": "forbid", "use_attribute_docstrings": True}
-"""pydantic's configuration of every record: unknown keys are errors."""
+STRICT = {"extra": "forbid", "use_attribute_docstrings": True, "allow_inf_nan": False}
+"""pydantic's configuration of every record: unknown keys are errors, numbers are finite."""

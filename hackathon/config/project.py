@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from hackathon.config.cluster import Launcher
-from hackathon.config.fields import STRICT, Scalar, Text, Walltime
+from hackathon.config.fields import STRICT, Positive, Scalar, Text, Walltime
 from hackathon.config.recipe import Check, Metric, Parameter, Scaling
 
 
@@ -14,13 +14,21 @@ class Defaults:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     cluster: str | None = None
+    """The cluster's name."""
     queue: str | None = None
+    """The queue."""
     group: str | None = None
+    """The group (project, account) that pays."""
     reservation: str | None = None
+    """The reservation to run in."""
     walltime: Walltime | None = None
+    """How long a job may run: 00:30:00, 90m or 2h."""
     launcher: Launcher | None = None
-    processes_per_node: int | None = None
+    """What starts the ranks."""
+    processes_per_node: Positive | None = None
+    """Ranks on a node; default the cluster's."""
     lang: Literal["en", "ja"] | None = None
+    """The language of messages."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class Project:
 
     __pydantic_config__: ClassVar[Any] = STRICT
     name: str
-    """Letters, digits, `-`, `_` or Japanese; shown everywhere."""
+    """Up to 60 letters (Japanese too), digits and signs other than `/`; a part of folder names."""
     team: str | None = None
     """The team it belongs to."""
     recipe: str | None = None
@@ -39,15 +47,25 @@ class Project:
     parameters: dict[str, Scalar | Parameter] = field(default_factory=dict)
     """Values for the recipe's parameters, or the command's own with `{default, type, choices, help}`."""
     cluster: str | None = None
+    """The cluster's name."""
     queue: str | None = None
+    """The queue."""
     group: str | None = None
+    """The group (project, account) that pays."""
     reservation: str | None = None
-    nodes: int | None = None
-    processes: int | None = None
-    processes_per_node: int | None = None
-    threads: int | None = None
+    """The reservation to run in."""
+    nodes: Positive | None = None
+    """Nodes of a job."""
+    processes: Positive | None = None
+    """Ranks in all."""
+    processes_per_node: Positive | None = None
+    """Ranks on a node; default the cluster's."""
+    threads: Positive | None = None
+    """Threads a rank; default cores ÷ processes_per_node."""
     walltime: Walltime | None = None
+    """How long a job may run: 00:30:00, 90m or 2h."""
     launcher: Launcher | None = None
+    """What starts the ranks."""
     framework: str | None = None
     """For own code: decides the default launcher (torch → torchrun)."""
     metric: str | None = None

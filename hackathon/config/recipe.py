@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from hackathon.config.cluster import Launcher
-from hackathon.config.fields import STRICT, Scalar, Text
+from hackathon.config.fields import STRICT, Natural, Scalar, Text
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Parameter:
     default: Scalar | None = None
     """The value when nobody gives one; none means the option is left out."""
     type: Literal["int", "float", "str", "bool"] = "str"
-    """How the value is read; a true `bool` becomes the bare option, a false one nothing."""
+    """How the value is read; left out: as the default. A true `bool` becomes the bare option, a false one nothing."""
     choices: list[Scalar] | None = None
     """The values it may have."""
     min: float | None = None
@@ -39,7 +39,7 @@ class Metric:
     """E.g. samples/s."""
     reduce: Literal["median", "mean", "last", "first", "max", "min"] = "last"
     """How many values become one."""
-    skip_first: int = 0
+    skip_first: Natural = 0
     """Values passed over at the start (warm-up)."""
     ranks: Literal["first", "sum", "mean"] = "first"
     """`first`: the lowest rank that printed it speaks for all; `sum`/`mean` over ranks otherwise."""

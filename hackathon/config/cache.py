@@ -1,0 +1,78 @@
+"""Checked files, kept as JSON in the user's cache, so that reading one again needs neither YAML nor pydantic.
+
+The key holds everything that the result depends on: the toolkit's version, this package's source, the kind of record,
+the expected name, and the file's bytes. The cache may be deleted, damaged, read-only or missing at any time: then the
+file is checked again, silently.
+"""
+
+import functools
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from hackathon import __version__
+from hackathon.text.files import write_whole
+from hackathon.text.paths import user_cache
+
+KEPT = 300
+"""Files that the cache holds at most; the oldest go first."""
+
+
+def cache_key(kind: str, name: str | None, raw: bytes) -> str:
+    """Return the name under which the result of checking these bytes is kept."""
+    head = json.dumps([__version__, _source_version(), kind, name])
+    return hashlib.sha256(head.encode() + b"\0" + raw).hexdigest()
+
+
+def recall(key: str) -> Any | None:
+    """Return the value kept under a key, or None when there is none or it is damaged."""
+    try:
+        content = (_folder() / f"{key}.json").read_bytes()
+        digest, _, payload = content.partition(b"\n")
+        if digest != hashlib.sha256(payload).hexdigest().encode():
+            return None
+        return json.loads(payload)
+    except (OSError, ValueError, RuntimeError, RecursionError):
+        return None
+
+
+def keep(key: str, value: Any) -> None:
+    """Keep a JSON value under a key, readable by its owner only; does nothing when that can not be done."""
+    payload = json.dumps(value, ensure_ascii=False).encode()
+    try:
+        folder = _folder()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        digest = hashlib.sha256(payload).hexdigest().encode()
+        write_whole(folder / f"{key}.json", digest + b"\n" + payload, mode=0o600)
+        _forget_oldest(folder)
+    except (OSError, ValueError, RuntimeError):
+        return
+
+
+def _folder() -> Path:
+    return user_cache() / "config"
+
+
+def _forget_oldest(folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        kept = [entry for entry in entries if entry.name.endswith(".json")]
+    if len(kept) > KEPT:
+        for entry in sorted(kept, key=lambda each: each.stat().st_mtime)[: len(kept) - KEPT * 3 // 4]:
+            Path(entry.path).unlink(missing_ok=True)
+
+
+@functools.cache
+def _source_version() -> str:
+    """Return a text that changes when the code that checks files changes: names, sizes and times of its modules."""
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    units = os.path.join(os.path.dirname(here), "text")  # noqa: PTH118, PTH120
+    found = []
+    for folder, wanted in ((here, None), (units, "units.py")):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py") and wanted in (None, entry.name):
+                    status = entry.stat()
+                    found.append(f"{entry.name}:{status.st_size}:{status.st_mtime_ns}")
+    return " ".join(sorted(found))

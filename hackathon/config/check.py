@@ -1,0 +1,283 @@
+"""What a record's type can not say: values of a file that must agree with one another."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hackathon.config.cluster import Cluster
+from hackathon.config.command import command_words
+from hackathon.config.event import Event
+from hackathon.config.fields import Scalar
+from hackathon.config.problems import KeyPath, Problem, listing, nearest, shown
+from hackathon.config.project import Project
+from hackathon.config.recipe import Check, Metric, Parameter, Recipe, Scaling
+from hackathon.config.yaml import Document
+from hackathon.text.errors import RequestError
+
+WELL_KNOWN_METRICS = ("samples_per_s", "loss", "accuracy", "seconds", "step", "epoch")
+"""Metrics that need no entry: the runtime's Meter writes them, and common formats are known."""
+LONGEST_NAME = 60
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PARAMETER = re.compile(r"[^\W\d][\w-]*")
+_HEADER_FIELDS = ("queue", "group", "reservation")
+_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+
+
+class _Report:
+    """Collects problems of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.raw: Mapping[str, Any] = document.value if isinstance(document.value, dict) else {}
+        self.problems: list[Problem] = []
+
+    def add(self, identifier: str, path: KeyPath, **values: Any) -> None:
+        """Note a problem at a key path."""
+        self.problems.append(Problem(identifier, self.document.path, self.document.line(path), path, values))
+
+    def unknown(self, path: KeyPath, word: str, known: Iterable[str], identifier: str) -> None:
+        """Note that a word names nothing; `<identifier>_near` is used when a known word is near."""
+        names = list(known)
+        near = nearest(word, names)
+        if near:
+            self.add(f"{identifier}_near", path, name=shown(word), near=near)
+        else:
+            self.add(identifier, path, name=shown(word), known=listing(names) or "–")
+
+
+def check_record(record: Any, document: Document, name: str | None) -> list[Problem]:
+    """Return what is wrong between values of a valid record; `name` is the name of its file or folder."""
+    report = _Report(document)
+    if isinstance(record, Cluster):
+        _cluster(record, report, name)
+    elif isinstance(record, Recipe):
+        _recipe(record, report, name)
+    elif isinstance(record, Project):
+        _project(record, report)
+    elif isinstance(record, Event):
+        _event(record, report)
+    return report.problems
+
+
+def name_problem(name: str) -> str | None:
+    """Return the message id of what is wrong with the name of a project, cluster or recipe, or None."""
+    if not name.strip():
+        return "config.name_empty"
+    if len(name) > LONGEST_NAME:
+        return "config.name_long"
+    # C*: control, format (changes of direction), surrogate, private; Zl, Zp: line and paragraph separators
+    if "/" in name or any(unicodedata.category(letter)[0] == "C" for letter in name):
+        return "config.name_signs"
+    if any(unicodedata.category(letter) in ("Zl", "Zp") for letter in name) or name[0] == "." or name != name.strip():
+        return "config.name_signs"
+    return None
+
+
+def find_key(value: Any, text: str) -> KeyPath | None:
+    """Return the key path that a dotted text names in plain values (keys may hold dots themselves), or None."""
+    if not isinstance(value, dict):
+        return None
+    if text in value:
+        return (text,)
+    for key in value:
+        if text.startswith(f"{key}."):
+            rest = find_key(value[key], text[len(key) + 1 :])
+            if rest is not None:
+                return (key, *rest)
+    return None
+
+
+def _name(name: str, report: _Report, expected: str | None) -> None:
+    wrong = name_problem(name)
+    if wrong:
+        report.add(wrong, ("name",), limit=LONGEST_NAME)
+    elif expected is not None and name != expected:
+        report.add("config.name_differs", ("name",), name=shown(name), expected=shown(expected))
+
+
+def _cluster(cluster: Cluster, report: _Report, name: str | None) -> None:
+    _name(cluster.name, report, name)
+    if cluster.queue is not None and cluster.queues and cluster.queue not in (report.raw.get("queues") or ()):
+        report.unknown(("queue",), cluster.queue, cluster.queues, "config.no_queue")
+    for queue_name, queue in cluster.queues.items():
+        if queue.nodes is not None and queue.min_nodes > queue.nodes:
+            report.add("config.queue_nodes", ("queues", queue_name), least=queue.min_nodes, most=queue.nodes)
+    for field_name, pattern in cluster.patterns.items():
+        if field_name not in _HEADER_FIELDS:
+            report.unknown(("patterns", field_name), field_name, _HEADER_FIELDS, "config.no_pattern")
+        compiled = _compile(pattern, ("patterns", field_name), report)
+        if compiled and field_name == "queue":
+            for queue_name in cluster.queues:
+                if not compiled.fullmatch(queue_name):
+                    report.add("config.queue_pattern", ("queues", queue_name), pattern=pattern)
+    for index, entry in enumerate(cluster.unverified):
+        if find_key(report.raw, entry) is None:
+            report.add("config.unverified", ("unverified", index), name=shown(entry))
+    for index, folder in enumerate(cluster.visible_from_nodes):
+        if not folder.startswith("/"):
+            report.add("config.not_absolute", ("visible_from_nodes", index), name=shown(folder))
+    _variables(cluster.variables, report)
+    _shell_text(cluster.scratch, ("scratch",), report)
+
+
+def _recipe(recipe: Recipe, report: _Report, name: str | None) -> None:
+    _name(recipe.name, report, name)
+    parts = recipe.entry.split("/")
+    if not recipe.entry or recipe.entry.startswith("/") or ".." in parts or "\0" in recipe.entry:
+        report.add("config.entry_outside", ("entry",), name=shown(recipe.entry))
+    for parameter_name, parameter in recipe.parameters.items():
+        _parameter(parameter_name, parameter, report)
+    _measured(recipe.metric, recipe.metrics, recipe.check, report)
+    _scaling(recipe.scaling, report)
+    _variables(recipe.variables, report)
+
+
+def _project(project: Project, report: _Report) -> None:
+    _name(project.name, report, None)
+    given = [key for key in ("recipe", "command") if report.raw.get(key) is not None]
+    if len(given) != 1:
+        report.add("config.recipe_or_command" if not given else "config.recipe_and_command", tuple(given[1:]))
+    declared: dict[str, Any] = {}
+    for name, value in project.parameters.items():
+        if isinstance(value, Parameter):
+            _parameter(name, value, report)
+            declared[name] = value.default if value.default is not None else ""
+        else:
+            _parameter_name(name, report)
+            declared[name] = value
+    if project.command is not None:
+        # a declaration that is wrong itself still declares its name
+        raw = report.raw.get("parameters")
+        names = dict.fromkeys(raw, "") if isinstance(raw, dict) else {}
+        try:
+            command_words(project.command, {**names, **declared})
+        except RequestError as error:
+            report.add(error.id, ("command",), **error.values)
+        _measured(project.metric, project.metrics, project.check, report)
+        if project.scaling is not None:
+            _scaling(project.scaling, report)
+    else:
+        _patterns(project.metrics, report)
+        _bounds(project.check, report)
+    _variables(project.variables, report)
+
+
+def _event(event: Event, report: _Report) -> None:
+    tutors = [tutor.user for tutor in event.tutors]
+    seen: set[str] = set()
+    for index, team in enumerate(event.teams):
+        if team.name in seen:
+            report.add("config.team_twice", ("teams", index, "name"), name=shown(team.name))
+        seen.add(team.name)
+        for number, user in enumerate(team.tutors):
+            if user not in tutors:
+                report.unknown(("teams", index, "tutors", number), user, tutors, "config.no_tutor")
+
+
+def _parameter_name(name: str, report: _Report) -> None:
+    if not _PARAMETER.fullmatch(name):
+        report.add("config.parameter_name", ("parameters", name))
+
+
+def _parameter(name: str, parameter: Parameter, report: _Report) -> None:
+    """Check that a parameter's default and choices fit its type and limits."""
+    _parameter_name(name, report)
+    path: KeyPath = ("parameters", name)
+    if parameter.type in ("str", "bool") and (parameter.min is not None or parameter.max is not None):
+        report.add("config.parameter_limits", path, type=parameter.type)
+    if parameter.min is not None and parameter.max is not None and parameter.min > parameter.max:
+        report.add("config.parameter_range", path, least=f"{parameter.min:g}", most=f"{parameter.max:g}")
+    fitting = True
+    for index, choice in enumerate(parameter.choices or ()):
+        fitting &= _fits(choice, parameter, (*path, "choices", index), report)
+    if parameter.choices == []:
+        report.add("config.no_choices", (*path, "choices"))
+    value = parameter.default
+    if value is None or not _fits(value, parameter, (*path, "default"), report):
+        return
+    if fitting and parameter.choices and value not in parameter.choices:
+        choices = listing(str(choice) for choice in parameter.choices)
+        report.add("config.choice", (*path, "default"), value=shown(value), choices=choices)
+
+
+def _fits(value: Scalar, parameter: Parameter, path: KeyPath, report: _Report) -> bool:
+    if type(value) not in _TYPES[parameter.type]:
+        report.add("config.parameter_type", path, value=shown(value), type=parameter.type)
+        return False
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if parameter.min is not None and value < parameter.min:
+            report.add("config.too_small", path, limit=f"{parameter.min:g}")
+            return False
+        if parameter.max is not None and value > parameter.max:
+            report.add("config.too_large", path, limit=f"{parameter.max:g}")
+            return False
+    return True
+
+
+def _measured(metric: str | None, metrics: Mapping[str, Metric], check: Check | None, report: _Report) -> None:
+    _patterns(metrics, report)
+    _bounds(check, report)
+    raw = report.raw.get("metrics")
+    known = [*(raw if isinstance(raw, dict) else ()), *(name for name in WELL_KNOWN_METRICS if name not in metrics)]
+    if metric is not None and metric not in known:
+        report.unknown(("metric",), metric, known, "config.no_metric")
+    if check is not None and check.metric not in known:
+        report.unknown(("check", "metric"), check.metric, known, "config.no_metric")
+
+
+def _bounds(check: Check | None, report: _Report) -> None:
+    if check is None:
+        return
+    if check.at_least is None and check.at_most is None:
+        report.add("config.check_empty", ("check",))
+    elif check.at_least is not None and check.at_most is not None and check.at_least > check.at_most:
+        report.add("config.parameter_range", ("check",), least=f"{check.at_least:g}", most=f"{check.at_most:g}")
+
+
+def _patterns(metrics: Mapping[str, Metric], report: _Report) -> None:
+    for name, metric in metrics.items():
+        if metric.pattern is None:
+            continue
+        path = ("metrics", name, "pattern")
+        compiled = _compile(metric.pattern, path, report)
+        if compiled and compiled.groups != 1:
+            report.add("config.pattern_groups", path, count=compiled.groups)
+
+
+def _compile(pattern: str, path: KeyPath, report: _Report) -> re.Pattern[str] | None:
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            # re warns of patterns whose meaning may change; they still work
+            warnings.simplefilter("ignore")
+            return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        report.add("config.pattern", path, pattern=shown(pattern), reason=str(error))
+        return None
+
+
+def _scaling(scaling: Scaling, report: _Report) -> None:
+    raw = report.raw.get("parameters")
+    known = list(raw) if isinstance(raw, dict) else []
+    for path, name in (
+        (("scaling", "weak", "scale_learning_rate"), scaling.weak.scale_learning_rate),
+        (("scaling", "strong", "divide"), scaling.strong.divide),
+    ):
+        if name is not None and name not in known:
+            report.unknown(path, name, known, "config.no_parameter")
+
+
+def _variables(variables: Mapping[str, str], report: _Report) -> None:
+    for name, value in variables.items():
+        if not _VARIABLE.fullmatch(name):
+            report.add("config.variable_name", ("variables", name))
+        _shell_text(value, ("variables", name), report)
+
+
+def _shell_text(value: str, path: KeyPath, report: _Report) -> None:
+    """Refuse text that would end the double quotes around it, or the line."""
+    rest = re.sub(r"\\.", "", value, flags=re.DOTALL)
+    if '"' in rest or "\\" in rest or "\n" in value or "\0" in value:
+        report.add("config.shell_text", path)

@@ -1,0 +1,84 @@
+"""A project's `command`: words, not shell. It is split first; then declared `{name}` are filled in."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hackathon.config.problems import nearest, shown
+from hackathon.text.errors import RequestError
+
+_OPERATOR = re.compile(r"\|\||&&|>>|<<|\$\(|\$\{|\$[A-Za-z_][A-Za-z0-9_]*|[|&;<>`\n]")
+_BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+def command_words(command: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the words of a command with its placeholders filled in; a value never becomes more than one word.
+
+    Quotes and backslashes mean what they mean in a POSIX shell; a backslash at a line's end joins lines. What only a
+    shell could do (pipes, redirections, variables, several commands) is refused outside quotes and is plain text
+    inside them. `{{` and `}}` stand for braces. Raises RequestError.
+    """
+    text = _joined(command).strip()
+    for index in _unquoted(text):
+        if match := _OPERATOR.match(text, index):
+            operator = "\\n" if match[0] == "\n" else match[0]
+            raise RequestError("config.command_shell", operator=operator)
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise RequestError("config.command_quote", command=shown(text)) from None
+    if not words:
+        raise RequestError("config.command_empty")
+    filled = tuple(_BRACES.sub(lambda match: _replacement(match, values), word) for word in words)
+    if any("\0" in word for word in filled):
+        raise RequestError("config.command_nul")
+    return filled
+
+
+def _replacement(match: re.Match[str], values: Mapping[str, Any]) -> str:
+    if match[0] in ("{{", "}}"):
+        return match[0][0]
+    name = match[1]
+    if name is None or not re.fullmatch(r"[^\W\d][\w-]*", name):
+        raise RequestError("config.command_brace", text=shown(match[0]))
+    if name not in values:
+        near = nearest(name, values)
+        if near:
+            raise RequestError("config.command_placeholder_near", name=name, near=near)
+        raise RequestError("config.command_placeholder", name=name)
+    value = values[name]
+    if value is None:
+        raise RequestError("config.command_no_value", name=name)
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _joined(command: str) -> str:
+    """Return the command with unquoted backslash-newline pairs taken as a blank."""
+    text = list(command)
+    for index in _unquoted(command, escapes=True):
+        if command[index] == "\\" and command[index + 1 : index + 2] == "\n":
+            text[index : index + 2] = "  "
+    return "".join(text)
+
+
+def _unquoted(text: str, *, escapes: bool = False) -> Iterator[int]:
+    """Yield the positions outside quotes; of an escaped pair only the backslash, and that only with `escapes`."""
+    quote = ""
+    index = 0
+    while index < len(text):
+        letter = text[index]
+        if quote:
+            if letter == "\\" and quote == '"':
+                index += 1
+            elif letter == quote:
+                quote = ""
+        elif letter in "'\"":
+            quote = letter
+        elif letter == "\\":
+            if escapes:
+                yield index
+            index += 1
+        else:
+            yield index
+        index += 1

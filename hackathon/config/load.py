@@ -1,0 +1,211 @@
+"""Find and read what people write: clusters, recipes, projects, events, a user's defaults.
+
+Every function raises ConfigError with all problems of the first wrong file, and RequestError for what does not exist.
+`folders` are the folders that have a say before the user's and the shipped ones, the nearest first: usually the
+project's and the event's. A hit in the cache of checked files imports neither YAML nor pydantic.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hackathon.config.cache import cache_key, keep, recall
+from hackathon.config.cluster import Cluster
+from hackathon.config.event import Event
+from hackathon.config.problems import ConfigError, Problem, listing, nearest, read_bounded, shown
+from hackathon.config.project import Defaults, Project
+from hackathon.config.recipe import Recipe
+from hackathon.config.records import rebuild
+from hackathon.text.errors import RequestError
+from hackathon.text.paths import shipped, user_config
+
+PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
+_Record = TypeVar("_Record")
+
+
+def load_cluster(name: str, folders: Sequence[Path] = ()) -> Cluster:
+    """Return the profile of a cluster: the first `templates/clusters/<name>.yaml` on the search path."""
+    path = _find(name, _cluster_folders(folders), ".yaml")
+    if path is None:
+        raise _unknown("config.no_cluster", name, _cluster_files(folders))
+    return _read(Cluster, path, name)
+
+
+def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recipe, Path]:
+    """Return a recipe and its folder. The target is a recipe's name, or a folder that holds a recipe.yaml."""
+    text = str(target)
+    folder: Path | None = None
+    if isinstance(target, str) and "/" not in text and text not in (".", "..", ""):
+        found = _find(text, _recipe_folders(folders), f"/{RECIPE_FILE}")
+        folder = found.parent if found else None
+    if folder is None and "\0" not in text and text and os.path.isfile(os.path.join(text, RECIPE_FILE)):  # noqa: PTH113, PTH118
+        folder = Path(text)
+    if folder is None:
+        raise _unknown("config.no_recipe", text, _recipe_files(folders))
+    return _recipe(folder.absolute()), folder.absolute()
+
+
+def load_project(folder: Path) -> Project:
+    """Return the project in a folder."""
+    return _read(Project, folder / PROJECT_FILE)
+
+
+def load_event(folder: Path) -> Event:
+    """Return the event in a folder."""
+    return _read(Event, folder / EVENT_FILE)
+
+
+def load_user() -> Defaults:
+    """Return the user's defaults; empty ones when there is no such file or no home."""
+    try:
+        path = user_config() / USER_FILE
+    except RuntimeError:
+        return Defaults()
+    return _read(Defaults, path) if os.path.exists(path) else Defaults()  # noqa: PTH110
+
+
+def find_project(start: Path) -> Path | None:
+    """Return the nearest folder, from `start` upwards, that is a project; None when there is none."""
+    return _upwards(start, PROJECT_FILE)
+
+
+def find_event(start: Path) -> Path | None:
+    """Return the nearest folder, from `start` upwards, that is an event; None when there is none."""
+    return _upwards(start, EVENT_FILE)
+
+
+def list_clusters(folders: Sequence[Path] = ()) -> tuple[list[Cluster], list[Problem]]:
+    """Return the clusters by name, and the problems of profiles that can not be read."""
+    clusters: list[Cluster] = []
+    problems: list[Problem] = []
+    for name, path in sorted(_cluster_files(folders).items()):
+        try:
+            clusters.append(_read(Cluster, path, name))
+        except ConfigError as error:
+            problems += error.problems
+    return clusters, problems
+
+
+def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Problem]]:
+    """Return the recipes by name, and the problems of recipes that can not be read."""
+    recipes: list[Recipe] = []
+    problems: list[Problem] = []
+    for _, path in sorted(_recipe_files(folders).items()):
+        try:
+            recipes.append(_recipe(path.parent))
+        except ConfigError as error:
+            problems += error.problems
+    return recipes, problems
+
+
+def _recipe(folder: Path) -> Recipe:
+    path = folder / RECIPE_FILE
+    recipe = _read(Recipe, path, folder.resolve().name)
+    # whether the program exists is no property of the file's bytes, so it is looked at each time
+    if not (folder / recipe.entry).is_file():
+        raise ConfigError([Problem("config.entry_missing", path, None, ("entry",), {"name": shown(recipe.entry)})])
+    return recipe
+
+
+def _read(record: type[_Record], path: Path, name: str | None = None) -> _Record:
+    """Return the checked record in a file, from the cache when the same bytes were checked before."""
+    raw = read_bounded(path)
+    key = cache_key(record.__name__, name, raw)
+    value = recall(key)
+    if value is not None:
+        try:
+            return _as(record, rebuild(record, value))
+        except (ValueError, TypeError):
+            # another version's layout under the same key: check again and write anew
+            pass
+    from hackathon.config.validate import validate
+    from hackathon.config.yaml import parse_yaml
+
+    checked = _as(record, validate(record, parse_yaml(raw, path), name))
+    keep(key, asdict(checked))  # type: ignore[call-overload]
+    return checked
+
+
+def _as(record: type[_Record], value: Any) -> _Record:
+    if not isinstance(value, record):
+        raise TypeError(f"{value!r} is no {record.__name__}")
+    return value
+
+
+def _cluster_folders(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        yield folder / "templates" / "clusters"
+    yield from _user_folder("clusters")
+    yield shipped("templates", "clusters")
+
+
+def _recipe_folders(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        yield folder / "recipes"
+    yield from _user_folder("recipes")
+    yield shipped("recipes")
+
+
+def _user_folder(name: str) -> Iterator[Path]:
+    try:
+        yield user_config() / name
+    except RuntimeError:
+        # no home folder: there are no settings of the user's own
+        return
+
+
+def _find(name: str, places: Iterator[Path], ending: str) -> Path | None:
+    if not name or "/" in name or "\0" in name or name.startswith("."):
+        return None
+    for place in places:
+        path = f"{place}/{name}{ending}"
+        try:
+            if os.path.isfile(path):  # noqa: PTH113
+                return Path(path)
+        except (UnicodeError, ValueError):
+            return None
+    return None
+
+
+def _cluster_files(folders: Sequence[Path]) -> dict[str, Path]:
+    """Return name → file of every cluster; the first on the search path hides others of its name."""
+    found: dict[str, Path] = {}
+    for place in _cluster_folders(folders):
+        for name in _names(place):
+            if name.endswith(".yaml") and not name.startswith("."):
+                found.setdefault(name.removesuffix(".yaml"), place / name)
+    return found
+
+
+def _recipe_files(folders: Sequence[Path]) -> dict[str, Path]:
+    """Return name → file of every recipe; the first on the search path hides others of its name."""
+    found: dict[str, Path] = {}
+    for place in _recipe_folders(folders):
+        for name in _names(place):
+            if not name.startswith(".") and (place / name / RECIPE_FILE).is_file():
+                found.setdefault(name, place / name / RECIPE_FILE)
+    return found
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def _unknown(identifier: str, name: str, known: dict[str, Path]) -> RequestError:
+    near = nearest(name, known)
+    if near:
+        return RequestError(f"{identifier}_near", name=shown(name), near=near)
+    return RequestError(identifier, name=shown(name), known=listing(sorted(known)) or "–")
+
+
+def _upwards(start: Path, name: str) -> Path | None:
+    folder = start.absolute()
+    for candidate in (folder, *folder.parents):
+        if os.path.isfile(candidate / name):  # noqa: PTH113
+            return candidate
+    return None

@@ -1,0 +1,116 @@
+"""What is wrong in a file that somebody wrote: every problem with file, line, key path and plain words."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+KeyPath = tuple[str | int, ...]
+"""The way from the top of a file to a value: keys, and numbers for items of lists."""
+
+
+MAXIMUM_BYTES = 1 << 20
+"""Size of the largest file that is read."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong; the text is made when it is shown, in the language of that moment."""
+
+    id: str
+    """Message id."""
+    file: Path
+    line: int | None = None
+    """First line is 1; None when the problem has no place (a missing file)."""
+    path: KeyPath = ()
+    values: dict[str, Any] = field(default_factory=dict)
+    """Placeholders of the message."""
+
+    @property
+    def key(self) -> str:
+        """The key path as people write it: `queues.h-debug.nodes`, `tutors[2]`."""
+        return dotted(self.path)
+
+    @property
+    def where(self) -> str:
+        """`file:line`, the file relative to the current folder when it lies below it."""
+        try:
+            name = str(self.file.relative_to(Path.cwd()))
+        except (ValueError, OSError):
+            name = str(self.file)
+        return f"{name}:{self.line}" if self.line else name
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in the current language."""
+        return message(self.id, **self.values)
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.where, self.key, self.text) if part)
+
+
+class ConfigError(RequestError):
+    """A file that somebody wrote can not be used; `problems` has everything that is wrong with it. Exit code 2."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        ordered = sorted(problems, key=lambda problem: problem.line or 0)
+        super().__init__("config.wrong_file", file=str(ordered[0].file), count=len(ordered))
+        self.problems: tuple[Problem, ...] = tuple(ordered)
+
+    @property
+    def message(self) -> str:
+        """One line for a single problem; a headline and one line each for several."""
+        if len(self.problems) == 1:
+            return str(self.problems[0])
+        return "\n".join([message(self.id, **self.values), *(f"  {problem}" for problem in self.problems)])
+
+
+def read_bounded(path: Path) -> bytes:
+    """Return a file's bytes. Raises ConfigError: missing, unreadable, or larger than MAXIMUM_BYTES."""
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAXIMUM_BYTES + 1)
+    except FileNotFoundError:
+        raise ConfigError([Problem("config.file_missing", path)]) from None
+    except OSError as error:
+        raise ConfigError([Problem("config.file_unreadable", path, values={"reason": error.strerror or ""})]) from None
+    if len(raw) > MAXIMUM_BYTES:
+        raise ConfigError([Problem("config.file_too_large", path, values={"limit": f"{MAXIMUM_BYTES >> 20} MiB"})])
+    return raw
+
+
+def dotted(path: KeyPath) -> str:
+    """Return a key path as one word; keys that hold dots or spaces are quoted."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part + 1}]"
+        else:
+            plain = part and not any(letter in part for letter in ".[] \"'\n\t:")
+            text += ("." if text else "") + (part if plain else json.dumps(part, ensure_ascii=False))
+    return text
+
+
+def shown(value: Any, limit: int = 60) -> str:
+    """Return a value as short text on one line, for messages; control characters come out escaped."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that looks most like `word`, or None when none is near."""
+    import difflib
+
+    lowered = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    return lowered[found[0]] if found else None
+
+
+def listing(words: Iterable[str]) -> str:
+    """Return words as one text, in the order given."""
+    return ", ".join(words)

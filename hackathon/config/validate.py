@@ -1,0 +1,235 @@
+"""Check a YAML document against a record, and say in plain words what is wrong. Imports pydantic, inside."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from hackathon.config.check import check_record
+from hackathon.config.problems import ConfigError, KeyPath, Problem, listing, nearest, shown
+from hackathon.config.records import below, options
+from hackathon.config.yaml import Document
+from hackathon.text.messages import message
+
+_EXPECTED = {
+    "string_type": "config.kind_text",
+    "int_type": "config.kind_int",
+    "int_from_float": "config.kind_int",
+    "float_type": "config.kind_number",
+    "bool_type": "config.kind_bool",
+    "list_type": "config.kind_list",
+    "dict_type": "config.kind_mapping",
+    "dataclass_type": "config.kind_mapping",
+}
+_UNKNOWN_KEY = ("unexpected_keyword_argument", "extra_forbidden")
+_MISSING = ("missing", "missing_keyword_only_argument")
+_ELEVEN_BOOL = frozenset({"yes", "no", "on", "off", "y", "n"})
+
+
+def validate(record: type, document: Document, name: str | None = None) -> Any:
+    """Return the record that a document describes; `name` is the name that the file's place gives it.
+
+    Raises ConfigError with everything that is wrong.
+    """
+    value = {} if document.value is None else document.value
+    if not isinstance(value, dict):
+        raise ConfigError([Problem("config.not_mapping", document.path, document.line(()))])
+    value = json.loads(json.dumps(value))  # no value is shared any more, so that one place can be changed
+    _infer_parameter_types(value)
+    found, errors = _attempt(record, value)
+    if errors and _texts_as_written(value, errors, document):
+        found, errors = _attempt(record, value)
+    problems = [error.problem(record, document) for error in errors]
+    if errors:
+        # what is right may still be wrong together: look at the record without the wrong places
+        for error in errors:
+            _remove(value, error.path)
+        found, again = _attempt(record, value)
+        if again and all(error.kinds[0] in _MISSING for error in again):
+            for error in again:
+                _parent(value, error.path)[error.path[-1]] = "x"
+            found, _ = _attempt(record, value)
+    if found is not None:
+        wrong = {error.path for error in errors}
+        for problem in check_record(found, document, name):
+            if not any(problem.path[: len(path)] == path for path in wrong):
+                problems.append(problem)
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+@dataclass(frozen=True)
+class _Error:
+    """pydantic's errors about one place, put together."""
+
+    path: KeyPath
+    kinds: tuple[str, ...]
+    value: Any
+    about_key: bool
+    contexts: tuple[Mapping[str, Any], ...]
+
+    def problem(self, record: type, document: Document) -> Problem:
+        """Return it in our words."""
+        identifier, values = self._words(record)
+        line = document.line(self.path) if self.path in document.places else document.line(self.path[:-1])
+        return Problem(identifier, document.path, line, self.path, values)
+
+    def _words(self, record: type) -> tuple[str, dict[str, Any]]:
+        kind = self.kinds[0]
+        context = self.contexts[0]
+        if kind in _MISSING:
+            return "config.missing", {}
+        if kind in _UNKNOWN_KEY:
+            known = _known_keys(record, self.path[:-1])
+            near = nearest(str(self.path[-1]), known)
+            if near:
+                return "config.unknown_key_near", {"near": near}
+            return "config.unknown_key", {"known": listing(known)}
+        if kind in ("walltime", "size"):
+            return f"config.bad_{kind}", {"value": shown(self.value)}
+        if kind in ("greater_than_equal", "less_than_equal"):
+            bound = context.get("ge", context.get("le"))
+            return ("config.too_small" if kind.startswith("g") else "config.too_large"), {"limit": f"{bound:g}"}
+        if kind == "finite_number":
+            return "config.not_finite", {}
+        expected = " ".join(str(each.get("expected", "")) for each in self.contexts)
+        choices = tuple(re.findall(r"'([^']*)'", expected))
+        if self.kinds == ("literal_error",):
+            values = {"value": shown(self.path[-1] if self.about_key else self.value), "choices": listing(choices)}
+            near = nearest(str(self.value), choices) if isinstance(self.value, str) else None
+            return ("config.choice_near", {**values, "near": near}) if near else ("config.choice", values)
+        if all(each in _EXPECTED or each == "literal_error" for each in self.kinds):
+            if self.kinds == ("bool_type",) and str(self.value).lower() in _ELEVEN_BOOL:
+                return "config.not_bool", {"value": shown(self.value)}
+            kinds = tuple(dict.fromkeys(_EXPECTED[each] for each in self.kinds if each in _EXPECTED))
+            number = isinstance(self.value, str) and re.fullmatch(r"[-+]?\d+(\.\d+)?", self.value)
+            identifier = "config.quoted_number" if number else "config.wrong_kind"
+            return identifier, {"expected": _Kinds(kinds, choices), "value": shown(self.value)}
+        return "config.wrong_value", {"value": shown(self.value), "kind": kind}
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Names of kinds of values, put into words when they are shown, in the language of that moment."""
+
+    kinds: tuple[str, ...]
+    choices: tuple[str, ...]
+
+    def __str__(self) -> str:
+        words = [*(message(kind) for kind in self.kinds), *self.choices]
+        return message("config.or").join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _attempt(record: type, value: Any) -> tuple[Any, list[_Error]]:
+    from pydantic import TypeAdapter, ValidationError
+
+    # by way of JSON, because pydantic's strict mode takes dicts for records only there
+    try:
+        return TypeAdapter(record).validate_json(json.dumps(value), strict=True), []
+    except ValidationError as error:
+        return None, _grouped(value, error.errors(include_url=False))
+
+
+def _grouped(value: Any, errors: list[Any]) -> list[_Error]:
+    """Return one error for each place. A union's branches that do not fit the kind of value at all are left out."""
+    places: dict[tuple[KeyPath, bool], list[Any]] = {}
+    for error in errors:
+        places.setdefault(_place(value, error), []).append(error)
+    result = []
+    for (path, about_key), group in places.items():
+        exact = [error for error in group if error["type"] not in _EXPECTED and error["type"] != "literal_error"]
+        deeper = any(len(other) > len(path) and other[: len(path)] == path for other, _ in places)
+        keyed = not about_key and (path, True) in places
+        if not exact and (deeper or keyed):
+            continue
+        chosen = exact or group
+        result.append(
+            _Error(
+                path,
+                tuple(dict.fromkeys(error["type"] for error in chosen)),
+                chosen[0].get("input"),
+                about_key,
+                tuple(error.get("ctx") or {} for error in chosen),
+            )
+        )
+    return result
+
+
+def _place(value: Any, error: Any) -> tuple[KeyPath, bool]:
+    """Return an error's key path in the file, and whether it is about the key itself.
+
+    pydantic's location also names the branches of unions; those are no keys of the value and are left out.
+    """
+    path: list[str | int] = []
+    location = error["loc"]
+    for index, part in enumerate(location):
+        named = isinstance(value, dict) and part in value
+        counted = isinstance(value, list) and isinstance(part, int) and part < len(value)
+        if named or counted:
+            path.append(part)
+            value = value[part]
+        elif index == len(location) - 1 and error["type"] in (*_MISSING, *_UNKNOWN_KEY):
+            path.append(part)
+    return tuple(path), location[-1:] == ("[key]",)
+
+
+def _known_keys(record: type, path: KeyPath) -> list[str]:
+    hint: Any = record
+    for part in path:
+        hint = below(hint, part)
+    return [entry.name for option in options(hint) if is_dataclass(option) for entry in fields(option)]
+
+
+def _texts_as_written(value: Any, errors: list[_Error], document: Document) -> bool:
+    """Put the written text where a text is wanted and YAML sees a number (`group: 12`, `version: 1.10`).
+
+    Returns True when something was changed.
+    """
+    changed = False
+    for error in errors:
+        if "string_type" in error.kinds and "finite_number" not in error.kinds and error.path in document.words:
+            _parent(value, error.path)[error.path[-1]] = document.words[error.path]
+            changed = True
+    return changed
+
+
+def _infer_parameter_types(value: dict[str, Any]) -> None:
+    """Give parameters that name no type the type of their default and choices.
+
+    A limit that is written with a fraction makes whole numbers floats.
+    """
+    parameters = value.get("parameters")
+    for entry in parameters.values() if isinstance(parameters, dict) else ():
+        if not isinstance(entry, dict) or "type" in entry:
+            continue
+        choices = entry.get("choices")
+        kinds = {type(each) for each in [entry.get("default"), *(choices if isinstance(choices, list) else [])]}
+        kinds.discard(type(None))
+        if kinds == {int} and float in (type(entry.get("min")), type(entry.get("max"))):
+            kinds = {float}
+        if kinds == {bool}:
+            entry["type"] = "bool"
+        elif kinds and kinds <= {int, float}:
+            entry["type"] = "float" if float in kinds else "int"
+
+
+def _parent(value: Any, path: KeyPath) -> Any:
+    for part in path[:-1]:
+        value = value[part]
+    return value
+
+
+def _remove(value: Any, path: KeyPath) -> None:
+    """Take a wrong place out; in a list the item stays as None, so that the numbers of the others do not change."""
+    if not path:
+        return
+    try:
+        parent, last = _parent(value, path), path[-1]
+        if isinstance(parent, list) and isinstance(last, int):
+            parent[last] = None
+        else:
+            parent.pop(last, None)
+    except (LookupError, TypeError, AttributeError):
+        return

@@ -1,0 +1,293 @@
+"""Read YAML safely, with the scalars of YAML 1.2's core schema and a place for every value.
+
+PyYAML parses (its C parser where it is there), but none of its constructors is used: values are built here from the
+event stream, so that depth, size, tags and aliases are checked before anything is built. Differences to YAML 1.1, on
+purpose: no yes/no/on/off, no sexagesimal numbers (`48:00:00` stays text), no dates, no `1_000`. Against the letter of
+1.2, whole numbers with leading zeros stay text too (a group `007`). Source: YAML 1.2.2, section 10.3.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml as pyyaml
+
+from hackathon.config.problems import ConfigError, KeyPath, Problem, read_bounded, shown
+
+MAXIMUM_DEPTH = 30
+MAXIMUM_VALUES = 50_000
+"""Values of a file after aliases are expanded."""
+
+_Parser: Any = getattr(pyyaml, "CParser", None)
+_CORE = "tag:yaml.org,2002:"
+_TAGS = {_CORE + name: name for name in ("null", "bool", "int", "float", "str", "seq", "map")}
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+# 40 digits are beyond any number of nodes or bytes, and far below the length that Python refuses to convert.
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,39})\Z|0o[0-7]{1,40}\Z|0x[0-9a-fA-F]{1,40}\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_INFINITE = re.compile(r"([-+]?)\.(?:inf|Inf|INF)\Z")
+_NAN = frozenset({".nan", ".NaN", ".NAN"})
+
+
+@dataclass
+class Document:
+    """A YAML file: plain values, and where each of them stands."""
+
+    path: Path
+    value: Any = None
+    """dict with text keys, list, str, int, float, bool or None; None for an empty file."""
+    places: dict[KeyPath, int] = field(default_factory=dict)
+    """Key path → line of the key (of the item in lists); the first line is 1."""
+    words: dict[KeyPath, str] = field(default_factory=dict)
+    """Key path → the text of a number or truth value as it was written."""
+
+    def line(self, path: KeyPath) -> int:
+        """Return the line of a key path, or of the nearest one above it that the file has."""
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, 1)
+
+
+@dataclass
+class _Node:
+    """A value with what is needed to count and to place it."""
+
+    value: Any
+    line: int
+    size: int = 1
+    """Values in it, itself and expanded aliases counted."""
+    depth: int = 0
+    """Containers below it, one in another."""
+    word: str | None = None
+    children: list[tuple[str | int, int, "_Node"]] = field(default_factory=list)
+    """(key or index, line of the key, child)"""
+
+
+def read_yaml(path: Path) -> Document:
+    """Return the document in a file. Raises ConfigError: missing, unreadable, too large, or not YAML as read here."""
+    return parse_yaml(read_bounded(path), path)
+
+
+def parse_yaml(raw: bytes, path: Path) -> Document:
+    """Return the document in some bytes; `path` names them in messages. Raises ConfigError only."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            [Problem("config.not_utf8", path, line, values={"byte": f"0x{raw[error.start]:02x}"})]
+        ) from None
+    builder = _Builder(path)
+    try:
+        root = builder.build(text)
+    except pyyaml.YAMLError as error:
+        raise ConfigError([_syntax_problem(error, text, path)]) from None
+    document = Document(path)
+    if root is not None:
+        document.value = root.value
+        _place(document, root, ())
+    if builder.problems:
+        raise ConfigError(builder.problems)
+    return document
+
+
+def scalar(text: str) -> Any:
+    """Return the value of an unquoted scalar by the core schema: None, bool, int, float, or the text itself."""
+    if text in _NULL:
+        return None
+    if text in _BOOL:
+        return _BOOL[text]
+    if _INT.match(text):
+        return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+    if _FLOAT.match(text):
+        return float(text)
+    if match := _INFINITE.match(text):
+        return float(f"{match[1]}inf")
+    return float("nan") if text in _NAN else text
+
+
+class _Builder:
+    """Builds the value from parser events with a stack of open containers, never by recursion."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[Problem] = []
+        self.anchors: dict[str, _Node | None] = {}
+        self.values = 0
+
+    def build(self, text: str) -> _Node | None:
+        """Return the only document's root, or None for an empty stream."""
+        parser = _Parser(text) if _Parser else pyyaml.Loader(text)
+        try:
+            return self._documents(parser)
+        finally:
+            if hasattr(parser, "dispose"):
+                parser.dispose()
+
+    def _documents(self, parser: Any) -> _Node | None:
+        root: _Node | None = None
+        count = 0
+        while (event := parser.get_event()) is not None:
+            if isinstance(event, pyyaml.DocumentStartEvent):
+                count += 1
+                if count > 1:
+                    raise self._stop("config.yaml_documents", event)
+                root = self._tree(parser)
+        return root
+
+    def _tree(self, parser: Any) -> _Node | None:
+        """Return one document; the events up to its end are taken."""
+        stack: list[tuple[_Node, str | None]] = []
+        keys: list[tuple[str, int] | None] = []
+        while True:
+            event = parser.get_event()
+            if isinstance(event, pyyaml.DocumentEndEvent):
+                return None
+            anchor: str | None = None
+            if isinstance(event, pyyaml.AliasEvent):
+                node = self._alias(event, len(stack))
+            elif isinstance(event, pyyaml.ScalarEvent):
+                node = self._scalar(event)
+                anchor = event.anchor
+            elif isinstance(event, pyyaml.CollectionStartEvent):
+                self._refuse_tag(event, "seq" if isinstance(event, pyyaml.SequenceStartEvent) else "map")
+                if stack and isinstance(stack[-1][0].value, dict) and keys[-1] is None:
+                    raise self._stop("config.yaml_key", event)
+                if len(stack) >= MAXIMUM_DEPTH:
+                    raise self._stop("config.yaml_depth", event, limit=MAXIMUM_DEPTH)
+                if event.anchor:
+                    self.anchors[event.anchor] = None
+                node = _Node([] if isinstance(event, pyyaml.SequenceStartEvent) else {}, _line(event))
+                stack.append((node, event.anchor))
+                keys.append(None)
+                self._count(1, event)
+                continue
+            else:
+                node, anchor = stack.pop()
+                keys.pop()
+            if anchor:
+                self.anchors[anchor] = node
+            if not stack:
+                self._expect_end(parser)
+                return node
+            self._attach(stack[-1][0], keys, node, event)
+
+    def _expect_end(self, parser: Any) -> None:
+        event = parser.get_event()
+        if not isinstance(event, pyyaml.DocumentEndEvent):
+            raise self._stop("config.yaml_documents", event)
+
+    def _attach(self, parent: _Node, keys: list[tuple[str, int] | None], node: _Node, event: Any) -> None:
+        """Put a finished node into the innermost open container: as an item, a key or a value."""
+        parent.size += node.size
+        parent.depth = max(parent.depth, node.depth + 1)
+        if isinstance(parent.value, list):
+            parent.children.append((len(parent.value), node.line, node))
+            parent.value.append(node.value)
+            return
+        key = keys[-1]
+        if key is None:
+            if isinstance(event, pyyaml.AliasEvent):
+                raise self._stop("config.yaml_key", event)
+            word = node.word if node.word is not None else str(node.value if node.value is not None else "")
+            if word == "<<" and not event.style:
+                raise self._stop("config.yaml_merge", event)
+            if word in parent.value:
+                first = next(line for name, line, _ in parent.children if name == word)
+                self._note("config.yaml_duplicate", event, word, first=first)
+            keys[-1] = (word, _line(event))
+            return
+        name, line = key
+        if name not in parent.value:
+            parent.value[name] = node.value
+            parent.children.append((name, line, node))
+        keys[-1] = None
+
+    def _scalar(self, event: Any) -> _Node:
+        self._count(1, event)
+        kind = self._refuse_tag(event, "str")
+        value: Any = event.value
+        word: str | None = None
+        if event.implicit[0] or (kind and kind != "str"):
+            value = scalar(event.value)
+            word = event.value
+            if kind == "float" and type(value) is int:
+                value = float(value)
+            if kind and kind != "str" and _kind(value) != kind:
+                raise self._stop("config.yaml_tag_value", event, tag=f"!!{kind}", value=shown(event.value))
+        return _Node(value, _line(event), word=word)
+
+    def _alias(self, event: Any, depth: int) -> _Node:
+        if event.anchor not in self.anchors:
+            raise self._stop("config.yaml_alias_unknown", event, name=event.anchor)
+        node = self.anchors[event.anchor]
+        if node is None:
+            raise self._stop("config.yaml_alias_loop", event, name=event.anchor)
+        if depth + node.depth >= MAXIMUM_DEPTH:
+            raise self._stop("config.yaml_depth", event, limit=MAXIMUM_DEPTH)
+        self._count(node.size, event)
+        return _Node(node.value, _line(event), node.size, node.depth, node.word, node.children)
+
+    def _refuse_tag(self, event: Any, default: str) -> str | None:
+        """Return the core name of an explicit tag, or None without one; raises for every other tag."""
+        if event.tag is None or event.tag == "!":
+            return None
+        kind = _TAGS.get(event.tag)
+        containers = {"seq", "map"}
+        if kind is None or (kind != default and (kind in containers or default in containers)):
+            raise self._stop("config.yaml_tag", event, tag=shown(event.tag.replace(_CORE, "!!")))
+        return kind
+
+    def _count(self, size: int, event: Any) -> None:
+        self.values += size
+        if self.values > MAXIMUM_VALUES:
+            raise self._stop("config.yaml_values", event, limit=MAXIMUM_VALUES)
+
+    def _note(self, identifier: str, event: Any, key: str, **values: Any) -> None:
+        self.problems.append(Problem(identifier, self.path, _line(event), (key,), values))
+
+    def _stop(self, identifier: str, event: Any, **values: Any) -> ConfigError:
+        return ConfigError([*self.problems, Problem(identifier, self.path, _line(event), (), values)])
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _kind(value: Any) -> str:
+    return {type(None): "null", bool: "bool", int: "int", float: "float"}.get(type(value), "str")
+
+
+def _place(document: Document, node: _Node, path: KeyPath) -> None:
+    """Record the lines of everything below a node; depth is bounded by MAXIMUM_DEPTH for each expanded alias."""
+    if node.word is not None and node.value is not None and not isinstance(node.value, str):
+        document.words[path] = node.word
+    for key, line, child in node.children:
+        below = (*path, key)
+        document.places[below] = line
+        _place(document, child, below)
+
+
+def _syntax_problem(error: pyyaml.YAMLError, text: str, path: Path) -> Problem:
+    """Return PyYAML's complaint in our words where it is a common one, else with PyYAML's own words."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    detail = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "").strip()
+    if mark is None:
+        position = getattr(error, "position", None)
+        line = text.count("\n", 0, position) + 1 if isinstance(position, int) and position >= 0 else None
+        return Problem("config.yaml_character", path, line)
+    line = mark.line + 1
+    lines = text.splitlines()
+    here = lines[mark.line] if mark.line < len(lines) else ""
+    indent = here[: len(here) - len(here.lstrip())]
+    if "\t" in indent or here[mark.column : mark.column + 1] == "\t":
+        return Problem("config.yaml_tab", path, line)
+    if "mapping values are not allowed" in detail:
+        return Problem("config.yaml_colon", path, line)
+    if "cannot start any token" in detail:
+        return Problem(
+            "config.yaml_start", path, line, values={"character": shown(here[mark.column : mark.column + 1])}
+        )
+    return Problem("config.yaml_syntax", path, line, values={"detail": detail, "column": mark.column + 1})
