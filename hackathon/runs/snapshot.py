@@ -126,15 +126,24 @@ def take(folder: Path, *, runs_folder: Path | None = None, in_place: bool = Fals
 def recorded(folder: Path, record: Mapping[str, Any]) -> Source:
     """Read the source of an earlier run again, from its `source/` and its `source.json`: no more than was recorded.
 
-    Raises RequestError when a recorded file is gone, or when the record names a file outside its folder.
+    A file that differs from its recorded hash (the job wrote into it) is named in the warnings. Raises RequestError when
+    a recorded file is gone, or when the record names a file outside its folder.
     """
     for name in (*record.get("files", {}), *record.get("links", {})):
         if str(name).startswith("/") or ".." in str(name).split("/"):
             raise RequestError("runs.source_link", files=lines([str(name)]))
     files = {str(name): read_entry(folder, str(name)) for name in record.get("files", {})}
     links = {str(name): str(target) for name, target in record.get("links", {}).items()}
-    known = record.get("git")
-    return Source(Path(str(record.get("folder", folder))), files, links, known if isinstance(known, dict) else None)
+    changed = [printable(name) for name, sha256 in record.get("files", {}).items() if files[name].sha256 != sha256]
+    warnings = (message("runs.differs_copy_changed", files=", ".join(changed[:10])),) if changed else ()
+    about = record.get("git")
+    return Source(
+        Path(str(record.get("folder", folder))),
+        files,
+        links,
+        about if isinstance(about, dict) else None,
+        warnings=warnings,
+    )
 
 
 def write(source: Source, destination: Path, added: Mapping[str, Entry], modes: tuple[int, int]) -> None:

@@ -98,7 +98,7 @@ def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Schedu
         if not _is_uncertain(one.markers) or 0 <= now - (number(one.seen.get("looked")) or 0.0) < MAX_AGE:
             continue
         try:
-            job_id = recover(one.run, load(_scheduler(one.run)[0]))
+            job_id = recover(one.run, load(scheduler_of(one.run)[0]))
         except HackathonError as error:
             one.problem = str(error)
             continue
@@ -116,7 +116,7 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
     groups: dict[tuple[str, str], list[_Looked]] = {}
     for one in looked:
         if one.wants_answer:
-            groups.setdefault(_scheduler(one.run), []).append(one)
+            groups.setdefault(scheduler_of(one.run), []).append(one)
     for (scheduler, cluster), group in groups.items():
         just_ended = any(one.markers.ended is not None and now - one.markers.ended < CAUSE_WAIT for one in group)
         ids = [str(one.markers.job_id) for one in group]
@@ -136,7 +136,7 @@ def _take(one: _Looked, answer: "StatusAnswer", now: float) -> None:
     one.asked = answer.asked.get(job_id, now)
 
 
-def _scheduler(run: RunDirectory) -> tuple[str, str]:
+def scheduler_of(run: RunDirectory) -> tuple[str, str]:
     """Return (scheduler, cluster) that a run was submitted to, or is meant for."""
     for name in ("submitted", "recovered", "adopted"):
         fact = run.client(name)

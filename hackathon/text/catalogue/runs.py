@@ -34,8 +34,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{path} is not a study: study.json is missing or broken",
         "{path} はスタディではありません(study.json がないか、壊れています)",
     ),
-    "none_yet": ("there are no runs in {folder} yet", "{folder} にはまだ実行がありません"),
-    "none_yet_hint": ("`hackathon submit` makes one", "`hackathon submit` で作れます"),
     "no_study_yet": ("there are no studies in {folder} yet", "{folder} にはまだスタディがありません"),
     "no_study_yet_hint": ("`hackathon scale` makes one", "`hackathon scale` で作れます"),
     # snapshot
@@ -174,4 +172,41 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "differs_copy_gone": ("gone from the run's copy: {files}", "実行内のコピーから消失: {files}"),
     "differs_field": ("{name}: then {then}, now {now}", "{name}: 当時 {then}、現在 {now}"),
+    # cancel
+    "cancel_not_submitted": ("run {run} was never submitted", "実行 {run} は投入されていません"),
+    "cancel_uncertain": (
+        "no job named {name} is known, so there is nothing to cancel for run {run}",
+        "ジョブ名 {name} が見つからないため、実行 {run} のキャンセル対象がありません",
+    ),
+    "cancel_by_hand": (
+        "run {run} was started by hand on {host}, outside any scheduler; end it there",
+        "実行 {run} は {host} 上で手動で開始されました。そのホスト上で終了してください",
+    ),
+    # rerun, adopt
+    "rerun_no_source": (
+        "the source of run {run} was not recorded, so it can not be run again",
+        "実行 {run} のソースが記録されていないため、再実行できません",
+    ),
+    "rerun_no_script": (
+        "the script of run {run} can not be read: {what}",
+        "実行 {run} のスクリプトを読めません: {what}",
+    ),
+    "adopt_unknown": ("the scheduler does not know job {job_id}", "スケジューラにジョブ {job_id} はありません"),
+    "adopt_unknown_hint": (
+        "if it ended long ago, adopt the folder with its output instead",
+        "終了から時間が経っている場合は、出力のあるフォルダを adopt してください",
+    ),
+    "adopt_no_job": (
+        "{folder} holds no trace of a job: no claim, slurm-ID.out or NAME.oID",
+        "{folder} にジョブの痕跡がありません(claim、slurm-ID.out、NAME.oID のどれもなし)",
+    ),
+    "adopt_no_job_hint": ("give the job id instead", "代わりにジョブ ID を指定してください"),
+    "adopted_already": ("job {job_id} was adopted before: run {run}", "ジョブ {job_id} は取り込み済みです(実行 {run})"),
+    # clean
+    "clean_partial": ("half-made directory", "作りかけのフォルダ"),
+    "clean_failed": ("run without success", "成功しなかった実行"),
+    "clean_never_submitted": ("run that was never submitted", "投入されなかった実行"),
+    "clean_checkpoint": ("checkpoint", "チェックポイント"),
+    "clean_source": ("source (the run can not be repeated then)", "ソース(削除すると再実行できません)"),
+    "clean_cache": ("cache", "キャッシュ"),
 }

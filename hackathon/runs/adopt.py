@@ -1,0 +1,151 @@
+"""Take up a job that was submitted by hand, so that status, logs and results work for it."""
+
+import contextlib
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hackathon.jobs.render import JobScript
+from hackathon.jobs.request import Request
+from hackathon.runs import provenance
+from hackathon.runs.create import EMPTY_FOLDERS, create
+from hackathon.runs.directory import RunDirectory, find_runs
+from hackathon.runs.snapshot import Source
+from hackathon.schedulers.base import JobState, Scheduler
+from hackathon.text.errors import RequestError, UnavailableError
+
+# `slurm-123.out` (sbatch), `name.o123` and `123.server.OU` (qsub)
+_OUTPUT_NAMES = (re.compile(r"slurm-(\d+)\.out\Z"), re.compile(r".*\.o(\d+)\Z"), re.compile(r"(\d+\.[\w.-]+)\.OU\Z"))
+_SCRIPT_ENDINGS = (".sh", ".pbs", ".sbatch", ".slurm", ".job", ".qsub")
+_SCRIPT_LIMIT = 1_000_000
+
+
+def adopt(
+    target: str,
+    scheduler: Scheduler,
+    *,
+    cluster: str,
+    runs_folder: Path,
+    processes: int | None = None,
+    note: str = "",
+    metrics: Mapping[str, Mapping[str, Any]] | None = None,
+    metric: str = "samples_per_s",
+) -> RunDirectory:
+    """Return a new run around a job id, or around the folder of a job that was submitted by hand.
+
+    A folder may be one where a rendered `job.sh` was submitted: its events, logs and metrics are then the run's own
+    (linked, not copied). Else its newest output file (`slurm-ID.out`, `name.oID`) is the log and tells the job id. What
+    the scheduler says about the job is written into `client/adopted.json`. `processes`: how many it has, default what
+    is found. Raises RequestError: the scheduler does not know the job, it was adopted before, no job in the folder.
+    """
+    folder = Path(target).absolute() if Path(target).is_dir() else None
+    job_id, output = (target, None) if folder is None else _job_of(folder)
+    if folder is not None and job_id is None:
+        raise RequestError("runs.adopt_no_job", folder=folder)
+    assert job_id is not None
+    _refuse_twice(job_id, runs_folder)
+    job = _ask(scheduler, job_id, must_know=folder is None)
+    hosts = job.hosts if job else ()
+    request = Request(
+        name=(job.name if job and job.name else "") or (folder.name if folder else "") or "adopted",
+        recipe=None,
+        framework=None,
+        cluster=cluster,
+        scheduler=scheduler.name,
+        queue=None,
+        group=None,
+        reservation=None,
+        nodes=max(1, len(hosts)),
+        processes=processes or max(1, len(hosts)),
+        processes_per_node=max(1, (processes or len(hosts)) // max(1, len(hosts))),
+        threads=1,
+        gpus_per_node=0,
+        walltime=0,
+        launcher="",
+        starter="",
+        mpi="",
+        command=(),
+        metric=metric,
+        metrics={name: dict(entry) for name, entry in (metrics or {}).items()},
+        source=str(folder or ""),
+        in_place=True,
+    )
+    fact = {
+        "t": job.start if job and job.start else time.time(),
+        "by": provenance.user(),
+        "job_id": job_id,
+        "scheduler": scheduler.name,
+        "cluster": cluster,
+        "directory": str(folder) if folder else None,
+        "job": asdict(job) if job else None,
+    }
+    run = create(
+        request,
+        JobScript(_script(folder), ""),
+        runs_folder=runs_folder,
+        note=note,
+        source=Source(folder or Path(), in_place=True),
+        facts={"adopted": fact},
+    )
+    if folder is not None:
+        _link(run, folder, output)
+    return run
+
+
+def _ask(scheduler: Scheduler, job_id: str, *, must_know: bool) -> JobState | None:
+    """Return what the scheduler says about the job; None for a job that it has forgotten."""
+    from hackathon.schedulers import runner
+
+    job = runner.status(scheduler, [job_id]).jobs.get(job_id)
+    if job is None and must_know:
+        raise RequestError("runs.adopt_unknown", job_id=job_id)
+    return job
+
+
+def _job_of(folder: Path) -> tuple[str | None, Path | None]:
+    """Return the job id that a folder tells, by its claim or by its newest output file, and that file."""
+    claim = folder / "claim" / "job_id"
+    found = [
+        (path.stat().st_mtime, match[1], path)
+        for path in folder.iterdir()
+        for pattern in _OUTPUT_NAMES
+        if (match := pattern.match(path.name)) and path.is_file()
+    ]
+    _, newest, output = max(found, default=(0.0, None, None))
+    with contextlib.suppress(OSError):
+        return claim.read_text("utf-8", "replace").strip() or newest, output
+    return newest, output
+
+
+def _refuse_twice(job_id: str, runs_folder: Path) -> None:
+    for run in find_runs(runs_folder):
+        if (run.path / "client" / "adopted.json").exists() and run.client("adopted").get("job_id") == job_id:
+            raise RequestError("runs.adopted_already", job_id=job_id, run=run.id)
+
+
+def _script(folder: Path | None) -> str:
+    """Return the text of the folder's job script, `job.sh` first; a comment when there is none."""
+    scripts = [] if folder is None else sorted(path for path in folder.iterdir() if path.suffix in _SCRIPT_ENDINGS)
+    for path in sorted(scripts, key=lambda path: path.name != "job.sh"):
+        with contextlib.suppress(OSError):
+            if path.is_file() and path.stat().st_size <= _SCRIPT_LIMIT:
+                return path.read_bytes().decode("utf-8", "surrogateescape")
+    return "# This job was submitted by hand; its script is not known.\n"
+
+
+def _link(run: RunDirectory, folder: Path, output: Path | None) -> None:
+    """Let the run's folders and log be those of the job."""
+    try:
+        for name in (*EMPTY_FOLDERS, "claim"):
+            place = run.path / name
+            if (folder / name).is_dir() and (name != "claim" or (folder / name / "job_id").is_file()):
+                if place.is_dir():
+                    place.rmdir()
+                place.symlink_to(folder / name)
+        if output is not None and not (run.path / "logs").is_symlink():
+            (run.path / "logs" / "job.log").symlink_to(output)
+    except OSError as error:
+        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error

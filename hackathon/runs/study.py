@@ -1,0 +1,310 @@
+"""Studies: which points there are, which run each of them has, and which are still to be submitted.
+
+`studies/<id>/points/<processes>-<repeat>` is a reservation: made once, by O_EXCL, before the run exists. It holds the
+run id on its first line and who reserved it on the second. So no point is submitted twice, whoever resumes a study.
+"""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.runs.create import modes_below
+from hackathon.runs.directory import PARTIAL, RunDirectory, list_ids, new_id, pick, safe_name
+from hackathon.runs.faults import step
+from hackathon.runs.states import CREATED, FAILED, OPEN, RunStatus
+from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.files import read_json, write_json, write_whole
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+
+SCHEMA_VERSION = 1
+FOLDER = "studies"
+ABANDONED = 60.0
+"""Seconds after which a reservation without a run directory counts as left behind."""
+LIVE = 600.0
+"""The same while the process that made it exists: it may be slow, or its number may be another process's by now."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement of a study."""
+
+    processes: int
+    repeat: int
+    """From 1."""
+    run: RunDirectory | None = None
+    """A run that was made for it and never got into the queue: it is submitted, not a new one."""
+
+    @property
+    def name(self) -> str:
+        """The name of its reservation."""
+        return f"{self.processes}-{self.repeat}"
+
+
+class Study:
+    """One study: its folder beside `runs/`."""
+
+    __slots__ = ("_record", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._record: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"Study({str(self.path)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Study) and other.path == self.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    @property
+    def id(self) -> str:
+        """The study id: the folder's name."""
+        return self.path.name
+
+    @property
+    def runs_folder(self) -> Path:
+        """The folder of its runs."""
+        return self.path.parent.parent / "runs"
+
+    def record(self) -> dict[str, Any]:
+        """Return `study.json`. Raises RequestError when it is missing or broken."""
+        if self._record is None:
+            value = read_json(self.path / "study.json")
+            if not isinstance(value, dict):
+                raise RequestError("runs.study_broken", path=self.path)
+            self._record = value
+        return self._record
+
+    def base_request(self) -> "Request":
+        """Return the request of its first point."""
+        from hackathon.jobs.request import Request
+
+        return Request.from_json(self.record()["base_request"])
+
+    def points(self) -> list[Point]:
+        """Return all points, in the order in which they are submitted."""
+        return [Point(int(point["processes"]), int(point["repeat"])) for point in self.record().get("points", [])]
+
+    def run_id(self, point: Point) -> str | None:
+        """Return the id of the run that a point is reserved for, None when it is free."""
+        reservation = self._reservation(point)
+        return reservation[0] if reservation else None
+
+    def _reservation(self, point: Point) -> tuple[str, dict[str, Any], float] | None:
+        """Return (run id, who, age of it in seconds since 1970) after all takeovers."""
+        place = self.path / "points"
+        found = _read_reservation(place / point.name)
+        while found is not None and (later := _read_reservation(place / _takeover(point, found[0]))) is not None:
+            found = later
+        return found
+
+
+def create_study(
+    project: Path,
+    name: str,
+    *,
+    mode: str,
+    metric: str,
+    unit: str,
+    points: Sequence[tuple[int, int]],
+    base_request: "Request",
+    options: dict[str, Any] | None = None,
+    now: float | None = None,
+) -> Study:
+    """Return a new study in `<project>/studies/`; `points` are (processes, repeat from 1). Raises UnavailableError."""
+    study = Study(project / FOLDER / new_id(safe_name(name, "study"), now))
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "id": study.id,
+        "name": name,
+        "created": time.time() if now is None else now,
+        "mode": mode,
+        "metric": metric,
+        "unit": unit,
+        "points": [{"processes": processes, "repeat": repeat} for processes, repeat in points],
+        "base_request": base_request.to_json(),
+        "options": options or {},
+    }
+    partial = study.path.parent / f"{PARTIAL}{study.id}"
+    try:
+        (partial / "points").mkdir(parents=True)
+        folder_mode, file_mode = modes_below(study.path.parent)
+        write_json(partial / "study.json", record)
+        (partial / "study.json").chmod(file_mode)
+        (partial / "points").chmod(folder_mode)
+        partial.chmod(folder_mode)
+        partial.rename(study.path)
+    except (OSError, ValueError) as error:
+        import shutil
+
+        shutil.rmtree(partial, ignore_errors=True)
+        if isinstance(error, ValueError):
+            raise RequestError("runs.bad_value", what=error) from error
+        raise UnavailableError("runs.not_written", folder=study.path.parent, what=error.strerror or error) from error
+    return study
+
+
+def find_studies(project: Path) -> list[Study]:
+    """Return the studies of a project, newest first."""
+    return [Study(project / FOLDER / name) for name in list_ids(project / FOLDER)]
+
+
+def find_study(text: str, project: Path, *, exact: bool = True) -> Study | None:
+    """Return the study whose id `text` is a unique part of.
+
+    Raises RequestError when several match, or none; with `exact=False` None is returned for none.
+    """
+    names = list_ids(project / FOLDER)
+    if not exact and not any(text in name for name in names):
+        return None
+    return Study(project / FOLDER / pick(text, names, "study", project / FOLDER))
+
+
+def newest_study(project: Path) -> Study:
+    """Return the newest study of a project. Raises RequestError when there is none."""
+    names = list_ids(project / FOLDER)
+    if not names:
+        raise RequestError("runs.no_study_yet", folder=project / FOLDER)
+    return Study(project / FOLDER / names[0])
+
+
+def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -> bool:
+    """Reserve a point for a run that is about to be made; False when somebody else has it.
+
+    A reservation whose run directory never appeared is taken over when its process is gone or it is older than
+    ABANDONED. Of two that try at the same moment one gets it. Whoever was slower than that to make the run asks `holds`
+    before submitting it. Raises UnavailableError when it can not be written.
+    """
+    place = study.path / "points"
+    held = study._reservation(point)
+    if held is None:
+        done = _reserve_file(place / point.name, run_id)
+    elif not _abandoned(study, held, now):
+        return False
+    else:
+        done = _reserve_file(place / _takeover(point, held[0]), run_id)
+        if done:  # what `points/<name>` says is for readers; the chain of takeovers is what counts
+            with contextlib.suppress(OSError):
+                write_whole(place / point.name, _reservation_text(run_id))
+    if done:
+        step("after-reserved")
+    return done
+
+
+def holds(study: Study, run: RunDirectory) -> bool:
+    """Return whether the point that a run was made for is still reserved for it: asked just before submitting."""
+    point = run.study or {}
+    return study.run_id(Point(int(point.get("processes", 0)), int(point.get("repeat", 0)))) == run.id
+
+
+def runs_of(study: Study) -> list[RunDirectory]:
+    """Return the runs of a study that exist, in the order of its points."""
+    found = [RunDirectory(study.runs_folder / run_id) for point in study.points() if (run_id := study.run_id(point))]
+    return [run for run in found if (run.path / "request.json").exists()]
+
+
+def pending_points(study: Study, states: Iterable[RunStatus], now: float | None = None) -> list[Point]:
+    """Return the points that have to be submitted still, in order.
+
+    A point without a run, or whose reservation was left behind; or one whose run was made and not submitted, or refused
+    by the scheduler: then the run comes with it. `states` are those of the study's runs. A point whose submission's end
+    is unknown is not pending.
+    """
+    known = {state.run_id: state for state in states}
+    found = []
+    for point in study.points():
+        held = study._reservation(point)
+        if held is None or _abandoned(study, held, now):
+            found.append(point)
+            continue
+        state = known.get(held[0])
+        if state is not None and (state.state == CREATED or (state.state == FAILED and state.cause == "refused")):
+            found.append(Point(point.processes, point.repeat, RunDirectory(study.runs_folder / held[0])))
+    return found
+
+
+def next_points(
+    study: Study, limit: int | None = None, *, states: Sequence[RunStatus] | None = None, now: float | None = None
+) -> list[Point]:
+    """Return the points to submit now, so that at most `limit` runs of the study are with the scheduler at once.
+
+    `states`: those of its runs when they are known already; else they are looked up (one question to the scheduler).
+    """
+    if states is None:
+        from hackathon.runs.status import status
+
+        states = status(runs_of(study), now=now)
+    pending = pending_points(study, states, now)
+    if limit is None:
+        return pending
+    return pending[: max(0, limit - sum(state.state in OPEN for state in states))]
+
+
+def _abandoned(study: Study, held: tuple[str, dict[str, Any], float], now: float | None) -> bool:
+    """Return whether the run of a reservation does not exist, and nobody is about to make it."""
+    run_id, who, moment = held
+    if (study.runs_folder / run_id).is_dir():
+        return False
+    age = (time.time() if now is None else now) - moment
+    if who.get("host") == os.uname().nodename and isinstance(who.get("pid"), int):
+        return age > LIVE if _alive(who["pid"]) else True
+    return age > ABANDONED
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _takeover(point: Point, run_id: str) -> str:
+    return f".{point.name}.after-{run_id}"
+
+
+def _reservation_text(run_id: str) -> str:
+    return f"{run_id}\n{json.dumps({'host': os.uname().nodename, 'pid': os.getpid()})}\n"
+
+
+def _reserve_file(path: Path, run_id: str) -> bool:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UnavailableError("runs.not_written", folder=path.parent, what=error.strerror or error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(_reservation_text(run_id).encode())
+            os.fchmod(descriptor, 0o600 | path.parent.stat().st_mode & 0o044)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise UnavailableError("runs.not_written", folder=path.parent, what=error.strerror or error) from error
+    return True
+
+
+def _read_reservation(path: Path) -> tuple[str, dict[str, Any], float] | None:
+    """Return (run id, who, when); an empty file is a reservation whose process was killed while writing it."""
+    try:
+        text = path.read_text("utf-8", "replace")
+        moment = path.stat().st_mtime
+    except OSError:
+        return None
+    run_id, _, rest = text.partition("\n")
+    try:
+        who = json.loads(rest)
+    except ValueError:
+        who = {}
+    return run_id.strip() or "unnamed", who if isinstance(who, dict) else {}, moment
