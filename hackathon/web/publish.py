@@ -134,7 +134,9 @@ def _draw(study: StudyView, languages: Sequence[str], warnings: list[str]) -> di
         return {}
     found: dict[str, dict[str, str]] = {}
     for (language, name), picture in zip(wanted, drawn, strict=True):
-        found.setdefault(language, {})[name] = picture.decode("utf-8", "replace")
+        # Two pictures lie in one page, and the engine gives both the same names for what they refer to inside.
+        text = re.sub(r'(\bid="|url\(#)', rf"\g<1>{name}-", picture.decode("utf-8", "replace"))
+        found.setdefault(language, {})[name] = text
     return found
 
 
