@@ -56,6 +56,8 @@ class Request:
     directives: tuple[str, ...] = ()
     source: str = ""
     """The folder that the source snapshot is taken from."""
+    in_place: bool = False
+    """Run the live folder `source` instead of a snapshot."""
     team: str | None = None
     origins: dict[str, str] = field(default_factory=dict)
     """Field or `parameters.NAME` → where its value came from."""

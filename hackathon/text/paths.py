@@ -12,6 +12,11 @@ def shipped(*parts: str) -> Path:
     return (inside if inside.is_dir() else _PACKAGE.parent).joinpath(*parts)
 
 
+def runtime_file() -> Path:
+    """Return the runtime that is put beside training programs: one file of the standard library, Python ≥ 3.6."""
+    return _PACKAGE / "runtime" / "hackathon_runtime.py"
+
+
 def user_config() -> Path:
     """Return the user's configuration folder (`$XDG_CONFIG_HOME/hackathon`, default `~/.config/hackathon`)."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "hackathon"

@@ -1,0 +1,178 @@
+"""Say no before the queue does: a request against the cluster's limits, with the nearest request that would do."""
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hackathon.config.cluster import ALL_LAUNCHERS, Cluster, Queue
+from hackathon.config.recipe import Recipe
+from hackathon.jobs.request import Request
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+from hackathon.text.units import format_walltime
+
+FIELD_PATTERNS = {
+    "queue": r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}",
+    "group": r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}",
+    "reservation": r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}",
+}
+"""What a header value must look like where the profile gives no pattern of its own; nothing here means anything to a
+shell or starts another directive."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One reason for a no."""
+
+    id: str
+    text: str
+
+
+class CheckError(RequestError):
+    """A request that the cluster would not run: every violation, and the nearest request that would be accepted."""
+
+    def __init__(self, violations: list[Violation], nearest: Request | None, request: Request) -> None:
+        super().__init__(
+            "jobs.refused",
+            cluster=request.cluster,
+            reasons="\n".join(f"  - {violation.text}" for violation in violations),
+            nearest=message("jobs.nearest", options=nearest_options(request, nearest))
+            if nearest
+            else message("jobs.nearest_none"),
+        )
+        self.violations = violations
+        self.nearest = nearest
+
+
+def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs: Path | None = None) -> None:
+    """Check a request; raises CheckError with every violation. `runs` is where the run directory would lie."""
+    violations = [
+        *_queue_violations(request, cluster),
+        *_header_violations(request, cluster),
+        *_launcher_violations(request, cluster, recipe),
+        *(_place_violations(runs, request, cluster) if runs is not None else []),
+    ]
+    if violations:
+        raise CheckError(violations, nearest(request, cluster), request)
+
+
+def _violation(identifier: str, **values: object) -> Violation:
+    return Violation(identifier, message(f"jobs.{identifier}", **values))
+
+
+def _unsure(cluster: Cluster, path: str) -> str:
+    return message("jobs.unconfirmed") if path in cluster.unverified else ""
+
+
+def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
+    if not cluster.queues:
+        return []
+    if request.queue not in cluster.queues:
+        return [_violation("queue_unknown", queue=request.queue, cluster=cluster.name, known=", ".join(cluster.queues))]
+    queue = cluster.queues[request.queue]
+    found = []
+    where = f"queues.{request.queue}"
+    if queue.nodes is not None and request.nodes > queue.nodes:
+        found.append(
+            _violation("nodes_over", nodes=request.nodes, queue=request.queue, limit=queue.nodes,
+                       unsure=_unsure(cluster, f"{where}.nodes"))
+        )  # fmt: skip
+    if request.nodes < queue.min_nodes:
+        found.append(_violation("nodes_under", nodes=request.nodes, queue=request.queue, limit=queue.min_nodes))
+    if queue.walltime is not None and request.walltime > queue.walltime:
+        found.append(
+            _violation("walltime_over", walltime=format_walltime(request.walltime), queue=request.queue,
+                       limit=format_walltime(queue.walltime), unsure=_unsure(cluster, f"{where}.walltime"))
+        )  # fmt: skip
+    if queue.processes_per_node is not None and request.processes_per_node > queue.processes_per_node:
+        found.append(
+            _violation("per_node_over", per_node=request.processes_per_node, queue=request.queue,
+                       limit=queue.processes_per_node)
+        )  # fmt: skip
+    return found
+
+
+def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
+    found = []
+    for name, default in FIELD_PATTERNS.items():
+        value = getattr(request, name)
+        pattern = cluster.patterns.get(name, default)
+        if value is not None and not (re.fullmatch(pattern, value) and re.fullmatch(default, value)):
+            found.append(_violation("header_value", name=name, value=value, pattern=pattern))
+    wants_group = cluster.scheduler == "pbs" and cluster.dialect.group in ("group_list", "project")
+    if wants_group and request.group is None:
+        found.append(_violation("group_missing", cluster=cluster.name))
+    if request.nodes > 1 and cluster.starter == "local":
+        found.append(_violation("one_node", cluster=cluster.name, nodes=request.nodes))
+    return found
+
+
+def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | None) -> list[Violation]:
+    here: list[str] = list(cluster.launchers) or list(ALL_LAUNCHERS)
+    found = []
+    if request.launcher not in here:
+        found.append(
+            _violation("launcher_cluster", launcher=request.launcher, cluster=cluster.name, offered=", ".join(here))
+        )
+    if recipe is not None and recipe.launchers and request.launcher not in recipe.launchers:
+        found.append(
+            _violation(
+                "launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(recipe.launchers)
+            )
+        )
+    if request.launcher == "local" and request.nodes > 1:
+        found.append(_violation("launcher_one_node", nodes=request.nodes))
+    if request.launcher == "srun" and cluster.scheduler != "slurm":
+        found.append(_violation("launcher_cluster", launcher="srun", cluster=cluster.name, offered=", ".join(here)))
+    return found
+
+
+def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Violation]:
+    if not cluster.visible_from_nodes:
+        return []
+    place = os.path.realpath(runs)
+    for folder in cluster.visible_from_nodes:
+        if os.path.commonpath([place, os.path.realpath(folder)]) == os.path.realpath(folder):
+            return []
+    return [
+        _violation("not_visible", folder=place, visible=", ".join(cluster.visible_from_nodes), cluster=cluster.name)
+    ]
+
+
+def nearest(request: Request, cluster: Cluster) -> Request | None:
+    """Return the request that is closest to this one and within the limits of some queue, or None.
+
+    Closest: the largest share of the asked node-seconds that a queue can give, then the queue asked for, then the
+    order of the profile. Nodes and walltime are only ever made smaller, except where a queue has a least number.
+    """
+    best: tuple[float, int, Request] | None = None
+    queues: dict[str | None, Queue] = {}
+    queues.update(cluster.queues)
+    queues = queues or {request.queue: Queue()}
+    for name, queue in queues.items():
+        nodes = max(min(request.nodes, queue.nodes or request.nodes), queue.min_nodes)
+        if cluster.starter == "local" or request.launcher == "local":
+            nodes = 1
+        walltime = min(request.walltime, queue.walltime or request.walltime)
+        per_node = min(request.processes_per_node, queue.processes_per_node or request.processes_per_node)
+        share = min(1.0, nodes * per_node / request.processes) * walltime / request.walltime
+        candidate = replace(
+            request, queue=name, nodes=nodes, walltime=walltime, processes_per_node=per_node, processes=nodes * per_node
+        )
+        rank = (share, int(name == request.queue), candidate)
+        if best is None or rank[:2] > best[:2]:
+            best = rank
+    return best[2] if best else None
+
+
+def nearest_options(request: Request, other: Request) -> str:
+    """Return the command-line options that turn the request into the other one."""
+    words = []
+    if other.queue is not None:
+        words.append(f"--queue {other.queue}")
+    words.append(f"--nodes {other.nodes}")
+    if other.processes_per_node != request.processes_per_node:
+        words.append(f"--processes-per-node {other.processes_per_node}")
+    words.append(f"--walltime {format_walltime(other.walltime)}")
+    return " ".join(words)

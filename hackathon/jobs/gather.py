@@ -1,0 +1,80 @@
+"""Find the files that have a say in a request and read them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hackathon.config import load
+from hackathon.jobs import machine
+from hackathon.jobs.options import Options, options_of_environment
+from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
+from hackathon.text.errors import RequestError
+
+
+def gather(target: str | None, options: Options, environment: Mapping[str, str], here: Path) -> Sources:
+    """Return the sources for a target: a recipe's name, a folder with project.yaml or recipe.yaml, or None for the
+    project that holds `here`.
+
+    Raises RequestError when there is no such target or a file is wrong.
+    """
+    of_environment = options_of_environment(environment)
+    project_folder = _project_folder(target, here)
+    project = load.load_project(project_folder) if project_folder else None
+    event_folder = load.find_event(project_folder or here)
+    event = load.load_event(event_folder) if event_folder else None
+    user = load.load_user()
+    folders = [folder for folder in (project_folder, event_folder) if folder]
+    recipe = folder = None
+    if project is None:
+        recipe, folder = load.load_recipe(str(target), folders)
+    elif project.recipe is not None:
+        recipe, folder = load.load_recipe(project.recipe, folders)
+        # a project that carries its own copy of the program runs that copy
+        if project_folder and (project_folder / recipe.entry).is_file():
+            folder = project_folder
+    else:
+        folder = project_folder
+    assert folder is not None
+    name, origin = _cluster_name(
+        [(COMMAND_LINE, options), (ENVIRONMENT, of_environment), (PROJECT, project), (USER, user),
+         (EVENT, event.defaults if event else None)]
+    )  # fmt: skip
+    if name is None and event and len(event.clusters) == 1:
+        name, origin = next(iter(event.clusters)), EVENT
+    if name is None:
+        name, origin = machine.likely_cluster(), "this machine"
+    if name is None:
+        raise RequestError("jobs.no_cluster")
+    return Sources(
+        cluster=load.load_cluster(name, folders),
+        options=options,
+        environment=of_environment,
+        project=project,
+        user=user,
+        event=event,
+        recipe=recipe,
+        folder=folder.resolve(),
+        template_folders=tuple(each / "templates" for each in folders if (each / "templates").is_dir()),
+        runs=(project_folder or here).resolve() / "runs",
+        cluster_origin=origin,
+    )
+
+
+def _project_folder(target: str | None, here: Path) -> Path | None:
+    """Return the project's folder, or None when the target is a recipe."""
+    if target is None:
+        found = load.find_project(here)
+        if found is None:
+            raise RequestError("jobs.no_project", folder=here)
+        return found
+    folder = here / target
+    if (folder / "project.yaml").is_file():
+        return folder.resolve()
+    return None
+
+
+def _cluster_name(layers: list[tuple[str, object]]) -> tuple[str | None, str]:
+    for origin, record in layers:
+        name = getattr(record, "cluster", None)
+        if name:
+            return str(name), origin
+    return None, ""

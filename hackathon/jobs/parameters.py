@@ -1,0 +1,116 @@
+"""Parameters of a training program: read, checked, changed over a study, and put into its command."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hackathon.config.fields import Scalar
+from hackathon.config.recipe import Parameter, Scaling
+from hackathon.text.errors import RequestError
+
+_TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
+
+
+def read_value(name: str, parameter: Parameter, value: Scalar) -> Scalar:
+    """Return the value in the parameter's type; raises RequestError when it does not fit type, choices or limits."""
+    result: Scalar
+    try:
+        if parameter.type == "bool":
+            text = str(value).lower()
+            if text not in _TRUE | _FALSE:
+                raise ValueError
+            result = text in _TRUE
+        elif parameter.type == "int":
+            number = float(value) if isinstance(value, float) else int(value)
+            if number != int(number):
+                raise ValueError
+            result = int(number)
+        elif parameter.type == "float":
+            result = float(value)
+        else:
+            result = str(value)
+    except (ValueError, OverflowError):
+        raise RequestError("jobs.parameter_type", name=name, value=value, type=parameter.type) from None
+    if parameter.choices is not None and result not in parameter.choices:
+        raise RequestError(
+            "jobs.parameter_choice", name=name, value=value, choices=", ".join(str(each) for each in parameter.choices)
+        )
+    if isinstance(result, (int, float)) and not isinstance(result, bool):
+        if parameter.min is not None and not result >= parameter.min:
+            raise RequestError("jobs.parameter_low", name=name, value=value, limit=f"{parameter.min:g}")
+        if parameter.max is not None and not result <= parameter.max:
+            raise RequestError("jobs.parameter_high", name=name, value=value, limit=f"{parameter.max:g}")
+    return result
+
+
+@dataclass(frozen=True)
+class Values:
+    """Parameter values with their origins."""
+
+    values: dict[str, Scalar]
+    origins: dict[str, str]
+
+
+def choose_values(declared: Mapping[str, Parameter], layers: list[tuple[str, Mapping[str, Scalar]]]) -> Values:
+    """Return the value of every parameter: the first layer that gives one wins, then the declared default.
+
+    `layers` are (origin, values), highest precedence first. Raises RequestError for a name that is not declared.
+    """
+    for origin, layer in layers:
+        for name in layer:
+            if name not in declared:
+                import difflib
+
+                near = difflib.get_close_matches(name, declared, 1)
+                known = ", ".join(declared) or "–"
+                raise RequestError(
+                    "jobs.parameter_unknown", name=name, origin=origin, near=near[0] if near else known, known=known
+                )
+    values: dict[str, Scalar] = {}
+    origins: dict[str, str] = {}
+    for name, parameter in declared.items():
+        for origin, layer in layers:
+            if name in layer:
+                values[name], origins[name] = read_value(name, parameter, layer[name]), origin
+                break
+        else:
+            if parameter.default is not None:
+                values[name], origins[name] = read_value(name, parameter, parameter.default), "default"
+    return Values(values, origins)
+
+
+def scaled(values: Values, declared: Mapping[str, Parameter], scaling: Scaling, mode: str, processes: int) -> Values:
+    """Return the values of one point of a study.
+
+    weak: the learning rate is multiplied by the processes (Goyal et al. 2017, the batch per process stays). strong: the
+    batch per process is the value for one process divided by the processes, so that the global batch stays; raises
+    RequestError when that does not divide evenly.
+    """
+    changed, origins = dict(values.values), dict(values.origins)
+    rate = scaling.weak.scale_learning_rate
+    divide = scaling.strong.divide
+    if mode == "weak" and rate and isinstance(value := changed.get(rate), (int, float)):
+        changed[rate] = value * processes
+        origins[rate] = f"{origins[rate]} × {processes}"
+    if mode == "strong":
+        if not divide:
+            raise RequestError("jobs.strong_needs_divide")
+        value = changed.get(divide)
+        if not isinstance(value, int) or isinstance(value, bool) or value % processes:
+            raise RequestError("jobs.strong_not_even", name=divide, value=value, processes=processes)
+        changed[divide] = read_value(divide, declared[divide], value // processes)
+        origins[divide] = f"{origins[divide]} ÷ {processes}"
+    return Values(changed, origins)
+
+
+def option_words(values: Mapping[str, Scalar]) -> tuple[str, ...]:
+    """Return `--name value` words; a true bool is the bare option, a false one is left out."""
+    words: list[str] = []
+    for name, value in values.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words += [option] if value else []
+        elif isinstance(value, str) and value.startswith("-"):
+            words.append(f"{option}={value}")
+        else:
+            words += [option, str(value)]
+    return tuple(words)

@@ -1,0 +1,258 @@
+"""From everything that people wrote and asked for to one request, each value with its origin.
+
+Precedence, highest first: command line → environment (`HACKATHON_*`) → project → user → event → recipe → cluster.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
+from hackathon.config.command import command_words
+from hackathon.config.event import Event
+from hackathon.config.fields import Scalar
+from hackathon.config.project import Defaults, Project
+from hackathon.config.recipe import Metric, Parameter, Recipe, Scaling
+from hackathon.jobs import machine
+from hackathon.jobs.options import Options
+from hackathon.jobs.parameters import Values, choose_values, option_words, scaled
+from hackathon.jobs.request import Request
+from hackathon.text.errors import RequestError
+
+COMMAND_LINE, ENVIRONMENT, PROJECT, USER, EVENT = "command line", "environment", "project.yaml", "user", "event"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Everything that has a say in a request."""
+
+    cluster: Cluster
+    options: Options = field(default_factory=Options)
+    environment: Options = field(default_factory=Options)
+    project: Project | None = None
+    user: Defaults = field(default_factory=Defaults)
+    event: Event | None = None
+    recipe: Recipe | None = None
+    folder: Path = Path()
+    """Where the program lies: the recipe's or the project's folder."""
+    template_folders: tuple[Path, ...] = ()
+    """Folders with overriding templates, the project's first."""
+    runs: Path = Path("runs")
+    """Where run directories go."""
+    cluster_origin: str = COMMAND_LINE
+
+    @property
+    def name(self) -> str:
+        """The recipe's or the project's name."""
+        if self.project is not None:
+            return self.project.name
+        assert self.recipe is not None
+        return self.recipe.name
+
+
+class _Chooser:
+    """Picks the first value that somebody gave, and remembers who."""
+
+    def __init__(self, sources: Sources) -> None:
+        event = sources.event
+        used = event.clusters.get(sources.cluster.name) if event else None
+        self.layers: list[tuple[str, Any]] = [
+            (COMMAND_LINE, sources.options),
+            (ENVIRONMENT, sources.environment),
+            (PROJECT, sources.project),
+            (USER, sources.user),
+            (EVENT, used),
+            (EVENT, event.defaults if event else None),
+        ]
+        self.origins: dict[str, str] = {}
+
+    def pick(self, name: str, default: Any, origin: str) -> Any:
+        for layer, record in self.layers:
+            value = getattr(record, name, None)
+            if value is not None:
+                self.origins[name] = layer
+                return value
+        self.origins[name] = origin
+        return default
+
+
+def resolve(sources: Sources, *, processes: int | None = None, mode: str | None = None) -> Request:
+    """Return the request; `processes` and `mode` (`weak`, `strong`) are given for the points of a study.
+
+    Raises RequestError when values do not fit together; limits of the cluster are the business of `check`.
+    """
+    cluster, recipe, project = sources.cluster, sources.recipe, sources.project
+    of_cluster = f"cluster {cluster.name}"
+    choose = _Chooser(sources)
+    choose.origins["cluster"] = sources.cluster_origin
+    queue = choose.pick("queue", cluster.queue or (next(iter(cluster.queues), None)), of_cluster)
+    group = choose.pick("group", None, "–")
+    reservation = choose.pick("reservation", None, "–")
+    walltime = choose.pick("walltime", cluster.walltime, of_cluster)
+    cores = machine.cores() if cluster.node.cores == "auto" else cluster.node.cores
+    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
+    full = cluster.processes_per_node if cluster.processes_per_node != "auto" else gpus or cores
+    nodes, total, per_node = _shape(sources, choose, queue, full, gpus, processes)
+    threads = choose.pick("threads", cluster.threads or max(1, cores // full), of_cluster)
+    values, declared, scaling = _values(sources)
+    if mode is not None:
+        values = scaled(values, declared, scaling, mode, total)
+    launcher, launcher_origin = _launcher(sources, choose)
+    choose.origins["launcher"] = launcher_origin
+    origins = {**choose.origins, **{f"parameters.{name}": origin for name, origin in values.origins.items()}}
+    metrics: dict[str, Metric] = {**(recipe.metrics if recipe else {}), **(project.metrics if project else {})}
+    check = (project and project.check) or (recipe and recipe.check) or None
+    return Request(
+        name=sources.name,
+        recipe=recipe.name if recipe else None,
+        framework=recipe.framework if recipe else project.framework if project else None,
+        cluster=cluster.name,
+        scheduler=cluster.scheduler,
+        queue=queue,
+        group=group,
+        reservation=reservation,
+        nodes=nodes,
+        processes=total,
+        processes_per_node=per_node,
+        threads=threads,
+        gpus_per_node=gpus,
+        walltime=walltime,
+        launcher=launcher,
+        starter=cluster.starter,
+        mpi=cluster.mpi,
+        command=_command(sources, values.values),
+        parameters=values.values,
+        environment=(
+            *cluster.environment,
+            *(recipe.environment if recipe else ()),
+            *(project.environment if project else ()),
+        ),
+        variables={
+            **cluster.variables,
+            **(recipe.variables if recipe else {}),
+            **(project.variables if project else {}),
+        },
+        metric=(project and project.metric) or (recipe.metric if recipe else "samples_per_s"),
+        metrics={name: asdict(metric) for name, metric in metrics.items()},
+        check=asdict(check) if check else None,
+        mode=mode,
+        scratch=cluster.scratch,
+        stop_before=min(cluster.stop_before, walltime // 5),
+        telemetry_seconds=cluster.telemetry_seconds,
+        signal=project.signal if project else "none",
+        mpi_options=tuple(cluster.mpi_options),
+        directives=tuple(cluster.directives),
+        source=str(sources.folder),
+        in_place=bool(sources.options.in_place),
+        team=project.team if project else None,
+        origins=origins,
+    )
+
+
+def _shape(
+    sources: Sources, choose: _Chooser, queue: str | None, full: int, gpus: int, processes: int | None
+) -> tuple[int, int, int]:
+    """Return (nodes, processes, processes per node), and note the origins."""
+    of_cluster = f"cluster {sources.cluster.name}"
+    limit = sources.cluster.queues[queue].processes_per_node if queue in sources.cluster.queues else None
+    per_node = choose.pick("processes_per_node", min(full, limit or full), of_cluster)
+    explicit = choose.origins["processes_per_node"] != of_cluster
+    # Who gives nodes or processes decides both: a project's `nodes` must not meet a command line's `--processes`.
+    nodes = None
+    origin = "study"
+    if processes is None:
+        for layer, record in choose.layers[:3]:
+            nodes, processes = getattr(record, "nodes", None), getattr(record, "processes", None)
+            if nodes is not None or processes is not None:
+                origin = layer
+                break
+        else:
+            origin = of_cluster
+            if sources.cluster.processes_per_node == "auto" and not gpus:
+                processes = 1
+            else:
+                nodes = 1
+    for name, value in (("nodes", nodes), ("processes", processes), ("processes_per_node", per_node)):
+        if value is not None and value < 1:
+            raise RequestError("jobs.not_positive", name=name, value=value)
+    choose.origins["nodes"] = choose.origins["processes"] = origin
+    if nodes is not None and processes is not None:
+        if processes % nodes or (explicit and per_node * nodes != processes):
+            raise RequestError("jobs.shape", nodes=nodes, processes=processes, per_node=per_node)
+        return nodes, processes, processes // nodes
+    if nodes is not None:
+        return nodes, nodes * per_node, per_node
+    assert processes is not None
+    if processes <= per_node:
+        return 1, processes, processes
+    if processes % per_node:
+        below = processes // per_node * per_node
+        raise RequestError("jobs.uneven", processes=processes, per_node=per_node, below=below, above=below + per_node)
+    return processes // per_node, processes, per_node
+
+
+def declared_parameters(project: Project | None, recipe: Recipe | None) -> dict[str, Parameter]:
+    """Return the parameters that may be given: the recipe's, or those that the project declares for its own command."""
+    if recipe is not None:
+        return recipe.parameters
+    declared: dict[str, Parameter] = {}
+    for name, value in (project.parameters if project else {}).items():
+        if isinstance(value, Parameter):
+            declared[name] = value
+        else:
+            kind = {bool: "bool", int: "int", float: "float"}.get(type(value), "str")
+            declared[name] = Parameter(default=value, type=kind)  # type: ignore[arg-type]
+    return declared
+
+
+def _values(sources: Sources) -> tuple[Values, Mapping[str, Parameter], Scaling]:
+    project, recipe = sources.project, sources.recipe
+    declared = declared_parameters(project, recipe)
+    layers: list[tuple[str, Mapping[str, Scalar]]] = [(COMMAND_LINE, sources.options.parameters)]
+    given: dict[str, Scalar] = {}
+    for name, value in (project.parameters if project else {}).items():
+        if not isinstance(value, Parameter):
+            given[name] = value
+        elif recipe is not None:
+            raise RequestError("jobs.parameter_declared_twice", name=name, recipe=recipe.name)
+    layers.append((PROJECT, given))
+    scaling = (project and project.scaling) or (recipe.scaling if recipe else Scaling())
+    return choose_values(declared, layers), declared, scaling
+
+
+def _command(sources: Sources, values: Mapping[str, Scalar]) -> tuple[str, ...]:
+    if sources.recipe is not None:
+        return ("python", sources.recipe.entry, *option_words(values))
+    assert sources.project is not None and sources.project.command is not None
+    return command_words(sources.project.command, dict(values))
+
+
+def _launcher(sources: Sources, choose: _Chooser) -> tuple[str, str]:
+    """Return the launcher and its origin: what was asked for, else the first that both sides can."""
+    asked = choose.pick("launcher", None, "")
+    if asked is not None:
+        return asked, choose.origins["launcher"]
+    cluster = sources.cluster
+    here: list[str] = list(cluster.launchers) or list(ALL_LAUNCHERS)
+    if sources.recipe is not None and sources.recipe.launchers:
+        for launcher in sources.recipe.launchers:
+            if launcher in here:
+                return launcher, f"recipe {sources.recipe.name}"
+        raise RequestError(
+            "jobs.no_common_launcher",
+            name=sources.recipe.name,
+            wanted=", ".join(sources.recipe.launchers),
+            cluster=cluster.name,
+            offered=", ".join(here),
+        )
+    torch = sources.project is not None and sources.project.framework == "torch"
+    fitting = [launcher for launcher in here if (launcher == "torchrun") == torch] or here
+    return fitting[0], f"cluster {cluster.name}"
+
+
+def points(sources: Sources, processes: list[int], mode: str) -> list[Request]:
+    """Return one request per process count of a study, smallest first, with equal threads at every point."""
+    requests = [resolve(sources, processes=count, mode=mode) for count in sorted(set(processes))]
+    threads = min(request.threads for request in requests)
+    return [replace(request, threads=threads) for request in requests]

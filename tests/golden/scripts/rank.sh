@@ -1,0 +1,134 @@
+#!/bin/bash
+# rank.sh RUN ATTEMPT MODE [NUMBER] — what every starter runs, on each rank or once on each node. It makes srun, Open MPI,
+# MPICH, pbs_tmrsh, ssh and torchrun behave alike: same environment, same identity, one log and one record a rank.
+#   MODE rank      a rank whose identity comes from mpirun, srun or NUMBER
+#   MODE torchrun  once on each node: starts torchrun, which starts `rank.sh … worker` for each of its ranks
+#   MODE worker    a rank whose identity comes from torchrun
+HK_RUN=$1
+HK_ATTEMPT=$2
+hk_mode=$3
+umask 022
+cd "$HK_RUN" || exit 78
+# shellcheck disable=SC1090
+. "env/job-$HK_ATTEMPT.sh" || exit 78
+HK_HOST=$(hostname)
+export HK_HOST=${HK_HOST//[^A-Za-z0-9._-]/_}
+export HK_NODES HK_PROCESSES HK_PROCESSES_PER_NODE HK_THREADS HK_MODE HK_SOURCE HK_SCRATCH HK_TELEMETRY HK_LAUNCHER
+
+# ---- threads and text: the same on every rank and at every point of a study ----
+export OMP_NUM_THREADS=$HK_THREADS MKL_NUM_THREADS=$HK_THREADS OPENBLAS_NUM_THREADS=$HK_THREADS
+export NUMEXPR_NUM_THREADS=$HK_THREADS PYTHONUNBUFFERED=1 PYTHONUTF8=1 PYTHONIOENCODING=utf-8
+# ---- NCCL flight recorder: what each rank waited for is on disk after a time-out ----
+export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE:-2000}
+export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT:-1}
+export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE:-$HK_RUN/logs/nccl-trace-}
+
+hk_child=
+hk_told=
+hk_pass() {
+  hk_told=$1
+  if [ -n "$hk_child" ]; then kill -s "$1" "$hk_child" 2>/dev/null; fi
+}
+trap 'hk_pass TERM' TERM HUP INT
+trap 'hk_pass USR1' USR1
+trap 'hk_pass USR2' USR2
+hk_run() { # runs a command to its end, passing signals on; leaves its exit code in hk_code
+  "$@" &
+  hk_child=$!
+  if [ "$hk_told" = TERM ]; then kill -TERM "$hk_child" 2>/dev/null; fi
+  while :; do
+    wait "$hk_child"
+    hk_code=$?
+    kill -0 "$hk_child" 2>/dev/null || break
+  done
+}
+
+if [ "$hk_mode" = torchrun ]; then
+  hk_node=${4:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_NODEID:-0}}}}
+  hk_run torchrun --nnodes="$HK_NODES" --node-rank="$hk_node" --nproc-per-node="$HK_PROCESSES_PER_NODE" \
+    --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" --max-restarts=0 --no-python \
+    bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" worker
+  exit "$hk_code"
+fi
+
+# ---- identity ----
+if [ "$hk_mode" = rank ]; then
+  if [ -n "${4:-}" ]; then
+    RANK=$4 LOCAL_RANK=$4 WORLD_SIZE=$HK_PROCESSES LOCAL_WORLD_SIZE=$HK_PROCESSES
+  elif [ -n "${OMPI_COMM_WORLD_RANK:-}" ]; then
+    RANK=$OMPI_COMM_WORLD_RANK LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK
+    WORLD_SIZE=$OMPI_COMM_WORLD_SIZE LOCAL_WORLD_SIZE=$OMPI_COMM_WORLD_LOCAL_SIZE
+  elif [ -n "${PMI_RANK:-}" ] && [ -n "${PMI_SIZE:-}" ]; then
+    RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_WORLD_SIZE=$HK_PROCESSES_PER_NODE
+    LOCAL_RANK=${MPI_LOCALRANKID:-$((PMI_RANK % HK_PROCESSES_PER_NODE))}
+  elif [ -n "${SLURM_PROCID:-}" ]; then
+    RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS LOCAL_WORLD_SIZE=$HK_PROCESSES_PER_NODE
+  else
+    echo "hackathon: no launcher gave this process a rank" >&2
+    exit 78
+  fi
+  export RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE
+fi
+export HK_RANK=$RANK HK_LOCAL_RANK=$LOCAL_RANK
+
+# ---- this rank's own log, record and scratch space; none of them may end the job ----
+{ exec >>"logs/rank-$RANK.log" 2>&1; } 2>/dev/null || :
+hk_event() { # name, further members of the object
+  local now=${EPOCHREALTIME:-$(date +%s.%N)}
+  now=${now/,/.}
+  { printf '{"t":%s,"event":"%s","attempt":%s,"host":"%s"%s}\n' "${now:0:14}" "$1" "$HK_ATTEMPT" "$HK_HOST" "${2:-}" \
+    >>"$HK_RUN/events/rank-$RANK.jsonl"; } 2>/dev/null || :
+}
+hk_scratch=
+eval "hk_scratch=\"$HK_SCRATCH\""
+hk_tmp=$hk_scratch/hackathon-${USER:-$(id -un)}
+if mkdir -p "$hk_tmp/${HK_JOB_ID//[^A-Za-z0-9._-]/_}-$RANK" 2>/dev/null; then
+  export TMPDIR=$hk_tmp/${HK_JOB_ID//[^A-Za-z0-9._-]/_}-$RANK
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$hk_tmp/triton} TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$hk_tmp/inductor}
+  export CUDA_CACHE_PATH=${CUDA_CACHE_PATH:-$hk_tmp/cuda} NUMBA_CACHE_DIR=${NUMBA_CACHE_DIR:-$hk_tmp/numba}
+  export CUPY_CACHE_DIR=${CUPY_CACHE_DIR:-$hk_tmp/cupy} MPLCONFIGDIR=${MPLCONFIGDIR:-$hk_tmp/matplotlib}
+else
+  unset hk_tmp
+fi
+hk_gpus() {
+  nvidia-smi --query-gpu=index,utilization.gpu,memory.used,power.draw --format=csv,noheader,nounits 2>/dev/null
+}
+hk_telemetry() { # one line per GPU and one for the node, until this rank's shell is gone
+  local owner=$1 file=$HK_RUN/telemetry/$HK_HOST.csv now user nice system idle rest busy total last_busy=0 last_total=0 used
+  [ -s "$file" ] || echo 't,kind,index,utilisation_percent,memory_mib,power_w' >>"$file"
+  while kill -0 "$owner" 2>/dev/null; do
+    now=$(date +%s)
+    if command -v nvidia-smi >/dev/null 2>&1; then hk_gpus | sed "s/ //g; s/^/$now,gpu,/" >>"$file"; fi
+    read -r _ user nice system idle rest </proc/stat
+    busy=$((user + nice + system)) total=$((user + nice + system + idle + ${rest%% *}))
+    used=$(awk '/^MemTotal/{t=$2} /^MemAvailable/{a=$2} END{printf "%d", (t-a)/1024}' /proc/meminfo)
+    if [ "$last_total" -gt 0 ] && [ "$total" -gt "$last_total" ]; then
+      echo "$now,cpu,,$((100 * (busy - last_busy) / (total - last_total))),$used," >>"$file"
+    fi
+    last_busy=$busy last_total=$total
+    sleep "$HK_TELEMETRY"
+  done
+}
+hk_helper=
+if [ "$LOCAL_RANK" -eq 0 ] && [ "$HK_TELEMETRY" -gt 0 ]; then
+  hk_telemetry $$ >/dev/null 2>&1 &
+  hk_helper=$!
+  disown
+fi
+
+# ---- the program ----
+hk_event started ",\"rank\":$RANK,\"local_rank\":$LOCAL_RANK,\"pid\":$$"
+cd "$HK_SOURCE" || exit 78
+if [ "$LOCAL_RANK" -eq 0 ] && [ -f hackathon_runtime.py ]; then
+  (timeout 60 nice "${HK_PYTHON:-python}" hackathon_runtime.py environment "$HK_RUN/env/$HK_HOST.json" >/dev/null 2>&1 &)
+fi
+hk_run "${HK_COMMAND[@]}"
+hk_signal=null
+if [ "$hk_code" -gt 128 ] && [ "$hk_code" -lt 193 ]; then hk_signal=$((hk_code - 128)); fi
+hk_event ended ",\"rank\":$RANK,\"exit_code\":$hk_code,\"signal\":$hk_signal"
+if [ -n "$hk_helper" ]; then
+  # shellcheck disable=SC2046
+  kill -KILL "$hk_helper" $(pgrep -P "$hk_helper") 2>/dev/null
+fi
+if [ -n "${hk_tmp:-}" ]; then rm -rf "$TMPDIR"; fi
+exit "$hk_code"
