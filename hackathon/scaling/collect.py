@@ -1,13 +1,17 @@
 """Read what one run directory contributes to a study."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hackathon.logs.metrics import read_metrics
 from hackathon.runs.directory import RunDirectory
-from hackathon.scaling.table import RunResult
+from hackathon.scaling.table import RunResult, results
 from hackathon.text.files import read_json
+
+if TYPE_CHECKING:
+    from hackathon.runs.status import RunStatus
+    from hackathon.runs.study import Study
 
 
 def run_result(run: Path, *, status: str, reason: str = "", metric: str | None = None) -> RunResult:
@@ -31,6 +35,33 @@ def run_result(run: Path, *, status: str, reason: str = "", metric: str | None =
         note=str(request.get("note") or ""),
         tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
         metrics=metrics,
+    )
+
+
+def study_results(
+    study: "Study", states: Iterable["RunStatus"], *, metric: str | None = None, baseline: RunResult | None = None
+) -> dict[str, Any]:
+    """Return a study's results: its runs' metrics with the states that the caller found.
+
+    `metric` replaces the study's own. Points without a run are not in the result. Raises as `run_result`.
+    """
+    record = study.record()
+    name = metric or str(record["metric"])
+    request = _mapping(record.get("base_request"))
+    unit = str(record.get("unit") or "") if metric is None else metric_unit(request, metric)
+    runs = [
+        run_result(study.runs_folder / state.run_id, status=state.state, reason=state.explanation, metric=name)
+        for state in states
+    ]
+    check = request.get("check")
+    return results(
+        study.id,
+        str(record["mode"]),
+        name,
+        unit,
+        runs,
+        baseline=baseline,
+        check=check if isinstance(check, dict) else None,
     )
 
 

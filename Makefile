@@ -1,0 +1,43 @@
+# The two commands of the README. Each makes its own .venv from nothing; no scheduler is needed.
+#   make demo     a real scaling study of the torch recipe with 1 and 2 processes: table, plot, page
+#   make test     all tests that can run here (real Slurm, browser … where they are installed)
+# Another torch, e.g. with CUDA:  make demo TORCH='torch' PIP_OPTIONS='--index-url https://download.pytorch.org/whl/cu126'
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+PIP_OPTIONS ?=
+VENV ?= .venv
+PYTEST_OPTIONS ?=
+BIN = $(VENV)/bin
+
+.PHONY: demo test lint docs clean
+
+demo: $(VENV)/.demo
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
+
+test: $(VENV)/.test lint
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PYTEST_OPTIONS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check hackathon tests recipes team_projects
+	$(BIN)/ruff format --check hackathon tests
+	$(BIN)/mypy hackathon
+
+docs: $(VENV)/.test
+	$(BIN)/python docs/generate.py
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.demo: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet $(PIP_OPTIONS) '$(TORCH)'
+	$(BIN)/python -m pip install --quiet -e '.[torch,share]'
+	touch $@
+
+$(VENV)/.test: $(VENV)/.demo pyproject.toml
+	$(BIN)/python -m pip install --quiet -e '.[torch,mpi,share,web,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo

@@ -1,0 +1,55 @@
+"""`hackathon check`: would the cluster run this? What would it cost?"""
+
+import os
+from pathlib import Path
+
+import click
+
+from hackathon.cli.options import job_options, named
+from hackathon.jobs.options import Options
+from hackathon.text.messages import message
+
+
+@named("check")
+@click.argument("target", required=False)
+@job_options
+@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+def command(target: str | None, options: Options, as_json: bool) -> None:
+    from hackathon.cli.show import cost_text, request_line
+    from hackathon.jobs.check import CheckError, check
+    from hackathon.jobs.cost import cost
+    from hackathon.jobs.gather import gather
+    from hackathon.jobs.render import render
+    from hackathon.jobs.resolve import resolve
+
+    sources = gather(target, options, os.environ, Path.cwd())
+    request = resolve(sources)
+    try:
+        check(request, sources.cluster, sources.recipe, sources.runs)
+        render(request, sources.cluster, sources.template_folders)
+    except CheckError as error:
+        if not as_json:
+            raise
+        _report(False, [{"id": each.id, "text": each.text} for each in error.violations], error)
+        raise click.exceptions.Exit(error.exit_code) from None
+    total = cost([request], sources.cluster)
+    if as_json:
+        _report(True, [], None)
+        return
+    click.echo(message("cli.check_good", what=request_line(request)))
+    click.echo(cost_text(total))
+    if sources.cluster.unverified:
+        paths = ", ".join(sources.cluster.unverified)
+        click.echo(message("cli.check_unverified", cluster=sources.cluster.name, paths=paths), err=True)
+
+
+def _report(good: bool, violations: list[dict[str, str]], error: "object | None") -> None:
+    import json
+
+    nearest = getattr(error, "nearest", None)
+    shown = (
+        {name: getattr(nearest, name) for name in ("queue", "nodes", "processes", "processes_per_node", "walltime")}
+        if nearest
+        else None
+    )
+    click.echo(json.dumps({"ok": good, "violations": violations, "nearest": shown}, ensure_ascii=False, indent=1))

@@ -1,0 +1,123 @@
+"""`hackathon init`: make a project in a folder."""
+
+import json
+from pathlib import Path
+
+import click
+
+from hackathon.cli.options import Assignment, named
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import localized, message
+
+
+@named("init")
+@click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--recipe", metavar="NAME", help=message("cli.option_recipe"))
+@click.option("--command", "words", metavar="TEXT", help=message("cli.option_command"))
+@click.option("--name", metavar="NAME", help=message("cli.option_name"))
+@click.option("--team", metavar="NAME", help=message("cli.option_team"))
+@click.option("--cluster", metavar="NAME", help=message("cli.option_cluster"))
+@click.option("--copy", is_flag=True, help=message("cli.option_copy"))
+@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("cli.option_parameter"))
+def command(
+    folder: Path,
+    recipe: str | None,
+    words: str | None,
+    name: str | None,
+    team: str | None,
+    cluster: str | None,
+    copy: bool,
+    parameter: tuple[tuple[str, str], ...],
+) -> None:
+    import shutil
+
+    from hackathon.config import load
+    from hackathon.text.files import write_whole
+    from hackathon.text.paths import runtime_file
+
+    folder = folder.resolve()
+    path = folder / "project.yaml"
+    if path.exists():
+        raise RequestError("cli.project_exists", file=path)
+    if (recipe is None) == (words is None):
+        raise RequestError("cli.init_one_of")
+    lines = [f"# {message('cli.project_comment')}", f"name: {_scalar(name or folder.name)}"]
+    if team:
+        lines.append(f"team: {_scalar(team)}")
+    given = dict(parameter)
+    program = None
+    if recipe is not None:
+        found, program = load.load_recipe(recipe, [folder])
+        lines += [f"recipe: {found.name}", "parameters:"]
+        unknown = [each for each in given if each not in found.parameters]
+        if unknown:
+            raise RequestError("cli.no_parameter", name=unknown[0], recipe=found.name)
+        # what a study changes is written out; the rest stands there as comments with its default
+        active = {found.scaling.weak.scale_learning_rate, found.scaling.strong.divide, *given}
+        if not active & set(found.parameters):
+            active = {next(iter(found.parameters), None)}
+        for each, declared in found.parameters.items():
+            note = f"   # {localized(declared.help)}" if declared.help else ""
+            value = given.get(each, declared.default)
+            if value is not None:
+                lines.append(f"  {'' if each in active else '# '}{each}: {_value(value)}{note}")
+    else:
+        import re
+
+        from hackathon.config.command import command_words
+
+        wanted = dict.fromkeys(re.findall(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})", str(words)))
+        missing = [each for each in wanted if each not in given]
+        if missing:
+            raise RequestError("cli.init_values", names=", ".join(missing), example=f"-p {missing[0]}=…")
+        command_words(str(words), dict(given))
+        lines.append(f"command: {_scalar(str(words))}")
+        if given:
+            lines += ["parameters:", *(f"  {each}: {_value(text)}" for each, text in given.items())]
+        lines += [
+            "metrics:",
+            f"  # {message('cli.metrics_comment')}",
+            "  samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
+        ]
+    if cluster:
+        load.load_cluster(cluster, [folder])
+        lines.append(f"cluster: {_scalar(cluster)}")
+    lines += [f"# {message('cli.walltime_comment')}", "walltime: 00:10:00", ""]
+    folder.mkdir(parents=True, exist_ok=True)
+    made = [path]
+    write_whole(path, "\n".join(lines))
+    load.load_project(folder)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        write_whole(ignore, "runs/\nstudies/\n__pycache__/\n.venv/\n")
+        made.append(ignore)
+    if copy and program is not None:
+        for file in sorted(program.iterdir()):
+            if file.is_file() and file.name not in ("recipe.yaml", "README.md") and not (folder / file.name).exists():
+                shutil.copyfile(file, folder / file.name)
+                made.append(folder / file.name)
+    runtime = folder / "hackathon_runtime.py"
+    if words is not None and not runtime.exists():
+        shutil.copyfile(runtime_file(), runtime)
+        made.append(runtime)
+    for file in made:
+        click.echo(message("cli.made", file=file))
+    click.echo(message("cli.init_next", folder=folder), err=True)
+
+
+def _scalar(text: str) -> str:
+    """Return a text as a YAML 1.2 scalar: bare where it can be nothing else, otherwise as JSON, which is YAML."""
+    bare = text.isascii() and text[:1].isalpha() and all(each.isalnum() or each in "-_" for each in text)
+    return text if bare and text.lower() not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
+
+
+def _value(value: object) -> str:
+    """Return a parameter's value as YAML: numbers and truth values bare, everything else as a string."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    try:
+        float(text)
+    except ValueError:
+        return text if text in ("true", "false") else _scalar(text)
+    return text if text[0].isdigit() or text[0] in "-." else _scalar(text)

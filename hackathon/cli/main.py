@@ -1,0 +1,118 @@
+"""The console script: a lazy group of commands, the language, and how failures are shown."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from hackathon import __version__
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import LANGUAGES, message, set_language
+
+COMMANDS = {
+    "main": ("init", "scale", "results", "publish"),
+    "jobs": ("check", "render", "submit", "status", "logs", "cancel", "rerun", "adopt", "shell"),
+    "about": ("clusters", "recipes", "doctor", "schema", "clean", "completion"),
+}
+"""Section of the help → commands; each lives in `hackathon.cli.<name>` as `command`."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for names in COMMANDS.values() for name in names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"hackathon.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
+            text = message("cli.no_command", name=args[0])
+            raise click.UsageError(text + (" " + message("cli.did_you_mean", name=near[0]) if near else ""), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, names in COMMANDS.items():
+            with formatter.section(message(f"cli.section_{section}")):
+                formatter.write_dl([(name, message(f"cli.{name}_short")) for name in names])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section(message("cli.section_begin")):
+            for line in message("cli.begin").splitlines():
+                formatter.write(f"  {line}\n")
+
+
+def _language_of(arguments: Sequence[str]) -> str | None:
+    """Return the value of --lang wherever it stands before `--`: help texts are made before options are read."""
+    for number, word in enumerate(arguments):
+        if word == "--":
+            break
+        if word == "--lang" and number + 1 < len(arguments) and arguments[number + 1] in LANGUAGES:
+            return arguments[number + 1]
+        if word.startswith("--lang=") and word[7:] in LANGUAGES:
+            return word[7:]
+    return None
+
+
+def build() -> click.Group:
+    """Return the command group with its texts in the current language."""
+
+    @click.group(cls=LazyGroup, help=message("cli.help"), context_settings={"help_option_names": ["-h", "--help"]})
+    @click.version_option(__version__, prog_name="hackathon")
+    @click.option("--lang", type=click.Choice(LANGUAGES), help=message("cli.option_lang"), expose_value=False)
+    def group() -> None:
+        pass
+
+    return group
+
+
+def show_error(error: HackathonError) -> None:
+    """Write a failure and what to do about it to stderr."""
+    click.echo(f"{message('cli.error')}: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"{message('cli.hint')}: {error.hint}", err=True)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code; expected failures are shown without a traceback."""
+    set_language(_language_of(arguments))
+    try:
+        result: Any = build()(list(arguments), prog_name="hackathon", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except HackathonError as error:
+        show_error(error)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo(message("cli.interrupted"), err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    finally:
+        set_language(None)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="replace" if stream is sys.stderr else "surrogateescape")
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,139 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from hackathon.jobs.options import Options
+from hackathon.text.messages import LANGUAGES, message
+from hackathon.text.units import parse_walltime
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Walltime(click.ParamType[int]):
+    """A walltime in seconds from 00:30:00, 90m or 2h."""
+
+    name = "HH:MM:SS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return parse_walltime(value)
+        except ValueError:
+            self.fail(message("cli.bad_walltime", value=value), param, ctx)
+
+
+class Assignment(click.ParamType[tuple[str, str]]):
+    """NAME=VALUE."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, sign, text = str(value).partition("=")
+        if not sign or not name:
+            self.fail(message("cli.bad_assignment", value=value), param, ctx)
+        return name, text
+
+
+class Processes(click.ParamType[list[int]]):
+    """A list of process counts: 1,2,4."""
+
+    name = "N,N,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        if isinstance(value, list):
+            return value
+        try:
+            counts = [int(part) for part in str(value).split(",") if part.strip()]
+        except ValueError:
+            counts = []
+        if not counts or min(counts) < 1:
+            self.fail(message("cli.bad_processes", value=value), param, ctx)
+        return counts
+
+
+def named(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a click command whose help comes from the catalogue: `<name>_help`, with its examples kept as they are."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        decorator: Callable[[Callable[..., Any]], click.Command] = click.command(
+            name,
+            cls=click.Command,
+            help=message(f"cli.{name}_help"),
+            short_help=message(f"cli.{name}_short"),
+            **settings,
+        )
+        made = decorator(function)
+        made.context_settings.setdefault("help_option_names", ["-h", "--help"])
+        return option_lang(made)
+
+    return decorate
+
+
+def option_lang(made: click.Command) -> click.Command:
+    """Add --lang, which `main` has already obeyed when options are read."""
+    made.params.append(
+        click.Option(["--lang"], type=click.Choice(LANGUAGES), expose_value=False, help=message("cli.option_lang"))
+    )
+    return made
+
+
+def job_options(function: Function) -> Function:
+    """Add the shared options of a request; the function gets them as one `Options` named `options`."""
+    import functools
+
+    @functools.wraps(function)
+    def collect(
+        *arguments: Any,
+        cluster: str | None, queue: str | None, group: str | None, reservation: str | None, nodes: int | None,
+        processes: Any, processes_per_node: int | None, threads: int | None, walltime: int | None,
+        launcher: str | None, parameter: tuple[tuple[str, str], ...], **others: Any,
+    ) -> Any:  # fmt: skip
+        counts = processes if isinstance(processes, list) else None
+        options = Options(
+            cluster=cluster, queue=queue, group=group, reservation=reservation, nodes=nodes,
+            processes=None if counts else processes, processes_per_node=processes_per_node, threads=threads,
+            walltime=walltime, launcher=launcher, parameters=dict(parameter), in_place=others.pop("in_place", None),
+        )  # fmt: skip
+        if counts:
+            others["counts"] = counts
+        return function(*arguments, options=options, **others)
+
+    several = getattr(function, "several_processes", False)
+    positive = click.IntRange(min=1)
+    for option in reversed(
+        [
+            click.option("--cluster", metavar="NAME", help=message("cli.option_cluster")),
+            click.option("--queue", metavar="NAME", help=message("cli.option_queue")),
+            click.option("--group", metavar="NAME", help=message("cli.option_group")),
+            click.option("--reservation", metavar="NAME", help=message("cli.option_reservation")),
+            click.option("--nodes", type=positive, help=message("cli.option_nodes")),
+            click.option("--processes", type=Processes() if several else positive,
+                         help=message("cli.option_processes_list" if several else "cli.option_processes")),
+            click.option("--processes-per-node", type=positive, help=message("cli.option_processes_per_node")),
+            click.option("--threads", type=positive, help=message("cli.option_threads")),
+            click.option("--walltime", type=Walltime(), help=message("cli.option_walltime")),
+            click.option("--launcher", metavar="NAME", help=message("cli.option_launcher")),
+            click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("cli.option_parameter")),
+        ]
+    ):  # fmt: skip
+        collect = option(collect)
+    return collect  # type: ignore[return-value]
+
+
+def several_processes(function: Function) -> Function:
+    """Mark a command whose --processes is a list: it gets it as `counts`."""
+    function.several_processes = True  # type: ignore[attr-defined]
+    return function
+
+
+def runs_folder(folder: Path | None = None) -> Path:
+    """Return the folder of run directories: `runs` of the project that holds the folder, else `./runs`."""
+    from hackathon.config.load import find_project
+
+    here = (folder or Path.cwd()).resolve()
+    return (find_project(here) or here) / "runs"

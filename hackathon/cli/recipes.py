@@ -1,0 +1,58 @@
+"""`hackathon recipes`: the training programs that are known, and their parameters."""
+
+from pathlib import Path
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.messages import localized, message
+
+
+@named("recipes")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+def command(name: str | None, as_json: bool) -> None:
+    from hackathon.cli.show import echo_table
+    from hackathon.config import load
+
+    here = Path.cwd()
+    folders = [folder for folder in (load.find_project(here), load.find_event(here)) if folder]
+    if name is None:
+        entries, problems = load.list_recipes(folders)
+        if as_json:
+            import json
+
+            rows = [
+                {"name": each.name, "framework": each.framework, "title": localized(each.title)} for each in entries
+            ]
+            click.echo(json.dumps({"recipes": rows, "problems": [str(each) for each in problems]}, ensure_ascii=False))
+            return
+        echo_table(
+            [message("cli.name"), message("cli.framework"), message("cli.launchers"), message("cli.title")],
+            [[each.name, each.framework, " ".join(each.launchers), localized(each.title)] for each in entries],
+        )
+        for problem in problems:
+            click.echo(str(problem), err=True)
+        return
+    recipe, folder = load.load_recipe(name, folders)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        click.echo(json.dumps({**asdict(recipe), "folder": str(folder)}, ensure_ascii=False, indent=1))
+        return
+    click.echo(f"{recipe.name}: {localized(recipe.title, recipe.name)}")
+    click.echo(message("cli.recipe_where", folder=folder, launchers=", ".join(recipe.launchers), metric=recipe.metric))
+    click.echo()
+    echo_table(
+        [message("cli.parameter"), message("cli.type"), message("cli.default"), ""],
+        [
+            [
+                parameter_name,
+                " | ".join(str(choice) for choice in parameter.choices) if parameter.choices else parameter.type,
+                "–" if parameter.default is None else str(parameter.default),
+                localized(parameter.help),
+            ]
+            for parameter_name, parameter in recipe.parameters.items()
+        ],
+    )

@@ -1,0 +1,104 @@
+"""`hackathon results`: speed-up and parallel efficiency of a study."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.runs.status import RunStatus
+    from hackathon.runs.study import Study
+
+
+@named("results")
+@click.argument("name", required=False, metavar="[STUDY]")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json", "md"]), default="table", show_default=True,
+              help=message("cli.option_format"))  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=message("cli.option_plot")
+)
+@click.option("--baseline", metavar="RUN", help=message("cli.option_baseline"))
+@click.option("--metric", metavar="NAME", help=message("cli.option_metric"))
+@click.option("--no-ask", is_flag=True, help=message("cli.option_no_ask"))
+def command(
+    name: str | None,
+    form: str,
+    as_json: bool,
+    plot: Path | None,
+    baseline: str | None,
+    metric: str | None,
+    no_ask: bool,
+) -> None:
+    from hackathon.runs.status import status
+    from hackathon.runs.study import find_studies, find_study, runs_of
+
+    project = runs_folder().parent
+    studies = find_studies(project)
+    study = find_study(name, project) if name else (studies[0] if studies else None)
+    if study is None:
+        raise RequestError("cli.no_study", folder=project)
+    states = status(runs_of(study), ask=not no_ask)
+    show_study(study, states, "json" if as_json else form, plot=plot, baseline=baseline, metric=metric)
+
+
+def show_study(
+    study: "Study",
+    states: "list[RunStatus]",
+    form: str,
+    *,
+    plot: Path | None = None,
+    baseline: str | None = None,
+    metric: str | None = None,
+) -> None:
+    """Print a study's results and draw its plot; exit code 1 when a point failed."""
+    from hackathon.scaling.collect import study_results
+    from hackathon.scaling.show import render
+    from hackathon.scaling.table import failed
+
+    results = study_results(study, states, metric=metric, baseline=_baseline(baseline))
+    terminal = sys.stdout.isatty()
+    color = terminal and not os.environ.get("NO_COLOR")
+    click.echo(
+        render(results, form, terminal=terminal, color=color, width=shutil.get_terminal_size().columns), nl=False
+    )
+    trouble: HackathonError | None = None
+    if plot is not None:
+        trouble = _draw(results, plot)
+    if trouble is not None:
+        raise trouble
+    if failed(results):
+        raise click.exceptions.Exit(1)
+
+
+def _draw(results: dict[str, Any], path: Path) -> HackathonError | None:
+    """Draw after the table is out: a plot that can not be drawn costs nothing but itself."""
+    from hackathon.scaling.plot import plot_study
+
+    try:
+        warnings = plot_study(results, path)
+    except HackathonError as error:
+        return error
+    for warning in warnings:
+        click.echo(f"{message('cli.warning')}: {warning}", err=True)
+    click.echo(message("cli.drawn", file=path), err=True)
+    return None
+
+
+def _baseline(name: str | None) -> Any:
+    if name is None:
+        return None
+    from hackathon.runs.directory import find_run
+    from hackathon.runs.status import status
+    from hackathon.scaling.collect import run_result
+
+    run = find_run(name, runs_folder())
+    state = status([run])[0]
+    return run_result(run.path, status=state.state, reason=state.explanation)

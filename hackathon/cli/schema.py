@@ -1,0 +1,17 @@
+"""`hackathon schema`: the JSON Schema of a file that people write."""
+
+import click
+
+from hackathon.cli.options import named
+
+NAMES = ("project", "recipe", "cluster", "event", "user")
+
+
+@named("schema")
+@click.argument("name", type=click.Choice(NAMES))
+def command(name: str) -> None:
+    import json
+
+    from hackathon.config.schema import json_schema
+
+    click.echo(json.dumps(json_schema(name), ensure_ascii=False, indent=1))

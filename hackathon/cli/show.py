@@ -1,0 +1,80 @@
+"""How commands show requests, costs and tables: plain text that fits a terminal and a pipe alike."""
+
+import unicodedata
+from collections.abc import Sequence
+
+import click
+
+from hackathon.jobs.cost import Cost
+from hackathon.jobs.request import Request
+from hackathon.text.messages import message
+from hackathon.text.units import format_walltime
+
+
+def width(text: str) -> int:
+    """Return the columns that a text takes in a terminal: wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
+    )
+
+
+def printable(text: str) -> str:
+    """Return a text without control characters, so that names and log lines can not steer a terminal."""
+    return "".join(each if each.isprintable() else " " if each in "\n\t\r" else "·" for each in text)
+
+
+def echo_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under a head, columns aligned by their width on a terminal."""
+    lines = [[printable(str(cell)) for cell in row] for row in [head, *rows]]
+    columns = [max(width(line[number]) for line in lines) for number in range(len(head))]
+    for number, line in enumerate(lines):
+        text = "  ".join(cell + " " * (columns[at] - width(cell)) for at, cell in enumerate(line)).rstrip()
+        click.echo(click.style(text, bold=True) if number == 0 else text)
+
+
+def request_line(request: Request) -> str:
+    """Return a request in one line."""
+    return message(
+        "cli.request_line",
+        name=printable(request.name),
+        cluster=request.cluster,
+        queue=f" ({request.queue})" if request.queue else "",
+        processes=request.processes,
+        nodes=request.nodes,
+        launcher=request.launcher,
+        walltime=format_walltime(request.walltime),
+    )
+
+
+def cost_text(cost: Cost) -> str:
+    """Return the most that requests can cost, in one line."""
+    text = message("cli.cost", jobs=cost.jobs, node_hours=f"{cost.node_hours:.2f}", gpu_hours=f"{cost.gpu_hours:.2f}")
+    return text if cost.tokens is None else text + message("cli.cost_tokens", tokens=f"{cost.tokens:.2f}")
+
+
+def explained(request: Request, unverified: Sequence[str]) -> list[list[str]]:
+    """Return rows (name, value, origin) of everything that decides a job."""
+    rows = []
+    names = (
+        "cluster", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads", "walltime",
+        "launcher",
+    )  # fmt: skip
+    for name in names:
+        value = getattr(request, name)
+        if value is None:
+            continue
+        shown = format_walltime(value) if name == "walltime" else str(value)
+        rows.append([name, shown, request.origins.get(name, "")])
+    rows += [
+        [f"parameters.{name}", str(value), request.origins.get(f"parameters.{name}", "")]
+        for name, value in request.parameters.items()
+    ]
+    of_cluster = f"cluster {request.cluster}"
+    rows += [
+        ["starter", request.starter, of_cluster],
+        ["command", " ".join(request.command), request.recipe or "project.yaml"],
+    ]
+    rows += [["environment", line, ""] for line in request.environment]
+    rows += [["variables", f"{name}={value}", ""] for name, value in request.variables.items()]
+    rows += [[path, message("cli.not_confirmed"), of_cluster] for path in unverified]
+    return rows

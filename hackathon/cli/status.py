@@ -1,0 +1,91 @@
+"""`hackathon status`: the states of runs."""
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import RunStatus
+
+SHOWN = 20
+
+
+@named("status")
+@click.argument("names", nargs=-1, metavar="[RUN|STUDY]...")
+@click.option("--all", "everything", is_flag=True, help=message("cli.option_all"))
+@click.option("--no-ask", is_flag=True, help=message("cli.option_no_ask"))
+@click.option("--wait", "waiting", is_flag=True, help=message("cli.option_wait"))
+@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: bool, as_json: bool) -> None:
+    from hackathon.runs.status import status
+
+    runs = chosen(names, everything)
+    if waiting:
+        from hackathon.cli.wait import wait
+
+        states = wait(runs)
+    else:
+        states = status(runs, ask=not no_ask)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        click.echo(json.dumps({"runs": [asdict(state) for state in states]}, ensure_ascii=False, indent=1))
+        return
+    if not states:
+        click.echo(message("cli.no_runs", folder=runs_folder()), err=True)
+        return
+    from hackathon.cli.show import echo_table, printable
+
+    echo_table(
+        [message("cli.run"), message("cli.state"), message("cli.job"), message("cli.since"), message("cli.reason")],
+        [[state.run_id, _state(state), state.job_id or "–", _since(state), _why(state)] for state in states],
+    )
+    for problem in sorted({state.problem for state in states if state.problem}):
+        click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
+
+
+def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirectory"]:
+    """Return the runs that are named (a study names all of its own), else the newest ones."""
+    from hackathon.runs.directory import find_run, find_runs
+    from hackathon.runs.study import find_study, runs_of
+
+    folder = runs_folder()
+    if not names:
+        runs = find_runs(folder)
+        return runs if everything else runs[:SHOWN]
+    found: dict[str, RunDirectory] = {}
+    for name in names:
+        study = find_study(name, folder.parent, exact=False)
+        for run in runs_of(study) if study is not None else [find_run(name, folder)]:
+            found[run.id] = run
+    return list(found.values())
+
+
+def _state(state: "RunStatus") -> str:
+    text = state.state
+    if state.attempt > 1:
+        text += f" #{state.attempt}"
+    return text if state.stale_seconds is None else f"{text} ({message('cli.stale', age=_age(state.stale_seconds))})"
+
+
+def _since(state: "RunStatus") -> str:
+    moments = (state.t_ended, state.t_started, state.t_submitted, state.t_created)
+    moment = next((each for each in moments if each is not None), None)
+    return "–" if moment is None else _age(max(0.0, time.time() - moment))
+
+
+def _age(seconds: float) -> str:
+    from hackathon.text.units import format_age
+
+    return format_age(seconds)
+
+
+def _why(state: "RunStatus") -> str:
+    unknown = f"[{state.raw}]" if state.raw and not state.reason and state.open else ""
+    return " ".join(part for part in (state.explanation, unknown) if part)

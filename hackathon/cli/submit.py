@@ -1,0 +1,156 @@
+"""`hackathon submit`: one job, or the same job several times."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import job_options, named
+from hackathon.jobs.options import Options
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.runs.submit import Outcome
+
+
+@named("submit")
+@click.argument("target", required=False)
+@job_options
+@click.option("--repeat", type=click.IntRange(1, 1000), default=1, help=message("cli.option_repeat"))
+@click.option("--note", default="", metavar="TEXT", help=message("cli.option_note"))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("cli.option_tag"))
+@click.option("--after", metavar="[ok:|any:]RUN", help=message("cli.option_after"))
+@click.option("--in-place", is_flag=True, default=None, help=message("cli.option_in_place"))
+@click.option("--again", metavar="RUN", help=message("cli.option_again"))
+@click.option("--dry-run", is_flag=True, help=message("cli.option_dry_run"))
+@click.option("--wait", "waiting", is_flag=True, help=message("cli.option_wait"))
+@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+def command(
+    target: str | None,
+    options: Options,
+    repeat: int,
+    note: str,
+    tags: tuple[str, ...],
+    after: str | None,
+    again: str | None,
+    dry_run: bool,
+    waiting: bool,
+    as_json: bool,
+) -> None:
+    from hackathon.cli.show import cost_text, request_line
+    from hackathon.jobs.check import check
+    from hackathon.jobs.cost import cost
+    from hackathon.jobs.gather import gather
+    from hackathon.jobs.render import render
+    from hackathon.jobs.resolve import resolve
+    from hackathon.runs import snapshot
+    from hackathon.runs.create import create
+    from hackathon.runs.submit import Outcome, submit, submit_many
+    from hackathon.schedulers import registry
+
+    if again is not None:
+        _again(again, as_json)
+        return
+    sources = gather(target, options, os.environ, Path.cwd())
+    request = resolve(sources)
+    check(request, sources.cluster, sources.recipe, sources.runs)
+    script = render(request, sources.cluster, sources.template_folders)
+    click.echo(request_line(request), err=True)
+    click.echo(cost_text(cost([request], sources.cluster, repeat)), err=True)
+    source = snapshot.take(sources.folder, runs_folder=sources.runs, in_place=request.in_place)
+    show_warnings(source)
+    if dry_run:
+        click.echo(script.job, nl=False)
+        return
+    scheduler = registry.load(request.scheduler)
+    dependency = _after(after, sources.runs)
+    runs = [
+        create(request, script, runs_folder=sources.runs, note=note, tags=tags, source=source) for _ in range(repeat)
+    ]
+    if dependency is not None:
+        outcomes = [Outcome(run, submit(run, scheduler, after=dependency)) for run in runs]
+    else:
+        outcomes = submit_many(runs, scheduler)
+    finish(outcomes, waiting, as_json)
+
+
+def show_warnings(source: object) -> None:
+    """Print what a snapshot left out."""
+    for text in getattr(source, "warnings", ()):
+        click.echo(f"{message('cli.warning')}: {text}", err=True)
+
+
+def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool) -> None:
+    """Print job ids as they were given out, then raise the first failure, then wait when that was asked for."""
+    submitted = [outcome for outcome in outcomes if outcome.job_id is not None]
+    if as_json and not waiting:
+        import json
+
+        rows = [{"run": each.run.id, "job_id": each.job_id, "path": str(each.run.path)} for each in submitted]
+        click.echo(json.dumps({"runs": rows}, ensure_ascii=False, indent=1))
+    elif not as_json:
+        for outcome in submitted:
+            click.echo(f"{outcome.run.id}  {outcome.job_id}")
+    error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
+    if error is not None:
+        left = len(outcomes) - len(submitted)
+        click.echo(message("cli.submit_stopped", done=len(submitted), left=left), err=True)
+        raise error
+    if not waiting:
+        if submitted and not as_json:
+            click.echo(message("cli.submit_next", run=submitted[0].run.id[-8:]), err=True)
+        return
+    from hackathon.cli.wait import wait
+
+    states = wait([outcome.run for outcome in submitted])
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        click.echo(json.dumps({"runs": [asdict(state) for state in states]}, ensure_ascii=False, indent=1))
+    failed = [state for state in states if state.state != "SUCCEEDED"]
+    for state in failed:
+        show_tail(next(outcome.run.path for outcome in submitted if outcome.run.id == state.run_id))
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def show_tail(run: Path) -> None:
+    """Print the last lines of a failed run's logs with their paths, so that the cause is on the screen."""
+    from hackathon.cli.show import printable
+    from hackathon.logs.follow import tail
+
+    logs = [run / "logs" / name for name in ("scheduler.log", "job.log", "rank-0.log")]
+    for path in logs:
+        lines = tail(path, 12) if path.is_file() else []
+        if lines:
+            click.echo(f"--- {path}", err=True)
+            for line in lines:
+                click.echo(f"  {printable(line)}", err=True)
+
+
+def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    from hackathon.runs.directory import find_run
+    from hackathon.text.errors import RequestError
+
+    kind, sign, name = text.partition(":")
+    if not sign or kind not in ("ok", "any"):
+        kind, name = "ok", text
+    run = find_run(name, runs)
+    job_id = run.job_id()
+    if job_id is None:
+        raise RequestError("cli.no_job_yet", run=run.id)
+    return kind, job_id
+
+
+def _again(text: str, as_json: bool) -> None:
+    from hackathon.cli.options import runs_folder
+    from hackathon.runs.directory import find_run
+    from hackathon.runs.submit import Outcome, submit
+    from hackathon.schedulers import registry
+
+    run = find_run(text, runs_folder())
+    finish([Outcome(run, submit(run, registry.load(run.request().scheduler), again=True))], False, as_json)

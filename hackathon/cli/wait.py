@@ -1,0 +1,97 @@
+"""Wait until runs have ended, saying what changes."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.show import printable
+from hackathon.text.messages import message
+from hackathon.text.units import format_age
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import RunStatus
+
+Tick = Callable[[list["RunStatus"], list["RunDirectory"]], bool]
+SETTLING = 20.0
+"""Seconds that a failed run is given until the scheduler says why it failed."""
+PAUSE = 1.0
+"""Seconds between two looks at the run directories; the scheduler itself is asked at most every 30 s."""
+
+
+def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunStatus"]:
+    """Return the final states of runs; changes of state go to stderr, on a terminal with one line of progress.
+
+    `tick` is called after every look with the states and the list of runs, to which it may add (a study submits further
+    points); while it returns True the wait goes on. On Ctrl-C the jobs go on; KeyboardInterrupt passes.
+    """
+    from hackathon.runs.status import status
+
+    begin = time.monotonic()
+    shown: dict[str, str] = {}
+    live = sys.stderr.isatty()
+    watched = list(runs)
+    problems: set[str] = set()
+    ended: dict[str, float] = {}
+    try:
+        while True:
+            states = status(watched)
+            for problem in {state.problem for state in states if state.problem} - problems:
+                problems.add(problem)
+                _clear(live)
+                click.echo(f"{message('cli.warning')}: {problem}", err=True)
+            for state in states:
+                word = state.state
+                if shown.get(state.run_id) != word:
+                    shown[state.run_id] = word
+                    _clear(live)
+                    click.echo(state_line(state), err=True)
+                if is_final(state):
+                    ended.setdefault(state.run_id, time.monotonic())
+            more = tick(states, watched) if tick is not None else False
+            if not more and len(states) == len(watched) and all(_over(state, ended) for state in states):
+                _clear(live)
+                return states
+            if live:
+                counts = Counter(state.state for state in states)
+                text = ", ".join(f"{word} {count}" for word, count in counts.items())
+                click.echo(f"\r\033[K{format_age(time.monotonic() - begin)}: {text}", nl=False, err=True)
+            time.sleep(PAUSE)
+    except KeyboardInterrupt:
+        _clear(live)
+        click.echo(message("cli.wait_interrupted"), err=True)
+        raise
+
+
+def is_final(state: "RunStatus") -> bool:
+    """Return whether nothing more is expected of a run without somebody doing something about it."""
+    from hackathon.runs.states import ENDED
+
+    return state.state in ENDED or state.state in ("UNCERTAIN", "CREATED", "LOST")
+
+
+def _over(state: "RunStatus", ended: dict[str, float]) -> bool:
+    """Return whether a run is final and its cause known, or not to be had in time."""
+    if not is_final(state):
+        return False
+    settled = state.settled or state.sealed or state.state == "SUCCEEDED"
+    return settled or time.monotonic() - ended[state.run_id] >= SETTLING
+
+
+def state_line(state: "RunStatus") -> str:
+    """Return a run's state in one line: id, job, state, reason."""
+    parts = [state.run_id, state.state]
+    if state.job_id:
+        parts.append(message("cli.job_is", job=state.job_id))
+    if state.explanation:
+        parts.append(printable(state.explanation))
+    return "  ".join(parts)
+
+
+def _clear(live: bool) -> None:
+    if live:
+        click.echo("\r\033[K", nl=False, err=True)

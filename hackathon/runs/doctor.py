@@ -1,0 +1,230 @@
+"""Examine an account and a machine before the first job: each finding with its evidence and what to do."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hackathon
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message
+from hackathon.text.units import format_size
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+    from hackathon.jobs.options import Options
+
+GOOD, WARNING, BAD = "good", "warning", "bad"
+SKEW = 5.0
+"""Seconds that the file server's clock may differ."""
+LITTLE_SPACE = 2_000_000_000
+"""Bytes under which a file system counts as nearly full."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    about: str
+    level: str
+    """good, warning or bad."""
+    text: str
+    """The evidence."""
+    remedy: str = ""
+
+
+def examine(cluster: "Cluster", runs: Path) -> list[Finding]:
+    """Return what was found out about Python, scheduler, modules, folder, space, GPU driver and clock."""
+    return [
+        _python(),
+        _scheduler(cluster),
+        *_modules(cluster),
+        *_folder(cluster, runs),
+        *_quota(runs),
+        *_gpu(cluster),
+        *_programs(cluster),
+    ]
+
+
+def _finding(about: str, level: str, key: str, remedy: str = "", **values: object) -> Finding:
+    return Finding(
+        message(f"runs.doctor_{about}"),
+        level,
+        message(f"runs.doctor_{key}", **values),
+        message(f"runs.doctor_{remedy}", **values) if remedy else "",
+    )
+
+
+def _python() -> Finding:
+    values = {"version": platform.python_version(), "path": sys.executable, "toolkit": hackathon.__version__}
+    return _finding("python", GOOD, "python_is", **values)
+
+
+def _scheduler(cluster: "Cluster") -> Finding:
+    from hackathon.schedulers import registry, runner
+
+    try:
+        queues = runner.queues(registry.load(cluster.scheduler), delays=())
+    except HackathonError as error:
+        hint = error.hint or ""
+        return Finding(message("runs.doctor_scheduler"), BAD, error.message, hint)
+    names = [queue.name for queue in queues]
+    missing = [name for name in cluster.queues if name not in names]
+    if missing:
+        values = {"missing": ", ".join(missing), "there": ", ".join(names) or "–", "cluster": cluster.name}
+        return _finding("scheduler", WARNING, "queues_missing", remedy="queues_missing_remedy", **values)
+    return _finding("scheduler", GOOD, "scheduler_is", scheduler=cluster.scheduler, there=", ".join(names) or "–")
+
+
+def _modules(cluster: "Cluster") -> Iterator[Finding]:
+    """Run the profile's environment lines in a shell of their own and look at what they say."""
+    if not cluster.environment:
+        return
+    script = "\n".join([*(f'{line} || echo "HK_FAILED $?: "{_quoted(line)}' for line in cluster.environment)])
+    try:
+        answer = subprocess.run(
+            ["bash", "-c", script], capture_output=True, timeout=60, stdin=subprocess.DEVNULL, check=False
+        )
+        text = (answer.stdout + answer.stderr).decode("utf-8", "replace")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield _finding("environment", BAD, "environment_failed", what=error)
+        return
+    bad = [line for line in text.splitlines() if "HK_FAILED" in line or "ERROR" in line or "Unable to locate" in line]
+    if bad:
+        yield _finding("environment", BAD, "environment_failed", remedy="environment_remedy", what=bad[0].strip()[:200],
+                       cluster=cluster.name)  # fmt: skip
+    else:
+        yield _finding("environment", GOOD, "environment_is", count=len(cluster.environment))
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def _folder(cluster: "Cluster", runs: Path) -> Iterator[Finding]:
+    """The folder of runs: writable, seen from compute nodes, not full, its server's clock right."""
+    there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
+    probe = there / f".hackathon-doctor-{os.getpid()}"
+    before = time.time()
+    try:
+        probe.write_bytes(b"x")
+        skew = probe.stat().st_mtime - (before + time.time()) / 2
+        probe.unlink()
+    except OSError as error:
+        yield _finding("folder", BAD, "folder_bad", remedy="folder_remedy", folder=there, what=error.strerror or error)
+        return
+    yield _finding("folder", GOOD, "folder_is", folder=there)
+    seen = [os.path.realpath(folder) for folder in cluster.visible_from_nodes]
+    place = os.path.realpath(there)
+    if seen and not any(os.path.commonpath([place, folder]) == folder for folder in seen):
+        yield _finding("folder", BAD, "not_visible", remedy="not_visible_remedy", folder=place,
+                       seen=", ".join(cluster.visible_from_nodes))  # fmt: skip
+    if abs(skew) > SKEW:
+        yield _finding("clock", WARNING, "clock_off", remedy="clock_remedy", seconds=f"{skew:+.0f}")
+    else:
+        yield _finding("clock", GOOD, "clock_is", seconds=f"{skew:+.1f}")
+    usage = shutil.disk_usage(there)
+    level = GOOD if usage.free > LITTLE_SPACE else WARNING
+    yield _finding("space", level, "space_is", free=format_size(usage.free), total=format_size(usage.total))
+
+
+def _quota(runs: Path) -> Iterator[Finding]:
+    """What `lfs quota` (Lustre) or `quota` says about the user, where they are installed and quotas are on."""
+    there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
+    for argv in (["lfs", "quota", "-hq", "-u", str(os.getuid()), str(there)], ["quota", "-sw"]):
+        if shutil.which(argv[0]) is None:
+            continue
+        try:
+            answer = subprocess.run(argv, capture_output=True, timeout=20, stdin=subprocess.DEVNULL, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        lines = [line.strip() for line in answer.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+        if lines:
+            # quota(1): status 1 means over the soft limit; an asterisk marks the number that is over
+            over = any("*" in line for line in lines)
+            yield Finding(message("runs.doctor_quota"), BAD if over else GOOD, lines[-1])
+            return
+
+
+def _gpu(cluster: "Cluster") -> Iterator[Finding]:
+    """The GPU driver of this machine; a login node often has none, which says nothing about the compute nodes."""
+    wanted = cluster.node.gpus
+    if shutil.which("nvidia-smi") is None:
+        if wanted not in (0, "auto"):
+            level = WARNING if cluster.scheduler == "local" else GOOD
+            yield _finding("gpu", level, "gpu_none_here", gpus=wanted)
+        return
+    argv = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(argv, capture_output=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield _finding("gpu", BAD, "gpu_bad", what=error)
+        return
+    lines = answer.stdout.decode("utf-8", "replace").split("\n")
+    if answer.returncode:
+        yield _finding("gpu", BAD, "gpu_bad", what=(answer.stderr.decode("utf-8", "replace") or lines[0]).strip()[:200])
+    else:
+        yield Finding(message("runs.doctor_gpu"), GOOD, "; ".join(line for line in lines if line))
+
+
+def _programs(cluster: "Cluster") -> Iterator[Finding]:
+    """Launchers and starters that this machine should have; on other machines modules may bring them."""
+    needs = {"torchrun": "torchrun", "mpirun": "mpirun", "srun": "srun"}
+    starters = {"ssh": "ssh", "pbs_tmrsh": "pbs_tmrsh"}
+    wanted = [needs[name] for name in cluster.launchers if name in needs]
+    if cluster.starter in starters:
+        wanted.append(starters[cluster.starter])
+    missing = [name for name in dict.fromkeys(wanted) if shutil.which(name) is None]
+    if missing:
+        yield _finding("programs", WARNING, "programs_missing", remedy="programs_remedy", missing=", ".join(missing))
+    elif wanted:
+        yield _finding("programs", GOOD, "programs_are", there=", ".join(dict.fromkeys(wanted)))
+
+
+def start_on_nodes(cluster: "Cluster", options: "Options", runs: Path, timeout: float = 600.0) -> Finding:
+    """Submit a job of seconds that only says which hosts its processes run on, wait for it, and say what it proved."""
+    from dataclasses import replace
+
+    from hackathon.config.cluster import ALL_LAUNCHERS
+    from hackathon.config.project import Project
+    from hackathon.jobs.check import check
+    from hackathon.jobs.render import render
+    from hackathon.jobs.resolve import Sources, resolve
+    from hackathon.runs import events, snapshot
+    from hackathon.runs.create import create
+    from hackathon.runs.states import OPEN
+    from hackathon.runs.status import status
+    from hackathon.runs.submit import submit
+    from hackathon.schedulers import registry
+
+    one_node = cluster.starter == "local"
+    launchers = [name for name in cluster.launchers or ALL_LAUNCHERS if name not in ("torchrun", "local")]
+    launcher = options.launcher or ("local" if one_node or not launchers else launchers[0])
+    nodes = options.nodes or (None if options.processes else 1 if one_node else 2)
+    wanted = replace(options, nodes=nodes, launcher=launcher, walltime=options.walltime or 300, parameters={})
+    sources = Sources(cluster=cluster, options=wanted, project=Project(name="doctor", command="hostname"), runs=runs)
+    request = resolve(sources)
+    check(request, cluster, None, runs)
+    run = create(request, render(request, cluster), runs_folder=runs, tags=["doctor"],
+                 source=snapshot.Source(runs))  # fmt: skip
+    submit(run, registry.load(cluster.scheduler))
+    begin = time.monotonic()
+    while True:
+        state = status([run])[0]
+        if state.state not in OPEN or time.monotonic() - begin > timeout:
+            break
+        time.sleep(1)
+    hosts = events.hosts(run.path, state.attempt)
+    values = {"run": run.id, "state": state.state, "hosts": ", ".join(hosts) or "–", "launcher": launcher,
+              "nodes": request.nodes, "seconds": f"{time.monotonic() - begin:.0f}", "folder": run.path}  # fmt: skip
+    good = state.state == "SUCCEEDED" and len(hosts) == request.nodes
+    return _finding("start", GOOD if good else BAD, "start_is" if good else "start_bad",
+                    remedy="" if good else "start_remedy", **values)  # fmt: skip
