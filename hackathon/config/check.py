@@ -229,9 +229,10 @@ def _measured(metric: str | None, metrics: Mapping[str, Metric], check: Check | 
 def _bounds(check: Check | None, report: _Report) -> None:
     if check is None:
         return
-    if check.at_least is None and check.at_most is None:
+    raw = report.raw.get("check")
+    if not any(isinstance(raw, dict) and raw.get(bound) is not None for bound in ("at_least", "at_most")):
         report.add("config.check_empty", ("check",))
-    elif check.at_least is not None and check.at_most is not None and check.at_least > check.at_most:
+    if check.at_least is not None and check.at_most is not None and check.at_least > check.at_most:
         report.add("config.parameter_range", ("check",), least=f"{check.at_least:g}", most=f"{check.at_most:g}")
 
 

@@ -19,7 +19,7 @@ def command_words(command: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     shell could do (pipes, redirections, variables, several commands) is refused outside quotes and is plain text
     inside them. `{{` and `}}` stand for braces. Raises RequestError.
     """
-    text = _joined(command).strip()
+    text = _joined(command).strip(" \t\r\n")
     for index in _unquoted(text):
         if match := _OPERATOR.match(text, index):
             operator = "\\n" if match[0] == "\n" else match[0]

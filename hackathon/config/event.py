@@ -130,4 +130,4 @@ class Event:
     schedule: list[Item] = field(default_factory=list)
     """What happens when."""
     publish: Publish = field(default_factory=Publish)
-    """What may go out."""
+    """What its published pages may show."""

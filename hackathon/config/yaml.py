@@ -26,7 +26,9 @@ _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 # 40 digits are beyond any number of nodes or bytes, and far below the length that Python refuses to convert.
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,39})\Z|0o[0-7]{1,40}\Z|0x[0-9a-fA-F]{1,40}\Z")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_FLOAT = re.compile(
+    r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)\.[0-9]*)(?:[eE][-+]?[0-9]+)?\Z|[-+]?(?:0|[1-9][0-9]*)[eE][-+]?[0-9]+\Z"
+)
 _INFINITE = re.compile(r"([-+]?)\.(?:inf|Inf|INF)\Z")
 _NAN = frozenset({".nan", ".NaN", ".NAN"})
 
@@ -210,7 +212,8 @@ class _Builder:
         kind = self._refuse_tag(event, "str")
         value: Any = event.value
         word: str | None = None
-        if event.implicit[0] or (kind and kind != "str"):
+        # the tag `!` makes text of everything
+        if (event.implicit[0] and event.tag != "!") or (kind and kind != "str"):
             value = scalar(event.value)
             word = event.value
             if kind == "float" and type(value) is int:
