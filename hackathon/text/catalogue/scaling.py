@@ -80,7 +80,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "plot_processes": ("Processes", "プロセス数"),
     "plot_ideal": ("linear", "線形"),
     "plot_target": ("75 %", "75 %"),
-    "plot_failed": ("failed", "失敗"),
     "plot_subtitle": (
         "{metric} · base: processes = {base} · points: single runs, line: median",
         "{metric} · 基準 {base} プロセス · 点: 各実行、線: 中央値",

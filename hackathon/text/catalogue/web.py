@@ -45,7 +45,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "team": ("Team", "チーム"),
     "measured": ("Measured", "指標"),
     "begun": ("Begun", "開始"),
-    "base": ("Base", "基準"),
     "figure_speedup": ("Speed-up on {count} processes", "{count} プロセスでの速度向上率"),
     "figure_speedup_note": ("ideal {ideal} ×, base {base}", "理想 {ideal} 倍、基準 {base} プロセス"),
     "figure_efficiency": ("Parallel efficiency", "並列効率"),
@@ -57,7 +56,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "below the 75 % line, “three out of four”",
         "75 %（「4 分の 3」）の目安を下回っています",
     ),
-    "figure_value": ("Throughput on {count} processes", "{count} プロセスでの値"),
+    "figure_value": ("Measured on {count} processes", "{count} プロセスでの値"),
     "figure_check": ("Check {rule}", "検査 {rule}"),
     "figure_check_note": (
         "successful runs that passed",
