@@ -409,17 +409,21 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "clean_short": ("Show what can be deleted, and delete it when told so.", "消せるものを示し、確認して消す"),
     "clean_help": (
         "Show what can go, with sizes, and ask before anything is deleted. Open runs are never touched.\n\n\b\n"
-        "  hackathon clean\n  hackathon clean --failed --yes\n  hackathon clean --sources --checkpoints",
+        "  hackathon clean\n  hackathon clean --failed --yes\n  hackathon clean --sources",
         "消せるものを大きさとともに示し、確認してから消します。終わっていない実行には触れません。\n\n\b\n"
-        "  hackathon clean\n  hackathon clean --failed --yes\n  hackathon clean --sources --checkpoints",
+        "  hackathon clean\n  hackathon clean --failed --yes\n  hackathon clean --sources",
     ),
     "option_failed": ("Also runs that failed or were cancelled.", "失敗・取消した実行も"),
     "option_sources": ("Also source snapshots of sealed runs.", "終了した実行のソースのスナップショットも"),
-    "option_checkpoints": ("Also checkpoints of sealed runs.", "終了した実行のチェックポイントも"),
     "option_yes": ("Do not ask.", "確認しない"),
     "clean_nothing": ("nothing to delete in {folder}", "{folder} に消せるものはありません"),
     "clean_ask": ("Delete these {count} ({size})?", "これら {count} 件({size})を消しますか?"),
-    "clean_done": ("deleted: {count} ({size})", "削除: {count} 件({size})"),
+    "clean_done": ("deleted: {size}", "削除: {size}"),
+    "clean_not_asked": (
+        "nothing deleted: --yes deletes without asking",
+        "削除していません。--yes で確認なしに削除します",
+    ),
+    "option_rerun_dry": ("Only say what differs.", "違いだけを表示する"),
     "what": ("what", "対象"),
     "size": ("size", "大きさ"),
     "doctor_short": ("Say whether this account and machine are ready.", "アカウントとマシンの準備状況を調べる"),
