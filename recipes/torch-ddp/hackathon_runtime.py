@@ -305,7 +305,8 @@ class Meter:
 def _shares(times: Dict[str, float]) -> Dict[str, Any]:
     """Return `<phase>_share` of the training time; `other_share` is what no phase claims."""
     named = {name: spent for name, spent in sorted(times.items()) if name != "pause"}
-    return {name + "_share": round(spent / sum(named.values()), 6) for name, spent in named.items() if spent}
+    total = sum(named.values())
+    return {name + "_share": round(spent / total, 6) for name, spent in named.items()} if total else {}
 
 
 def scaled_learning_rate(base: float, processes: int, step: int, warmup_steps: int) -> float:

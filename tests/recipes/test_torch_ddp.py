@@ -1,0 +1,264 @@
+"""The recipe torch-ddp really trains: alone and in two processes, on real data, and it notices when it does not."""
+
+import ast
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "torch-ddp"
+torch = pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
+
+
+class Place:
+    """A copy of the recipe and a run directory as a job has them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.run = folder / "run"
+        self.source = folder / "source"
+        for name in ("metrics", "events", "checkpoints"):
+            (self.run / name).mkdir(parents=True)
+        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
+        self.stop = self.run / "stop"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        return kept | {
+            "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }  # fmt: skip
+
+    def argv(self, processes: int, *options: str) -> list[str]:
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        return [*(launcher if processes > 1 else [sys.executable]), "train.py", *options]
+
+    def train(self, processes: int, *options: str) -> subprocess.CompletedProcess[str]:
+        return self.call(self.argv(processes, *options))
+
+    def call(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=200, check=False
+        )
+
+    def metrics(self, rank: int = 0) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.run / f"metrics/rank-{rank}.jsonl").read_text().splitlines()]
+
+    def checkpoint(self) -> dict[str, Any]:
+        state: dict[str, Any] = torch.load(self.run / "checkpoints" / "last.pt", weights_only=True)
+        return state
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def _good(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Return whether two checkpoints are equal bit for bit."""
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, torch.Tensor):
+        return torch.equal(left, right)
+    return bool(left == right)
+
+
+def _final(place: Place, processes: int) -> dict[str, Any]:
+    """Return the final line after checking what every complete run must show."""
+    final = place.metrics()[-1]
+    assert final["final"] is True
+    assert final["accuracy"] >= 0.97
+    assert final["gradient_check"] < 1e-6
+    assert final["rank_sum"] == processes * (processes + 1) // 2
+    assert final["epochs"] == 20
+    assert final["samples_per_s"] > 100
+    shares = [final[f"{name}_share"] for name in ("data", "compute", "communication", "other")]
+    assert sum(shares) == pytest.approx(1, abs=1e-4)
+    assert all(share >= 0 for share in shares)
+    return final
+
+
+def test_alone_learns_the_digits(place: Place) -> None:
+    done = place.train(1)
+    _good(done)
+    assert _final(place, 1)["communication_share"] == 0
+    assert "accuracy 0.9" in done.stdout
+    assert [line["warmup"] for line in place.metrics() if "warmup" in line]
+    steps = [line for line in place.metrics() if "samples" in line]
+    assert sum(line["samples"] for line in steps) == 20 * (1437 // 64) * 64
+    events = [json.loads(line) for line in (place.run / "events/rank-0.jsonl").read_text().splitlines()]
+    assert [(event["event"], event["path"]) for event in events] == [("checkpoint", "checkpoints/last.pt")] * 4
+
+
+def test_two_processes_learn_together(place: Place) -> None:
+    _good(place.train(2, "--lr", "0.1"))
+    final = _final(place, 2)
+    assert 0 < final["communication_share"] < 0.95
+    steps = [line for line in place.metrics() if "samples" in line]
+    assert sum(line["samples"] for line in steps) == 20 * (719 // 64) * 64 * 2
+    assert place.metrics(1)[-1]["accuracy"] == final["accuracy"]  # every rank knows the whole test's result
+
+
+def test_strong_scaling_keeps_the_global_batch(place: Place) -> None:
+    _good(place.train(2, "--batch-size", "32"))
+    _final(place, 2)
+    steps = [line for line in place.metrics() if "samples" in line]
+    assert steps[-1]["step"] == 20 * (719 // 32)
+
+
+@pytest.mark.mpi
+def test_plain_mpirun(place: Place) -> None:
+    mpirun = shutil.which("mpirun", path=place.environ["PATH"])
+    if mpirun is None:
+        pytest.skip("no mpirun")
+    _good(place.call([mpirun, "-np", "2", sys.executable, "train.py", "--epochs", "2"]))
+    assert place.metrics()[-1]["rank_sum"] == 3
+    assert place.metrics(1)[-1]["rank_sum"] == 3
+
+
+def test_without_the_all_reduce_it_fails(place: Place) -> None:
+    """The test of the test: the wrapper that averages is taken out of a copy."""
+    program = place.source / "train.py"
+    text = program.read_text()
+    wrapped = "DistributedDataParallel(net, broadcast_buffers=False) if me.world_size > 1 else net"
+    assert text.count(wrapped) == 1
+    program.write_text(text.replace(wrapped, "net"))
+    done = place.train(2)
+    assert done.returncode != 0
+    assert "gradient check failed" in done.stderr
+    final = place.metrics()[-1]
+    assert final["gradient_check"] > 1e-4
+    assert "accuracy" not in final and "samples_per_s" not in final
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, processes: int) -> None:
+    whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
+    options = ("--epochs", "3", "--checkpoint-every", "1")
+    _good(whole.train(processes, *options))
+    parts.stop.write_text(str(time.time() + 60))
+    stopped = parts.train(processes, *options)
+    _good(stopped)
+    assert parts.metrics()[-1]["stopped"] is True
+    state = parts.checkpoint()
+    assert (state["epoch"], state["batch"]) == (0, 1)  # in the middle of an epoch
+    assert not _same(state["net"], whole.checkpoint()["net"])
+    parts.stop.unlink()
+    resumed = parts.train(processes, *options)
+    _good(resumed)
+    assert "epoch 0, batch 1" in resumed.stdout
+    assert _same(parts.checkpoint(), whole.checkpoint())
+    assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
+
+
+def test_killed_and_started_again_is_the_same(tmp_path: Path) -> None:
+    whole, killed = Place(tmp_path / "whole"), Place(tmp_path / "killed")
+    options = ("--epochs", "6", "--checkpoint-every", "1")
+    _good(whole.train(1, *options))
+    process = subprocess.Popen(
+        killed.argv(1, *options), cwd=killed.source, env=killed.environ, stdout=subprocess.PIPE, text=True
+    )
+    file, until = killed.run / "checkpoints" / "last.pt", time.monotonic() + 100
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert 1 <= killed.checkpoint()["epoch"] < 6
+    resumed = killed.train(1, *options)
+    _good(resumed)
+    assert "resumed from" in resumed.stdout
+    assert _same(killed.checkpoint(), whole.checkpoint())
+
+
+def test_resumed_by_another_number_of_processes(place: Place) -> None:
+    place.stop.touch()
+    _good(place.train(2, "--epochs", "2"))
+    place.stop.unlink()
+    done = place.train(1, "--epochs", "2")
+    _good(done)
+    assert "epoch 0, batch 0" in done.stdout
+    assert place.metrics()[-1]["epochs"] == 2
+
+
+def test_stop_file_in_the_middle_of_training(place: Place) -> None:
+    process = subprocess.Popen(
+        place.argv(2, "--epochs", "100000", "--checkpoint-every", "0"),
+        cwd=place.source, env=place.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert process.stdout
+    for line in process.stdout:
+        if line.startswith("step 60 ") or line.startswith("step 85 "):
+            break
+    place.stop.touch()
+    rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, rest
+    assert place.metrics()[-1]["stopped"] is True
+    assert (place.run / "checkpoints" / "last.pt").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_full_disk_does_not_end_the_training(place: Place) -> None:
+    (place.run / "checkpoints" / "last.partial").symlink_to("/dev/full")
+    (place.run / "metrics" / "rank-0.jsonl").symlink_to("/dev/full")
+    done = place.train(1, "--epochs", "1")
+    _good(done)
+    assert "no checkpoint written" in done.stderr and "training goes on" in done.stderr
+    assert "accuracy" in done.stdout
+    assert json.loads((place.run / "events/rank-0.jsonl").read_text().splitlines()[0])["event"] == "warned"
+
+
+def test_synthetic_images(place: Place) -> None:
+    small = ("--image-size", "32", "--batch-size", "2", "--steps-per-epoch", "14", "--epochs", "1")
+    _good(place.train(1, "--data", "synthetic", "--model", "resnet50", *small))
+    final = place.metrics()[-1]
+    assert final["samples_per_s"] > 0 and "accuracy" not in final
+
+
+def test_too_few_digits_for_a_batch_are_told(place: Place) -> None:
+    done = place.train(1, "--batch-size", "2000")
+    assert done.returncode == 1
+    assert "smaller --batch-size" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_resnets_have_the_known_number_of_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(RECIPE))
+    from resnet import resnet
+
+    counts = [sum(each.numel() for each in resnet(name, 3, 1000).parameters()) for name in ("resnet18", "resnet50")]
+    assert counts == [11_689_512, 25_557_032]  # as published for ImageNet
+
+
+def test_recipe_yaml_says_what_train_py_takes() -> None:
+    """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
+    text = (RECIPE / "train.py").read_text()
+    assert len(text.splitlines()) <= 200
+    declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
+    taken = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            values = {
+                word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg in ("default", "choices")
+            }
+            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values
+    assert taken.keys() == declared.keys()
+    for name, values in taken.items():
+        assert values.get("default", False) == declared[name]["default"], name
+        assert values.get("choices") == declared[name].get("choices"), name
