@@ -35,6 +35,9 @@ class Splitter:
         if self._after_return and block.startswith(b"\n"):
             block = block[1:]
         self._after_return = block.endswith(b"\r")
+        if b"\r" not in block and b"\x1b" not in block:
+            yield from self._plain(block)
+            return
         start = 0
         for end in _END.finditer(block):
             line = self._rest + block[start : min(end.start(), start + LONGEST)]
@@ -43,6 +46,16 @@ class Splitter:
             if line or end.group() == b"\n":
                 yield clean(line[:LONGEST])
         self._rest = (self._rest + block[start : start + LONGEST])[:LONGEST]
+
+    def _plain(self, block: bytes) -> Iterator[str]:
+        """Yield the lines of a block with line feeds only and no escapes: most logs, several times as fast."""
+        first, *lines = block.split(b"\n")
+        self._rest = (self._rest + first[:LONGEST])[:LONGEST]
+        if lines:
+            yield self.rest()
+            self._rest = lines.pop()[:LONGEST]
+            for line in lines:
+                yield line[:LONGEST].decode("utf-8", "replace")
 
     def rest(self) -> str:
         """Return what stands behind the last line end, and forget it."""

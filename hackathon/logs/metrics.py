@@ -227,9 +227,13 @@ def _over_ranks(values: list[float], how: object) -> float:
 
 
 def _scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, Values]) -> None:
+    pairs = [(pattern, pattern.groups, values[name]) for name, pattern in compiled.items()]
     for line in lines:
-        for name, pattern in compiled.items():
+        for pattern, groups, kept in pairs:
+            # Most lines hold none, and a search says so faster than an iterator.
+            if pattern.search(line) is None:
+                continue
             for match in pattern.finditer(line):
-                value = number(match[1] if pattern.groups else match[0])
+                value = number(match[1] if groups else match[0])
                 if value is not None:
-                    values[name].add(value)
+                    kept.add(value)

@@ -103,7 +103,8 @@ def failed(found: Mapping[str, Any]) -> bool:
 
 def _usable(run: RunResult) -> float | None:
     value = _finite(run.value)
-    return value if run.status == SUCCEEDED and value is not None and value > 0 else None
+    # Beyond these a number is garbage, and its square would not fit into a float.
+    return value if run.status == SUCCEEDED and value is not None and 1e-100 < value < 1e100 else None
 
 
 def _finite(value: float | None) -> float | None:
@@ -118,10 +119,11 @@ def _speedup(mode: str, unit: str, value: float, base: float, n: float) -> float
 
 
 def _measured(point: Mapping[str, Any], n: float) -> Measured | None:
-    if not point["speedup"]:
-        return None
+    """Return a point for the fit; one a million times off the base measured something else and is left out."""
     spread = point["spread"]
     relative = spread["stdev"] / point["value"] if spread["stdev"] is not None else None
+    if not point["speedup"] or not 1e-6 < point["speedup"] / n < 1e6 or (relative or 0.0) > 1e6:
+        return None
     return Measured(int(point["processes"]), n, point["speedup"], spread["n"], relative)
 
 

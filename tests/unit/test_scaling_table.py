@@ -125,6 +125,13 @@ def test_invariants(runs: list[RunResult], mode: str, unit: str) -> None:
         assert render(found, how).endswith("\n")
 
 
+def test_absurd_values_spoil_neither_the_table_nor_the_fit() -> None:
+    for value in (8.98e307, 5e-324, 1e99, 1e-99):
+        found = _study(_run(1, value), _run(1, 1.0), _run(2, 1.0), _run(3, 1.0))
+        json.dumps(found, allow_nan=False)
+        assert [point["value"] for point in found["points"][1:]] == [1.0, 1.0]
+
+
 @given(st.floats(1e-3, 1e6), st.sampled_from(["weak", "strong"]))
 def test_perfect_scaling_is_one_and_scale_free(factor: float, mode: str) -> None:
     found = _study(*(_run(p, p * factor) for p in (1, 2, 4, 8)), mode=mode)
