@@ -1,6 +1,10 @@
 """A scheduler of a few lines and a request, for tests of run directories. No product code decides its answers."""
 
-import sys
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ from hackathon.runs.directory import RunDirectory
 from hackathon.schedulers.base import Answer, JobState, QueueInfo, SchedulerError, StatusAnswer, Submission
 
 SCRIPT = JobScript("#!/bin/bash\necho job\n", "#!/bin/bash\necho rank\n")
+NOBODY = 65534
 COMMAND = Path(__file__).with_name("runs_fake.sh")
 
 
@@ -117,6 +122,19 @@ def new_run(folder: Path, **changes: Any) -> RunDirectory:
     return create(made, SCRIPT, runs_folder=folder / "runs")
 
 
-def python() -> str:
-    """Return the interpreter of the tests."""
-    return sys.executable
+@contextlib.contextmanager
+def without_rights() -> Iterator[Path]:
+    """Give a folder in which this process has no more rights than a plain user, also when the tests run as root."""
+    before = os.geteuid()
+    folder = Path(tempfile.mkdtemp())
+    if before == 0:
+        os.chown(folder, NOBODY, NOBODY)
+        os.seteuid(NOBODY)
+    try:
+        yield folder
+    finally:
+        os.seteuid(before)
+        for path in folder.rglob("*"):
+            if path.is_dir():
+                path.chmod(0o700)
+        shutil.rmtree(folder)

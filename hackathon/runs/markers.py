@@ -76,7 +76,9 @@ def _from_events(run: Path) -> dict[str, Any]:
     """Return the latest attempt's part of the markers. `ended` of an attempt is void once a later one began."""
     found: dict[str, Any] = {}
     for event in job_events(run):
-        kind, attempt = event.get("event"), whole(event.get("attempt")) or 1
+        kind, attempt = event.get("event"), whole(event.get("attempt", 1))
+        if attempt is None:
+            continue
         if kind == "started" and attempt >= found.get("attempt", 1):
             found = {"attempt": attempt, "started": number(event.get("t")), "host": event.get("host")}
         elif kind == "ended" and attempt == found.get("attempt", 1):

@@ -126,8 +126,8 @@ def take(folder: Path, *, runs_folder: Path | None = None, in_place: bool = Fals
 def recorded(folder: Path, record: Mapping[str, Any]) -> Source:
     """Read the source of an earlier run again, from its `source/` and its `source.json`: no more than was recorded.
 
-    A file that differs from its recorded hash (the job wrote into it) is named in the warnings. Raises RequestError when
-    a recorded file is gone, or when the record names a file outside its folder.
+    A file that differs from its recorded hash (the job wrote into it) is named in the warnings. Raises RequestError
+    when a recorded file is gone, or when the record names a file outside its folder.
     """
     for name in (*record.get("files", {}), *record.get("links", {})):
         if str(name).startswith("/") or ".." in str(name).split("/"):

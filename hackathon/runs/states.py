@@ -80,7 +80,8 @@ class RunStatus:
     def from_final(cls, run_id: str, final: dict[str, Any]) -> "RunStatus":
         """Return the status that a `final.json` sealed; members that this version does not know are dropped."""
         kept = {name: value for name, value in final.items() if name in _SEALED}
-        kept["hosts"] = tuple(kept.get("hosts") or ())
+        hosts = kept.get("hosts")
+        kept["hosts"] = tuple(hosts) if isinstance(hosts, list) else ()
         return cls(run_id=run_id, **{**kept, "sealed": True, "settled": True})
 
 
