@@ -154,7 +154,8 @@ def test_every_shipped_record_survives_json() -> None:
     ("record", "value"),
     [
         (Defaults, {"walltime": "1h"}), (Defaults, {"walltime": True}), (Defaults, {"lang": "fr"}),
-        (Defaults, {"x": 1}), (Defaults, None), (Recipe, {"name": "x"}), (Cluster, {"name": "x", "scheduler": "pbs", "node": []}),
+        (Defaults, {"x": 1}), (Defaults, None), (Recipe, {"name": "x"}),
+        (Cluster, {"name": "x", "scheduler": "pbs", "node": []}),
         (Project, {"name": "x", "parameters": {"a": []}}), (Project, {"name": "x", "metrics": [1]}),
     ],
 )  # fmt: skip

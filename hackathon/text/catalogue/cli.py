@@ -305,7 +305,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{left} job(s) not submitted yet: hackathon scale --resume {study}",
         "未投入 {left} 件: hackathon scale --resume {study}",
     ),
-    "study_done": ("nothing is left to submit in study {study}", "測定 {study} に未投入の点はありません"),
     "study_next": (
         "next: hackathon status {study}; hackathon results {study}",
         "次は: hackathon status {study}、hackathon results {study}",

@@ -1,0 +1,170 @@
+"""Every message that the program can ask for is in the catalogue, in both languages, and none lies there unused."""
+
+import ast
+import importlib
+import re
+import string
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import lookup, message, set_language
+
+ROOT = Path(__file__).resolve().parents[2]
+CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
+PACKAGES = sorted(path.stem for path in CATALOGUE.glob("*.py") if path.stem != "__init__")
+MODULES = sorted(path for path in (ROOT / "hackathon").rglob("*.py") if CATALOGUE not in path.parents)
+IDENTIFIER = re.compile(rf"({'|'.join(PACKAGES)})\.[a-z][a-z0-9_]*")
+TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in (".j2", ".json"))
+JAPANESE = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]")
+
+
+@cache
+def messages(package: str) -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = importlib.import_module(f"hackathon.text.catalogue.{package}").MESSAGES
+    return found
+
+
+ALL = [(package, key) for package in PACKAGES for key in messages(package)]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def asked(path: Path) -> list[tuple[int, str]]:
+    """Return (line, id) of every call whose first argument is a literal message id."""
+    return [
+        (node.lineno, node.args[0].value)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call)
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, str)
+        and IDENTIFIER.fullmatch(node.args[0].value)
+    ]
+
+
+def fields(text: str) -> set[str]:
+    return {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_message_that_is_asked_for_exists(path: Path) -> None:
+    missing = [
+        f"{path.relative_to(ROOT)}:{line}: {identifier}" for line, identifier in asked(path) if not lookup(identifier)
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_both_languages_have_the_same_placeholders(package: str) -> None:
+    different = [key for key, (english, japanese) in messages(package).items() if fields(english) != fields(japanese)]
+    assert not different
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_texts_are_in_their_language(package: str) -> None:
+    wrong = []
+    for key, (english, japanese) in messages(package).items():
+        # a language is named in itself; a command is the same for everybody
+        if key.startswith("language_") or all(line.startswith("hackathon ") for line in english.splitlines()):
+            continue
+        words = re.sub(r"\{[^{}]*\}", "", english)
+        # what has no word of three letters (a unit, a sign, an example of syntax) may be the same in both languages
+        translatable = english != japanese or re.search(r"[A-Za-z]{3} [a-z]", words)
+        untranslated = translatable and not JAPANESE.search(japanese)
+        if untranslated or JAPANESE.search(english) or not english.strip() or not japanese.strip():
+            wrong.append(key)
+    assert not wrong
+
+
+def _literals() -> tuple[set[str], list[re.Pattern[str]]]:
+    """Return the ids that stand in the code as text, and patterns of the ids that are put together there."""
+    words: set[str] = set()
+    patterns: list[re.Pattern[str]] = []
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words.update(match[0] for match in IDENTIFIER.finditer(node.value))
+            elif isinstance(node, ast.JoinedStr):
+                parts = [
+                    re.escape(str(part.value)) if isinstance(part, ast.Constant) else "[a-z0-9_.-]+"
+                    for part in node.values
+                ]
+                # only what names at least a package or an ending of a key; `{a}.{b}` would allow everything
+                if any(re.match(rf"({'|'.join(PACKAGES)})\\\.", part) for part in parts) or parts[-1].startswith("_"):
+                    patterns.append(re.compile("".join(parts)))
+    for path in TEMPLATES:
+        found = {match[0] for match in IDENTIFIER.finditer(path.read_text(encoding="utf-8"))}
+        words |= found
+        # "web.language_" ~ code
+        patterns += [re.compile(f"{re.escape(each)}[a-z0-9_]+") for each in found if each.endswith("_")]
+    return words, patterns
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_message_is_unused(package: str) -> None:
+    words, patterns = _literals()
+    unused = []
+    for key in messages(package):
+        identifier = f"{package}.{key}"
+        # a hint belongs to its message and is found by the error itself
+        base = identifier.removesuffix("_hint")
+        if identifier in words or base in words:
+            continue
+        if not any(pattern.fullmatch(identifier) or pattern.fullmatch(base) for pattern in patterns):
+            unused.append(key)
+    assert not unused
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_hints_belong_to_a_message(package: str) -> None:
+    hints = [key for key in messages(package) if key.endswith("_hint")]
+    assert [key for key in hints if key.removesuffix("_hint") not in messages(package)] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_placeholder_gets_its_value(path: Path) -> None:
+    """`message("…")` and `…Error("…")` give all values that the text, and an error's hint, wants."""
+    lacking = []
+    # the help of an option is shown as it stands; braces in it are braces
+    helps = {id(node.value) for node in ast.walk(tree(path)) if isinstance(node, ast.keyword) and node.arg == "help"}
+    for node in ast.walk(tree(path)):
+        if (
+            id(node) in helps
+            or not isinstance(node, ast.Call)
+            or not node.args
+            or not isinstance(node.args[0], ast.Constant)
+        ):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        identifier = str(node.args[0].value)
+        given = {keyword.arg for keyword in node.keywords}
+        if not (name == "message" or name.endswith("Error")) or None in given or not lookup(identifier):
+            continue
+        texts = [lookup(identifier), lookup(f"{identifier}_hint") if name != "message" else None]
+        wanted = set().union(*(fields(pair[0]) for pair in texts if pair))
+        if wanted - given:
+            lacking.append(f"{path.relative_to(ROOT)}:{node.lineno}: {identifier} lacks {sorted(wanted - given)}")
+    assert not lacking
+
+
+def test_a_message_in_the_chosen_language() -> None:
+    set_language("ja")
+    assert JAPANESE.search(message("config.missing"))
+    set_language("en")
+    assert message("config.missing") == "is missing"
+    with pytest.raises(KeyError):
+        message("config.no_such_message")
+
+
+def test_an_error_shows_itself_in_the_language_of_the_moment() -> None:
+    error = RequestError("config.name_long", limit=60)
+    set_language("ja")
+    assert "60 文字" in error.message
+    set_language("en")
+    assert error.message == str(error) == "the name is longer than 60 characters"
