@@ -9,17 +9,19 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hackathon.config.cache import cache_key, keep, recall
 from hackathon.config.cluster import Cluster
-from hackathon.config.event import Event
 from hackathon.config.problems import ConfigError, Problem, listing, nearest, read_bounded, shown
 from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import rebuild
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import shipped, user_config
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
 
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
 _Record = TypeVar("_Record")
@@ -52,8 +54,11 @@ def load_project(folder: Path) -> Project:
     return _read(Project, folder / PROJECT_FILE)
 
 
-def load_event(folder: Path) -> Event:
+def load_event(folder: Path) -> "Event":
     """Return the event in a folder."""
+    # most projects belong to no event: its records are made only when there is one
+    from hackathon.config.event import Event
+
     return _read(Event, folder / EVENT_FILE)
 
 

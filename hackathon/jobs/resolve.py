@@ -6,11 +6,10 @@ Precedence, highest first: command line → environment (`HACKATHON_*`) → proj
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
 from hackathon.config.command import command_words
-from hackathon.config.event import Event
 from hackathon.config.fields import Scalar
 from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Metric, Parameter, Recipe, Scaling
@@ -19,6 +18,9 @@ from hackathon.jobs.options import Options
 from hackathon.jobs.parameters import Values, choose_values, option_words, scaled
 from hackathon.jobs.request import Request
 from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
 
 COMMAND_LINE, ENVIRONMENT, PROJECT, USER, EVENT = "command line", "environment", "project.yaml", "user", "event"
 
@@ -32,7 +34,7 @@ class Sources:
     environment: Options = field(default_factory=Options)
     project: Project | None = None
     user: Defaults = field(default_factory=Defaults)
-    event: Event | None = None
+    event: "Event | None" = None
     recipe: Recipe | None = None
     folder: Path = Path()
     """Where the program lies: the recipe's or the project's folder."""
