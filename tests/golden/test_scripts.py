@@ -5,6 +5,7 @@ After a wanted change: `HACKATHON_GOLDEN=write pytest tests/golden`, then review
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -107,3 +108,16 @@ def test_abci_names_its_group_as_project() -> None:
     header = [line for line in _script("torch-ddp", "abci3", "mpirun").job.splitlines() if line.startswith("#PBS")]
     assert "#PBS -P pz0425" in header
     assert not any("group_list" in line for line in header)
+
+
+@pytest.mark.parametrize(
+    ("job_id", "port"),
+    [("2", 20002), ("008", 20008), ("31999", 21999), ("1234567[].pbs", 24567), ("98765432109", 22109)],
+)
+def test_jobs_of_one_node_meet_at_ports_of_their_own(job_id: str, port: int) -> None:
+    script = _script("torch-ddp", "slurm", "srun").job
+    lines = [line for line in script.splitlines() if line.startswith(("hk_digits=", "export MASTER_PORT="))]
+    assert len(lines) == 2
+    text = "\n".join([f"HK_JOB_ID={shlex.quote(job_id)}", *lines, 'echo "$MASTER_PORT"'])
+    answer = subprocess.run(["bash", "-euc", text], capture_output=True, text=True, check=True)
+    assert int(answer.stdout) == port

@@ -105,10 +105,10 @@ if [ "${#HK_HOSTS[@]}" -ne "$HK_NODES" ]; then
   exit 78
 fi
 if [ "$HK_NODES" -eq 1 ]; then MASTER_ADDR=127.0.0.1; else MASTER_ADDR=${HK_HOSTS[0]}; fi
-hk_digits=${HK_JOB_ID//[!0-9]/}
+hk_digits=000000000${HK_JOB_ID//[!0-9]/} # bash takes the last nine only of a text that has nine
 HK_STOP=$HK_RUN/stop
 export MASTER_ADDR HK_ATTEMPT HK_DEADLINE HK_STOP
-export MASTER_PORT=$((20000 + 10#0${hk_digits: -9} % 10000))
+export MASTER_PORT=$((20000 + 10#${hk_digits: -9} % 10000))
 
 # ---- environment: profile scripts, modules and conda break under -e and -u, so both are off here ----
 hk_private='^(SLURM|SBATCH|SRUN|PMI|OMPI|PRTE|HYDRA|MPI_LOCAL|CUDA_VISIBLE|ROCR_VISIBLE|GPU_DEVICE|TMPDIR$)'
