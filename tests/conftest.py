@@ -8,6 +8,8 @@ import pytest
 
 from hackathon.text.messages import set_language
 
+pytest_plugins = ["slurm_fixture"]
+
 ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
 
 
