@@ -2,13 +2,16 @@
 
 import unicodedata
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.jobs.cost import Cost
-from hackathon.jobs.request import Request
 from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
+
+if TYPE_CHECKING:
+    from hackathon.jobs.cost import Cost
+    from hackathon.jobs.request import Request
 
 
 def width(text: str) -> int:
@@ -32,7 +35,7 @@ def echo_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo(click.style(text, bold=True) if number == 0 else text)
 
 
-def request_line(request: Request) -> str:
+def request_line(request: "Request") -> str:
     """Return a request in one line."""
     return message(
         "cli.request_line",
@@ -46,13 +49,13 @@ def request_line(request: Request) -> str:
     )
 
 
-def cost_text(cost: Cost) -> str:
+def cost_text(cost: "Cost") -> str:
     """Return the most that requests can cost, in one line."""
     text = message("cli.cost", jobs=cost.jobs, node_hours=f"{cost.node_hours:.2f}", gpu_hours=f"{cost.gpu_hours:.2f}")
     return text if cost.tokens is None else text + message("cli.cost_tokens", tokens=f"{cost.tokens:.2f}")
 
 
-def explained(request: Request, unverified: Sequence[str]) -> list[list[str]]:
+def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
     """Return rows (name, value, origin) of everything that decides a job."""
     rows = []
     names = (

@@ -65,14 +65,14 @@ def command(
         return
     scheduler = registry.load(request.scheduler)
     dependency = _after(after, sources.runs)
-    runs = [
+    runs = (
         create(request, script, runs_folder=sources.runs, note=note, tags=tags, source=source) for _ in range(repeat)
-    ]
+    )
     if dependency is not None:
         outcomes = [Outcome(run, submit(run, scheduler, after=dependency)) for run in runs]
     else:
         outcomes = submit_many(runs, scheduler)
-    finish(outcomes, waiting, as_json)
+    finish(outcomes, waiting, as_json, repeat)
 
 
 def show_warnings(source: object) -> None:
@@ -81,7 +81,7 @@ def show_warnings(source: object) -> None:
         click.echo(f"{message('cli.warning')}: {text}", err=True)
 
 
-def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool) -> None:
+def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool, wanted: int = 1) -> None:
     """Print job ids as they were given out, then raise the first failure, then wait when that was asked for."""
     submitted = [outcome for outcome in outcomes if outcome.job_id is not None]
     if as_json and not waiting:
@@ -94,7 +94,7 @@ def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool) -> None:
             click.echo(f"{outcome.run.id}  {outcome.job_id}")
     error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
     if error is not None:
-        left = len(outcomes) - len(submitted)
+        left = max(wanted, len(outcomes)) - len(submitted)
         click.echo(message("cli.submit_stopped", done=len(submitted), left=left), err=True)
         raise error
     if not waiting:

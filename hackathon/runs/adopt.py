@@ -11,7 +11,7 @@ from typing import Any
 from hackathon.jobs.render import JobScript
 from hackathon.jobs.request import Request
 from hackathon.runs import provenance
-from hackathon.runs.create import EMPTY_FOLDERS, create
+from hackathon.runs.create import JOB_FOLDERS, create
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.snapshot import Source
 from hackathon.schedulers.base import JobState, Scheduler
@@ -139,7 +139,7 @@ def _script(folder: Path | None) -> str:
 def _link(run: RunDirectory, folder: Path, output: Path | None) -> None:
     """Let the run's folders and log be those of the job."""
     try:
-        for name in (*EMPTY_FOLDERS, "claim"):
+        for name in (*JOB_FOLDERS, "claim"):
             place = run.path / name
             if (folder / name).is_dir() and (name != "claim" or (folder / name / "job_id").is_file()):
                 if place.is_dir():

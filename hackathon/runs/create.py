@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 RUNTIME_FILE = Path(hackathon.__file__).parent / "runtime" / snapshot.RUNTIME
-EMPTY_FOLDERS = ("events", "logs", "metrics", "telemetry", "env")
+JOB_FOLDERS = ("events", "logs", "metrics", "telemetry", "env")
+"""What the job writes into; it makes them itself, all but `logs`, which the scheduler writes into first."""
 
 
 def create(
@@ -115,7 +116,7 @@ def _write_rest(
     executable = file_mode | 0o100 | (file_mode & 0o044) >> 2
     _put(partial / "job.sh", script.job.encode("utf-8", "surrogateescape"), executable)
     _put(partial / "rank.sh", script.rank.encode("utf-8", "surrogateescape"), executable)
-    for name in (*EMPTY_FOLDERS, "client"):
+    for name in ("logs", "client"):
         os.mkdir(partial / name, 0o700)  # noqa: PTH102
         os.chmod(partial / name, folder_mode)  # noqa: PTH101
     for name, fact in {"created": {"t": time.time(), **provenance.facts()}, **facts}.items():

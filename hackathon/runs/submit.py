@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,15 +95,19 @@ def recover(run: RunDirectory, scheduler: "Scheduler") -> str | None:
 
 
 def submit_many(
-    runs: Sequence[RunDirectory], scheduler: "Scheduler", *, workers: int = 4, again: bool = False
+    runs: Iterable[RunDirectory], scheduler: "Scheduler", *, workers: int = 4, again: bool = False
 ) -> list[Outcome]:
     """Submit runs with a few commands at a time and return their outcomes in the order given.
 
-    Each run has the guarantees of `submit`. After the first failure no further run is begun: what the scheduler refuses
-    once it refuses fifty times; the runs that were not begun come back without a job id and without an error.
+    Each run has the guarantees of `submit`. `runs` may be a generator that makes them: the next one is made while the
+    scheduler takes the one before. After the first failure no further run is taken from it or begun: what the scheduler
+    refuses once it refuses fifty times; runs that were not begun come back without a job id and without an error.
     """
-    if len(runs) < 2 or workers < 2:
-        return _one_by_one(runs, scheduler, again)
+    import itertools
+
+    first = list(itertools.islice(runs_left := iter(runs), 2))
+    if len(first) < 2 or workers < 2:
+        return _one_by_one(itertools.chain(first, runs_left), scheduler, again)
     import threading
     from concurrent.futures import ThreadPoolExecutor
 
@@ -117,8 +121,13 @@ def submit_many(
             failed.set()
         return outcome
 
-    with ThreadPoolExecutor(min(workers, len(runs))) as pool:
-        return list(pool.map(one, runs))
+    with ThreadPoolExecutor(workers) as pool:
+        begun = []
+        for run in itertools.chain(first, runs_left):
+            begun.append(pool.submit(one, run))
+            if failed.is_set():
+                break
+        return [each.result() for each in begun]
 
 
 def is_refused(run: RunDirectory, attempt: int) -> dict[str, Any]:
@@ -127,7 +136,7 @@ def is_refused(run: RunDirectory, attempt: int) -> dict[str, Any]:
     return refused if refused.get("attempt") == attempt else {}
 
 
-def _one_by_one(runs: Sequence[RunDirectory], scheduler: "Scheduler", again: bool) -> list[Outcome]:
+def _one_by_one(runs: Iterable[RunDirectory], scheduler: "Scheduler", again: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for run in runs:
         stopped = bool(outcomes) and (outcomes[-1].job_id is None)
