@@ -7,6 +7,7 @@ echo "$verb $*" >>"$spool/calls"
 case $verb in
 submit)
   [ ! -e "$spool/refuse" ] || { cat "$spool/refuse" >&2; exit 1; }
+  while [ -e "$spool/slow" ]; do : >"$spool/waiting"; sleep 0.02; done
   number=1
   until mkdir "$spool/jobs/$number" 2>/dev/null; do number=$((number + 1)); done
   printf '%s\n' "$1" >"$spool/jobs/$number/name"

@@ -13,6 +13,7 @@ from hackathon.jobs.request import Request
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.schedulers.base import Answer, JobState, QueueInfo, SchedulerError, StatusAnswer, Submission
+from hackathon.text.files import append_line
 
 SCRIPT = JobScript("#!/bin/bash\necho job\n", "#!/bin/bash\necho rank\n")
 NOBODY = 65534
@@ -120,6 +121,12 @@ def new_run(folder: Path, **changes: Any) -> RunDirectory:
     """Return a new run of a project made in `folder`."""
     made = request(project(folder), **changes)
     return create(made, SCRIPT, runs_folder=folder / "runs")
+
+
+def write_event(run: RunDirectory, line: dict[str, Any], name: str = "job") -> None:
+    """Append an event as the job would; the job makes its folders itself."""
+    (run.path / "events").mkdir(exist_ok=True)
+    append_line(run.path / "events" / f"{name}.jsonl", line)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs_support import FakeScheduler, new_run
+from runs_support import FakeScheduler, new_run, write_event
 
 from hackathon.runs import status as status_module
 from hackathon.runs.directory import RunDirectory, find_runs
@@ -17,7 +17,7 @@ from hackathon.runs.states import STATES, RunStatus, decide
 from hackathon.runs.status import status
 from hackathon.runs.submit import submit
 from hackathon.schedulers.base import OPEN_STATES, JobState
-from hackathon.text.files import append_line, read_json, write_json
+from hackathon.text.files import read_json, write_json
 
 SUBMITTED = Markers(created=100.0, submitting=101.0, submitted=102.0, job_id="7")
 STARTED = replace(SUBMITTED, started=110.0, claimed=True, host="a01")
@@ -193,7 +193,7 @@ class World:
 
     def event(self, run: RunDirectory, event: str, attempt: int = 1, **more: Any) -> None:
         line = {"t": self.clock, "event": event, "attempt": attempt, "host": "a01", **more}
-        append_line(run.path / "events" / "job.jsonl", line)
+        write_event(run, line)
         (run.path / "claim").mkdir(exist_ok=True)
         (run.path / "claim" / "job_id").write_text(f"{run.client('submitted')['job_id']}\n")
 
@@ -412,7 +412,7 @@ def test_a_run_started_by_hand_is_not_asked_about(world: World) -> None:
     run = new_run(world.folder / "project")
     (run.path / "claim").mkdir()
     (run.path / "claim" / "job_id").write_text("by-hand.a01.77\n")
-    append_line(run.path / "events" / "job.jsonl", {"t": 1.0, "event": "started", "attempt": 1})
+    write_event(run, {"t": 1.0, "event": "started", "attempt": 1})
     assert world.look(run)[0].state == "RUNNING"
     assert not world.scheduler.calls("status")
 

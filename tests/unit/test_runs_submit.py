@@ -184,7 +184,7 @@ def test_many_runs_stop_at_a_refusal(tmp_path: Path, scheduler: FakeScheduler, w
     outcomes = submit_many(runs, scheduler, workers=workers)
     assert outcomes[0].error is not None
     assert len(scheduler.calls("submit")) <= workers
-    assert outcomes[-1].job_id is None and outcomes[-1].error is None and not runs[-1].submitting()[0]
+    assert not any(outcome.job_id for outcome in outcomes) and not runs[-1].submitting()[0]
 
 
 def test_waits_for_another_job(run: RunDirectory, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch) -> None:
