@@ -1,0 +1,128 @@
+"""The small command behind the `local` scheduler; it prints JSON for `scheduler.py`. Standard library only, and fast.
+
+submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID] · status ID… · cancel ID · find NAME · queues
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+if not __package__:  # run by path and isolated (-I), so that no module in the user's folder takes another's place
+    sys.path.append(os.fspath(Path(__file__).resolve().parents[3]))
+
+from hackathon.schedulers.local import directives, slots, state, supervisor
+from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+
+
+def submit(name: str, directory: str, output: str, script: str, *after: str) -> dict[str, Any]:
+    """Make a job and its supervisor; return its id."""
+    there = Path(directory).absolute()
+    text = state.script_of(there / script)
+    wanted = directives.parse(text)
+    total = slots.capacity()
+    slots.prepare(slots.place())
+    other = _dependency(*after) if after else None
+    state.forget_old(time.time())
+    facts = {"name": name, "directory": str(there), "output": str(there / output), "script": str(there / script)}
+    job, lock = state.create({**facts, "after": other}, text, wanted)
+    try:
+        supervisor.launch(job, lock, total)
+    except OSError as error:
+        ended = {"state": "FAILED", "reason": "no_process", "started": False, "end": time.time()}
+        job.write(ended)
+        raise UnavailableError("local.no_process", reason=error.strerror or error) from error
+    return {"job_id": job.id}
+
+
+def _dependency(condition: str, job_id: str) -> list[Any]:
+    number, _ = _here(job_id)
+    if condition not in ("ok", "any"):
+        raise RequestError("local.condition", condition=condition)
+    if state.load(number) is None:
+        raise RequestError("local.unknown_job", job_id=job_id)
+    return [condition, number]
+
+
+def _here(job_id: str) -> tuple[int, str]:
+    """Return (number, host) of an id of this machine; raises RequestError for another's, which only it can reach."""
+    parts = state.split_id(job_id)
+    if parts is None:
+        raise RequestError("local.not_an_id", job_id=job_id)
+    if parts[1] != state.host():
+        raise RequestError("local.other_host", job_id=job_id, host=parts[1], here=state.host())
+    return parts
+
+
+def status(*ids: str) -> dict[str, Any]:
+    """Return where jobs stand; a job of another machine is told apart from one that is not known."""
+    found: dict[str, Any] = {}
+    for job_id in ids:
+        parts = state.split_id(job_id)
+        if parts is None:
+            continue
+        if parts[1] != state.host():
+            found[job_id] = {"state": "UNKNOWN", "reason": "other_host", "host": parts[1]}
+            continue
+        job = state.load(parts[0])
+        if job is not None:
+            found[job_id] = {**state.settle(job), "name": job.facts["name"], "host": state.host()}
+    return {"jobs": found}
+
+
+def cancel(job_id: str) -> dict[str, Any]:
+    """Tell a job to end; `cancelled` is False when it had ended."""
+    job = state.load(_here(job_id)[0])
+    if job is None:
+        raise RequestError("local.unknown_job", job_id=job_id)
+    if state.settle(job)["state"] not in state.OPEN:
+        return {"cancelled": False}
+    (job.path / "cancel").touch()
+    return {"cancelled": True}
+
+
+def find(name: str) -> dict[str, Any]:
+    """Return the ids of jobs of a name, oldest first."""
+    return {"ids": [job.id for job in state.jobs() if job.facts["name"] == name]}
+
+
+def queues() -> dict[str, Any]:
+    """Return this machine's slots and how many jobs of all users run and wait."""
+    running, waiting = slots.counts(slots.place())
+    return {"host": state.host(), "slots": slots.capacity(), "running": running, "queued": waiting}
+
+
+COMMANDS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[int], bool]]] = {
+    "submit": (submit, (4, 6).__contains__),
+    "status": (status, bool),
+    "cancel": (cancel, (1).__eq__),
+    "find": (find, (1).__eq__),
+    "queues": (queues, (0).__eq__),
+}
+"""Name → (function, whether it takes so many words)."""
+
+
+def main(words: list[str]) -> int:
+    """Run one command; return the exit code. A failure is JSON too, and a sentence on stderr."""
+    function, takes = COMMANDS.get(words[0] if words else "", (None, None))
+    if function is None or takes is None or not takes(len(words) - 1):
+        print((__doc__ or "").strip(), file=sys.stderr)
+        return 2
+    try:
+        answer, code = function(*words[1:]), 0
+    except HackathonError as error:
+        values = {name: str(value) for name, value in error.values.items()}
+        answer, code = {"error": error.id, "values": values}, error.exit_code
+        print(error.message.encode("utf-8", "replace").decode(), file=sys.stderr)
+    except OSError as error:
+        values = {"path": str(error.filename or ""), "reason": error.strerror or str(error)}
+        answer, code = {"error": "local.unusable", "values": values}, 3
+    print(json.dumps(answer))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

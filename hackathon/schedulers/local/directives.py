@@ -1,0 +1,50 @@
+"""The comment lines in a script's head that a local job obeys: `#HK walltime=600`, `#HK processes=4 threads=1`."""
+
+from typing import NamedTuple
+
+from hackathon.text.errors import RequestError
+
+PREFIX = "#HK"
+LARGEST = {"walltime": 10 * 366 * 86400, "processes": 1_000_000, "threads": 1_000_000}
+
+
+class Directives(NamedTuple):
+    """What a script asks for."""
+
+    walltime: int
+    """Seconds."""
+    processes: int = 1
+    threads: int = 1
+    """Threads a process."""
+
+    @property
+    def slots(self) -> int:
+        """Slots that the job needs; the queue clips this to the machine."""
+        return self.processes * self.threads
+
+
+def parse(script: bytes) -> Directives:
+    """Return what the comment lines before the first command ask for.
+
+    `walltime` is required, the others default to 1. Raises RequestError for an unknown or repeated name, a value that
+    is not a whole number above zero, and a word that is not `name=value`.
+    """
+    values: dict[str, int] = {}
+    for number, raw in enumerate(script.splitlines(), 1):
+        line = raw.decode("utf-8", "replace").strip()
+        if line and not line.startswith("#"):
+            break
+        if not line.startswith(PREFIX):
+            continue
+        words = line[len(PREFIX) :].split()
+        if not words or not line[len(PREFIX)].isspace():
+            raise RequestError("local.directive", line=number, word=line)
+        for word in words:
+            name, _, value = word.partition("=")
+            good = name in LARGEST and name not in values and value.isascii() and value.isdigit() and len(value) < 12
+            if not good or not 0 < int(value) <= LARGEST[name]:
+                raise RequestError("local.directive", line=number, word=word)
+            values[name] = int(value)
+    if "walltime" not in values:
+        raise RequestError("local.no_walltime")
+    return Directives(**values)

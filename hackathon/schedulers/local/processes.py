@@ -1,0 +1,92 @@
+"""Processes of this machine as Linux shows them in /proc: who descends from whom, and how to be told of orphans."""
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Iterable
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends, also after setsid and a double fork (prctl(2))."""
+    if _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends; ends it at once when that has happened already."""
+    if _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) or os.getppid() != parent:
+        os._exit(126)
+
+
+def identity(pid: int) -> str | None:
+    """Return `pid-start time`, which no later process has again before the machine restarts; None for a dead one."""
+    fields = _stat(str(pid))
+    return f"{pid}-{fields[19]}" if fields and fields[0] not in "ZX" else None
+
+
+def descendants(root: int, spared: Callable[[int], bool]) -> list[int]:
+    """Return the live descendants of a process, parents first; a spared one is left out with all below it."""
+    children: dict[int, list[int]] = {}
+    living = set()
+    for name in _numbers():
+        fields = _stat(name)
+        if fields:
+            children.setdefault(int(fields[1]), []).append(int(name))
+            if fields[0] not in "ZX":
+                living.add(int(name))
+    found, waiting = [], list(children.get(root, ()))
+    while waiting:
+        pid = waiting.pop(0)
+        if spared(pid):
+            continue
+        if pid in living:
+            found.append(pid)
+        waiting += children.get(pid, ())
+    return found
+
+
+def with_variable(assignment: str, spared: Callable[[int], bool]) -> list[int]:
+    """Return this user's processes that were started with an environment variable `NAME=value`."""
+    wanted, own = os.fsencode(assignment), os.getuid()
+    found = []
+    for name in _numbers():
+        try:
+            if os.stat(f"/proc/{name}").st_uid != own:  # noqa: PTH116
+                continue
+            with open(f"/proc/{name}/environ", "rb") as stream:  # noqa: PTH123
+                variables = stream.read().split(b"\0")
+        except OSError:
+            continue
+        if wanted in variables and int(name) != os.getpid() and not spared(int(name)) and identity(int(name)):
+            found.append(int(name))
+    return found
+
+
+def send(pids: Iterable[int], *numbers: int) -> set[int]:
+    """Send signals; return the processes that may not be signalled (set-uid programs of another user)."""
+    forbidden = set()
+    for pid in pids:
+        try:
+            for number in numbers:
+                os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+        except PermissionError:
+            forbidden.add(pid)
+    return forbidden
+
+
+def _numbers() -> list[str]:
+    return [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+
+
+def _stat(name: str) -> list[str] | None:
+    """Return the fields of /proc/PID/stat from the third (state) on; the second may contain spaces and brackets."""
+    try:
+        with open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123
+            return stream.read().rpartition(b")")[2].decode().split() or None
+    except OSError:
+        return None

@@ -1,0 +1,178 @@
+"""One queue for slots a machine, shared by all its users: a file a job in a directory that anybody may write to.
+
+The file of a job is locked (flock) by its supervisor as long as it lives, so that a dead supervisor frees its place by
+itself. Order is that of the numbers, given under a lock on the directory. A job starts when no job before it waits and
+its slots are free: strictly first come, first served, so that a large job is never passed by small ones for ever.
+"""
+
+import fcntl
+import os
+import re
+import stat
+from pathlib import Path
+
+from hackathon.text.errors import RequestError, UnavailableError
+
+DEFAULT = "/tmp/hackathon-slots"
+WAITS, RUNS = "waits", "runs"
+_NAME = re.compile(r"(\d{12})\.\d+\Z", re.ASCII)
+
+
+def capacity() -> int:
+    """Return this machine's slots: HACKATHON_LOCAL_SLOTS, else the cores that this process may use."""
+    text = os.environ.get("HACKATHON_LOCAL_SLOTS", "")
+    if not text:
+        return len(os.sched_getaffinity(0))
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**8):
+        raise RequestError("local.slots", value=text)
+    return int(text)
+
+
+def place() -> Path:
+    """Return the directory of the queue: HACKATHON_LOCAL_SLOTS_DIR, else one in /tmp."""
+    return Path(os.environ.get("HACKATHON_LOCAL_SLOTS_DIR") or DEFAULT)
+
+
+def counts(directory: Path) -> tuple[int, int]:
+    """Return how many jobs run and how many wait for slots, of all users."""
+    words = [entry[1] for name in _names(directory) if (entry := _read(directory / name))]
+    return words.count(RUNS), words.count(WAITS)
+
+
+def prepare(directory: Path) -> None:
+    """Make the directory unless it is there; raises UnavailableError when it is not one that users can share."""
+    mask = os.umask(0)
+    try:
+        directory.mkdir(mode=0o1777)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise UnavailableError("local.unusable", path=directory, reason=error.strerror) from error
+    finally:
+        os.umask(mask)
+    found = directory.lstat()
+    shared = stat.S_ISDIR(found.st_mode) and found.st_mode & 0o1777 == 0o1777
+    if not shared and not (stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()):
+        raise UnavailableError("local.slots_directory", path=directory)
+
+
+class Ticket:
+    """A job's place in the queue."""
+
+    def __init__(self, directory: Path, need: int) -> None:
+        self.directory = directory
+        self.need = need
+        self._path: Path | None = None
+        self._file = -1
+        self._before: Path | None = None
+        """The next job before this one that waits; as long as it does, nothing else needs to be looked at."""
+
+    def join(self) -> bool:
+        """Take a place at the end; return False when somebody else is at it (try again)."""
+        lock = self._lock()
+        if lock < 0:
+            return False
+        try:
+            last = max((int(name[:12]) for name in _names(self.directory)), default=0)
+            path = self.directory / f"{last + 1:012d}.{os.getuid()}"
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+            self._path = path
+            os.fchmod(self._file, 0o644)
+            fcntl.flock(self._file, fcntl.LOCK_EX)  # a reader has it for microseconds at most
+            self._write(WAITS)
+        finally:
+            os.close(lock)
+        return True
+
+    def start(self, total: int) -> bool:
+        """Return True when the job may start; from then on it holds its slots of `total`."""
+        if self._before is not None:
+            entry = _read(self._before)
+            if entry and entry[1] == WAITS:
+                return False
+        lock = self._lock()
+        if lock < 0:
+            return False
+        try:
+            assert self._path is not None
+            used = 0
+            for name in reversed(_names(self.directory)):
+                path = self.directory / name
+                if name >= self._path.name:
+                    continue
+                entry = _read(path, remove=True)
+                if entry is None:
+                    continue
+                if entry[1] == WAITS:
+                    self._before = path
+                    return False
+                used += entry[0]
+            if used and used + min(self.need, total) > total:
+                return False
+            self._write(RUNS)
+            return True
+        finally:
+            os.close(lock)
+
+    def touch(self) -> None:
+        """Say that the place is in use, for programs that clean /tmp."""
+        if self._file >= 0:
+            os.utime(self._file)
+
+    def leave(self) -> None:
+        """Give the place and the slots back."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+            os.close(self._file)
+            self._path, self._file = None, -1
+
+    def _write(self, word: str) -> None:
+        # One write of one length in place: a rename would leave the lock on the old file.
+        os.pwrite(self._file, f"{min(self.need, 99999999):08d} {word:<5} \n".encode(), 0)
+
+    def _lock(self) -> int:
+        """Return a locked descriptor of the directory, -1 when somebody else has it."""
+        lock = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return -1
+        return lock
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(directory) if _NAME.match(name))  # noqa: PTH208
+    except FileNotFoundError:
+        return []
+
+
+def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
+    """Return (slots, word) of a place whose supervisor lives, else None.
+
+    `remove` clears away the place of a dead one; only who holds the directory's lock may, because a new place is not
+    locked for a moment. The sticky bit keeps other users' places there; they do no harm.
+    """
+    try:
+        # NONBLOCK: whatever somebody put there, a pipe say, must not hold up the queue.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            words = os.read(file, 32).decode("ascii", "replace").split()
+            good = len(words) == 2 and words[0].isdigit() and words[1] in (WAITS, RUNS)
+            return (int(words[0]), words[1]) if good else None
+    finally:
+        os.close(file)
+    if remove:
+        try:
+            path.unlink()
+        except OSError:
+            pass
+    return None
