@@ -11,11 +11,11 @@ from hackathon.text.messages import message
 
 
 @named("check")
-@click.argument("target", required=False)
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
 def command(target: str | None, options: Options, as_json: bool) -> None:
-    from hackathon.cli.show import cost_text, request_line
+    from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import CheckError, check
     from hackathon.jobs.cost import cost
     from hackathon.jobs.gather import gather
@@ -38,6 +38,7 @@ def command(target: str | None, options: Options, as_json: bool) -> None:
         return
     click.echo(message("cli.check_good", what=request_line(request)))
     click.echo(cost_text(total))
+    echo_advice([request])
     if sources.cluster.unverified:
         paths = ", ".join(sources.cluster.unverified)
         click.echo(message("cli.check_unverified", cluster=sources.cluster.name, paths=paths), err=True)

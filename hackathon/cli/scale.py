@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 @named("scale")
-@click.argument("target", required=False)
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--mode", type=click.Choice(["weak", "strong"]), default="weak", show_default=True,
               help=message("cli.option_mode"))  # fmt: skip
-@click.option("--repeat", type=click.IntRange(1, 100), default=1, help=message("cli.option_scale_repeat"))
-@click.option("--max-queued", type=click.IntRange(min=1), help=message("cli.option_max_queued"))
+@click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help=message("cli.option_scale_repeat"))
+@click.option("--max-queued", metavar="N", type=click.IntRange(min=1), help=message("cli.option_max_queued"))
 @click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("cli.option_resume"))
 @click.option("--note", default="", metavar="TEXT", help=message("cli.option_note"))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("cli.option_tag"))
@@ -69,7 +69,7 @@ def _planned(
     dry_run: bool,
     about: dict[str, Any],
 ) -> "tuple[Study, Sources] | None":
-    from hackathon.cli.show import cost_text, request_line
+    from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import check
     from hackathon.jobs.cost import cost
     from hackathon.jobs.gather import gather
@@ -85,6 +85,7 @@ def _planned(
         render(request, sources.cluster, sources.template_folders)
         click.echo(request_line(request), err=True)
     click.echo(cost_text(cost(requests, sources.cluster, repeat)), err=True)
+    echo_advice(requests)
     if dry_run:
         return None
     unit = metric_unit(requests[0].to_json(), requests[0].metric)

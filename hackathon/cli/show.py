@@ -49,6 +49,14 @@ def request_line(request: "Request") -> str:
     )
 
 
+def echo_advice(requests: "Sequence[Request]") -> None:
+    """Print what is allowed and yet likely not wanted, once each."""
+    from hackathon.jobs.check import advice
+
+    for text in dict.fromkeys(text for request in requests for text in advice(request)):
+        click.echo(f"{message('cli.warning')}: {text}", err=True)
+
+
 def cost_text(cost: "Cost") -> str:
     """Return the most that requests can cost, in one line."""
     text = message("cli.cost", jobs=cost.jobs, node_hours=f"{cost.node_hours:.2f}", gpu_hours=f"{cost.gpu_hours:.2f}")

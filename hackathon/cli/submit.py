@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @named("submit")
-@click.argument("target", required=False)
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--repeat", type=click.IntRange(1, 1000), default=1, help=message("cli.option_repeat"))
+@click.option("--repeat", metavar="N", type=click.IntRange(1, 1000), default=1, help=message("cli.option_repeat"))
 @click.option("--note", default="", metavar="TEXT", help=message("cli.option_note"))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("cli.option_tag"))
 @click.option("--after", metavar="[ok:|any:]RUN", help=message("cli.option_after"))
@@ -38,7 +38,7 @@ def command(
     waiting: bool,
     as_json: bool,
 ) -> None:
-    from hackathon.cli.show import cost_text, request_line
+    from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import check
     from hackathon.jobs.cost import cost
     from hackathon.jobs.gather import gather
@@ -58,6 +58,7 @@ def command(
     script = render(request, sources.cluster, sources.template_folders)
     click.echo(request_line(request), err=True)
     click.echo(cost_text(cost([request], sources.cluster, repeat)), err=True)
+    echo_advice([request])
     source = snapshot.take(sources.folder, runs_folder=sources.runs, in_place=request.in_place)
     show_warnings(source)
     if dry_run:

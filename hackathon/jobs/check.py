@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster, Queue
 from hackathon.config.recipe import Recipe
+from hackathon.jobs import machine
 from hackathon.jobs.request import Request
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -19,6 +20,11 @@ FIELD_PATTERNS = {
 }
 """What a header value must look like where the profile gives no pattern of its own; nothing here means anything to a
 shell or starts another directive."""
+
+
+_SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
+                    "launcher_one_node"})  # fmt: skip
+"""Violations that another queue, another number or another walltime mends."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +43,19 @@ class CheckError(RequestError):
             "jobs.refused",
             cluster=request.cluster,
             reasons="\n".join(f"  - {violation.text}" for violation in violations),
-            nearest=message("jobs.nearest", options=nearest_options(request, nearest))
-            if nearest
-            else message("jobs.nearest_none"),
+            nearest=_nearest_text(violations, request, nearest),
         )
         self.violations = violations
         self.nearest = nearest
+
+
+def _nearest_text(violations: list[Violation], request: Request, nearest: Request | None) -> str:
+    """Return the line about the nearest request; nothing where another size would not help."""
+    if not any(violation.id in _SIZES for violation in violations):
+        return ""
+    return (
+        message("jobs.nearest", options=nearest_options(request, nearest)) if nearest else message("jobs.nearest_none")
+    )
 
 
 def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs: Path | None = None) -> None:
@@ -55,6 +68,15 @@ def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs
     ]
     if violations:
         raise CheckError(violations, nearest(request, cluster), request)
+
+
+def advice(request: Request) -> list[str]:
+    """Return what is allowed and yet likely not what was wanted, as texts for a person."""
+    if request.starter == "local" and not request.gpus_per_node:
+        there = machine.cores()
+        if request.processes_per_node * request.threads > there:
+            return [message("jobs.oversubscribed", processes=request.processes_per_node, cores=there)]
+    return []
 
 
 def _violation(identifier: str, **values: object) -> Violation:
@@ -131,6 +153,8 @@ def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | No
 def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Violation]:
     if not cluster.visible_from_nodes:
         return []
+    if not any(os.path.isdir(folder) for folder in cluster.visible_from_nodes):  # noqa: PTH112
+        return []  # we are not on that machine: nothing here says anything about it
     place = os.path.realpath(runs)
     for folder in cluster.visible_from_nodes:
         if os.path.commonpath([place, os.path.realpath(folder)]) == os.path.realpath(folder):

@@ -186,7 +186,10 @@ def _shape(
     if nodes is not None:
         return nodes, nodes * per_node, per_node
     assert processes is not None
-    if processes <= per_node:
+    one_machine = sources.cluster.starter == "local" and not gpus and not explicit
+    if (
+        processes <= per_node or one_machine
+    ):  # a laptop may have more processes than cores; `advice` says what that means
         return 1, processes, processes
     if processes % per_node:
         below = processes // per_node * per_node

@@ -82,11 +82,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "レシピ名を指定する(`hackathon recipes`)か、`hackathon init` でプロジェクトを作ってください",
     ),
     "refused": (
-        "cluster {cluster} would not run this:\n{reasons}\n{nearest}",
-        "クラスタ {cluster} はこのジョブを実行できません:\n{reasons}\n{nearest}",
+        "cluster {cluster} would not run this:\n{reasons}{nearest}",
+        "クラスタ {cluster} はこのジョブを実行できません:\n{reasons}{nearest}",
     ),
-    "nearest": ("nearest request that would do: {options}", "最も近い実行可能な指定: {options}"),
-    "nearest_none": ("no queue takes it", "受け付けるキューがありません"),
+    "oversubscribed": (
+        "{processes} processes share {cores} core(s): the run works, its speed says nothing about scaling",
+        "{processes} プロセスが {cores} コアを共有します。動きますが、速さはスケーリングの目安になりません",
+    ),
+    "nearest": ("\nnearest request that would do: {options}", "\n最も近い実行可能な指定: {options}"),
+    "nearest_none": ("\nno queue takes it", "\n受け付けるキューがありません"),
     "unconfirmed": (" (a limit that nobody has confirmed)", "(未確認の上限)"),
     "queue_unknown": (
         "cluster {cluster} has no queue {queue!r}; it has {known}",
