@@ -17,7 +17,7 @@ MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "r
 
 
 @named("doctor")
-@click.argument("target", required=False)
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--job", "with_job", is_flag=True, help=message("cli.option_doctor_job"))
 @click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))

@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 @named("logs")
 @click.argument("name", required=False, metavar="[RUN]")
 @click.option("-f", "--follow", "following", is_flag=True, help=message("cli.option_follow"))
-@click.option("--rank", "ranks", type=int, multiple=True, help=message("cli.option_rank"))
+@click.option("--rank", "ranks", metavar="N", type=int, multiple=True, help=message("cli.option_rank"))
 @click.option(
-    "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help=message("cli.option_lines")
+    "-n",
+    "--lines",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    help=message("cli.option_lines"),
 )
 @click.option("--path", "only_path", is_flag=True, help=message("cli.option_path"))
 def command(name: str | None, following: bool, ranks: tuple[int, ...], lines: int, only_path: bool) -> None:

@@ -32,6 +32,12 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"hackathon.cli.{cmd_name}").command
         return command
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.help = message("cli.option_help")
+        return option
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -66,11 +72,25 @@ def _language_of(arguments: Sequence[str]) -> str | None:
     return None
 
 
+def _language_of_user() -> str | None:
+    """Return `lang` of the user's config.yaml, unless HACKATHON_LANG is set; a broken file is told about later."""
+    from hackathon.text.paths import user_config
+
+    try:
+        if os.environ.get("HACKATHON_LANG") or not (user_config() / "config.yaml").is_file():
+            return None
+        from hackathon.config.load import load_user
+
+        return load_user().lang
+    except (HackathonError, OSError, RuntimeError):  # RuntimeError: nobody knows this user's home
+        return None
+
+
 def build() -> click.Group:
     """Return the command group with its texts in the current language."""
 
     @click.group(cls=LazyGroup, help=message("cli.help"), context_settings={"help_option_names": ["-h", "--help"]})
-    @click.version_option(__version__, prog_name="hackathon")
+    @click.version_option(__version__, prog_name="hackathon", help=message("cli.option_version"))
     @click.option("--lang", type=click.Choice(LANGUAGES), help=message("cli.option_lang"), expose_value=False)
     def group() -> None:
         pass
@@ -87,7 +107,7 @@ def show_error(error: HackathonError) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; expected failures are shown without a traceback."""
-    set_language(_language_of(arguments))
+    set_language(_language_of(arguments) or _language_of_user())
     try:
         result: Any = build()(list(arguments), prog_name="hackathon", standalone_mode=False)
         return result if isinstance(result, int) else 0

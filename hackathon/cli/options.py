@@ -56,13 +56,23 @@ class Processes(click.ParamType[list[int]]):
         return counts
 
 
+class Command(click.Command):
+    """A command whose --help option speaks the language of the rest."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.help = message("cli.option_help")
+        return option
+
+
 def named(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a click command whose help comes from the catalogue: `<name>_help`, with its examples kept as they are."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         decorator: Callable[[Callable[..., Any]], click.Command] = click.command(
             name,
-            cls=click.Command,
+            cls=Command,
             help=message(f"cli.{name}_help"),
             short_help=message(f"cli.{name}_short"),
             **settings,
@@ -111,11 +121,12 @@ def job_options(function: Function) -> Function:
             click.option("--queue", metavar="NAME", help=message("cli.option_queue")),
             click.option("--group", metavar="NAME", help=message("cli.option_group")),
             click.option("--reservation", metavar="NAME", help=message("cli.option_reservation")),
-            click.option("--nodes", type=positive, help=message("cli.option_nodes")),
-            click.option("--processes", type=Processes() if several else positive,
+            click.option("--nodes", metavar="N", type=positive, help=message("cli.option_nodes")),
+            click.option("--processes", type=Processes() if several else positive, metavar=None if several else "N",
                          help=message("cli.option_processes_list" if several else "cli.option_processes")),
-            click.option("--processes-per-node", type=positive, help=message("cli.option_processes_per_node")),
-            click.option("--threads", type=positive, help=message("cli.option_threads")),
+            click.option("--processes-per-node", metavar="N", type=positive,
+                         help=message("cli.option_processes_per_node")),
+            click.option("--threads", metavar="N", type=positive, help=message("cli.option_threads")),
             click.option("--walltime", type=Walltime(), help=message("cli.option_walltime")),
             click.option("--launcher", metavar="NAME", help=message("cli.option_launcher")),
             click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("cli.option_parameter")),

@@ -11,7 +11,7 @@ from hackathon.text.messages import message
 
 
 @named("render")
-@click.argument("target", required=False)
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--in-place", is_flag=True, default=None, help=message("cli.option_in_place"))
 @click.option("--explain", is_flag=True, help=message("cli.option_explain"))

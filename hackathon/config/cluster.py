@@ -59,7 +59,7 @@ class Queue:
     processes_per_node: Positive | None = None
     """Most processes on a node, where a queue gives less than a whole node."""
     note: Text | None = None
-    """Shown in `clusters show`."""
+    """Shown by `hackathon clusters NAME`."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "did_you_mean": ("Did you mean {name!r}?", "{name!r} のことですか?"),
     # ---- shared options
     "option_lang": ("Language of messages.", "メッセージの言語"),
+    "option_help": ("Show this message and exit.", "この説明を表示する"),
+    "option_version": ("Show the version and exit.", "バージョンを表示する"),
     "option_json": ("Print JSON.", "JSON で出力する"),
     "option_cluster": (
         "The machine's profile (`hackathon clusters`).",
