@@ -1,29 +1,22 @@
-"""The real Slurm that the tests of this folder share."""
+"""The back-ends that the tests of this folder run over."""
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from slurm import SlurmLab, missing
+from backends import Backend, LocalBackend, PbsBackend, SlurmBackend
 
 
-@pytest.fixture(scope="session")
-def slurm() -> Iterator[SlurmLab]:
-    """A running four-node Slurm with accounting; SLURM_CONF is set for the whole session."""
-    if reason := missing():
-        pytest.skip(f"no real Slurm: {reason}")
-    # A short path: pytest's own can be too long for a unix socket.
-    directory = Path(tempfile.mkdtemp(prefix="hk-slurm-", dir="/tmp"))
-    before = os.environ.get("SLURM_CONF")
-    try:
-        with SlurmLab(directory) as lab:
-            os.environ.update(lab.environment)
-            yield lab
-    finally:
-        os.environ.pop("SLURM_CONF", None)
-        if before is not None:
-            os.environ["SLURM_CONF"] = before
-        shutil.rmtree(directory, ignore_errors=True)
+@pytest.fixture(params=["local", "pbs", pytest.param("slurm", marks=pytest.mark.slurm)])
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    """One back-end after the other; nothing of a test's jobs is left when it is over."""
+    made: Backend
+    match request.param:
+        case "slurm":
+            made = SlurmBackend(request.getfixturevalue("slurm"))
+        case "pbs":
+            made = PbsBackend(tmp_path)
+        case _:
+            made = LocalBackend(tmp_path)
+    yield made
+    made.stop()

@@ -1,0 +1,327 @@
+"""The main way over every back-end: a real Slurm, the PBS stand-in (PBS itself was not run), and no scheduler at all.
+
+Each test speaks to the command line as a person does and reads the run's folder as a person can.
+"""
+
+import fcntl
+import json
+import time
+from pathlib import Path
+
+import pytest
+from backends import Backend, Run, Site, until
+
+METRICS = {
+    "samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", "reduce": "median", "skip_first": 1},
+    "accuracy": {"pattern": "test accuracy ([0-9.]+)"},
+}
+HOSTILE = [
+    "two words",
+    'it\'s "quoted"',
+    "$(touch pwned) `touch pwned`",
+    "; touch pwned #",
+    "line\nbreak\\n",
+    "日本語 ${HOME}",
+    "*",
+    "-n",
+    "{x} %j %s \\",
+]
+
+
+@pytest.fixture
+def site(backend: Backend, tmp_path: Path) -> Site:
+    """A project `small` whose job measures something."""
+    made = Site(backend, tmp_path / "project")
+    made.write_project("python program.py measure", metrics=METRICS)
+    return made
+
+
+def released(run: Run) -> None:
+    (run.path / "release").touch()
+
+
+def unlocked(run: Run) -> bool:
+    """Return whether the process that held the run's lock is gone."""
+    with (run.path / "lock").open("r+") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def blocker(site: Site) -> Run:
+    """Return a running job that ends when it is released."""
+    other = Site(site.backend, site.folder.parent / "blocker")
+    other.write_project("python program.py hold")
+    run = other.submit()
+    run.written("holding")
+    return run
+
+
+def behind(site: Site, run: Run) -> str:
+    """Return what `--after` takes for a run of another project: its path is its name."""
+    target = site.folder / "runs" / run.id
+    target.parent.mkdir(exist_ok=True)
+    target.symlink_to(run.path)
+    return f"any:{run.id}"
+
+
+def test_from_submit_to_a_sealed_success(site: Site) -> None:
+    run = site.submit("--note", "first", "--tag", "night")
+    assert run.await_end()["exit_code"] == 0
+    found = site.state(run)
+    assert (found["state"], found["job_id"], found["exit_code"]) == ("SUCCEEDED", run.job_id, 0)
+    assert [each["event"] for each in run.job_events if each["event"] != "ranks_started"] == ["started", "ended"]
+    assert run.job_events[0]["job_id"] == run.job_id == (run.path / "claim" / "job_id").read_text().strip()
+    assert [each["event"] for each in run.rank_events(0)] == ["started", "ended"]
+    assert "test accuracy 0.975" in run.log() and "ended with 0" in run.log("job")
+    final = json.loads((run.path / "final.json").read_text())
+    assert final["state"] == "SUCCEEDED" and final["t_submitted"] <= final["t_started"] <= final["t_ended"]
+    assert b"test accuracy 0.975" in site.run("logs", run.id[-8:])
+    record = json.loads((run.path / "request.json").read_text())
+    assert (record["note"], record["tags"]) == ("first", ["night"])
+
+
+def test_exit_code_makes_it_failed(site: Site) -> None:
+    site.write_project("python program.py leave 3")
+    run = site.submit()
+    assert run.await_end()["exit_code"] == 3
+    found = site.await_state(run, "FAILED")
+    assert (found["exit_code"], found["cause"]) == (3, "exit")
+    assert run.rank_events(0)[-1]["exit_code"] == 3
+
+
+def test_waiting_for_a_failure_shows_its_log_and_exits_1(site: Site) -> None:
+    site.write_project("python program.py leave 4")
+    process = site.start("submit", "--wait")
+    stderr = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 1 and "about to leave" in stderr and "FAILED" in stderr
+
+
+def test_cancel_a_running_job(site: Site) -> None:
+    site.write_project("python program.py hold")
+    run = site.submit()
+    run.written("holding")
+    assert site.state(run)["state"] == "RUNNING" and not unlocked(run)
+    site.run("cancel", run.id)
+    assert site.await_state(run, "CANCELLED")["cause"] == "cancelled"
+    until(lambda: unlocked(run), "the program's end")
+
+
+def test_cancel_a_queued_job(site: Site) -> None:
+    first = blocker(site)
+    run = site.submit("--after", behind(site, first))
+    assert site.state(run)["state"] in ("QUEUED", "HELD")
+    site.run("cancel", run.id)
+    assert site.await_state(run, "CANCELLED")["t_started"] is None
+    released(first)
+    first.await_end()
+    assert not run.job_events and not (run.path / "claim").exists()
+
+
+def test_job_waits_for_the_one_before_it(site: Site) -> None:
+    site.write_project("python program.py hold")
+    first = site.submit()
+    site.write_project("python program.py measure")
+    second = site.submit("--after", f"ok:{first.id}")
+    first.written("holding")
+    assert site.state(second)["state"] in ("QUEUED", "HELD")
+    released(first)
+    assert second.await_end()["exit_code"] == 0
+    assert first.job_events[-1]["t"] <= second.job_events[0]["t"]
+
+
+def test_job_after_a_failed_one_never_starts(site: Site) -> None:
+    site.write_project("python program.py leave 1")
+    first = site.submit()
+    second = site.submit("--after", f"ok:{first.id}")
+    first.await_end()
+    found = site.await_state(second, "CANCELLED", "FAILED", "QUEUED", "HELD")
+    if found["state"] in ("QUEUED", "HELD"):  # Slurm leaves it in the queue: DependencyNeverSatisfied
+        found = until(lambda: (now := site.state(second)) and (now["reason"] or now["state"] != "QUEUED") and now)
+    assert found["state"] != "SUCCEEDED" and found["t_started"] is None
+    assert not second.job_events
+
+
+def test_five_equal_jobs(site: Site) -> None:
+    runs = site.submit_all("--repeat", "5")
+    assert len({run.id for run in runs}) == len({run.job_id for run in runs}) == 5
+    for run in runs:
+        run.await_end()
+    states = {state["run_id"]: state for state in site.states()}
+    assert {run.id: (states[run.id]["state"], states[run.id]["job_id"]) for run in runs} == {
+        run.id: ("SUCCEEDED", run.job_id) for run in runs
+    }
+    assert {(run.path / "job.sh").read_bytes() for run in runs} == {site.run("render")}
+
+
+def test_what_is_rendered_is_what_the_scheduler_runs(site: Site) -> None:
+    rendered = site.run("render", "--walltime", "120")
+    run = site.submit("--walltime", "120")
+    assert (run.path / "job.sh").read_bytes() == rendered == site.backend.submitted_script(run)
+    assert (run.path / "rank.sh").read_bytes() == site.run("render", "--walltime", "120", "--rank")
+    run.await_end()
+
+
+def test_rerun_submits_the_recorded_script_and_source(site: Site) -> None:
+    first = site.submit("--note", "the one")
+    first.await_end()
+    (site.folder / "program.py").write_text("raise SystemExit('not this one')")
+    site.write_profile(threads=2)
+    site.run("rerun", first.id)
+    path = next(path for path in (site.folder / "runs").glob("2*") if path.name != first.id)
+    second = Run(path, "")
+    assert second.await_end()["exit_code"] == 0
+    for name in ("job.sh", "rank.sh", "source/program.py"):
+        assert (second.path / name).read_bytes() == (first.path / name).read_bytes()
+    assert json.loads((second.path / "request.json").read_text())["parent"] == first.id
+
+
+def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> None:
+    site = Site(backend, tmp_path / "日本 $(touch pwned) 'a' \"b\" %j ;&")
+    names = [f"p{number}" for number in range(len(HOSTILE))]
+    declared = {name: {"default": "x", "type": "str"} for name in names}
+    command = "python program.py arguments " + " ".join(f"{{{name}}}" for name in names)
+    variables = {"HOSTILE": "it's $HK_NODES; touch pwned"}
+    site.write_project(command, name="数字 $(touch pwned) `x` it's", parameters=declared, variables=variables)
+    words = [word for name, value in zip(names, HOSTILE, strict=True) for word in ("-p", f"{name}={value}")]
+    run = site.submit(*words, "--note", "$(touch pwned)\n'")
+    assert run.await_end()["exit_code"] == 0, run.log("job")
+    found = json.loads(run.written("arguments.json").read_text())
+    assert found["words"] == HOSTILE
+    assert found["variables"]["HOSTILE"] == "it's 1; touch pwned"  # a variable is shell text by contract
+    assert found["folder"] == str((run.path / "source").resolve())
+    assert site.state(run)["state"] == "SUCCEEDED"
+    assert not list(tmp_path.rglob("pwned*"))
+
+
+def test_project_edited_while_its_job_is_queued(site: Site) -> None:
+    first = blocker(site)
+    site.write_project("python program.py version")
+    run = site.submit("--after", behind(site, first))
+    program = site.folder / "program.py"
+    program.write_text(program.read_text().replace("as submitted", "edited"))
+    released(first)
+    assert run.await_end()["exit_code"] == 0
+    assert json.loads((run.path / "version").read_text()) == "as submitted"
+    assert not run.has("warned")
+
+
+def test_edited_in_place_is_warned_of(site: Site) -> None:
+    first = blocker(site)
+    site.write_project("python program.py version")
+    run = site.submit("--in-place", "--after", behind(site, first))
+    program = site.folder / "program.py"
+    program.write_text(program.read_text().replace("as submitted", "edited"))
+    released(first)
+    assert run.await_end()["exit_code"] == 0
+    assert json.loads((run.path / "version").read_text()) == "edited"
+    assert [each["about"] for each in run.job_events if each["event"] == "warned"] == ["source"]
+
+
+def test_in_place_and_unchanged_is_not_warned_of(site: Site) -> None:
+    site.write_project("python program.py version")
+    run = site.submit("--in-place")
+    assert run.await_end()["exit_code"] == 0 and not run.has("warned")
+
+
+def test_two_people_submit_the_same_run(site: Site) -> None:
+    # a CLI that dies after it made the run's folder leaves a run that was never submitted
+    site.run("submit", code=None, HACKATHON_FAULT="after-rename")
+    path = next((site.folder / "runs").glob("2*"))
+    both = [site.start("submit", "--again", path.name, "--json") for _ in range(4)]
+    answers = [(*process.communicate(timeout=60), process.returncode) for process in both]
+    good = [json.loads(stdout) for stdout, _, code in answers if code == 0]
+    assert len(good) == 1, answers
+    assert {code for _, _, code in answers} == {0, 2}
+    run = Run(path, good[0]["runs"][0]["job_id"])
+    assert run.await_end()["exit_code"] == 0
+    assert site.backend.jobs_named(f"hk-{path.name[-8:]}") == [run.job_id]
+
+
+def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
+    site.write_project("python program.py hold")
+    run = site.submit()
+    run.written("holding")
+    events = run.job_events
+    assert site.backend.by_hand(run) == 75
+    assert run.job_events == events and (run.path / "claim" / "job_id").read_text().strip() == run.job_id
+    assert site.state(run)["state"] == "RUNNING"
+    released(run)
+    assert run.await_end()["exit_code"] == 0
+
+
+def test_term_reaches_the_program(site: Site) -> None:
+    site.write_project("python program.py term 7")
+    run = site.submit()
+    run.written("holding")
+    site.backend.signal_script(run)
+    assert json.loads(run.written("told").read_text()) == 15
+    assert run.await_end()["signal"] == 15
+    assert run.rank_events(0)[-1]["exit_code"] == 7
+    assert site.await_state(run, "FAILED")
+
+
+def test_stop_file_comes_before_the_walltime(site: Site) -> None:
+    site.write_project("python program.py stop")
+    run = site.submit("--walltime", "5")
+    assert run.await_end()["exit_code"] == 0
+    found = json.loads((run.path / "stopped").read_text())
+    assert found["stop"].strip() == found["deadline"] and found["t"] < float(found["deadline"])
+    assert [each["about"] for each in run.job_events if each["event"] == "warned"] == ["stop"]
+
+
+def test_what_is_not_utf8_does_no_harm(site: Site) -> None:
+    site.write_project("python program.py raw", metrics=METRICS)
+    run = site.submit()
+    assert run.await_end()["exit_code"] == 0
+    assert b"\xff\xfe\x80" in (run.path / "logs" / "rank-0.log").read_bytes()
+    shown = site.run("logs", run.id)
+    assert b"before" in shown and b"after" in shown and b"\x1b" not in shown
+
+
+def test_all_ranks_of_one_node(site: Site) -> None:
+    site.write_project("python program.py ranks")
+    run = site.submit("--processes", "2")
+    assert run.await_end()["exit_code"] == 0
+    seen = [json.loads((run.path / f"rank-{rank}.json").read_text()) for rank in (0, 1)]
+    assert [(each["RANK"], each["LOCAL_RANK"]) for each in seen] == [("0", "0"), ("1", "1")]
+    assert {(each["WORLD_SIZE"], each["LOCAL_WORLD_SIZE"], each["OMP_NUM_THREADS"]) for each in seen} == {
+        ("2", "2", "1")
+    }
+    assert run.has("ranks_started")
+    for rank in (0, 1):
+        assert f"rank {rank} of 2 on" in run.log(f"rank-{rank}")
+        assert [each["event"] for each in run.rank_events(rank)] == ["started", "ended"]
+    assert len(site.state(run)["hosts"]) == 1
+
+
+def test_small_study(site: Site) -> None:
+    found = json.loads(site.run("scale", "--processes", "1,2", "--wait", "--json"))
+    assert [(point["processes"], point["value"], point["status"]) for point in found["points"]] == [
+        (1, 200.0, "SUCCEEDED"),
+        (2, 400.0, "SUCCEEDED"),
+    ]
+    assert found["points"][1]["speedup"] == 2.0 and found["points"][1]["efficiency"] == 1.0
+    assert json.loads(site.run("results", "--json")) == found
+
+
+def test_walltime_ends_it(site: Site) -> None:
+    if site.backend.name == "slurm":
+        pytest.skip("Slurm counts walltimes in minutes: test_walltime_on_slurm")
+    site.write_project("python program.py hold")
+    run = site.submit("--walltime", "3")
+    assert site.await_state(run, "TIMEOUT")["cause"] == "walltime"
+    until(lambda: unlocked(run), "the program's end")
+
+
+def test_status_is_one_question_for_all(site: Site) -> None:
+    runs = site.submit_all("--repeat", "2")
+    for run in runs:
+        run.await_end()
+    text = site.run("status", runs[0].id[-8:], runs[1].id[-8:]).decode()
+    assert text.count("SUCCEEDED") == 2 and all(run.id in text and run.job_id in text for run in runs)
+    began = time.time()
+    site.run("status", "--no-ask", runs[0].id)
+    assert all((run.path / "final.json").stat().st_mtime < began for run in runs)
