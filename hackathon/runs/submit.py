@@ -20,9 +20,9 @@ from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
-SETTLE = 30.0
+SETTLE = 35.0
 """Seconds after which a submission whose process is gone can not reach the scheduler any more: a command that outlived
-its killed parent has ended, and the scheduler's own lists show the job. It is the runner's time-out."""
+its killed parent has ended (the runner's time limit, and 3 s), and the scheduler's own lists show the job."""
 # The command may have done its work although its answer was thrown away.
 _NO_ANSWER = frozenset({"schedulers.too_much_output", "schedulers.timeout", "schedulers.garbage"})
 
@@ -58,7 +58,8 @@ def submit(
         output=run.path / "logs" / "scheduler.log",
         after=after,
     )
-    _announce(run, attempt, {"t": time.time(), "name": run.job_name, "argv": scheduler.submit_argv(submission)})
+    fact = {"t": time.time(), "name": run.job_name, "argv": scheduler.submit_argv(submission)}
+    _announce(run, attempt, {**fact, "limit": runner.patience()})
     step("after-submitting")
     try:
         job_id = runner.submit(scheduler, submission)
@@ -164,7 +165,7 @@ def _may_submit(run: RunDirectory, scheduler: "Scheduler", again: bool) -> tuple
     began = before.get("t")
     age = time.time() - (began if isinstance(began, (int, float)) else _modified(run, attempt))
     here = before.get("host") == os.uname().nodename
-    if (here and _alive(before.get("pid"))) or (again and age < SETTLE):
+    if (here and _alive(before.get("pid"), before.get("born"))) or (again and age < _settle(before.get("limit"))):
         raise RequestError(
             "runs.submitting_now", run=run.id, seconds=f"{max(0.0, age):.0f}", host=before.get("host", "?")
         )
@@ -177,8 +178,15 @@ def _modified(run: RunDirectory, attempt: int) -> float:
     return (run.path / "client" / f"{submitting_name(attempt)}.json").stat().st_mtime
 
 
-def _alive(pid: object) -> bool:
-    """Return whether a process of this host exists, other than this one."""
+def _settle(limit: object) -> float:
+    """Return SETTLE, longer where the submission's command was given more time than usual."""
+    from hackathon.schedulers import runner
+
+    return SETTLE + max(0.0, limit - runner.TIMEOUT) if isinstance(limit, (int, float)) else SETTLE
+
+
+def _alive(pid: object, born: object) -> bool:
+    """Return whether a process of this host exists, other than this one, and began when it is said to have begun."""
     if not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
         return False
     try:
@@ -186,8 +194,18 @@ def _alive(pid: object) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True
-    return True
+        pass
+    now = _born(pid)
+    return born is None or now is None or now == born  # else the number is another process's by now
+
+
+def _born(pid: int) -> int | None:
+    """Return when a process began, in clock ticks since the machine started (proc(5)); None where nobody knows."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
+            return int(stream.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
@@ -201,7 +219,7 @@ def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            value = {**fact, "pid": os.getpid(), "host": os.uname().nodename}
+            value = {**fact, "pid": os.getpid(), "born": _born(os.getpid()), "host": os.uname().nodename}
             stream.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape"))
             os.fchmod(descriptor, file_mode(path.parent))
     except OSError as error:

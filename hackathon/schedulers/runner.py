@@ -14,9 +14,12 @@ from typing import IO, Any, TypeVar
 
 from hackathon.schedulers import cache
 from hackathon.schedulers.base import Answer, QueueInfo, Scheduler, SchedulerError, StatusAnswer, Submission
+from hackathon.text.errors import RequestError
 
 TIMEOUT = 30.0
-"""Seconds that a scheduler command may take."""
+"""Seconds that a scheduler command may take; HACKATHON_SCHEDULER_TIMEOUT says another number (see `patience`)."""
+LEFT_BEHIND = 3.0
+"""Seconds beyond the time limit after which a submission's command ends even if this process was killed."""
 OUTPUT_LIMIT = 64 * 2**20
 """Bytes of stdout and stderr together; a thousand jobs in `qstat -f` are about 4 MB."""
 BATCH = 400
@@ -36,6 +39,21 @@ DROPPED = frozenset({"PBS_DPREFIX"})
 KEPT_SLURM = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT", "SLURM_ROOT", "SLURM_HOME"})
 
 Result = TypeVar("Result")
+
+
+def patience() -> float:
+    """Return the seconds that a scheduler command may take: HACKATHON_SCHEDULER_TIMEOUT (0.1 to 3600), else TIMEOUT.
+
+    Raises RequestError for anything else in the variable.
+    """
+    text = os.environ.get("HACKATHON_SCHEDULER_TIMEOUT", "")
+    try:
+        seconds = float(text) if text else TIMEOUT
+    except ValueError:
+        seconds = 0.0
+    if not 0.1 <= seconds <= 3600:
+        raise RequestError("schedulers.bad_timeout", value=text)
+    return seconds
 
 
 def child_environment(*, submission: bool = False) -> dict[str, str]:
@@ -59,18 +77,20 @@ def run(
     argv: Sequence[str],
     *,
     cwd: Path | None = None,
-    timeout: float = TIMEOUT,
+    timeout: float | None = None,
     environment: Mapping[str, str] | None = None,
+    wrapper: Sequence[str] = (),
 ) -> Answer:
-    """Return what a command printed; `environment` replaces the child's whole environment.
+    """Return what a command printed; `environment` replaces the child's whole environment, `timeout` is in seconds.
 
     The command gets its own process group, which is killed on timeout, on too much output and on Ctrl-C. Raises
     SchedulerError: command missing (not transient, exit code 3: the environment is not there), timeout (transient).
     """
+    seconds = patience() if timeout is None else timeout
     command = os.path.basename(argv[0])  # noqa: PTH119
     try:
         process = subprocess.Popen(
-            list(argv),
+            [*wrapper, *argv],
             cwd=cwd,
             env=dict(child_environment() if environment is None else environment),
             stdin=subprocess.DEVNULL,
@@ -85,7 +105,7 @@ def run(
     except (OSError, ValueError) as error:  # not executable, argument list too long, a null byte in an argument
         raise _environment_error("schedulers.command_unusable", command=command, reason=error) from error
     try:
-        stdout, stderr = _collect(process, command, timeout)
+        stdout, stderr = _collect(process, command, seconds)
     except BaseException:
         _kill(process)
         raise
@@ -153,19 +173,46 @@ def _patiently(ask: Callable[[], Result], delays: Sequence[float]) -> Result:
     return ask()
 
 
-def submit(scheduler: Scheduler, submission: Submission, *, timeout: float = TIMEOUT) -> str:
+def submit(scheduler: Scheduler, submission: Submission, *, timeout: float | None = None) -> str:
     """Submit a job once and return its id.
 
     Raises SchedulerError. A transient one (no answer, garbage, connection lost) does not say that there is no job: look
     for it by name (`find`) before submitting again.
     """
     argv = scheduler.submit_argv(submission)
-    answer = run(argv, cwd=submission.directory, timeout=timeout, environment=child_environment(submission=True))
+    seconds = patience() if timeout is None else timeout
+    wrapper = _limited(argv[0], seconds + LEFT_BEHIND)
+    environment = child_environment(submission=True)
+    answer = run(argv, cwd=submission.directory, timeout=seconds, environment=environment, wrapper=wrapper)
+    if wrapper and answer.exit_code in (126, 127) and answer.stderr.startswith(f"{wrapper[0]}: "):
+        # it is there and can not be started: an interpreter is missing, say
+        reason = answer.stderr.strip().removeprefix(f"{wrapper[0]}: ")
+        raise _environment_error("schedulers.command_unusable", command=os.path.basename(argv[0]), reason=reason)  # noqa: PTH119
     return scheduler.parse_submit(answer)
 
 
+def _limited(command: str, seconds: float) -> list[str]:
+    """Return words before a command that end it after some seconds although its parent was killed.
+
+    A submission whose parent is gone must not reach the scheduler minutes later, when somebody has looked for its job
+    in vain and submitted again. Without coreutils' `timeout`, or without the command, there are none.
+    """
+    limiter = _on_path("timeout")
+    return [limiter, "--signal=KILL", f"{seconds:g}"] if limiter and _on_path(command) else []
+
+
+def _on_path(command: str) -> str | None:
+    if os.path.dirname(command):  # noqa: PTH120
+        return command if os.access(command, os.X_OK) else None
+    for folder in os.get_exec_path():
+        path = os.path.join(folder, command)  # noqa: PTH118
+        if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112
+            return path
+    return None
+
+
 def status(
-    scheduler: Scheduler, ids: Sequence[str], *, timeout: float = TIMEOUT, delays: Sequence[float] = DELAYS
+    scheduler: Scheduler, ids: Sequence[str], *, timeout: float | None = None, delays: Sequence[float] = DELAYS
 ) -> StatusAnswer:
     """Return the states of jobs, asked in batches; `asked` has the time of the answer for every id.
 
@@ -182,7 +229,7 @@ def status(
     return answer
 
 
-def _ask_status(scheduler: Scheduler, ids: list[str], timeout: float) -> StatusAnswer:
+def _ask_status(scheduler: Scheduler, ids: list[str], timeout: float | None) -> StatusAnswer:
     began = time.time()
     first, *others = scheduler.status_argv(ids)
     answers = [run(first, timeout=timeout), *(_run_if_possible(argv, timeout) for argv in others)]
@@ -192,7 +239,7 @@ def _ask_status(scheduler: Scheduler, ids: list[str], timeout: float) -> StatusA
     return StatusAnswer(scheduler.parse_status(answers, ids).jobs, dict.fromkeys(ids, began))
 
 
-def _run_if_possible(argv: Sequence[str], timeout: float) -> Answer:
+def _run_if_possible(argv: Sequence[str], timeout: float | None) -> Answer:
     """Return the answer of a second command; when it is missing or hangs, an answer that says so.
 
     A database of accounting that does not answer must not hide what the controller said.
@@ -233,18 +280,20 @@ def forget(scheduler: Scheduler, cluster_name: str, ids: Iterable[str]) -> None:
         cache.write(path, {job_id: entry for job_id, entry in kept.items() if job_id not in unwanted})
 
 
-def cancel(scheduler: Scheduler, job_id: str, *, timeout: float = TIMEOUT) -> bool:
+def cancel(scheduler: Scheduler, job_id: str, *, timeout: float | None = None) -> bool:
     """Tell one job to end; return False when it had already ended. Raises SchedulerError."""
     return scheduler.parse_cancel(run(scheduler.cancel_argv(job_id), timeout=timeout))
 
 
-def find(scheduler: Scheduler, name: str, *, timeout: float = TIMEOUT, delays: Sequence[float] = DELAYS) -> list[str]:
+def find(
+    scheduler: Scheduler, name: str, *, timeout: float | None = None, delays: Sequence[float] = DELAYS
+) -> list[str]:
     """Return the ids of jobs of that name, ended ones too, oldest first. Raises SchedulerError."""
     return _patiently(
         lambda: scheduler.parse_find([run(argv, timeout=timeout) for argv in scheduler.find_argv(name)]), delays
     )
 
 
-def queues(scheduler: Scheduler, *, timeout: float = TIMEOUT, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:
+def queues(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:
     """Return the scheduler's queues. Raises SchedulerError."""
     return _patiently(lambda: scheduler.parse_queues(run(scheduler.queues_argv(), timeout=timeout)), delays)

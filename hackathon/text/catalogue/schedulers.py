@@ -32,8 +32,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{command} が {seconds} 秒以内に応答しませんでした。",
     ),
     "timeout_hint": (
-        "The scheduler is busy or down; try again later.",
-        "スケジューラが混雑または停止しています。後でもう一度試してください。",
+        "The scheduler is busy or down; try again later, or give it more time: HACKATHON_SCHEDULER_TIMEOUT=120.",
+        "スケジューラが混雑または停止しています。後でもう一度試すか、HACKATHON_SCHEDULER_TIMEOUT=120 で待ち時間を延ばしてください。",
+    ),
+    "bad_timeout": (
+        "HACKATHON_SCHEDULER_TIMEOUT must be seconds from 0.1 to 3600, not {value!r}.",
+        "HACKATHON_SCHEDULER_TIMEOUT は 0.1 から 3600 までの秒数で指定してください (現在 {value!r})。",
     ),
     "too_much_output": (
         "{command} printed more than {limit} bytes and was stopped.",
