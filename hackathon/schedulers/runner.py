@@ -7,6 +7,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -70,7 +71,20 @@ def child_environment(*, submission: bool = False) -> dict[str, str]:
         and name not in DROPPED
         and (not name.startswith("SLURM_") or name in KEPT_SLURM)
     }
-    return kept if submission else {**kept, "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
+    if submission:
+        return _with_own_programs(kept)
+    return {**kept, "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
+
+
+def _with_own_programs(environment: dict[str, str]) -> dict[str, str]:
+    """Return the environment with this virtual environment's programs first, when it was not activated.
+
+    Who types `.venv/bin/hackathon` means that `.venv`'s python and torchrun; an activated environment decides itself.
+    """
+    chosen = environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
+    if chosen or sys.prefix == sys.base_prefix:
+        return environment
+    return {**environment, "PATH": f"{sys.prefix}/bin{os.pathsep}{environment.get('PATH', os.defpath)}"}
 
 
 def run(

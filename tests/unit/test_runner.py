@@ -211,3 +211,20 @@ def test_cache_keeps_every_field(commands: Commands) -> None:
     cache.write(path, {"1": (100.0, state), "2": (100.0, None)})
     assert cache.read(path, 110.0, 30) == {"1": (100.0, state), "2": (100.0, None)}
     assert cache.read(path, 131.0, 30) == {} == cache.read(path, 50.0, 30)
+
+
+@pytest.mark.parametrize(
+    ("active", "first"), [({}, True), ({"VIRTUAL_ENV": "/e"}, False), ({"CONDA_PREFIX": "/c"}, False)]
+)
+def test_programs_of_an_environment_that_is_not_activated(
+    active: dict[str, str], first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in active.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.setattr(sys, "prefix", "/place/.venv")
+    path = runner.child_environment(submission=True)["PATH"]
+    assert path == ("/place/.venv/bin:/usr/bin" if first else "/usr/bin")
+    assert runner.child_environment()["PATH"] == "/usr/bin"
