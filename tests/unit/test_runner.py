@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import sys
 import time
 from pathlib import Path
 
