@@ -62,8 +62,9 @@ def command(name: str | None, live: bool, as_json: bool) -> None:
         ]
         for queue_name, queue in cluster.queues.items()
     ]
-    click.echo()
-    echo_table([message("cli.queue"), message("cli.nodes"), message("cli.walltime"), ""], rows)
+    if rows:
+        click.echo()
+        echo_table([message("cli.queue"), message("cli.nodes"), message("cli.walltime"), ""], rows)
     if cluster.unverified:
         click.echo(message("cli.question_mark"), err=True)
     if live:

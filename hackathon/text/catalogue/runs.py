@@ -110,20 +110,20 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "`hackathon rerun` で同じスクリプトとソースの新しい実行を作れます",
     ),
     "submitting_now": (
-        "run {run} is being submitted (since {seconds} s, on {host})",
-        "実行 {run} は現在投入中です({seconds} 秒前から、{host} 上)",
+        "run {run} is being submitted, or that was cut off: an attempt began {seconds} s ago on {host}",
+        "実行 {run} は投入の途中かもしれません({seconds} 秒前に {host} で開始)",
     ),
     "submitting_now_hint": (
-        "wait half a minute, then look at `hackathon status`",
-        "30 秒ほど待ってから `hackathon status` を見てください",
+        "wait a minute, then look at `hackathon status`",
+        "1 分ほど待ってから `hackathon status` を見てください",
     ),
     "uncertain": (
         "nobody knows whether run {run} reached the queue: an earlier submission was cut off",
         "実行 {run} がキューに入ったか不明です(以前の投入が途中で切れました)",
     ),
     "uncertain_hint": (
-        "look for a job named {name}; if there is none, `--again` submits it",
-        "ジョブ名 {name} を探してください。なければ `--again` で投入できます",
+        "look for a job named {name}; if there is none, `hackathon submit --again {run}` submits it",
+        "ジョブ名 {name} を探してください。なければ `hackathon submit --again {run}` で投入できます",
     ),
     "id_not_written": (
         "run {run} is in the queue as job {job_id}, but that could not be written down: {what}",
