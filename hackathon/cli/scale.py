@@ -157,11 +157,12 @@ def _go_on(study: "Study", sources: "Sources", max_queued: int | None, waiting: 
 
 def _show(outcomes: "list[Outcome]") -> None:
     """Print what was submitted; raise the first failure, after which nothing further was begun."""
+    from hackathon.cli.submit import show_stop
+
     for outcome in outcomes:
         if outcome.job_id is not None:
             click.echo(f"{outcome.run.id}  {message('cli.job_is', job=outcome.job_id)}", err=True)
     error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
     if error is not None:
-        done = sum(outcome.job_id is not None for outcome in outcomes)
-        click.echo(message("cli.submit_stopped", done=done, left=len(outcomes) - done), err=True)
+        show_stop(outcomes, len(outcomes))
         raise error

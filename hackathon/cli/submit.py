@@ -95,8 +95,7 @@ def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool, wanted: int 
             click.echo(f"{outcome.run.id}  {outcome.job_id}")
     error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
     if error is not None:
-        left = max(wanted, len(outcomes)) - len(submitted)
-        click.echo(message("cli.submit_stopped", done=len(submitted), left=left), err=True)
+        show_stop(outcomes, max(wanted, len(outcomes)))
         raise error
     if not waiting:
         if submitted and not as_json:
@@ -110,11 +109,27 @@ def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool, wanted: int 
         from dataclasses import asdict
 
         click.echo(json.dumps({"runs": [asdict(state) for state in states]}, ensure_ascii=False, indent=1))
+    elif len(states) == 1 and states[0].state == "SUCCEEDED":
+        from hackathon.cli.results import show_run
+
+        show_run(submitted[0].run, states[0])
     failed = [state for state in states if state.state != "SUCCEEDED"]
     for state in failed:
         show_tail(next(outcome.run.path for outcome in submitted if outcome.run.id == state.run_id))
     if failed:
         raise click.exceptions.Exit(1)
+
+
+def show_stop(outcomes: list["Outcome"], wanted: int) -> None:
+    """Print how many of the wanted runs were submitted, and which may be in the queue although nobody said so."""
+    from hackathon.runs.submit import is_unclear
+
+    done = sum(outcome.job_id is not None for outcome in outcomes)
+    unclear = [outcome.run for outcome in outcomes if outcome.error is not None and is_unclear(outcome.run)]
+    if done or wanted - done - len(unclear):
+        click.echo(message("cli.submit_stopped", done=done, left=wanted - done - len(unclear)), err=True)
+    for run in unclear:
+        click.echo(message("cli.submit_unclear", run=run.id[-8:]), err=True)
 
 
 def show_tail(run: Path) -> None:

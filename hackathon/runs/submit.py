@@ -137,6 +137,12 @@ def is_refused(run: RunDirectory, attempt: int) -> dict[str, Any]:
     return refused if refused.get("attempt") == attempt else {}
 
 
+def is_unclear(run: RunDirectory) -> bool:
+    """Return whether nobody knows if the latest attempt to submit reached the scheduler (UNCERTAIN)."""
+    attempt, _ = run.submitting()
+    return attempt > 0 and run.job_id() is None and not is_refused(run, attempt)
+
+
 def _one_by_one(runs: Iterable[RunDirectory], scheduler: "Scheduler", again: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for run in runs:

@@ -259,6 +259,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{done} submitted, {left} not: the first failure ends it",
         "{done} 件投入、{left} 件は未投入(最初の失敗で中止)",
     ),
+    "submit_unclear": (
+        "nobody knows whether {run} reached the queue: `hackathon status` looks for it by its name; "
+        "only when it stays UNCERTAIN, `hackathon submit --again {run}`",
+        "{run} がキューに入ったか不明です。`hackathon status` がジョブ名で探します。"
+        "UNCERTAIN のままなら `hackathon submit --again {run}` を実行してください",
+    ),
     "submit_next": (
         "next: hackathon status {run}; hackathon logs {run} -f",
         "次は: hackathon status {run}、hackathon logs {run} -f",
@@ -360,13 +366,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "results_short": ("Speed-up and parallel efficiency of a study.", "速度向上率と並列化効率"),
     "results_help": (
         "Show a study: median and spread over repeats, speed-up, parallel efficiency, the 75 % line, failed points with "
-        "their reason. Without a name: the newest study.\n\n\b\n"
+        "their reason. Without a name: the newest study or run.\n\n\b\n"
         "  hackathon results\n"
         "  hackathon results --plot scaling.svg\n"
         "  hackathon results --format csv > scaling.csv\n"
         "  hackathon results --baseline k3x9   compare with a run of another study",
         "測定結果(繰り返しの中央値とばらつき、速度向上率、並列化効率、75 % の線、失敗した点とその理由)を表示します。"
-        "名前を省くと最新の測定です。\n\n\b\n"
+        "名前を省くと最新の測定または実行です。\n\n\b\n"
         "  hackathon results\n"
         "  hackathon results --plot scaling.svg\n"
         "  hackathon results --format csv > scaling.csv\n"
@@ -376,6 +382,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "option_plot": ("Draw the study into FILE (.svg or .png).", "グラフを FILE(.svg / .png)に描く"),
     "option_baseline": ("Measure against this run.", "この実行を基準にする"),
     "option_metric": ("Another metric than the study's.", "別の指標で見る"),
+    "metric": ("metric", "指標"),
+    "value": ("value", "値"),
     "no_study": ("there is no study in {folder}", "{folder} に測定はありません"),
     "no_study_hint": ("`hackathon scale --processes 1,2` makes one", "`hackathon scale --processes 1,2` で作れます"),
     "drawn": ("drawn: {file}", "描画: {file}"),

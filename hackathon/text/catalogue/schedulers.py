@@ -56,6 +56,22 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{command} printed something that can not be understood: {words}",
         "{command} の出力を解釈できません: {words}",
     ),
+    "failed_hint": (
+        "Run the command by hand: if it fails there as well, ask the centre's support.",
+        "同じコマンドを手で実行してみてください。それでも失敗する場合はセンターに問い合わせてください。",
+    ),
+    "refused_hint": (
+        "`hackathon render` shows what was submitted; `hackathon submit --again RUN` tries the same run once more.",
+        "`hackathon render` で投入内容を確認できます。`hackathon submit --again RUN` で同じ実行を再投入できます。",
+    ),
+    "garbage_hint": (
+        "Run the command by hand; a proxy or a site's own wrapper may answer in its place. Try again later.",
+        "同じコマンドを手で実行してみてください。プロキシやサイト独自のラッパが応答している可能性があります。後でもう一度試してください。",
+    ),
+    "command_unusable_hint": (
+        "Run the command by hand; a module may have to be loaded first.",
+        "同じコマンドを手で実行してみてください。先に module load が必要な場合もあります。",
+    ),
     "server_down": (
         "The scheduler's server does not answer: {words}",
         "スケジューラのサーバが応答しません: {words}",
