@@ -121,6 +121,20 @@ def test_term_comes_before_kill(machine: Machine, monkeypatch: pytest.MonkeyPatc
     assert ended.end and ended.start and ended.end - ended.start < 15
 
 
+def test_script_ends_what_it_started_in_its_own_way(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program whose script passes TERM on is told once."""
+    monkeypatch.setenv("HACKATHON_LOCAL_GRACE", "20")
+    program = "trap 'echo told >>told; sleep 1; exit 7' TERM; touch ready; while :; do sleep 0.05; done"
+    (machine.folder / "program.sh").write_text(program)
+    job_id = machine.submit(
+        f"bash {machine.folder}/program.sh & child=$!; trap 'kill $child' TERM; wait $child; wait $child; exit $?"
+    )
+    until((machine.folder / "run-0" / "ready").exists)
+    runner.cancel(machine.scheduler, job_id)
+    assert machine.reach(job_id, "CANCELLED").exit_code == 7
+    assert (machine.folder / "run-0" / "told").read_text() == "told\n"
+
+
 def test_walltime_ends_the_tree(machine: Machine) -> None:
     job_id = machine.submit(ESCAPE + "sleep 300", head="#HK walltime=1\n#HK processes=2 threads=1\n")
     ended = machine.reach(job_id, "TIMEOUT")
