@@ -21,20 +21,20 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "give more of its id; the last eight letters always suffice",
         "ID をもう少し長く指定してください。末尾の8文字なら必ず決まります",
     ),
-    "study_unknown": ("there is no study {text!r} in {folder}", "{folder} にスタディ {text!r} はありません"),
+    "study_unknown": ("there is no study {text!r} in {folder}", "{folder} に測定 {text!r} はありません"),
     "study_unknown_near": (
         "there is no study {text!r}; did you mean\n{names}",
-        "スタディ {text!r} はありません。次のどれかですか?\n{names}",
+        "測定 {text!r} はありません。次のどれかですか?\n{names}",
     ),
     "study_ambiguous": (
         "{count} studies match {text!r}:\n{names}",
-        "{text!r} に当てはまるスタディが {count} 件あります:\n{names}",
+        "{text!r} に当てはまる測定が {count} 件あります:\n{names}",
     ),
     "study_broken": (
         "{path} is not a study: study.json is missing or broken",
-        "{path} はスタディではありません(study.json がないか、壊れています)",
+        "{path} は測定ではありません(study.json がないか、壊れています)",
     ),
-    "no_study_yet": ("there are no studies in {folder} yet", "{folder} にはまだスタディがありません"),
+    "no_study_yet": ("there are no studies in {folder} yet", "{folder} にはまだ測定がありません"),
     "no_study_yet_hint": ("`hackathon scale` makes one", "`hackathon scale` で作れます"),
     # snapshot
     "source_missing": ("the source folder {folder} is not there", "ソースフォルダ {folder} がありません"),
