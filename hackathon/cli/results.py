@@ -1,5 +1,6 @@
 """`hackathon results`: speed-up and parallel efficiency of a study."""
 
+import math
 import os
 import shutil
 import sys
@@ -13,12 +14,13 @@ from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
     from hackathon.runs.study import Study
 
 
 @named("results")
-@click.argument("name", required=False, metavar="[STUDY]")
+@click.argument("name", required=False, metavar="[STUDY|RUN]")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json", "md"]), default="table", show_default=True,
               help=message("cli.option_format"))  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
@@ -37,16 +39,68 @@ def command(
     metric: str | None,
     no_ask: bool,
 ) -> None:
+    from hackathon.runs.directory import find_run, find_runs
     from hackathon.runs.status import status
     from hackathon.runs.study import find_studies, find_study, runs_of
 
-    project = runs_folder().parent
-    studies = find_studies(project)
-    study = find_study(name, project) if name else (studies[0] if studies else None)
-    if study is None:
-        raise RequestError("cli.no_study", folder=project)
-    states = status(runs_of(study), ask=not no_ask)
-    show_study(study, states, "json" if as_json else form, plot=plot, baseline=baseline, metric=metric)
+    folder = runs_folder()
+    form = "json" if as_json else form
+    study = run = None
+    if name:
+        study = find_study(name, folder.parent, exact=False)
+        run = None if study else find_run(name, folder)
+    else:
+        study, run = next(iter(find_studies(folder.parent)), None), next(iter(find_runs(folder)), None)
+        if run is not None and study is not None:  # the newest of both; a study's own run is that study
+            run = None if run.study or run.created < study.record()["created"] else run
+    if run is not None:
+        show_run(run, status([run], ask=not no_ask)[0], form, metric)
+    elif study is not None:
+        states = status(runs_of(study), ask=not no_ask)
+        show_study(study, states, form, plot=plot, baseline=baseline, metric=metric)
+    else:
+        raise RequestError("cli.no_study", folder=folder.parent)
+
+
+def show_run(run: "RunDirectory", state: "RunStatus", form: str = "table", metric: str | None = None) -> None:
+    """Print one run's final numbers and its check; exit code 1 when it failed."""
+    from hackathon.cli.show import echo_table, printable
+    from hackathon.scaling.collect import metric_unit, run_result
+    from hackathon.scaling.show import number
+    from hackathon.scaling.table import passes
+
+    result = run_result(run.path, status=state.state, reason=state.explanation, metric=metric)
+    record = run.record()
+    check = record.get("check") or {}
+    value = result.metrics.get(check.get("metric", ""))
+    passed = passes(value, check.get("at_least"), check.get("at_most")) if check else None
+    if form == "json":
+        import json
+
+        facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
+                 "processes": result.processes, "nodes": result.nodes, "note": result.note,
+                 "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
+                 "check": {**check, "value": value, "passed": passed} if check else {}}  # fmt: skip
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
+    else:
+        click.echo(f"{run.id}  {state.state}  {printable(state.explanation)}".rstrip())
+        marks = {True: "✓", False: "✗", None: ""}
+        echo_table(
+            [message("cli.metric"), message("cli.value"), ""],
+            [
+                [name, f"{number(each)} {metric_unit(record, name)}".strip(),
+                 f"{marks[passed]} {_rule(check)}".strip() if name == check.get("metric") else ""]
+                for name, each in result.metrics.items()
+            ],
+        )  # fmt: skip
+    if state.state not in ("SUCCEEDED", "CREATED") and not state.open:
+        raise click.exceptions.Exit(1)
+
+
+def _rule(check: dict[str, Any]) -> str:
+    from hackathon.scaling.show import check_rule
+
+    return check_rule({"at_least": None, "at_most": None, **check})
 
 
 def show_study(

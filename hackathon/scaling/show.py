@@ -94,6 +94,9 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
         good = sum(1 for entry in checks["runs"] if entry["passed"])
         key = "scaling.check_passed" if checks["passed"] else "scaling.check_failed"
         lines.append(message(key, rule=check_rule(checks), good=good, total=len(checks["runs"])))
+    elif checks and checks["runs"]:
+        silent = sum(1 for entry in checks["runs"] if entry["passed"] is None)
+        lines.append(message("scaling.check_open", rule=check_rule(checks), silent=silent, total=len(checks["runs"])))
     lines.extend(fit_sentences(results))
     for point in results["points"]:
         for run in point["runs"]:

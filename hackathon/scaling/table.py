@@ -166,8 +166,15 @@ def _run(run: RunResult) -> dict[str, Any]:
     return entry
 
 
+def passes(value: float | None, least: float | None, most: float | None) -> bool | None:
+    """Return whether a value passes a check; NaN never does. None when there is no value: it neither passes nor fails."""
+    if value is None:
+        return None
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
 def _checks(runs: Sequence[RunResult], check: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what the check asks for and what every successful run reached; `passed` is None before any ended."""
+    """Return what the check asks for and what successful runs reached; `passed` is None where one gave no value."""
     if not check or not check.get("metric"):
         return {}
     name = str(check["metric"])
@@ -176,8 +183,8 @@ def _checks(runs: Sequence[RunResult], check: Mapping[str, Any] | None) -> dict[
     for run in runs:
         if run.status != SUCCEEDED:
             continue
-        value = _finite(run.metrics.get(name))
-        passed = value is not None and (least is None or value >= least) and (most is None or value <= most)
-        entries.append({"id": run.id, "value": value, "passed": passed})
-    passed_all = all(entry["passed"] for entry in entries) if entries else None
+        value = run.metrics.get(name)
+        entries.append({"id": run.id, "value": _finite(value), "passed": passes(value, least, most)})
+    verdicts = [entry["passed"] for entry in entries]
+    passed_all = None if not verdicts else False if False in verdicts else None if None in verdicts else True
     return {"metric": name, "at_least": least, "at_most": most, "passed": passed_all, "runs": entries}

@@ -265,3 +265,23 @@ def test_errors_are_japanese_when_asked_for(project: Path, capsys: pytest.Captur
     assert run(["render", "torch-ddp", "--cluster", "laptop", "--nodes", "2", "--lang", "ja"]) == 2
     text = capsys.readouterr().err
     assert "エラー" in text and "1台のマシン" in text
+
+
+def test_results_of_one_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_folder = project / "runs" / "20260101-000000-mine-2p-abcdefgh"
+    for name in ("client", "metrics"):
+        (run_folder / name).mkdir(parents=True)
+    check = {"metric": "accuracy", "at_least": 0.97, "at_most": None}
+    request = {"name": "mine", "processes": 2, "nodes": 1, "scheduler": "slurm", "cluster": "slurm", "check": check}
+    (run_folder / "request.json").write_text(json.dumps(request))
+    (run_folder / "client" / "created.json").write_text('{"t": 1}')
+    (run_folder / "final.json").write_text('{"state": "SUCCEEDED", "job_id": "7", "sealed": 2}')
+    (run_folder / "metrics" / "rank-0.jsonl").write_text(
+        '{"t": 1, "final": true, "samples_per_s": 50, "accuracy": 0.98}\n'
+    )
+    assert run(["results"]) == 0
+    text = capsys.readouterr().out
+    assert "50 samples/s" in text and "✓ accuracy ≥ 0.97" in text
+    assert run(["results", "abcd", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["job_id"], found["metrics"]["accuracy"], found["check"]["passed"]) == ("7", 0.98, True)

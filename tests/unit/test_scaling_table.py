@@ -99,6 +99,9 @@ def test_check_counts_successful_runs() -> None:
     assert [(entry["value"], entry["passed"]) for entry in found["checks"]["runs"]] == [(0.96, True), (None, False)]
     assert "accuracy ≥ 0.95: passed by only 1 of 2" in render(found)
     assert _study(runs[2], check=check)["checks"]["passed"] is None
+    silent = _study(runs[0], _run(2, 2.0), check=check)
+    assert silent["checks"]["passed"] is None
+    assert "not judged, 1 of 2" in render(silent)
 
 
 STATES = st.sampled_from(["SUCCEEDED", "SUCCEEDED", "FAILED", "TIMEOUT", "QUEUED", "LOST"])

@@ -38,6 +38,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         '{mark} below 75 % parallel efficiency ("three out of four")',
         "{mark} 並列効率が 75 %（「4 分の 3」の目安）を下回っています",
     ),
+    "check_open": (
+        "check {rule}: not judged, {silent} of {total} successful run(s) did not give the number",
+        "検査 {rule}: 判定なし（成功した {total} 件のうち {silent} 件に値がありません）",
+    ),
     "check_passed": (
         "check {rule}: passed by all {total} successful runs",
         "検査 {rule}: 成功した {total} 件すべてが合格",
