@@ -167,7 +167,7 @@ def _run(run: RunResult) -> dict[str, Any]:
 
 
 def passes(value: float | None, least: float | None, most: float | None) -> bool | None:
-    """Return whether a value passes a check; NaN never does. None when there is no value: it neither passes nor fails."""
+    """Return whether a value passes a check, which NaN never does; None without a value: no pass and no failure."""
     if value is None:
         return None
     return (least is None or value >= least) and (most is None or value <= most)
