@@ -25,14 +25,28 @@ export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE:-$HK_RU
 
 hk_child=
 hk_told=
-hk_pass() {
+hk_witness=
+hk_watch_signals() { # a process that dies of the same signals: it tells whether a signal went to everybody
+  tail --pid=$$ -s 5 -f /dev/null >/dev/null 2>&1 &
+  hk_witness=$!
+  disown
+}
+hk_pass() { # a scheduler may signal every process of a job; a program that saves its work must not be told twice
   hk_told=$1
-  if [ -n "$hk_child" ]; then kill -s "$1" "$hk_child" 2>/dev/null; fi
+  if [ -z "$hk_child" ]; then return; fi
+  sleep 0.1
+  if kill -0 "$hk_witness" 2>/dev/null; then
+    kill -s "$1" "$hk_child" 2>/dev/null
+  elif [ "$1" != TERM ]; then
+    hk_watch_signals
+  fi
 }
 trap 'hk_pass TERM' TERM HUP INT
 trap 'hk_pass USR1' USR1
 trap 'hk_pass USR2' USR2
 hk_run() { # runs a command to its end, passing signals on; leaves its exit code in hk_code
+  local again
+  hk_watch_signals
   "$@" &
   hk_child=$!
   if [ "$hk_told" = TERM ]; then kill -TERM "$hk_child" 2>/dev/null; fi
@@ -41,6 +55,11 @@ hk_run() { # runs a command to its end, passing signals on; leaves its exit code
     hk_code=$?
     kill -0 "$hk_child" 2>/dev/null || break
   done
+  # a signal may have cut the last wait short when the command was gone already: bash still knows its code
+  wait "$hk_child" 2>/dev/null
+  again=$?
+  if [ "$again" -ne 127 ]; then hk_code=$again; fi
+  kill -KILL "$hk_witness" 2>/dev/null
 }
 
 if [ "$hk_mode" = torchrun ]; then

@@ -193,6 +193,10 @@ while :; do
   hk_code=$?
   kill -0 "$hk_main" 2>/dev/null || break
 done
+# a signal may have cut the last wait short when the launch was gone already: bash still knows its code
+wait "$hk_main" 2>/dev/null
+hk_again=$?
+if [ "$hk_again" -ne 127 ]; then hk_code=$hk_again; fi
 
 echo "hackathon: ended with $hk_code"
 exit "$hk_code"

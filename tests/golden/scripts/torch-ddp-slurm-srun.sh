@@ -146,15 +146,40 @@ if [ -s source.sha256 ] && ! (cd "$HK_SOURCE" && sha256sum --check --status --qu
 fi
 
 # starter: srun runs rank.sh once on every node. A step does not inherit --cpus-per-task since Slurm 22.05.
+# srun answers TERM by killing its tasks at once. They shall have TERM themselves and their time to end: Slurm tells them.
+hk_srun() { # options of srun and its command
+  local step code again
+  trap - EXIT
+  srun --kill-on-bad-exit=1 "$@" &
+  step=$!
+  trap 'hk_srun_end "$step"' TERM INT
+  trap 'kill -USR1 "$step" 2>/dev/null' USR1
+  trap 'kill -USR2 "$step" 2>/dev/null' USR2
+  while :; do
+    wait "$step"
+    code=$?
+    kill -0 "$step" 2>/dev/null || break
+  done
+  wait "$step" 2>/dev/null # a signal may have cut the last wait short when srun was gone already
+  again=$?
+  if [ "$again" -ne 127 ]; then code=$again; fi
+  return "$code"
+}
+hk_srun_end() { # srun's process; before any rank runs there is nobody to tell but srun itself
+  if grep -qs "\"event\":\"started\",\"attempt\":$HK_ATTEMPT," events/rank-*.jsonl; then
+    scancel --signal=TERM "$SLURM_JOB_ID" 2>/dev/null && return
+  fi
+  kill -TERM "$1" 2>/dev/null
+}
 hk_on_nodes() {
-  exec srun --nodes="$HK_NODES" --ntasks="$HK_NODES" --ntasks-per-node=1 \
-    --cpus-per-task=$((HK_PROCESSES_PER_NODE * HK_THREADS)) --kill-on-bad-exit=1 \
+  hk_srun --nodes="$HK_NODES" --ntasks="$HK_NODES" --ntasks-per-node=1 \
+    --cpus-per-task=$((HK_PROCESSES_PER_NODE * HK_THREADS)) \
     bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" "$1"
 }
 # launcher: srun gives every rank its identity
 hk_launch() {
-  exec srun --nodes="$HK_NODES" --ntasks="$HK_PROCESSES" --ntasks-per-node="$HK_PROCESSES_PER_NODE" \
-    --cpus-per-task="$HK_THREADS" --kill-on-bad-exit=1 bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" rank
+  hk_srun --nodes="$HK_NODES" --ntasks="$HK_PROCESSES" --ntasks-per-node="$HK_PROCESSES_PER_NODE" \
+    --cpus-per-task="$HK_THREADS" bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" rank
 }
 
 # ---- watch: says when all ranks run, and writes the stop file before the walltime ends ----
@@ -189,6 +214,10 @@ while :; do
   hk_code=$?
   kill -0 "$hk_main" 2>/dev/null || break
 done
+# a signal may have cut the last wait short when the launch was gone already: bash still knows its code
+wait "$hk_main" 2>/dev/null
+hk_again=$?
+if [ "$hk_again" -ne 127 ]; then hk_code=$hk_again; fi
 
 echo "hackathon: ended with $hk_code"
 exit "$hk_code"
