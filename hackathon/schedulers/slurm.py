@@ -59,7 +59,10 @@ class Slurm:
 
     def submit_argv(self, submission: Submission) -> list[str]:
         """Return `sbatch --parsable --job-name … --output … [--dependency …] script`."""
-        output = _relative(submission, submission.output).replace("%", "%%")  # %j and the like are replaced otherwise
+        # Slurm replaces %j and the like, also in the folder that it puts before a relative path.
+        folder = str(submission.directory)
+        output = str(submission.output) if "%" in folder else _relative(submission, submission.output)
+        output = output.replace("%", "%%")
         argv = ["sbatch", "--parsable", "--job-name", submission.name, "--output", output]
         if submission.after:
             condition, job_id = submission.after
