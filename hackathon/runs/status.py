@@ -21,7 +21,7 @@ __all__ = ["RunStatus", "decide", "status"]
 MAX_AGE = 30.0
 """Seconds that a scheduler's answer is used again; also the time between two searches for an UNCERTAIN run's job."""
 FRESH_AGE = 2.0
-"""The same when a job has just ended: then the kept answer is surely older than the cause that is wanted."""
+"""The same when a job has just ended or was cancelled: then the kept answer is surely older than what is wanted."""
 ABSENT_APART = 60.0
 """Seconds between two good answers without the job before it is LOST."""
 SETTLING = 60.0
@@ -118,7 +118,9 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
         if one.wants_answer:
             groups.setdefault(scheduler_of(one.run), []).append(one)
     for (scheduler, cluster), group in groups.items():
-        just_ended = any(one.markers.ended is not None and now - one.markers.ended < CAUSE_WAIT for one in group)
+        # A cancelled job is killed if it takes too long, and then nothing in the run's folder says that it is gone.
+        news = [moment for one in group for moment in (one.markers.ended, one.markers.cancelled) if moment is not None]
+        just_ended = any(now - moment < CAUSE_WAIT for moment in news)
         ids = [str(one.markers.job_id) for one in group]
         try:
             answer = runner.status_cached(load(scheduler), cluster, ids, max_age=FRESH_AGE if just_ended else MAX_AGE)
