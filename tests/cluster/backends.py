@@ -104,7 +104,7 @@ class LocalBackend(Backend):
             "HACKATHON_LOCAL_DIR": str(self.state),
             "HACKATHON_LOCAL_SLOTS_DIR": str(self.slots),
             "HACKATHON_LOCAL_SLOTS": "4",
-            "HACKATHON_LOCAL_GRACE": "0.5",
+            "HACKATHON_LOCAL_GRACE": "3",
         }
 
     def _jobs(self) -> dict[str, Path]:
@@ -189,7 +189,7 @@ class PbsBackend(Backend):
     def __init__(self, folder: Path) -> None:
         self.state, self.home = folder / "pbs", folder / "pbs-home"
         self.home.mkdir(parents=True)
-        pbs.configure(self.state, kill_delay=0.5)
+        pbs.configure(self.state, kill_delay=3)
 
     def environment(self) -> dict[str, str]:
         return {**pbs.environment(self.state, super().environment()), "HOME": str(self.home)}

@@ -244,6 +244,7 @@ def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     site.write_project("python program.py hold")
     run = site.submit()
     run.written("holding")
+    until(lambda: run.has("ranks_started"))
     events = run.job_events
     assert site.backend.by_hand(run) == 75
     assert run.job_events == events and (run.path / "claim" / "job_id").read_text().strip() == run.job_id
@@ -252,15 +253,24 @@ def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     assert run.await_end()["exit_code"] == 0
 
 
-def test_term_reaches_the_program(site: Site) -> None:
+def test_term_to_the_script_reaches_the_program_once(site: Site) -> None:
     site.write_project("python program.py term 7")
     run = site.submit()
     run.written("holding")
     site.backend.signal_script(run)
-    assert json.loads(run.written("told").read_text()) == 15
+    assert json.loads(run.written("told").read_text()) == [15]
     assert run.await_end()["signal"] == 15
     assert run.rank_events(0)[-1]["exit_code"] == 7
     assert site.await_state(run, "FAILED")
+
+
+def test_cancelled_program_is_told_once_and_has_time(site: Site) -> None:
+    site.write_project("python program.py term 7")
+    run = site.submit()
+    run.written("holding")
+    site.run("cancel", run.id)
+    assert json.loads(run.written("told").read_text()) == [15]
+    assert site.await_state(run, "CANCELLED")["cause"] == "cancelled"
 
 
 def test_stop_file_comes_before_the_walltime(site: Site) -> None:
