@@ -157,8 +157,8 @@ def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
             _keep(one.run, kept)
         one.seen = kept
     found = decide(one.markers, _valid(one), lost=_absent_long_enough(one), run_id=one.run.id)
-    if found.state == LOST or (found.cause == "cancelled" and one.answer is None and one.markers.ended is None):
-        again = read_markers(one.run)  # the last word belongs to the job itself
+    if one.asked is not None and one.markers.ended is None and found.state not in OPEN:
+        again = read_markers(one.run)  # it may have begun and ended since: the last word belongs to the job itself
         if again != one.markers:
             one.markers = again
             found = decide(again, _valid(one), run_id=one.run.id)

@@ -322,6 +322,24 @@ def test_markers_have_the_last_word_before_lost(world: World, monkeypatch: pytes
     assert world.look(run)[0].state == "SUCCEEDED"
 
 
+def test_a_job_that_ends_while_the_scheduler_is_asked_has_left_a_trace(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = world.run()
+    world.scheduler.say("1", "SUCCEEDED")
+    reads: list[RunDirectory] = []
+
+    def read(one: RunDirectory) -> Markers:
+        if reads:  # between the first look and the scheduler's answer the job began and ended
+            world.event(one, "started")
+            world.event(one, "ended", exit_code=0, signal=None)
+        reads.append(one)
+        return read_markers(one)
+
+    monkeypatch.setattr(status_module, "read_markers", read)
+    assert world.look(run)[0].state == "SUCCEEDED"
+
+
 def test_an_end_that_was_seen_stays_true(world: World) -> None:
     run = world.run()
     world.event(run, "started")
@@ -479,3 +497,21 @@ def test_an_unknown_scheduler_is_a_problem_and_no_crash(tmp_path: Path) -> None:
     run.write_client("submitted", {"t": 1.0, "job_id": "1", "scheduler": "fake", "cluster": "box"})
     found = status([run])[0]
     assert found.state == "QUEUED" and "fake" in found.problem
+
+
+def test_an_answer_older_than_the_submission_is_no_absence(world: World) -> None:
+    run = world.run()
+    world.scheduler.forget("1")
+    run.write_client("submitted", {**run.client("submitted"), "t": world.clock + 10_000})
+    for _ in range(6):
+        assert world.look(run, later=70.0)[0].state == "QUEUED"
+
+
+def test_a_late_end_of_the_first_life_does_not_end_the_second(world: World) -> None:
+    run = world.run()
+    world.event(run, "started")
+    world.event(run, "started", attempt=2)
+    world.event(run, "ended", exit_code=0, signal=None)
+    world.scheduler.say("1", "RUNNING")
+    found = world.look(run)[0]
+    assert (found.state, found.attempt) == ("RUNNING", 2)
