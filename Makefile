@@ -18,8 +18,8 @@ test: $(VENV)/.test lint
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check hackathon tests recipes team_projects
-	$(BIN)/ruff format --check hackathon tests
+	$(BIN)/ruff check hackathon tests recipes team_projects docs
+	$(BIN)/ruff format --check hackathon tests docs
 	$(BIN)/mypy hackathon
 
 docs: $(VENV)/.test

@@ -363,7 +363,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "cancelled": ("told to end: {run}", "終了を指示しました: {run}"),
     "cancel_ended": ("had ended already: {run}", "既に終了しています: {run}"),
     # ---- results, publish
-    "results_short": ("Speed-up and parallel efficiency of a study.", "速度向上率と並列化効率"),
+    "results_short": ("Speed-up and parallel efficiency of a study.", "速度向上率と並列効率"),
     "results_help": (
         "Show a study: median and spread over repeats, speed-up, parallel efficiency, the 75 % line, failed points with "
         "their reason. Without a name: the newest study or run.\n\n\b\n"
@@ -371,7 +371,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "  hackathon results --plot scaling.svg\n"
         "  hackathon results --format csv > scaling.csv\n"
         "  hackathon results --baseline k3x9   compare with a run of another study",
-        "測定結果(繰り返しの中央値とばらつき、速度向上率、並列化効率、75 % の線、失敗した点とその理由)を表示します。"
+        "測定結果(繰り返しの中央値とばらつき、速度向上率、並列効率、75 % の線、失敗した点とその理由)を表示します。"
         "名前を省くと最新の測定または実行です。\n\n\b\n"
         "  hackathon results\n"
         "  hackathon results --plot scaling.svg\n"
