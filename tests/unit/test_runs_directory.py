@@ -256,3 +256,8 @@ def test_a_newer_record_is_read(tmp_path: Path) -> None:
     record = (run.path / "request.json").read_text()
     (run.path / "request.json").write_text(record.replace("{", '{"field_of_tomorrow": [1],', 1))
     assert isinstance(RunDirectory(run.path).request(), Request)
+
+
+def test_a_whole_id_names_its_run_also_when_another_contains_it(runs: Path) -> None:
+    (runs / "20260302-100000-net-2p-eeeeffff-copy").mkdir()
+    assert find_run("20260302-100000-net-2p-eeeeffff", runs).id == "20260302-100000-net-2p-eeeeffff"

@@ -355,3 +355,23 @@ def test_a_change_between_two_runs_is_seen(tmp_path: Path) -> None:
         (tmp_path / "x.py").write_text(word)
         runs.append(create(request(tmp_path), SCRIPT, runs_folder=tmp_path / "runs"))
     assert [(run.path / "source" / "x.py").read_text() for run in runs] == ["one", "two"]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link"])
+def test_a_file_that_becomes_something_else_while_it_is_read(tmp_path: Path, kind: str) -> None:
+    if kind == "fifo":
+        os.mkfifo(tmp_path / "changed")
+    else:
+        (tmp_path / "changed").symlink_to("/etc/passwd")
+    raised: list[RequestError] = []
+
+    def read() -> None:
+        try:
+            snapshot.read_entry(tmp_path, "changed")
+        except RequestError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert raised

@@ -515,3 +515,13 @@ def test_a_late_end_of_the_first_life_does_not_end_the_second(world: World) -> N
     world.scheduler.say("1", "RUNNING")
     found = world.look(run)[0]
     assert (found.state, found.attempt) == ("RUNNING", 2)
+
+
+def test_what_was_seen_before_it_was_missed_is_not_the_last_word(world: World) -> None:
+    run = world.run()
+    world.scheduler.say("1", "HELD by hand")
+    assert world.look(run)[0].state == "HELD"
+    world.scheduler.forget("1")
+    assert world.look(run)[0].state == "QUEUED"
+    (world.scheduler.spool / "down").touch()
+    assert world.look(run)[0].state == "QUEUED"

@@ -258,3 +258,13 @@ def test_a_study_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "studies").write_text("in the way")
     with pytest.raises(UnavailableError):
         _study(tmp_path)
+
+
+def test_whoever_judged_before_another_s_takeover_gets_nothing(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    _left_behind(study, Point(1, 1), "dead-run")
+    judged = study._reservation(Point(1, 1))
+    assert reserve(study, Point(1, 1), "faster")
+    with monkeypatch.context() as patched:
+        patched.setattr(Study, "_reservation", lambda self, point: judged)
+        assert not reserve(study, Point(1, 1), "slower")
+    assert study.run_id(Point(1, 1)) == "faster"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from runs_support import FakeScheduler, new_run
 
+from hackathon.runs import submit as submit_module
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.submit import SETTLE, recover, submit, submit_many
 from hackathon.schedulers.base import SchedulerError
@@ -213,3 +214,14 @@ def test_the_settling_time_covers_the_runner() -> None:
     from hackathon.schedulers import runner
 
     assert SETTLE >= runner.TIMEOUT
+
+
+def test_two_that_saw_nothing_of_each_other_make_one_job(
+    run: RunDirectory, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submit_module, "_may_submit", lambda *words: (1, None))
+    assert submit(run, scheduler) == "1"
+    with pytest.raises(RequestError) as caught:
+        submit(run, scheduler)
+    assert caught.value.id == "runs.submitting_now"
+    assert len(scheduler.jobs()) == 1
