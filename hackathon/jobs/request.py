@@ -1,6 +1,6 @@
 """The request: fully resolved numbers and names of one job, each with its origin."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hackathon.config.fields import Scalar
@@ -64,7 +64,7 @@ class Request:
 
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON values, with its schema version."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        return {"schema_version": SCHEMA_VERSION, **{entry.name: getattr(self, entry.name) for entry in fields(self)}}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Request":

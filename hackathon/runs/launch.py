@@ -1,6 +1,6 @@
 """Put the points of a study into the queue: reserve, make the run, submit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ from hackathon.jobs.request import Request
 from hackathon.runs import snapshot
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory, new_run_id
-from hackathon.runs.study import Point, Study, create_study, reserve, runs_of
+from hackathon.runs.study import Point, Study, create_study, holds, reserve, runs_of
 from hackathon.runs.submit import Outcome, submit_many
 from hackathon.text.files import read_json
 
@@ -68,20 +68,20 @@ def submit_points(
 
     options = study.record().get("options", {})
     scripts: dict[int, tuple[Request, JobScript]] = {}
-    runs: list[RunDirectory] = []
-    for point in points:
-        if point.run is not None:
-            runs.append(point.run)
-            continue
-        if point.processes not in scripts:
-            request = request_of(study, point.processes)
-            scripts[point.processes] = request, render(request, cluster, template_folders)
-        request, script = scripts[point.processes]
-        run_id = new_run_id(request.name, request.processes)
-        if not reserve(study, point, run_id):
-            continue
-        runs.append(
-            create(
+
+    def runs() -> Iterator[RunDirectory]:
+        for point in points:
+            if point.run is not None:
+                yield point.run
+                continue
+            if point.processes not in scripts:
+                request = request_of(study, point.processes)
+                scripts[point.processes] = request, render(request, cluster, template_folders)
+            request, script = scripts[point.processes]
+            run_id = new_run_id(request.name, request.processes)
+            if not reserve(study, point, run_id):
+                continue
+            run = create(
                 request,
                 script,
                 runs_folder=study.runs_folder,
@@ -91,5 +91,8 @@ def submit_points(
                 study={"id": study.id, "processes": point.processes, "repeat": point.repeat},
                 source=source,
             )
-        )
-    return submit_many(runs, scheduler)
+            # making it may have taken so long that somebody else took the point over
+            if holds(study, run):
+                yield run
+
+    return submit_many(runs(), scheduler)
