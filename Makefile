@@ -1,7 +1,8 @@
-# The two commands of the README. Each makes its own .venv from nothing; no scheduler is needed.
+# The two commands of the README. They make .venv from nothing; no scheduler is needed.
 #   make demo     a real scaling study of the torch recipe with 1 and 2 processes: table, plot, page
 #   make test     all tests that can run here (real Slurm, browser … where they are installed)
-# Another torch, e.g. with CUDA:  make demo TORCH='torch' PIP_OPTIONS='--index-url https://download.pytorch.org/whl/cu126'
+# PyPI's torch brings CUDA on Linux (several GB). The small one:
+#   make demo TORCH='torch==2.13.0+cpu' PIP_OPTIONS='--extra-index-url https://download.pytorch.org/whl/cpu'
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 PIP_OPTIONS ?=
