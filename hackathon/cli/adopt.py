@@ -8,9 +8,9 @@ from hackathon.text.messages import message
 
 @named("adopt")
 @click.argument("target", metavar="JOBID|DIR")
-@click.option("--cluster", metavar="NAME", help=message("cli.option_cluster"))
-@click.option("--processes", metavar="N", type=click.IntRange(min=1), help=message("cli.option_processes"))
-@click.option("--note", default="", metavar="TEXT", help=message("cli.option_note"))
+@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
+@click.option("--processes", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes"))
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
 def command(target: str, cluster: str | None, processes: int | None, note: str) -> None:
     import os
     from dataclasses import asdict

@@ -13,7 +13,7 @@ from hackathon.text.messages import message
 @named("check")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(target: str | None, options: Options, as_json: bool) -> None:
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import CheckError, check

@@ -8,9 +8,9 @@ from hackathon.text.units import format_size
 
 
 @named("clean")
-@click.option("--failed", is_flag=True, help=message("cli.option_failed"))
-@click.option("--sources", is_flag=True, help=message("cli.option_sources"))
-@click.option("--yes", is_flag=True, help=message("cli.option_yes"))
+@click.option("--failed", is_flag=True, help=message("help.option_failed"))
+@click.option("--sources", is_flag=True, help=message("help.option_sources"))
+@click.option("--yes", is_flag=True, help=message("help.option_yes"))
 def command(failed: bool, sources: bool, yes: bool) -> None:
     import sys
 

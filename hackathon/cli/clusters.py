@@ -12,8 +12,8 @@ from hackathon.text.messages import localized, message
 
 @named("clusters")
 @click.argument("name", required=False)
-@click.option("--live", is_flag=True, help=message("cli.option_live"))
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option("--live", is_flag=True, help=message("help.option_live"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(name: str | None, live: bool, as_json: bool) -> None:
     from hackathon.config import load
 

@@ -19,8 +19,8 @@ MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "r
 @named("doctor")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--job", "with_job", is_flag=True, help=message("cli.option_doctor_job"))
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option("--job", "with_job", is_flag=True, help=message("help.option_doctor_job"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(target: str | None, options: Options, with_job: bool, as_json: bool) -> None:
     from hackathon.jobs.gather import gather
     from hackathon.runs.doctor import examine, start_on_nodes

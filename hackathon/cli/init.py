@@ -12,13 +12,13 @@ from hackathon.text.messages import localized, message
 
 @named("init")
 @click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--recipe", metavar="NAME", help=message("cli.option_recipe"))
-@click.option("--command", "words", metavar="TEXT", help=message("cli.option_command"))
-@click.option("--name", metavar="NAME", help=message("cli.option_name"))
-@click.option("--team", metavar="NAME", help=message("cli.option_team"))
-@click.option("--cluster", metavar="NAME", help=message("cli.option_cluster"))
-@click.option("--copy", is_flag=True, help=message("cli.option_copy"))
-@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("cli.option_parameter"))
+@click.option("--recipe", metavar="NAME", help=message("help.option_recipe"))
+@click.option("--command", "words", metavar="TEXT", help=message("help.option_command"))
+@click.option("--name", metavar="NAME", help=message("help.option_name"))
+@click.option("--team", metavar="NAME", help=message("help.option_team"))
+@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
+@click.option("--copy", is_flag=True, help=message("help.option_copy"))
+@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter"))
 def command(
     folder: Path,
     recipe: str | None,

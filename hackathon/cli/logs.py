@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @named("logs")
 @click.argument("name", required=False, metavar="[RUN]")
-@click.option("-f", "--follow", "following", is_flag=True, help=message("cli.option_follow"))
-@click.option("--rank", "ranks", metavar="N", type=int, multiple=True, help=message("cli.option_rank"))
+@click.option("-f", "--follow", "following", is_flag=True, help=message("help.option_follow"))
+@click.option("--rank", "ranks", metavar="N", type=int, multiple=True, help=message("help.option_rank"))
 @click.option(
     "-n",
     "--lines",
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=50,
     show_default=True,
-    help=message("cli.option_lines"),
+    help=message("help.option_lines"),
 )
-@click.option("--path", "only_path", is_flag=True, help=message("cli.option_path"))
+@click.option("--path", "only_path", is_flag=True, help=message("help.option_path"))
 def command(name: str | None, following: bool, ranks: tuple[int, ...], lines: int, only_path: bool) -> None:
     from hackathon.cli.show import printable
     from hackathon.logs.follow import follow, tail

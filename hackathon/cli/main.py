@@ -35,7 +35,7 @@ class LazyGroup(click.Group):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
         if option is not None:
-            option.help = message("cli.option_help")
+            option.help = message("help.option_help")
         return option
 
     def resolve_command(
@@ -52,7 +52,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in COMMANDS.items():
             with formatter.section(message(f"cli.section_{section}")):
-                formatter.write_dl([(name, message(f"cli.{name}_short")) for name in names])
+                formatter.write_dl([(name, message(f"help.{name}_short")) for name in names])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section(message("cli.section_begin")):
@@ -90,8 +90,8 @@ def build() -> click.Group:
     """Return the command group with its texts in the current language."""
 
     @click.group(cls=LazyGroup, help=message("cli.help"), context_settings={"help_option_names": ["-h", "--help"]})
-    @click.version_option(__version__, prog_name="hackathon", help=message("cli.option_version"))
-    @click.option("--lang", type=click.Choice(LANGUAGES), help=message("cli.option_lang"), expose_value=False)
+    @click.version_option(__version__, prog_name="hackathon", help=message("help.option_version"))
+    @click.option("--lang", type=click.Choice(LANGUAGES), help=message("help.option_lang"), expose_value=False)
     def group() -> None:
         pass
 

@@ -62,7 +62,7 @@ class Command(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
         if option is not None:
-            option.help = message("cli.option_help")
+            option.help = message("help.option_help")
         return option
 
 
@@ -73,8 +73,8 @@ def named(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Co
         decorator: Callable[[Callable[..., Any]], click.Command] = click.command(
             name,
             cls=Command,
-            help=message(f"cli.{name}_help"),
-            short_help=message(f"cli.{name}_short"),
+            help=message(f"help.{name}_help"),
+            short_help=message(f"help.{name}_short"),
             **settings,
         )
         made = decorator(function)
@@ -87,7 +87,7 @@ def named(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Co
 def option_lang(made: click.Command) -> click.Command:
     """Add --lang, which `main` has already obeyed when options are read."""
     made.params.append(
-        click.Option(["--lang"], type=click.Choice(LANGUAGES), expose_value=False, help=message("cli.option_lang"))
+        click.Option(["--lang"], type=click.Choice(LANGUAGES), expose_value=False, help=message("help.option_lang"))
     )
     return made
 
@@ -117,19 +117,19 @@ def job_options(function: Function) -> Function:
     positive = click.IntRange(min=1)
     for option in reversed(
         [
-            click.option("--cluster", metavar="NAME", help=message("cli.option_cluster")),
-            click.option("--queue", metavar="NAME", help=message("cli.option_queue")),
-            click.option("--group", metavar="NAME", help=message("cli.option_group")),
-            click.option("--reservation", metavar="NAME", help=message("cli.option_reservation")),
-            click.option("--nodes", metavar="N", type=positive, help=message("cli.option_nodes")),
+            click.option("--cluster", metavar="NAME", help=message("help.option_cluster")),
+            click.option("--queue", metavar="NAME", help=message("help.option_queue")),
+            click.option("--group", metavar="NAME", help=message("help.option_group")),
+            click.option("--reservation", metavar="NAME", help=message("help.option_reservation")),
+            click.option("--nodes", metavar="N", type=positive, help=message("help.option_nodes")),
             click.option("--processes", type=Processes() if several else positive, metavar=None if several else "N",
-                         help=message("cli.option_processes_list" if several else "cli.option_processes")),
+                         help=message("help.option_processes_list" if several else "help.option_processes")),
             click.option("--processes-per-node", metavar="N", type=positive,
-                         help=message("cli.option_processes_per_node")),
-            click.option("--threads", metavar="N", type=positive, help=message("cli.option_threads")),
-            click.option("--walltime", type=Walltime(), help=message("cli.option_walltime")),
-            click.option("--launcher", metavar="NAME", help=message("cli.option_launcher")),
-            click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("cli.option_parameter")),
+                         help=message("help.option_processes_per_node")),
+            click.option("--threads", metavar="N", type=positive, help=message("help.option_threads")),
+            click.option("--walltime", type=Walltime(), help=message("help.option_walltime")),
+            click.option("--launcher", metavar="NAME", help=message("help.option_launcher")),
+            click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter")),
         ]
     ):  # fmt: skip
         collect = option(collect)

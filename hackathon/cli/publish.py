@@ -12,9 +12,9 @@ from hackathon.text.messages import message
 @named("publish")
 @click.argument("names", nargs=-1, metavar="[STUDY]...")
 @click.option("--to", "directory", required=True, metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help=message("cli.option_to"))  # fmt: skip
-@click.option("--title", default="", metavar="TEXT", help=message("cli.option_title"))
-@click.option("--no-ask", is_flag=True, help=message("cli.option_no_ask"))
+              help=message("help.option_to"))  # fmt: skip
+@click.option("--title", default="", metavar="TEXT", help=message("help.option_title"))
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
 def command(names: tuple[str, ...], directory: Path, title: str, no_ask: bool) -> None:
     from hackathon.runs.status import status
     from hackathon.runs.study import find_studies, find_study, runs_of

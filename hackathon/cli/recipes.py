@@ -10,7 +10,7 @@ from hackathon.text.messages import localized, message
 
 @named("recipes")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(name: str | None, as_json: bool) -> None:
     from hackathon.cli.show import echo_table
     from hackathon.config import load

@@ -13,10 +13,10 @@ from hackathon.text.messages import message
 @named("render")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--in-place", is_flag=True, default=None, help=message("cli.option_in_place"))
-@click.option("--explain", is_flag=True, help=message("cli.option_explain"))
-@click.option("--rank", is_flag=True, help=message("cli.option_rank_script"))
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
+@click.option("--explain", is_flag=True, help=message("help.option_explain"))
+@click.option("--rank", is_flag=True, help=message("help.option_rank_script"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(target: str | None, options: Options, explain: bool, rank: bool, as_json: bool) -> None:
     from hackathon.jobs.check import check
     from hackathon.jobs.gather import gather

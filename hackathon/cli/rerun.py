@@ -8,11 +8,11 @@ from hackathon.text.messages import message
 
 @named("rerun")
 @click.argument("name", metavar="RUN")
-@click.option("--note", default="", metavar="TEXT", help=message("cli.option_note"))
-@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("cli.option_tag"))
-@click.option("--dry-run", is_flag=True, help=message("cli.option_rerun_dry"))
-@click.option("--wait", "waiting", is_flag=True, help=message("cli.option_wait"))
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_rerun_dry"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(name: str, note: str, tags: tuple[str, ...], dry_run: bool, waiting: bool, as_json: bool) -> None:
     from hackathon.cli.show import printable
     from hackathon.cli.submit import finish

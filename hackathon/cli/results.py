@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 @named("results")
 @click.argument("name", required=False, metavar="[STUDY|RUN]")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json", "md"]), default="table", show_default=True,
-              help=message("cli.option_format"))  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+              help=message("help.option_format"))  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 @click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=message("cli.option_plot")
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=message("help.option_plot")
 )
-@click.option("--baseline", metavar="RUN", help=message("cli.option_baseline"))
-@click.option("--metric", metavar="NAME", help=message("cli.option_metric"))
-@click.option("--no-ask", is_flag=True, help=message("cli.option_no_ask"))
+@click.option("--baseline", metavar="RUN", help=message("help.option_baseline"))
+@click.option("--metric", metavar="NAME", help=message("help.option_metric"))
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
 def command(
     name: str | None,
     form: str,

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
 @click.option("--mode", type=click.Choice(["weak", "strong"]), default="weak", show_default=True,
-              help=message("cli.option_mode"))  # fmt: skip
-@click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help=message("cli.option_scale_repeat"))
-@click.option("--max-queued", metavar="N", type=click.IntRange(min=1), help=message("cli.option_max_queued"))
-@click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("cli.option_resume"))
-@click.option("--note", default="", metavar="TEXT", help=message("cli.option_note"))
-@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("cli.option_tag"))
-@click.option("--in-place", is_flag=True, default=None, help=message("cli.option_in_place"))
-@click.option("--dry-run", is_flag=True, help=message("cli.option_dry_run"))
-@click.option("--wait", "waiting", is_flag=True, help=message("cli.option_wait"))
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+              help=message("help.option_mode"))  # fmt: skip
+@click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help=message("help.option_scale_repeat"))
+@click.option("--max-queued", metavar="N", type=click.IntRange(min=1), help=message("help.option_max_queued"))
+@click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("help.option_resume"))
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 @several_processes
 def command(
     target: str | None,

@@ -16,7 +16,7 @@ _NOT_INTERACTIVE = frozenset({"-j", "oe", "--open-mode=append"})
 @named("shell")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--dry-run", is_flag=True, help=message("cli.option_dry_run"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
 def command(target: str | None, options: Options, dry_run: bool) -> None:
     import shlex
 

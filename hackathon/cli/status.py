@@ -17,10 +17,10 @@ SHOWN = 20
 
 @named("status")
 @click.argument("names", nargs=-1, metavar="[RUN|STUDY]...")
-@click.option("--all", "everything", is_flag=True, help=message("cli.option_all"))
-@click.option("--no-ask", is_flag=True, help=message("cli.option_no_ask"))
-@click.option("--wait", "waiting", is_flag=True, help=message("cli.option_wait"))
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option("--all", "everything", is_flag=True, help=message("help.option_all"))
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: bool, as_json: bool) -> None:
     from hackathon.runs.status import status
 

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 @named("submit")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--repeat", metavar="N", type=click.IntRange(1, 1000), default=1, help=message("cli.option_repeat"))
-@click.option("--note", default="", metavar="TEXT", help=message("cli.option_note"))
-@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("cli.option_tag"))
-@click.option("--after", metavar="[ok:|any:]RUN", help=message("cli.option_after"))
-@click.option("--in-place", is_flag=True, default=None, help=message("cli.option_in_place"))
-@click.option("--again", metavar="RUN", help=message("cli.option_again"))
-@click.option("--dry-run", is_flag=True, help=message("cli.option_dry_run"))
-@click.option("--wait", "waiting", is_flag=True, help=message("cli.option_wait"))
-@click.option("--json", "as_json", is_flag=True, help=message("cli.option_json"))
+@click.option("--repeat", metavar="N", type=click.IntRange(1, 1000), default=1, help=message("help.option_repeat"))
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+@click.option("--after", metavar="[ok:|any:]RUN", help=message("help.option_after"))
+@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
+@click.option("--again", metavar="RUN", help=message("help.option_again"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
     target: str | None,
     options: Options,

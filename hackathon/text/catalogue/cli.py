@@ -1,4 +1,4 @@
-"""Messages of `hackathon.cli`: key → (English, Japanese). Texts of `--help` keep their line breaks after a `\\b`."""
+"""Messages of `hackathon.cli`: key → (English, Japanese)."""
 
 MESSAGES: dict[str, tuple[str, str]] = {
     "help": (
@@ -19,39 +19,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "interrupted": ("interrupted", "中断しました"),
     "no_command": ("there is no command {name!r}.", "コマンド {name!r} はありません。"),
     "did_you_mean": ("Did you mean {name!r}?", "{name!r} のことですか?"),
-    # ---- shared options
-    "option_lang": ("Language of messages.", "メッセージの言語"),
-    "option_help": ("Show this message and exit.", "この説明を表示する"),
-    "option_version": ("Show the version and exit.", "バージョンを表示する"),
-    "option_json": ("Print JSON.", "JSON で出力する"),
-    "option_cluster": (
-        "The machine's profile (`hackathon clusters`).",
-        "マシンのプロファイル名(`hackathon clusters` で一覧)",
-    ),
-    "option_queue": ("PBS queue or Slurm partition.", "PBS のキュー、Slurm のパーティション"),
-    "option_group": ("Group or account that pays.", "課金されるグループ(アカウント)"),
-    "option_reservation": ("A reservation's name.", "予約名"),
-    "option_nodes": ("Nodes.", "ノード数"),
-    "option_processes": ("Processes in all, normally one per GPU.", "全プロセス数(通常は GPU 1枚に1つ)"),
-    "option_processes_list": (
-        "Process counts of the study: 1,2,4.",
-        "測定するプロセス数の列: 1,2,4",
-    ),
-    "option_processes_per_node": ("Processes on a node.", "1ノードあたりのプロセス数"),
-    "option_threads": ("Threads a process.", "1プロセスあたりのスレッド数"),
-    "option_walltime": ("Longest time it may run: 00:30:00, 90m, 2h.", "実行時間の上限: 00:30:00、90m、2h"),
-    "option_launcher": ("torchrun, mpirun, srun or local.", "torchrun、mpirun、srun、local のどれか"),
-    "option_parameter": ("A parameter's value; may be repeated.", "パラメータの値(繰り返し指定可)"),
-    "option_in_place": (
-        "Run the live folder instead of a snapshot.",
-        "スナップショットを取らず、今のフォルダのまま実行する",
-    ),
-    "option_note": ("A remark that results and pages show.", "結果やページに表示されるメモ"),
-    "option_tag": ("A tag; may be repeated.", "タグ(繰り返し指定可)"),
-    "option_repeat": ("Submit it this many times.", "同じジョブを何回投入するか"),
-    "option_wait": ("Wait until all jobs have ended.", "全ジョブの終了まで待つ"),
-    "option_dry_run": ("Show what would be submitted, and submit nothing.", "投入せずに、投入内容だけを表示する"),
-    "option_no_ask": ("Do not ask the scheduler.", "スケジューラに問い合わせない"),
     "bad_walltime": (
         "{value!r} is not a walltime such as 00:30:00, 90m or 2h",
         "{value!r} は実行時間として読めません(例: 00:30:00、90m、2h)",
@@ -74,60 +41,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "not_confirmed": ("not confirmed on the machine", "実機で未確認"),
     "column_value": ("value of", "項目"),
     "column_origin": ("origin", "由来"),
-    # ---- render
-    "render_short": (
-        "Print the job script, exactly as it would be submitted.",
-        "投入されるジョブスクリプトをそのまま表示",
-    ),
-    "render_help": (
-        "Print the job script, exactly the bytes that `submit` hands to the scheduler. It can be read, edited and "
-        "submitted by hand.\n\n\b\n"
-        "  hackathon render\n"
-        "  hackathon render torch-ddp --cluster reedbush-h --queue h-debug --nodes 2 --group pz0425\n"
-        "  hackathon render --explain          where each value comes from",
-        "`submit` がスケジューラに渡すのと同じジョブスクリプトを表示します。読んで、直して、手で投入できます。\n\n\b\n"
-        "  hackathon render\n"
-        "  hackathon render torch-ddp --cluster reedbush-h --queue h-debug --nodes 2 --group pz0425\n"
-        "  hackathon render --explain          各値の由来を表示",
-    ),
-    "option_explain": ("Show each value with its origin.", "各値とその由来を表示する"),
-    "option_rank_script": ("Print rank.sh, which runs on each rank.", "各ランクで動く rank.sh を表示する"),
-    # ---- check
-    "check_short": (
-        "Say whether the cluster would run it, and what it would cost.",
-        "実行可能か、いくらかかるかを調べる",
-    ),
-    "check_help": (
-        "Check a request against the cluster's limits before the queue does. Exit code 2 names every reason and the "
-        "nearest request that would be accepted.\n\n\b\n"
-        "  hackathon check --nodes 4 --walltime 2h\n"
-        "  hackathon check torch-ddp --cluster miyabi-g --queue debug-g --nodes 8 --group gw25",
-        "キューに断られる前に、クラスタの上限に照らして調べます。終了コード 2 のときは、すべての理由と、最も近い実行可能な"
-        "指定を示します。\n\n\b\n"
-        "  hackathon check --nodes 4 --walltime 2h\n"
-        "  hackathon check torch-ddp --cluster miyabi-g --queue debug-g --nodes 8 --group gw25",
-    ),
     "check_good": ("fine: {what}", "実行できます: {what}"),
     "check_unverified": (
         "note: nobody has confirmed these values of cluster {cluster}: {paths}",
         "注意: クラスタ {cluster} の次の値は未確認です: {paths}",
     ),
-    # ---- clusters, recipes, schema
-    "clusters_short": (
-        "List machines, or show one with its queues and limits.",
-        "マシンの一覧、またはキューと上限を表示",
-    ),
-    "clusters_help": (
-        "List the machines that have a profile, or show one. A question mark marks what nobody has confirmed.\n\n\b\n"
-        "  hackathon clusters\n"
-        "  hackathon clusters reedbush-h\n"
-        "  hackathon clusters slurm --live     ask the scheduler now",
-        "プロファイルのあるマシンの一覧、または1台の詳細を表示します。? は未確認の値です。\n\n\b\n"
-        "  hackathon clusters\n"
-        "  hackathon clusters reedbush-h\n"
-        "  hackathon clusters slurm --live     スケジューラに今の状態を聞く",
-    ),
-    "option_live": ("Ask the scheduler about its queues now.", "スケジューラに今のキューを問い合わせる"),
     "cores": ("{n} cores", "{n} コア"),
     "scheduler": ("scheduler", "スケジューラ"),
     "node": ("node", "ノード"),
@@ -145,46 +63,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "type": ("type", "型"),
     "default": ("default", "既定値"),
     "question_mark": ("? = nobody has confirmed this value on the machine", "? = 実機で確認されていない値"),
-    "recipes_short": (
-        "List training programs, or show one with its parameters.",
-        "レシピの一覧、またはパラメータを表示",
-    ),
-    "recipes_help": (
-        "List the recipes, or show one with its parameters.\n\n\b\n  hackathon recipes\n  hackathon recipes torch-ddp",
-        "レシピの一覧、または1つの詳細を表示します。\n\n\b\n  hackathon recipes\n  hackathon recipes torch-ddp",
-    ),
     "recipe_where": (
         "in {folder}; runs under {launchers}; scaling is measured by {metric}",
         "場所: {folder}、起動方法: {launchers}、スケーリングの指標: {metric}",
-    ),
-    "schema_short": ("Print the JSON Schema of a file that people write.", "設定ファイルの JSON Schema を表示"),
-    "schema_help": (
-        "Print the JSON Schema of project.yaml, recipe.yaml, a cluster profile, hackathon.yaml or the user's "
-        "config.yaml, for editors that complete and check YAML.\n\n\b\n  hackathon schema project > project.schema.json",
-        "project.yaml、recipe.yaml、クラスタプロファイル、hackathon.yaml、個人設定 config.yaml の JSON Schema を表示します。"
-        "YAML を補完・検査するエディタで使えます。\n\n\b\n  hackathon schema project > project.schema.json",
-    ),
-    # ---- init
-    "init_short": ("Make a project in a folder.", "フォルダにプロジェクトを作る"),
-    "init_help": (
-        "Make a project: project.yaml around a recipe, or around your own command. Your own program is not changed.\n\n\b\n"
-        "  hackathon init --recipe torch-ddp digits\n"
-        '  hackathon init --command "python train.py --lr {lr}" -p lr=0.1',
-        "プロジェクト(project.yaml)を作ります。レシピを使うか、自分のコマンドを使うかを選びます。自分のプログラムは変更"
-        "されません。\n\n\b\n"
-        "  hackathon init --recipe torch-ddp digits\n"
-        '  hackathon init --command "python train.py --lr {lr}" -p lr=0.1',
-    ),
-    "option_recipe": ("Use this recipe.", "このレシピを使う"),
-    "option_command": (
-        "Use your own command; {name} stands for a parameter.",
-        "自分のコマンドを使う。{name} はパラメータ",
-    ),
-    "option_name": ("The project's name; default the folder's.", "プロジェクト名(既定はフォルダ名)"),
-    "option_team": ("The team's name.", "チーム名"),
-    "option_copy": (
-        "Copy the recipe's program into the project, to change it.",
-        "レシピのプログラムをプロジェクトにコピーする(改造用)",
     ),
     "project_exists": ("{file} is there already", "{file} は既にあります"),
     "project_exists_hint": ("edit it, or name another folder", "それを編集するか、別のフォルダを指定してください"),
@@ -213,47 +94,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "next: cd {folder} && hackathon check && hackathon scale --processes 1,2 --wait",
         "次は: cd {folder} && hackathon check && hackathon scale --processes 1,2 --wait",
     ),
-    # ---- completion, shell
-    "completion_short": ("Print the shell's completion script.", "シェル補完スクリプトを表示"),
-    "completion_help": (
-        'Print a completion script.\n\n\b\n  eval "$(hackathon completion bash)"     in ~/.bashrc',
-        '補完スクリプトを表示します。\n\n\b\n  eval "$(hackathon completion bash)"     ~/.bashrc に書く',
-    ),
-    "shell_short": ("Start an interactive job with the project's environment.", "同じ環境の対話ジョブを始める"),
-    "shell_help": (
-        "Start an interactive job (`qsub -I`, `salloc`) with the header and the environment of the project's jobs.\n\n\b\n"
-        "  hackathon shell --nodes 1 --walltime 30m\n"
-        "  hackathon shell --dry-run           only show the command",
-        "プロジェクトのジョブと同じヘッダ・環境で対話ジョブ(`qsub -I`、`salloc`)を始めます。\n\n\b\n"
-        "  hackathon shell --nodes 1 --walltime 30m\n"
-        "  hackathon shell --dry-run           コマンドだけを表示",
-    ),
     "shell_source": ("when the shell is there: source {file}", "シェルが始まったら: source {file}"),
     "shell_missing": ("{command} is not on this machine", "このマシンに {command} がありません"),
-    # ---- submit
-    "submit_short": ("Submit one job, or the same job several times.", "ジョブを投入する(繰り返しも可)"),
-    "submit_help": (
-        "Submit the project's job, or a recipe's. The job runs from a snapshot of the source, so editing goes on.\n\n\b\n"
-        "  hackathon submit --nodes 2 --wait\n"
-        "  hackathon submit torch-ddp --cluster laptop --processes 2 -p epochs=5\n"
-        "  hackathon submit --repeat 3 --note 'pinned memory'\n"
-        "  hackathon submit --after ok:k3x9 --dry-run\n"
-        "  hackathon submit --again k3x9        after a submission that was cut off",
-        "プロジェクト(またはレシピ)のジョブを投入します。ソースのスナップショットから実行されるので、編集を続けられます。\n\n\b\n"
-        "  hackathon submit --nodes 2 --wait\n"
-        "  hackathon submit torch-ddp --cluster laptop --processes 2 -p epochs=5\n"
-        "  hackathon submit --repeat 3 --note 'pinned memory'\n"
-        "  hackathon submit --after ok:k3x9 --dry-run\n"
-        "  hackathon submit --again k3x9        投入が途中で切れたとき",
-    ),
-    "option_after": (
-        "Start after that run succeeded (ok:) or ended (any:).",
-        "指定した実行の成功後(ok:)または終了後(any:)に始める",
-    ),
-    "option_again": (
-        "Submit a run again whose submission was cut off, if its job is nowhere.",
-        "投入が途中で切れた実行を、ジョブが見つからないときに再投入する",
-    ),
     "no_job_yet": ("run {run} has no job yet", "実行 {run} にはまだジョブがありません"),
     "submit_stopped": (
         "{done} submitted, {left} not: the first failure ends it",
@@ -274,35 +116,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "no longer waiting; the jobs go on (`hackathon status`, `hackathon cancel`)",
         "待つのをやめました。ジョブは続いています(`hackathon status`、`hackathon cancel`)",
     ),
-    # ---- scale
-    "scale_short": ("Measure scaling: one job per process count.", "スケーリングを測る(プロセス数ごとに1ジョブ)"),
-    "scale_help": (
-        "Measure how the project scales: one job per process count, with equal threads at every point. Weak scaling "
-        "keeps the batch per process, strong scaling the batch of all. A study remembers what it has not submitted.\n\n\b\n"
-        "  hackathon scale --processes 1,2,4 --wait\n"
-        "  hackathon scale --processes 1,2,4,8 --mode strong --repeat 3\n"
-        "  hackathon scale --processes 1,2,4,8 --max-queued 2\n"
-        "  hackathon scale --resume            submit what is left",
-        "プロジェクトのスケーリングを測ります。プロセス数ごとに1ジョブ、スレッド数は全点で同じです。weak はプロセスあたりの"
-        "バッチを、strong は全体のバッチを一定にします。未投入の点は記録されます。\n\n\b\n"
-        "  hackathon scale --processes 1,2,4 --wait\n"
-        "  hackathon scale --processes 1,2,4,8 --mode strong --repeat 3\n"
-        "  hackathon scale --processes 1,2,4,8 --max-queued 2\n"
-        "  hackathon scale --resume            残りを投入する",
-    ),
-    "option_mode": (
-        "weak: fixed batch per process; strong: fixed global batch.",
-        "weak: プロセスあたりのバッチを一定に。strong: 全体のバッチを一定に",
-    ),
-    "option_scale_repeat": ("Measure each point this many times.", "各点の測定回数"),
-    "option_max_queued": (
-        "Have at most this many jobs in the queue; `--resume` or `--wait` submits the rest.",
-        "キューに入れるジョブ数の上限。残りは `--resume` か `--wait` が投入する",
-    ),
-    "option_resume": (
-        "Submit the points that a study has left (default: the newest).",
-        "残りの点を投入する(既定は最新の測定)",
-    ),
     "scale_needs_processes": ("which process counts?", "プロセス数を指定してください"),
     "scale_needs_processes_hint": ("--processes 1,2,4", "--processes 1,2,4"),
     "study_is": (
@@ -317,19 +130,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "next: hackathon status {study}; hackathon results {study}",
         "次は: hackathon status {study}、hackathon results {study}",
     ),
-    # ---- status, logs, cancel
-    "status_short": ("Show the states of runs.", "実行の状態を表示"),
-    "status_help": (
-        "Show the states of the newest runs, or of named runs and studies. Any unique part of a run's id names it.\n\n\b\n"
-        "  hackathon status\n"
-        "  hackathon status k3x9 --wait\n"
-        "  hackathon status --all --json",
-        "最近の実行、または指定した実行・測定の状態を表示します。ID の一部(一意なら)で指定できます。\n\n\b\n"
-        "  hackathon status\n"
-        "  hackathon status k3x9 --wait\n"
-        "  hackathon status --all --json",
-    ),
-    "option_all": ("All runs, not only the newest 20.", "最新 20 件だけでなくすべて"),
     "no_runs": ("there are no runs in {folder}", "{folder} に実行はありません"),
     "no_runs_hint": ("`hackathon submit` makes one", "`hackathon submit` で作れます"),
     "run": ("run", "実行"),
@@ -338,93 +138,19 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "since": ("since", "経過"),
     "reason": ("reason", "理由"),
     "stale": ("as of {age} ago", "{age}前の情報"),
-    "logs_short": ("Show what the ranks of a run print.", "各ランクの出力を表示"),
-    "logs_help": (
-        "Show the last lines of a run's logs, or follow them. Without a name: the newest run.\n\n\b\n"
-        "  hackathon logs\n"
-        "  hackathon logs k3x9 --rank 0 -f\n"
-        "  hackathon logs --path               where the files lie",
-        "ログの最後を表示、または追いかけます。名前を省くと最新の実行です。\n\n\b\n"
-        "  hackathon logs\n"
-        "  hackathon logs k3x9 --rank 0 -f\n"
-        "  hackathon logs --path               ファイルの場所",
-    ),
-    "option_follow": ("Follow new lines until the run has ended.", "終了まで新しい行を追いかける"),
-    "option_rank": ("Only this rank; may be repeated.", "このランクだけ(繰り返し指定可)"),
-    "option_lines": ("Last lines of each log.", "各ログの最後の行数"),
-    "option_path": ("Print only the files' paths.", "ファイルの場所だけを表示する"),
     "logs_of": ("run {run} ({folder})", "実行 {run}({folder})"),
     "no_logs": ("nothing has been printed yet", "まだ出力がありません"),
-    "cancel_short": ("End jobs.", "ジョブを終わらせる"),
-    "cancel_help": (
-        "End the jobs of runs, or of all open runs of a study.\n\n\b\n  hackathon cancel k3x9",
-        "実行のジョブを終わらせます。測定を指定すると、その未終了の実行すべてです。\n\n\b\n  hackathon cancel k3x9",
-    ),
     "cancelled": ("told to end: {run}", "終了を指示しました: {run}"),
     "cancel_ended": ("had ended already: {run}", "既に終了しています: {run}"),
-    # ---- results, publish
-    "results_short": ("Speed-up and parallel efficiency of a study.", "速度向上率と並列効率"),
-    "results_help": (
-        "Show a study: median and spread over repeats, speed-up, parallel efficiency, the 75 % line, failed points with "
-        "their reason. Without a name: the newest study or run.\n\n\b\n"
-        "  hackathon results\n"
-        "  hackathon results --plot scaling.svg\n"
-        "  hackathon results --format csv > scaling.csv\n"
-        "  hackathon results --baseline k3x9   compare with a run of another study",
-        "測定結果(繰り返しの中央値とばらつき、速度向上率、並列効率、75 % の線、失敗した点とその理由)を表示します。"
-        "名前を省くと最新の測定または実行です。\n\n\b\n"
-        "  hackathon results\n"
-        "  hackathon results --plot scaling.svg\n"
-        "  hackathon results --format csv > scaling.csv\n"
-        "  hackathon results --baseline k3x9   別の測定の実行と比べる",
-    ),
-    "option_format": ("Form of the output.", "出力形式"),
-    "option_plot": ("Draw the study into FILE (.svg or .png).", "グラフを FILE(.svg / .png)に描く"),
-    "option_baseline": ("Measure against this run.", "この実行を基準にする"),
-    "option_metric": ("Another metric than the study's.", "別の指標で見る"),
     "metric": ("metric", "指標"),
     "value": ("value", "値"),
     "no_study": ("there is no study in {folder}", "{folder} に測定はありません"),
     "no_study_hint": ("`hackathon scale --processes 1,2` makes one", "`hackathon scale --processes 1,2` で作れます"),
     "drawn": ("drawn: {file}", "描画: {file}"),
-    "publish_short": ("Write an offline page of all studies.", "全測定のオフラインページを書き出す"),
-    "publish_help": (
-        "Write static pages of studies: table, plot, how each was run, how to run it again. They open from a file and "
-        "ask no other host for anything.\n\n\b\n  hackathon publish --to site\n  hackathon publish k3x9 --to /share/pages",
-        "測定の静的ページ(表・グラフ・実行方法・再実行方法)を書き出します。ファイルとして開け、外部には一切アクセスしません。"
-        "\n\n\b\n  hackathon publish --to site\n  hackathon publish k3x9 --to /share/pages",
-    ),
-    "option_to": ("Folder of the pages.", "書き出し先フォルダ"),
-    "option_title": ("Title of the pages.", "ページの題名"),
     "published": ("{count} page(s) in {folder}; open {file}", "{folder} に {count} ページ。開く: {file}"),
-    # ---- rerun, adopt, clean, doctor
-    "rerun_short": ("Run a recorded script and source again.", "記録どおりにもう一度実行"),
-    "rerun_help": (
-        "Submit the recorded script and source of a run again, and say first what differs from then.\n\n\b\n"
-        "  hackathon rerun k3x9 --wait\n  hackathon rerun k3x9 --dry-run      only say what differs",
-        "実行時のスクリプトとソースをもう一度投入します。先に、当時との違いを示します。\n\n\b\n"
-        "  hackathon rerun k3x9 --wait\n  hackathon rerun k3x9 --dry-run      違いだけを表示",
-    ),
     "rerun_same": ("nothing differs from the time of run {run}", "実行 {run} の時と違いはありません"),
     "rerun_differs": ("differs from the time of run {run}:", "実行 {run} の時との違い:"),
-    "adopt_short": ("Take up a job that was submitted by hand.", "手で投入したジョブを取り込む"),
-    "adopt_help": (
-        "Make a run around a job that was submitted without this tool, so that status, logs and results know it.\n\n\b\n"
-        "  hackathon adopt 123456\n  hackathon adopt ~/old-run-folder",
-        "このツールを使わずに投入したジョブを実行として取り込み、status・logs・results で扱えるようにします。\n\n\b\n"
-        "  hackathon adopt 123456\n  hackathon adopt ~/old-run-folder",
-    ),
     "adopted": ("taken up as run {run}", "実行 {run} として取り込みました"),
-    "clean_short": ("Show what can be deleted, and delete it when told so.", "消せるものを示し、確認して消す"),
-    "clean_help": (
-        "Show what can go, with sizes, and ask before anything is deleted. Open runs are never touched.\n\n\b\n"
-        "  hackathon clean\n  hackathon clean --failed --yes\n  hackathon clean --sources",
-        "消せるものを大きさとともに示し、確認してから消します。終わっていない実行には触れません。\n\n\b\n"
-        "  hackathon clean\n  hackathon clean --failed --yes\n  hackathon clean --sources",
-    ),
-    "option_failed": ("Also runs that failed or were cancelled.", "失敗・取消した実行も"),
-    "option_sources": ("Also source snapshots of sealed runs.", "終了した実行のソースのスナップショットも"),
-    "option_yes": ("Do not ask.", "確認しない"),
     "clean_nothing": ("nothing to delete in {folder}", "{folder} に消せるものはありません"),
     "clean_ask": ("Delete these {count} ({size})?", "これら {count} 件({size})を消しますか?"),
     "clean_done": ("deleted: {size}", "削除: {size}"),
@@ -432,19 +158,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "nothing deleted: --yes deletes without asking",
         "削除していません。--yes で確認なしに削除します",
     ),
-    "option_rerun_dry": ("Only say what differs.", "違いだけを表示する"),
     "what": ("what", "対象"),
     "size": ("size", "大きさ"),
-    "doctor_short": ("Say whether this account and machine are ready.", "アカウントとマシンの準備状況を調べる"),
-    "doctor_help": (
-        "Look at Python, scheduler, modules, folder, space, quota, GPU driver and clock, and say what to do. With --job a "
-        "job of seconds proves that nodes can start processes on each other. Exit code 1 when something is bad.\n\n\b\n"
-        "  hackathon doctor\n  hackathon doctor --cluster slurm --job --nodes 2",
-        "Python、スケジューラ、モジュール、フォルダ、空き容量、クォータ、GPU ドライバ、時計を調べ、対処を示します。--job では数秒の"
-        "ジョブを投入し、ノード間で起動できることを確かめます。問題があれば終了コード 1。\n\n\b\n"
-        "  hackathon doctor\n  hackathon doctor --cluster slurm --job --nodes 2",
-    ),
-    "option_doctor_job": ("Also submit a job of seconds and wait for it.", "数秒のジョブも投入して確かめる"),
     "doctor_for": ("cluster {cluster}, runs in {folder}", "クラスタ {cluster}、実行フォルダ {folder}"),
     "doctor_no_project": (
         "(no project here: the machine's defaults were looked at)",
