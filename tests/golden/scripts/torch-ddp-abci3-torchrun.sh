@@ -151,7 +151,7 @@ hk_remote() { # host, node's number, mode
   printf -v words '%q ' bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" "$3" "$2"
   exec ssh -tt -o BatchMode=yes -o ConnectTimeout=30 "$1" "$words" </dev/null
 }
-# waits for all children; when one fails or this shell is told to end, the others end too
+# waits for all children; when one fails, this shell is told to end, or the script was killed, the others end too
 hk_children=()
 hk_together() {
   local child code result=0 told=0 open
@@ -170,6 +170,7 @@ hk_together() {
     done
     [ "${#open[@]}" -gt 0 ] || break
     hk_children=("${open[@]}")
+    kill -0 $$ 2>/dev/null || result=137
     if [ "$result" -ne 0 ] && [ "$told" -eq 0 ]; then
       kill -TERM "${hk_children[@]}" 2>/dev/null
       told=1
@@ -194,15 +195,20 @@ hk_launch() {
 
 # ---- watch: says when all ranks run, and writes the stop file before the walltime ends ----
 hk_watch() {
-  local stop_at=$((HK_DEADLINE - HK_STOP_BEFORE)) begin=$SECONDS now
+  local stop_at=$((HK_DEADLINE - HK_STOP_BEFORE)) begin=$SECONDS now stop_in
   while [ "$(cat events/rank-*.jsonl 2>/dev/null | grep -c "\"event\":\"started\",\"attempt\":$HK_ATTEMPT,")" -lt "$HK_PROCESSES" ]; do
     sleep 1
+    kill -0 $$ 2>/dev/null || return
     now=$(date +%s)
     [ "$now" -lt "$stop_at" ] || break
   done
   if [ "$(date +%s)" -lt "$stop_at" ]; then
     hk_event ranks_started ",\"seconds\":$((SECONDS - begin))"
-    sleep $((stop_at - $(date +%s)))
+    stop_in=$((SECONDS + stop_at - $(date +%s)))
+    while [ "$SECONDS" -lt "$stop_in" ]; do
+      sleep $((stop_in - SECONDS < 5 ? stop_in - SECONDS : 5))
+      kill -0 $$ 2>/dev/null || return # the script was killed: there is nobody to tell
+    done
   fi
   { printf '%s\n' "$HK_DEADLINE" >.stop.new && mv .stop.new stop; } 2>/dev/null
   hk_warn stop "walltime ends in $((HK_DEADLINE - $(date +%s))) s: the stop file is there"
