@@ -119,8 +119,8 @@ for hk_line in "${HK_VARIABLES[@]}"; do
 done
 cd "$HK_RUN" || exit 78
 # What ranks on other nodes must have: all exported variables but those that belong to one node or one task. Those are
-# taken along only where the lines above changed them.
-{
+# taken along only where the lines above changed them. Keys and passwords may be among them: for the owner's eyes only.
+hk_record() {
   compgen -e | grep -Ev "$hk_private|^(HOSTNAME|HOST|PWD|OLDPWD|SHLVL|_|DISPLAY|SSH_.*|XDG_.*|DBUS.*|BASH.*|RANK|WORLD_SIZE|LOCAL_RANK)$" |
     while read -r name; do declare -p "$name"; done
   compgen -e | grep -E "$hk_private" | while read -r name; do
@@ -129,8 +129,10 @@ cd "$HK_RUN" || exit 78
   done
   declare -p HK_COMMAND HK_SOURCE HK_NODES HK_PROCESSES HK_PROCESSES_PER_NODE HK_THREADS HK_MODE HK_SCRATCH HK_TELEMETRY
   declare -p HK_HOSTS HK_LAUNCHER
-} >"env/.job-$HK_ATTEMPT.sh" 2>/dev/null && mv "env/.job-$HK_ATTEMPT.sh" "env/job-$HK_ATTEMPT.sh" ||
+}
+if ! (umask 077 && hk_record >"env/.job-$HK_ATTEMPT.sh" && mv "env/.job-$HK_ATTEMPT.sh" "env/job-$HK_ATTEMPT.sh") 2>/dev/null; then
   hk_warn record "the environment could not be recorded (disk full?)"
+fi
 
 # ---- the folder that the program runs in ----
 if [ ! -d "$HK_SOURCE" ]; then HK_SOURCE=$HK_RUN; fi
