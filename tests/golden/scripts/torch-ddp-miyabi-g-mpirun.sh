@@ -110,6 +110,12 @@ HK_STOP=$HK_RUN/stop
 export MASTER_ADDR HK_ATTEMPT HK_DEADLINE HK_STOP
 export MASTER_PORT=$((20000 + 10#${hk_digits: -9} % 10000))
 
+# ---- the folder that the program runs in ----
+if [ ! -d "$HK_SOURCE" ]; then HK_SOURCE=$HK_RUN; fi
+if [ -s source.sha256 ] && ! (cd "$HK_SOURCE" && sha256sum --check --status --quiet "$HK_RUN/source.sha256" 2>/dev/null); then
+  hk_warn source "files in $HK_SOURCE are not those of the submission"
+fi
+
 # ---- environment: profile scripts, modules and conda break under -e and -u, so both are off here ----
 hk_private='^(SLURM|SBATCH|SRUN|PMI|OMPI|PRTE|HYDRA|MPI_LOCAL|CUDA_VISIBLE|ROCR_VISIBLE|GPU_DEVICE|TMPDIR$)'
 hk_before=$(compgen -e | grep -E "$hk_private" | while read -r name; do declare -p "$name"; done)
@@ -137,12 +143,6 @@ hk_record() {
 }
 if ! (umask 077 && hk_record >"env/.job-$HK_ATTEMPT.sh" && mv "env/.job-$HK_ATTEMPT.sh" "env/job-$HK_ATTEMPT.sh") 2>/dev/null; then
   hk_warn record "the environment could not be recorded (disk full?)"
-fi
-
-# ---- the folder that the program runs in ----
-if [ ! -d "$HK_SOURCE" ]; then HK_SOURCE=$HK_RUN; fi
-if [ -s source.sha256 ] && ! (cd "$HK_SOURCE" && sha256sum --check --status --quiet "$HK_RUN/source.sha256" 2>/dev/null); then
-  hk_warn source "files in $HK_SOURCE are not those of the submission"
 fi
 
 # starter: mpirun runs rank.sh once on every node
