@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
     from hackathon.runs.study import Study
-    from hackathon.runs.submit import Outcome
+    from hackathon.runs.submit import Outcomes
 
 
 @named("scale")
@@ -123,9 +123,9 @@ def _go_on(study: "Study", sources: "Sources", max_queued: int | None, waiting: 
 
     def submit_next(states: "list[RunStatus]") -> "list[RunDirectory]":
         due = next_points(study, max_queued, states=states)
-        outcomes = (
-            submit_points(study, due, sources.cluster, scheduler, source, sources.template_folders) if due else []
-        )
+        if not due:
+            return []
+        outcomes = submit_points(study, due, sources.cluster, scheduler, source, sources.template_folders)
         _show(outcomes)
         return [outcome.run for outcome in outcomes]
 
@@ -155,14 +155,14 @@ def _go_on(study: "Study", sources: "Sources", max_queued: int | None, waiting: 
     show_study(study, states, "json" if as_json else "table")
 
 
-def _show(outcomes: "list[Outcome]") -> None:
+def _show(outcomes: "Outcomes") -> None:
     """Print what was submitted; raise the first failure, after which nothing further was begun."""
     from hackathon.cli.submit import show_stop
 
     for outcome in outcomes:
         if outcome.job_id is not None:
             click.echo(f"{outcome.run.id}  {message('cli.job_is', job=outcome.job_id)}", err=True)
-    error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
+    error = next((outcome.error for outcome in outcomes if outcome.error is not None), outcomes.error)
     if error is not None:
         show_stop(outcomes, len(outcomes))
         raise error

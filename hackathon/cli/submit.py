@@ -11,7 +11,7 @@ from hackathon.jobs.options import Options
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
-    from hackathon.runs.submit import Outcome
+    from hackathon.runs.submit import Outcomes
 
 
 @named("submit")
@@ -46,7 +46,7 @@ def command(
     from hackathon.jobs.resolve import resolve
     from hackathon.runs import snapshot
     from hackathon.runs.create import create
-    from hackathon.runs.submit import Outcome, submit, submit_many
+    from hackathon.runs.submit import Outcome, Outcomes, submit, submit_many
     from hackathon.schedulers import registry
 
     if again is not None:
@@ -70,7 +70,7 @@ def command(
         create(request, script, runs_folder=sources.runs, note=note, tags=tags, source=source) for _ in range(repeat)
     )
     if dependency is not None:
-        outcomes = [Outcome(run, submit(run, scheduler, after=dependency)) for run in runs]
+        outcomes = Outcomes(Outcome(run, submit(run, scheduler, after=dependency)) for run in runs)
     else:
         outcomes = submit_many(runs, scheduler)
     finish(outcomes, waiting, as_json, repeat)
@@ -82,7 +82,7 @@ def show_warnings(source: object) -> None:
         click.echo(f"{message('cli.warning')}: {text}", err=True)
 
 
-def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool, wanted: int = 1) -> None:
+def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) -> None:
     """Print job ids as they were given out, then raise the first failure, then wait when that was asked for."""
     submitted = [outcome for outcome in outcomes if outcome.job_id is not None]
     if as_json and not waiting:
@@ -93,7 +93,7 @@ def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool, wanted: int 
     elif not as_json:
         for outcome in submitted:
             click.echo(f"{outcome.run.id}  {outcome.job_id}")
-    error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
+    error = next((outcome.error for outcome in outcomes if outcome.error is not None), outcomes.error)
     if error is not None:
         show_stop(outcomes, max(wanted, len(outcomes)))
         raise error
@@ -120,7 +120,7 @@ def finish(outcomes: list["Outcome"], waiting: bool, as_json: bool, wanted: int 
         raise click.exceptions.Exit(1)
 
 
-def show_stop(outcomes: list["Outcome"], wanted: int) -> None:
+def show_stop(outcomes: "Outcomes", wanted: int) -> None:
     """Print how many of the wanted runs were submitted, and which may be in the queue although nobody said so."""
     from hackathon.runs.submit import is_unclear
 
@@ -165,8 +165,8 @@ def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
 def _again(text: str, as_json: bool) -> None:
     from hackathon.cli.options import runs_folder
     from hackathon.runs.directory import find_run
-    from hackathon.runs.submit import Outcome, submit
+    from hackathon.runs.submit import Outcome, Outcomes, submit
     from hackathon.schedulers import registry
 
     run = find_run(text, runs_folder())
-    finish([Outcome(run, submit(run, registry.load(run.request().scheduler), again=True))], False, as_json)
+    finish(Outcomes([Outcome(run, submit(run, registry.load(run.request().scheduler), again=True))]), False, as_json)

@@ -9,7 +9,7 @@ from hackathon.runs import snapshot
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory, new_run_id
 from hackathon.runs.study import Point, Study, create_study, holds, reserve, runs_of
-from hackathon.runs.submit import Outcome, submit_many
+from hackathon.runs.submit import Outcomes, submit_many
 from hackathon.text.files import read_json
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ def submit_points(
     scheduler: "Scheduler",
     source: snapshot.Source,
     template_folders: Sequence[Path] = (),
-) -> list[Outcome]:
+) -> Outcomes:
     """Make the runs of these points and submit them; a point that somebody else reserved meanwhile is passed over.
 
-    A point that comes with a run which never got into the queue gets that run submitted. Errors of the scheduler come
-    back in the outcomes; errors in making a run are raised.
+    A point that comes with a run which never got into the queue gets that run submitted. Errors of the scheduler,
+    and one in making a run, come back in the outcomes.
     """
     from hackathon.jobs.render import JobScript, render
 

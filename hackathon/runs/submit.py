@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,12 @@ class Outcome:
 
     run: RunDirectory
     job_id: str | None = None
+    error: HackathonError | None = None
+
+
+class Outcomes(list[Outcome]):
+    """What became of several runs, in their order; `error` says why no further run could be made."""
+
     error: HackathonError | None = None
 
 
@@ -97,18 +103,28 @@ def recover(run: RunDirectory, scheduler: "Scheduler") -> str | None:
 
 def submit_many(
     runs: Iterable[RunDirectory], scheduler: "Scheduler", *, workers: int = 4, again: bool = False
-) -> list[Outcome]:
+) -> Outcomes:
     """Submit runs with a few commands at a time and return their outcomes in the order given.
 
     Each run has the guarantees of `submit`. `runs` may be a generator that makes them: the next one is made while the
-    scheduler takes the one before. After the first failure no further run is taken from it or begun: what the scheduler
-    refuses once it refuses fifty times; runs that were not begun come back without a job id and without an error.
+    scheduler takes the one before; when that fails (a full disk), those made before are submitted and `error` says why.
+    After the first failure no further run is taken from it or begun: what the scheduler refuses once it refuses fifty
+    times; runs that were not begun come back without a job id and without an error.
     """
     import itertools
 
-    first = list(itertools.islice(runs_left := iter(runs), 2))
+    outcomes = Outcomes()
+
+    def made() -> Iterator[RunDirectory]:
+        try:
+            yield from runs
+        except HackathonError as error:
+            outcomes.error = error
+
+    first = list(itertools.islice(runs_left := made(), 2))
     if len(first) < 2 or workers < 2:
-        return _one_by_one(itertools.chain(first, runs_left), scheduler, again)
+        outcomes += _one_by_one(itertools.chain(first, runs_left), scheduler, again)
+        return outcomes
     import threading
     from concurrent.futures import ThreadPoolExecutor
 
@@ -128,7 +144,8 @@ def submit_many(
             begun.append(pool.submit(one, run))
             if failed.is_set():
                 break
-        return [each.result() for each in begun]
+        outcomes += [each.result() for each in begun]
+    return outcomes
 
 
 def is_refused(run: RunDirectory, attempt: int) -> dict[str, Any]:

@@ -6,7 +6,6 @@ code 3: try again; 2: the request was refused. UNCERTAIN where the job may be in
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import pbs
 import pytest
 from backends import Backend, PbsBackend, Site, until
-from trouble import Said, Stand, ask, in_both_languages, runs_in, write_project
+from trouble import Said, Stand, ask, in_both_languages, later, runs_in, start, write_project
 
 SECONDS = "1.5"
 """What a scheduler command may take in these tests; HACKATHON_SCHEDULER_TIMEOUT."""
@@ -131,8 +130,7 @@ def spoil(site: Site, verb: str, fault: str) -> str:
 def mend(site: Site) -> None:
     assert isinstance(site.backend, FakeSlurm | SpoiltPbs)
     site.backend.mend()
-    cache = os.environ["XDG_CACHE_HOME"]
-    shutil.rmtree(Path(cache) / "hackathon" / "status", ignore_errors=True)  # 30 s later
+    later()
 
 
 def queued(site: Site) -> dict[str, str]:
@@ -248,8 +246,6 @@ def test_a_time_limit_that_is_none_is_refused(site: Site, value: str) -> None:
 
 def test_a_command_whose_parent_was_killed_ends_by_itself(site: Site) -> None:
     """Otherwise it could submit the job after somebody looked for it in vain and submitted it again."""
-    from trouble import start
-
     command = spoil(site, "submit", "hang")
     mark = os.fsencode(str(site.folder.parent))
 
@@ -376,4 +372,4 @@ def _a_minute_passes(run: Path) -> None:
     for name in ("submitting", "submitted", "created"):
         fact = json.loads((run / "client" / f"{name}.json").read_text())
         (run / "client" / f"{name}.json").write_text(json.dumps({**fact, "t": fact["t"] - 200}))
-    shutil.rmtree(Path(os.environ["XDG_CACHE_HOME"]) / "hackathon" / "status", ignore_errors=True)
+    later()

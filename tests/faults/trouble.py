@@ -91,6 +91,11 @@ def write_project(folder: Path, command: str = "true", profile: dict[str, Any] |
     (clusters / "lab.yaml").write_text(json.dumps({**CLUSTER, **(profile or {})}))
 
 
+def later() -> None:
+    """Forget the scheduler's answers that are kept for 30 s, as if that time had passed."""
+    shutil.rmtree(Path(os.environ["XDG_CACHE_HOME"]) / "hackathon" / "status", ignore_errors=True)
+
+
 def runs_in(folder: Path) -> list[Path]:
     """Return the complete run directories of a project."""
     return sorted(path for path in (folder / "runs").glob("[!.]*") if path.is_dir())

@@ -86,7 +86,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     # create
     "bad_value": ("a value of the request can not be written down: {what}", "リクエストの値を記録できません: {what}"),
-    "disk_full": ("{folder}: {what}; nothing was submitted", "{folder}: {what}。何も投入していません"),
+    "disk_full": ("{folder}: {what}: no run was made there", "{folder}: {what}。実行を作れませんでした"),
     "disk_full_hint": (
         "make room (`hackathon clean` lists what can go) or look at your quota",
         "空きを作る(`hackathon clean` で候補を表示)か、quota を確認してください",
@@ -100,6 +100,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "自分のプロジェクトのコピーで作業してください",
     ),
     "not_written": ("{folder} can not be written: {what}", "{folder} に書き込めません: {what}"),
+    "not_written_hint": (
+        "look at its owner and rights, and whether there is room (`hackathon clean` lists what can go)",
+        "所有者と権限、空き容量(`hackathon clean` で候補を表示)を確認してください",
+    ),
     # submit
     "submitted_already": (
         "run {run} was submitted before: job {job_id}",
