@@ -1,5 +1,6 @@
 """`hackathon logs`: what the ranks of a run printed."""
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def command(name: str | None, following: bool, ranks: tuple[int, ...], lines: in
         return
     click.echo(message("cli.logs_of", run=run.id, folder=folder), err=True)
     if following:
+        gc.enable()
         for name_of_log, line in follow(run.path, ranks=ranks or None, lines=lines, stop=lambda: _over(run)):
             click.echo(f"{Path(name_of_log).stem}: {printable(line)}")
         return

@@ -1,5 +1,6 @@
 """Wait until runs have ended, saying what changes."""
 
+import gc
 import sys
 import time
 from collections import Counter
@@ -31,6 +32,7 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
     """
     from hackathon.runs.status import status
 
+    gc.enable()
     begin = time.monotonic()
     shown: dict[str, str] = {}
     live = sys.stderr.isatty()
