@@ -64,6 +64,7 @@ hk_run() { # runs a command to its end, passing signals on; leaves its exit code
 
 if [ "$hk_mode" = torchrun ]; then
   hk_node=${4:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_NODEID:-0}}}}
+  { printf '%s\n' $$ >"env/agent-$HK_ATTEMPT-$hk_node"; } 2>/dev/null || :
   hk_run torchrun --nnodes="$HK_NODES" --node-rank="$hk_node" --nproc-per-node="$HK_PROCESSES_PER_NODE" \
     --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" --max-restarts=0 --no-python \
     bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" worker

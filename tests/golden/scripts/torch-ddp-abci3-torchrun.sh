@@ -146,6 +146,18 @@ if ! (umask 077 && hk_record >"env/.job-$HK_ATTEMPT.sh" && mv "env/.job-$HK_ATTE
   hk_warn record "the environment could not be recorded (disk full?)"
 fi
 
+hk_wait() { # a child's process number; leaves its exit code in hk_code, whatever signals come meanwhile
+  local again
+  while :; do
+    wait "$1"
+    hk_code=$?
+    kill -0 "$1" 2>/dev/null || break
+  done
+  # a signal may have cut the last wait short when the child was gone already: bash still knows its code
+  wait "$1" 2>/dev/null
+  again=$?
+  if [ "$again" -ne 127 ]; then hk_code=$again; fi
+}
 # starter: ssh hands one string to the remote shell, so every word is quoted once more; -tt makes a lost connection
 # end what was started
 hk_remote() { # host, node's number, mode
@@ -227,15 +239,7 @@ trap 'kill -USR2 "$hk_main" 2>/dev/null' USR2
 hk_watch "$hk_main" &
 hk_helpers+=("$!")
 disown
-while :; do
-  wait "$hk_main"
-  hk_code=$?
-  kill -0 "$hk_main" 2>/dev/null || break
-done
-# a signal may have cut the last wait short when the launch was gone already: bash still knows its code
-wait "$hk_main" 2>/dev/null
-hk_again=$?
-if [ "$hk_again" -ne 127 ]; then hk_code=$hk_again; fi
+hk_wait "$hk_main"
 
 echo "hackathon: ended with $hk_code"
 exit "$hk_code"

@@ -145,6 +145,18 @@ if ! (umask 077 && hk_record >"env/.job-$HK_ATTEMPT.sh" && mv "env/.job-$HK_ATTE
   hk_warn record "the environment could not be recorded (disk full?)"
 fi
 
+hk_wait() { # a child's process number; leaves its exit code in hk_code, whatever signals come meanwhile
+  local again
+  while :; do
+    wait "$1"
+    hk_code=$?
+    kill -0 "$1" 2>/dev/null || break
+  done
+  # a signal may have cut the last wait short when the child was gone already: bash still knows its code
+  wait "$1" 2>/dev/null
+  again=$?
+  if [ "$again" -ne 127 ]; then hk_code=$again; fi
+}
 # starter: mpirun runs rank.sh once on every node
 # Open MPI: a host file with slots, so that more ranks than cores are allowed where the toolkit planned them
 if [ "$(id -u)" -eq 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
@@ -152,7 +164,8 @@ hk_mpirun() { # ranks, ranks a node, command
   local ranks=$1 per_node=$2 host
   shift 2
   for host in "${HK_HOSTS[@]}"; do printf '%s slots=%s\n' "$host" "$per_node"; done >"env/hosts-$HK_ATTEMPT"
-  exec mpirun -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
+  # called by its whole path it uses the programs beside itself on other nodes too, whatever their PATH finds (mpirun(1))
+  exec "$(command -v mpirun)" -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
     "${HK_MPI_OPTIONS[@]}" "$@"
 }
 hk_on_nodes() {
@@ -195,15 +208,7 @@ trap 'kill -USR2 "$hk_main" 2>/dev/null' USR2
 hk_watch "$hk_main" &
 hk_helpers+=("$!")
 disown
-while :; do
-  wait "$hk_main"
-  hk_code=$?
-  kill -0 "$hk_main" 2>/dev/null || break
-done
-# a signal may have cut the last wait short when the launch was gone already: bash still knows its code
-wait "$hk_main" 2>/dev/null
-hk_again=$?
-if [ "$hk_again" -ne 127 ]; then hk_code=$hk_again; fi
+hk_wait "$hk_main"
 
 echo "hackathon: ended with $hk_code"
 exit "$hk_code"

@@ -147,25 +147,30 @@ if ! (umask 077 && hk_record >"env/.job-$HK_ATTEMPT.sh" && mv "env/.job-$HK_ATTE
   hk_warn record "the environment could not be recorded (disk full?)"
 fi
 
+hk_wait() { # a child's process number; leaves its exit code in hk_code, whatever signals come meanwhile
+  local again
+  while :; do
+    wait "$1"
+    hk_code=$?
+    kill -0 "$1" 2>/dev/null || break
+  done
+  # a signal may have cut the last wait short when the child was gone already: bash still knows its code
+  wait "$1" 2>/dev/null
+  again=$?
+  if [ "$again" -ne 127 ]; then hk_code=$again; fi
+}
 # starter: srun runs rank.sh once on every node. A step does not inherit --cpus-per-task since Slurm 22.05.
 # srun answers TERM by killing its tasks at once. They shall have TERM themselves and their time to end: Slurm tells them.
 hk_srun() { # options of srun and its command
-  local step code again
+  local step
   trap - EXIT
   srun --kill-on-bad-exit=1 "$@" &
   step=$!
   trap 'hk_srun_end "$step"' TERM INT
   trap 'kill -USR1 "$step" 2>/dev/null' USR1
   trap 'kill -USR2 "$step" 2>/dev/null' USR2
-  while :; do
-    wait "$step"
-    code=$?
-    kill -0 "$step" 2>/dev/null || break
-  done
-  wait "$step" 2>/dev/null # a signal may have cut the last wait short when srun was gone already
-  again=$?
-  if [ "$again" -ne 127 ]; then code=$again; fi
-  return "$code"
+  hk_wait "$step"
+  return "$hk_code"
 }
 hk_srun_end() { # srun's process; before any rank runs there is nobody to tell but srun itself
   if grep -qs "\"event\":\"started\",\"attempt\":$HK_ATTEMPT," events/rank-*.jsonl; then
@@ -188,7 +193,8 @@ hk_mpirun() { # ranks, ranks a node, command
   local ranks=$1 per_node=$2 host
   shift 2
   for host in "${HK_HOSTS[@]}"; do printf '%s slots=%s\n' "$host" "$per_node"; done >"env/hosts-$HK_ATTEMPT"
-  exec mpirun -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
+  # called by its whole path it uses the programs beside itself on other nodes too, whatever their PATH finds (mpirun(1))
+  exec "$(command -v mpirun)" -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
     "${HK_MPI_OPTIONS[@]}" "$@"
 }
   ;;
@@ -238,15 +244,7 @@ trap 'kill -USR2 "$hk_main" 2>/dev/null' USR2
 hk_watch "$hk_main" &
 hk_helpers+=("$!")
 disown
-while :; do
-  wait "$hk_main"
-  hk_code=$?
-  kill -0 "$hk_main" 2>/dev/null || break
-done
-# a signal may have cut the last wait short when the launch was gone already: bash still knows its code
-wait "$hk_main" 2>/dev/null
-hk_again=$?
-if [ "$hk_again" -ne 127 ]; then hk_code=$hk_again; fi
+hk_wait "$hk_main"
 
 echo "hackathon: ended with $hk_code"
 exit "$hk_code"
