@@ -51,6 +51,24 @@ def hold(*words):
     wait_for((RUN / "release").exists)
 
 
+def hold_rank(*words):
+    """As `hold`, with a lock a rank."""
+    rank = os.environ["RANK"]
+    held = (RUN / f"lock-{rank}").open("w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    write(f"holding-{rank}", os.getpid())
+    wait_for(lambda: False)
+
+
+def last_fails(code):
+    """The last rank ends with `code` when all others hold their locks."""
+    last = int(os.environ["WORLD_SIZE"]) - 1
+    if int(os.environ["RANK"]) < last:
+        hold_rank()
+    wait_for(lambda: all((RUN / f"holding-{rank}").exists() for rank in range(last)))
+    sys.exit(int(code))
+
+
 def version(*words):
     write("version", VERSION)
 

@@ -317,12 +317,24 @@ def test_small_study(site: Site) -> None:
     assert json.loads(site.run("results", "--json")) == found
 
 
+@pytest.mark.parametrize("backend", ["local", "pbs"], indirect=True)
 def test_walltime_ends_it(site: Site) -> None:
-    if site.backend.name == "slurm":
-        pytest.skip("Slurm counts walltimes in minutes: test_walltime_on_slurm")
+    walltime(site, "3")
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+@pytest.mark.parametrize("backend", ["slurm"], indirect=True)
+def test_walltime_on_slurm_counts_in_minutes(site: Site) -> None:
+    walltime(site, "60")
+
+
+def walltime(site: Site, seconds: str) -> None:
+    """The job is ended, the program with it, and the state says why."""
     site.write_project("python program.py hold")
-    run = site.submit("--walltime", "3")
-    assert site.await_state(run, "TIMEOUT")["cause"] == "walltime"
+    run = site.submit("--walltime", seconds)
+    run.written("holding")
+    assert site.await_state(run, "TIMEOUT", seconds=180)["cause"] == "walltime"
     until(lambda: unlocked(run), "the program's end")
 
 
