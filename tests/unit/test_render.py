@@ -110,8 +110,8 @@ def test_shipped_templates_pass_the_lint() -> None:
 def test_script_runs_without_the_toolkit_and_keeps_secrets_to_itself(tmp_path: Path) -> None:
     """A person may hand the two scripts to bash; what the environment holds is for the owner's eyes only."""
     request = make(
-        scheduler="local", starter="local", launcher="local", nodes=1, processes=2, command=("bash", "-c", "echo $RANK $KEY"),
-        telemetry_seconds=0,
+        scheduler="local", starter="local", launcher="local", nodes=1, processes=2, telemetry_seconds=0,
+        command=("bash", "-c", "echo $RANK $KEY"),
     )  # fmt: skip
     script = render(request, CLUSTER)
     (tmp_path / "job.sh").write_text(script.job)
