@@ -165,7 +165,7 @@ hk_mpirun() { # ranks, ranks a node, command
   shift 2
   for host in "${HK_HOSTS[@]}"; do printf '%s slots=%s\n' "$host" "$per_node"; done >"env/hosts-$HK_ATTEMPT"
   # called by its whole path it uses the programs beside itself on other nodes too, whatever their PATH finds (mpirun(1))
-  exec "$(command -v mpirun)" -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
+  exec "$(command -v mpirun || echo mpirun)" -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
     "${HK_MPI_OPTIONS[@]}" "$@"
 }
 hk_on_nodes() {
