@@ -115,16 +115,15 @@ def rank_process(run: Run, rank: int) -> int:
 
 
 def script_process(run: Run) -> int:
-    """Return the number, on this machine, of the shell that runs the job script: the oldest of its shells."""
-    shells = []
-    for pid, (words, _) in processes_of(run).items():
-        if (
-            len(words) == 2
-            and words[0].endswith("bash")
-            and Path(words[1]).name in ("slurm_script", "script", "job.sh")
-        ):
-            shells.append(pid)
-    return min(shells)
+    """Return the number, on this machine, of the shell that runs the job script; its subshells look the same."""
+    shells = {
+        pid
+        for pid, (words, _) in processes_of(run).items()
+        if len(words) == 2 and words[0].endswith("bash") and Path(words[1]).name in ("slurm_script", "script")
+    }
+    parents = {pid: int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in shells}
+    (pid,) = (pid for pid in shells if parents[pid] not in shells)
+    return pid
 
 
 def all_gone(run: Run, since: float) -> None:

@@ -101,8 +101,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "not_written": ("{folder} can not be written: {what}", "{folder} に書き込めません: {what}"),
     "not_written_hint": (
-        "look at its owner and rights, and whether there is room (`hackathon clean` lists what can go)",
-        "所有者と権限、空き容量(`hackathon clean` で候補を表示)を確認してください",
+        "make room (`hackathon clean` lists what can go), or look at the folder's owner and rights",
+        "空きを作る(`hackathon clean` で候補を表示)か、フォルダの所有者と権限を確認してください",
     ),
     # submit
     "submitted_already": (

@@ -58,7 +58,11 @@ hk_run() { # runs a command to its end, passing signals on; leaves its exit code
   # a signal may have cut the last wait short when the command was gone already: bash still knows its code
   wait "$hk_child" 2>/dev/null
   again=$?
-  if [ "$again" -ne 127 ]; then hk_code=$again; fi
+  if [ "$again" -ne 127 ] && [ "$again" -ge 0 ]; then hk_code=$again; fi
+  # bash can lose the code when the signal and the end come at once (seen: -1 under srun)
+  if [ "$hk_code" -lt 0 ]; then
+    if [ "$hk_told" = TERM ]; then hk_code=143; else hk_code=1; fi
+  fi
   kill -KILL "$hk_witness" 2>/dev/null
 }
 
