@@ -6,28 +6,62 @@ from typing import Any
 
 import click
 
-from hackathon.cli.options import named
+from hackathon.cli.options import Assignment, Walltime, named
+from hackathon.jobs.options import Options
+from hackathon.text.errors import RequestError
 from hackathon.text.messages import localized, message
 
 
 @named("clusters")
 @click.argument("name", required=False)
 @click.option("--live", is_flag=True, help=message("help.option_live"))
+@click.option("--measure", "measuring", is_flag=True, help=message("help.option_measure"))
+@click.option(
+    "--nodes", metavar="N", type=click.IntRange(min=1), multiple=True, help=message("help.option_measure_nodes")
+)
+@click.option(
+    "--processes-per-node", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes_per_node")
+)
+@click.option("--queue", metavar="NAME", help=message("help.option_queue"))
+@click.option("--group", metavar="NAME", help=message("help.option_group"))
+@click.option("--reservation", metavar="NAME", help=message("help.option_reservation"))
+@click.option("--walltime", type=Walltime(), help=message("help.option_walltime"))
+@click.option("--launcher", metavar="NAME", help=message("help.option_launcher"))
+@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-def command(name: str | None, live: bool, as_json: bool) -> None:
+def command(
+    name: str | None,
+    live: bool,
+    measuring: bool,
+    as_json: bool,
+    nodes: tuple[int, ...],
+    parameter: tuple[tuple[str, str], ...],
+    **asked: Any,
+) -> None:
     from hackathon.config import load
 
+    if measuring:
+        if name is None:
+            raise RequestError("cli.measure_which")
+        from hackathon.cli.measure import measure
+
+        measure(name, nodes, Options(parameters=dict(parameter), **asked), as_json)
+        return
+    if nodes or parameter or any(value is not None for value in asked.values()):
+        raise RequestError("cli.measure_only")
     here = Path.cwd()
     folders = [folder for folder in (load.find_project(here), load.find_event(here)) if folder]
     if name is None:
         _list(folders, as_json)
         return
+    from hackathon.scaling.measured import measured
+
     cluster = load.load_cluster(name, folders)
     if as_json:
         import json
         from dataclasses import asdict
 
-        value: dict[str, Any] = asdict(cluster)
+        value: dict[str, Any] = {**asdict(cluster), "measured": measured(cluster.name)}
         if live:
             value["live"] = [asdict(queue) for queue in _ask(cluster.scheduler)]
         click.echo(json.dumps(value, ensure_ascii=False, indent=1))
@@ -67,6 +101,11 @@ def command(name: str | None, live: bool, as_json: bool) -> None:
         echo_table([message("cli.queue"), message("cli.nodes"), message("cli.walltime"), ""], rows)
     if cluster.unverified:
         click.echo(message("cli.question_mark"), err=True)
+    if found := measured(cluster.name):
+        from hackathon.cli.measure import show
+
+        click.echo()
+        show(found)
     if live:
         click.echo()
         echo_table(

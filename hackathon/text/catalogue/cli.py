@@ -63,6 +63,27 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "type": ("type", "型"),
     "default": ("default", "既定値"),
     "question_mark": ("? = nobody has confirmed this value on the machine", "? = 実機で確認されていない値"),
+    "processes": ("processes", "プロセス"),
+    "backend": ("back-end", "通信"),
+    "operation": ("operation", "操作"),
+    "bus": ("bus [GB/s]", "バス帯域 [GB/s]"),
+    "date": ("date", "日付"),
+    "measure_which": ("which cluster shall be measured?", "どのクラスタを測定しますか?"),
+    "measure_which_hint": ("hackathon clusters NAME --measure", "hackathon clusters 名前 --measure"),
+    "measure_only": (
+        "options of a job belong to --measure",
+        "ジョブのオプションは --measure と一緒に指定してください",
+    ),
+    "measure_only_hint": ("hackathon clusters NAME --measure", "hackathon clusters 名前 --measure"),
+    "measure_alone": (
+        "{cluster}: with one process there is nothing to measure between processes",
+        "{cluster}: 1 プロセスでは、プロセス間の通信を測れません",
+    ),
+    "measure_alone_hint": (
+        "--processes-per-node 2, or --nodes 2 where there are nodes",
+        "--processes-per-node 2、またはノードがあれば --nodes 2",
+    ),
+    "measure_kept": ("kept in {file}", "保存: {file}"),
     "recipe_where": (
         "in {folder}; runs under {launchers}; scaling is measured by {metric}",
         "場所: {folder}、起動方法: {launchers}、スケーリングの指標: {metric}",

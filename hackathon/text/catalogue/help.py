@@ -72,11 +72,23 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "List the machines that have a profile, or show one. A question mark marks what nobody has confirmed.\n\n\b\n"
         "  hackathon clusters\n"
         "  hackathon clusters reedbush-h\n"
-        "  hackathon clusters slurm --live     ask the scheduler now",
+        "  hackathon clusters slurm --live      ask the scheduler now\n"
+        "  hackathon clusters slurm --measure   how fast do its processes communicate?\n"
+        "  hackathon clusters reedbush-h --measure --queue h-debug --group pz0425 --nodes 2 --nodes 4",
         "プロファイルのあるマシンの一覧、または1台の詳細を表示します。? は未確認の値です。\n\n\b\n"
         "  hackathon clusters\n"
         "  hackathon clusters reedbush-h\n"
-        "  hackathon clusters slurm --live     スケジューラに今の状態を聞く",
+        "  hackathon clusters slurm --live      スケジューラに今の状態を聞く\n"
+        "  hackathon clusters slurm --measure   プロセス間の通信速度を測る\n"
+        "  hackathon clusters reedbush-h --measure --queue h-debug --group pz0425 --nodes 2 --nodes 4",
+    ),
+    "option_measure": (
+        "Measure communication inside a node and between nodes with the recipe `allreduce`, and keep it.",
+        "レシピ `allreduce` でノード内・ノード間の通信を測り、結果を保存する",
+    ),
+    "option_measure_nodes": (
+        "Nodes of a measurement; may be repeated. Default: 1, and 2 where there are.",
+        "測定に使うノード数(繰り返し指定可)。既定は 1 と、あれば 2",
     ),
     "option_live": ("Ask the scheduler about its queues now.", "スケジューラに今のキューを問い合わせる"),
     "recipes_short": (

@@ -127,4 +127,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the plot template {path} can not be read: {reason}",
         "図のテンプレート {path} を読めません: {reason}",
     ),
+    # measurements of clusters
+    "not_measured": ("{file} holds no measurement", "{file} に測定結果がありません"),
+    "not_measured_hint": (
+        "the job's log says why: `hackathon logs`",
+        "理由はジョブのログにあります: `hackathon logs`",
+    ),
+    "not_kept": ("the measurement can not be kept: {what}", "測定結果を保存できません: {what}"),
 }
