@@ -51,15 +51,17 @@ def _make(folder: Path, fault: str = "") -> int:
 
 
 def _orphans_end(world: FakeScheduler) -> None:
-    """Wait until no command of this scheduler runs: one may have outlived the process that was killed."""
-    deadline, word = time.monotonic() + 30, os.fsencode(world.spool)
-    while True:
-        running = []
+    """Wait until no command of this scheduler runs: one may have outlived the process that was killed.
+
+    Several looks have to agree: a process that is just executing a program shows no command line.
+    """
+    deadline, word, quiet = time.monotonic() + 30, os.fsencode(world.spool.parent), 0
+    while quiet < 6:
+        running = False
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
-                running += [path] if word in path.read_bytes() else []
-        if not running:
-            return
+                running = running or word in path.read_bytes()
+        quiet = 0 if running else quiet + 1
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
