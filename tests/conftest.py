@@ -5,8 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from hackathon.text.messages import set_language
+
+# examples have no time limit of their own: on a busy machine one of them is slow, which says nothing about the code
+settings.register_profile("shared-machine", deadline=None)
+settings.load_profile("shared-machine")
 
 pytest_plugins = ["slurm_fixture"]
 
