@@ -59,6 +59,11 @@ class RunStatus:
     """The run has ended and its cause is known; a FAILED that is not settled may still become, say, TIMEOUT."""
     problem: str = ""
     """Why the scheduler gave no answer."""
+    first_rank: int | None = None
+    """The rank that failed first, by the ranks' own records; launchers end the others with codes of their own."""
+    first_host: str = ""
+    first_exit_code: int | None = None
+    first_signal: int | None = None
 
     @property
     def open(self) -> bool:
@@ -70,7 +75,12 @@ class RunStatus:
         """One line for a person in the current language: the cause and the scheduler's words; empty for none."""
         values = {"exit_code": self.exit_code, "signal": self.signal}
         words = message(f"runs.cause_{self.cause}", **values) if self.cause else ""
-        return ": ".join(part for part in (words, self.reason) if part)
+        rank = ""
+        if self.first_rank is not None:
+            key = "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit"
+            told = {"rank": self.first_rank, "host": self.first_host, "code": self.first_exit_code}
+            rank = message(key, signal=self.first_signal, **told)
+        return ": ".join(part for part in (words, rank, self.reason) if part)
 
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON values."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.runs import events
 from hackathon.runs.directory import RunDirectory, file_mode
-from hackathon.runs.markers import Markers, number, read_final, read_markers
+from hackathon.runs.markers import Markers, number, read_final, read_markers, whole
 from hackathon.runs.states import LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
 from hackathon.schedulers.base import OPEN_STATES, JobState
 from hackathon.text.errors import HackathonError
@@ -166,9 +166,27 @@ def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
         known = number(one.seen.get("t")) or found.t_submitted or found.t_created
         found = replace(found, stale_seconds=max(0.0, now - known) if known is not None else None)
     found = replace(found, problem=one.problem)
+    if found.state == "FAILED" and found.cause in ("exit", "signal"):
+        found = _with_first_rank(one.run, found)
     if _may_seal(one, found, now, ask) and one.run.owned():
         return _seal(one.run, found, now)
     return found
+
+
+def _with_first_rank(run: RunDirectory, found: RunStatus) -> RunStatus:
+    """Return the status with the rank that failed first, where the ranks' records tell."""
+    first = events.first_failure(run.path, found.attempt)
+    if first is None:
+        return found
+    rank, event = first
+    code, signal = whole(event.get("exit_code")), whole(event.get("signal"))
+    return replace(
+        found,
+        first_rank=rank,
+        first_host=str(event.get("host") or ""),
+        first_exit_code=code,
+        first_signal=signal,
+    )
 
 
 def _fold(one: _Looked) -> dict[str, Any]:

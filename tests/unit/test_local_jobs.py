@@ -62,7 +62,9 @@ def test_script_has_ordinary_signals(machine: Machine) -> None:
     job_id = machine.submit("grep -E 'Sig(Blk|Ign)' /proc/self/status; (yes; echo $? >code) | head -1 >/dev/null")
     machine.reach(job_id, "SUCCEEDED")
     here = machine.folder / "run-0"
-    assert [int(line.split()[1], 16) for line in (here / "output").read_text().splitlines()] == [0, 0]
+    # above 31 lie real-time signals; the C library keeps some for itself, and a process may inherit them ignored
+    masks = [int(line.split()[1], 16) & 0x7FFFFFFF for line in (here / "output").read_text().splitlines()]
+    assert masks == [0, 0]
     assert (here / "code").read_text() == "141\n"
 
 

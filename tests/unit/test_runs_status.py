@@ -203,6 +203,20 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(tmp_path, monkeypatch)
 
 
+def test_the_rank_that_failed_first_is_named(world: World) -> None:
+    run = world.run()
+    world.event(run, "started")
+    for rank, (host, later, code, signal) in enumerate([("a01", 0.4, 143, 15), ("a02", 0.1, 137, 9)]):
+        ended = {"t": world.clock + later, "event": "ended", "attempt": 1, "host": host}
+        write_event(run, {**ended, "exit_code": code, "signal": signal}, f"rank-{rank}")
+    world.event(run, "ended", exit_code=143, signal=15)
+    world.scheduler.say("1", "FAILED")
+    found = world.look(run)[0]
+    assert (found.state, found.first_rank, found.first_host, found.first_signal) == ("FAILED", 1, "a02", 9)
+    assert "rank 1 on a02 was ended first, by signal 9" in found.explanation
+    assert world.look(run)[0].explanation == found.explanation, "the sealed run says the same"
+
+
 def test_a_life(world: World) -> None:
     run = world.run()
     assert world.look(run)[0].state == "QUEUED"

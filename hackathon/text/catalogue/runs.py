@@ -140,6 +140,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # states
     "cause_exit": ("exit code {exit_code}", "終了コード {exit_code}"),
     "cause_signal": ("ended by signal {signal}", "シグナル {signal} で終了"),
+    "first_rank_exit": (
+        "rank {rank} on {host} failed first, exit code {code}",
+        "最初に失敗したのはランク {rank}({host})、終了コード {code}",
+    ),
+    "first_rank_signal": (
+        "rank {rank} on {host} was ended first, by signal {signal}",
+        "最初に終了したのはランク {rank}({host})、シグナル {signal}",
+    ),
     "cause_walltime": ("walltime reached", "経過時間の上限に到達"),
     "cause_memory": ("out of memory", "メモリ不足"),
     "cause_cancelled": ("cancelled", "キャンセル"),
