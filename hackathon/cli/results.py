@@ -85,7 +85,10 @@ def show_run(run: "RunDirectory", state: "RunStatus", form: str = "table", metri
     else:
         click.echo(f"{run.id}  {state.state}  {printable(state.explanation)}".rstrip())
         marks = {True: "✓", False: "✗", None: ""}
-        echo_table(
+        if not result.metrics:
+            click.echo(message("cli.no_metrics"), err=True)
+        else:
+            echo_table(
             [message("cli.metric"), message("cli.value"), ""],
             [
                 [name, f"{number(each)} {metric_unit(record, name)}".strip(),

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hackathon.runs.study import Study
     from hackathon.runs.submit import Outcomes
 
+SHOWN_FAILURES = 2
+"""Failed points whose last log lines are shown: what breaks one point usually breaks all."""
+
 
 @named("scale")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
@@ -110,7 +113,7 @@ def _resumed(name: str, target: str | None, options: Options) -> "tuple[Study, S
 
 def _go_on(study: "Study", sources: "Sources", max_queued: int | None, waiting: bool, as_json: bool) -> None:
     """Submit what may be submitted now, wait if asked to, and show the table; exit code 1 when a point failed."""
-    from hackathon.cli.submit import show_warnings
+    from hackathon.cli.submit import show_tail, show_warnings
     from hackathon.cli.wait import wait
     from hackathon.runs.launch import source_of, submit_points
     from hackathon.runs.status import status
@@ -137,7 +140,10 @@ def _go_on(study: "Study", sources: "Sources", max_queued: int | None, waiting: 
     submit_next(status(runs_of(study)))
     runs = runs_of(study)
     if waiting:
-        wait(runs, tick)
+        for state in [state for state in wait(runs, tick) if state.state not in ("SUCCEEDED", "CREATED")][
+            :SHOWN_FAILURES
+        ]:
+            show_tail(study.runs_folder / state.run_id, state.first_rank)
     states = status(runs_of(study))
     left = len(pending_points(study, states))
     if left:

@@ -115,7 +115,8 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) 
         show_run(submitted[0].run, states[0])
     failed = [state for state in states if state.state != "SUCCEEDED"]
     for state in failed:
-        show_tail(next(outcome.run.path for outcome in submitted if outcome.run.id == state.run_id))
+        path = next(outcome.run.path for outcome in submitted if outcome.run.id == state.run_id)
+        show_tail(path, state.first_rank)
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -132,12 +133,12 @@ def show_stop(outcomes: "Outcomes", wanted: int) -> None:
         click.echo(message("cli.submit_unclear", run=run.id[-8:]), err=True)
 
 
-def show_tail(run: Path) -> None:
-    """Print the last lines of a failed run's logs with their paths, so that the cause is on the screen."""
+def show_tail(run: Path, rank: int | None = None) -> None:
+    """Print the last lines of a failed run's logs with their paths; the rank that failed first comes last."""
     from hackathon.cli.show import printable
     from hackathon.logs.follow import tail
 
-    logs = [run / "logs" / name for name in ("scheduler.log", "job.log", "rank-0.log")]
+    logs = [run / "logs" / name for name in ("scheduler.log", "job.log", f"rank-{rank or 0}.log")]
     for path in logs:
         lines = tail(path, 12) if path.is_file() else []
         if lines:

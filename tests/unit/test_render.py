@@ -111,7 +111,7 @@ def test_script_runs_without_the_toolkit_and_keeps_secrets_to_itself(tmp_path: P
     """A person may hand the two scripts to bash; what the environment holds is for the owner's eyes only."""
     request = make(
         scheduler="local", starter="local", launcher="local", nodes=1, processes=2, telemetry_seconds=0,
-        command=("bash", "-c", "echo $RANK $KEY"),
+        command=("bash", "-c", "echo $RANK $KEY; echo oops >&2"),
     )  # fmt: skip
     script = render(request, CLUSTER)
     (tmp_path / "job.sh").write_text(script.job)
@@ -119,5 +119,5 @@ def test_script_runs_without_the_toolkit_and_keeps_secrets_to_itself(tmp_path: P
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "KEY": "it's a 'secret' $(id)"}
     subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=environment, check=True, timeout=60)
     for rank in (0, 1):
-        assert (tmp_path / "logs" / f"rank-{rank}.log").read_text() == f"{rank} it's a 'secret' $(id)\n"
+        assert (tmp_path / "logs" / f"rank-{rank}.log").read_text() == f"{rank} it's a 'secret' $(id)\noops\n"
     assert (tmp_path / "env" / "job-1.sh").stat().st_mode & 0o077 == 0

@@ -163,6 +163,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_logs": ("nothing has been printed yet", "まだ出力がありません"),
     "cancelled": ("told to end: {run}", "終了を指示しました: {run}"),
     "cancel_ended": ("had ended already: {run}", "既に終了しています: {run}"),
+    "no_metrics": ("it has given no numbers", "数値はまだありません"),
     "metric": ("metric", "指標"),
     "value": ("value", "値"),
     "no_study": ("there is no study in {folder}", "{folder} に測定はありません"),

@@ -96,7 +96,7 @@ fi
 export HK_RANK=$RANK HK_LOCAL_RANK=$LOCAL_RANK
 
 # ---- this rank's own log, record and scratch space; none of them may end the job ----
-{ exec >>"logs/rank-$RANK.log" 2>&1; } 2>/dev/null || :
+if { : >>"logs/rank-$RANK.log"; } 2>/dev/null; then exec >>"logs/rank-$RANK.log" 2>&1; fi
 hk_event() { # name, further members of the object
   local now=${EPOCHREALTIME:-$(date +%s.%N)}
   now=${now/,/.}
