@@ -20,7 +20,7 @@ RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 RECIPE = RECIPES / "torch-ddp-tuned"
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
-pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 class Place:
