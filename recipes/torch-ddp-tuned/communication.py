@@ -1,9 +1,11 @@
 """What the recipe measures about its communication: how long a step waits for it, and whether it averages correctly."""
 
+import gc
 import time
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # now, not when DDP wants it: its functions keep the group that they find, see leave()
 
 
 class ExposedCommunication:
@@ -71,3 +73,16 @@ def check_gradients(model, net, loss_of, batch) -> tuple[float, float]:
     net.zero_grad(set_to_none=True)
     net.train(training)
     return (averaged - mean).abs().max().item(), mean.abs().max().item()
+
+
+def leave() -> None:
+    """Leave the other processes; call it when nothing refers to the DDP model any more.
+
+    Gloo's threads drop the last tensors on their own time. A thread that does so while Python is ending aborts the
+    process ("terminate called without an active exception", PyTorch issue 190489), and a good run has failed. They are
+    waited for when the process group goes, and it goes only when nobody holds it: neither a DDP model, nor the default
+    arguments of torch.distributed.nn, which are the group of the time at which it was imported.
+    """
+    gc.collect()
+    if dist.is_initialized():
+        dist.destroy_process_group()
