@@ -52,6 +52,7 @@ _SOURCES = (
     ("pmix", "PMIX_RANK", "PMIX_SIZE SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"),
     ("slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"),
 )  # fmt: skip
+_events = {}  # type: Dict[Optional[str], _Lines]
 
 
 def identity(environ: Optional[Mapping[str, str]] = None) -> Identity:
@@ -63,8 +64,7 @@ def identity(environ: Optional[Mapping[str, str]] = None) -> Identity:
     env = os.environ if environ is None else environ
 
     def read(names: str) -> Optional[int]:
-        found = [env[name] for name in names.split() if re.match(r"[0-9]{1,9}\Z", env.get(name, ""))]
-        return int(found[0]) if found else None
+        return next((int(env[name]) for name in names.split() if re.match(r"[0-9]{1,9}\Z", env.get(name, ""))), None)
 
     host = env.get("HK_HOST") or socket.gethostname()
     for source, *names in _SOURCES:
@@ -72,30 +72,34 @@ def identity(environ: Optional[Mapping[str, str]] = None) -> Identity:
         if rank is None or not world or rank >= world:
             continue
         if source in ("pmix", "slurm"):
-            local_world = _slurm_local_world(env)
-        if not local_world:
-            local_world = -(-world // nodes) if nodes else world
-        if local_rank is None:
-            local_rank = rank % local_world
+            local_world = dict(enumerate(_slurm_counts(env))).get(read("SLURM_NODEID") or 0)
+        local_world = local_world or (-(-world // nodes) if nodes else world)
+        local_rank = rank % local_world if local_rank is None else local_rank
         return Identity(rank, world, local_rank, local_world, nodes or -(-world // local_world), host, source)
     return _from_tf_config(env.get("TF_CONFIG", ""), host) or Identity(0, 1, 0, 1, 1, host, "alone")
 
 
-def _slurm_local_world(env: Mapping[str, str]) -> Optional[int]:
-    """Return this node's number in SLURM_STEP_TASKS_PER_NODE, e.g. `2(x3),1`."""
-    node = int(env["SLURM_NODEID"]) if re.match(r"[0-9]{1,9}\Z", env.get("SLURM_NODEID", "")) else -1
-    for count, times in re.findall(r"(\d+)(?:\(x(\d+)\))?", env.get("SLURM_STEP_TASKS_PER_NODE", "")):
-        if 0 <= node < int(times or 1):
-            return int(count)
-        node -= int(times or 1)
-    return None
+def _slurm_counts(env: Mapping[str, str]) -> List[int]:
+    """Return the ranks of each node of the Slurm step, from e.g. `2(x3),1`."""
+    found = re.findall(r"(\d+)(?:\(x(\d+)\))?", env.get("SLURM_STEP_TASKS_PER_NODE", ""))
+    return [int(count) for count, times in found for _ in range(int(times or 1))]
+
+
+def _node_names(env: Mapping[str, str]) -> List[str]:
+    """Return the nodes in the order of ranks: HK_NODELIST, else the Slurm step's, from e.g. `node[003-007,9],other`."""
+    names = env.get("HK_NODELIST", "").split()
+    groups = re.findall(r"([^\[,\s]+)(?:\[([^\]]+)\]([^\[,\s]*))?", env.get("SLURM_STEP_NODELIST", ""))
+    for head, numbers, tail in [] if names else groups:
+        for low, high in re.findall(r"(\d+)(?:-(\d+))?", numbers):
+            names += [head + str(n).zfill(len(low)) + tail for n in range(int(low), int(high or low) + 1)]
+        names += [] if numbers else [head]
+    return names
 
 
 def _from_tf_config(text: str, host: str) -> Optional[Identity]:
     """Return the identity in TensorFlow's TF_CONFIG: the chief is rank 0, then the workers; None for other tasks."""
     try:
-        config = json.loads(text)
-        task, cluster = config["task"], config["cluster"]
+        task, cluster = (json.loads(text)[name] for name in ("task", "cluster"))
         chiefs = list(cluster.get("chief", []))
         hosts = [address.rsplit(":", 1)[0] for address in chiefs + list(cluster.get("worker", []))]
         rank = int(task["index"]) + {"chief": 0, "worker": len(chiefs)}[task["type"]]
@@ -112,14 +116,29 @@ def rendezvous(me: Identity, environ: Optional[Mapping[str, str]] = None) -> Tup
     Without MASTER_PORT: a port below the ephemeral ones, the same in all processes of one launch.
     """
     env = os.environ if environ is None else environ
-    first = re.match(r"([^\[,\s]+)(?:\[(\d+))?", env.get("SLURM_STEP_NODELIST", ""))  # `node[003-007,9]` → node003
-    address = env.get("MASTER_ADDR") or ("127.0.0.1" if me.nodes == 1 else "")
-    if not address and first:
-        address = first.group(1) + (first.group(2) or "")
+    address = env.get("MASTER_ADDR") or ("127.0.0.1" if me.nodes == 1 else "".join(_node_names(env)[:1]))
     if not address:
         raise ValueError("several nodes, and nothing says where rank 0 is: set MASTER_ADDR to the first node's name")
     launch = [env.get("SLURM_JOB_ID") or env.get("PBS_JOBID") or str(os.getppid()), env.get("SLURM_STEP_ID", "")]
     return address, int(env.get("MASTER_PORT") or 20000 + zlib.crc32(".".join(launch).encode()) % 10000)
+
+
+def tf_config(me: Identity, environ: Optional[Mapping[str, str]] = None) -> str:
+    """Return TensorFlow's TF_CONFIG: the one that says who `me` is, else every rank as a worker with a port of its own.
+
+    A node's ports are 617 apart, for neighbouring jobs have neighbours. ValueError when the nodes are not known.
+    """
+    env = os.environ if environ is None else environ
+    if me.source == "tf_config":
+        return env["TF_CONFIG"]
+    address, port = rendezvous(me, env)
+    nodes = [address] if me.nodes == 1 else _node_names(env)
+    counts = (_slurm_counts(env) if me.source in ("pmix", "slurm") else []) or [me.local_world_size] * len(nodes)
+    if len(counts) != len(nodes) or sum(counts) != me.world_size:
+        raise ValueError("several nodes, and nothing says which: set HK_NODELIST to their names, in the order of ranks")
+    places = [(node, local_rank) for node, count in zip(nodes, counts) for local_rank in range(count)]
+    workers = ["%s:%d" % (node, 20000 + (port + 617 * local_rank) % 10000) for node, local_rank in places]
+    return json.dumps({"cluster": {"worker": workers}, "task": {"type": "worker", "index": me.rank}})
 
 
 class _Lines:
@@ -128,8 +147,7 @@ class _Lines:
     def __init__(self, folder: str) -> None:
         run = os.environ.get("HK_RUN")
         self.path = os.path.join(run, folder, "rank-%d.jsonl" % identity().rank) if run else None
-        self._torn = True  # an attempt that was killed, or a full disk, may have left half a line
-        self._warned = False
+        self._torn, self._warned = True, False  # a killed attempt, or a full disk, may have left half a line
 
     def append(self, lines: List[Dict[str, Any]]) -> None:
         """Write all lines in one go; the first failure is told on stderr, and it goes on trying silently."""
@@ -137,17 +155,14 @@ class _Lines:
             return
         try:
             text = "".join(json.dumps(line) + "\n" for line in lines).encode()
-            target = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                size = os.fstat(target).st_size
+            with os.fdopen(os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644), "r+b", 0) as file:
+                target, size = file.fileno(), os.fstat(file.fileno()).st_size
                 if self._torn and size and os.pread(target, 1, size - 1) != b"\n":
                     text = b"\n" + text
                 self._torn = True
                 while text:  # a disk that fills up takes a part and refuses the rest
                     text = text[os.write(target, text) :]
                 self._torn = False
-            finally:
-                os.close(target)
         except (OSError, ValueError) as error:
             if not self._warned and sys.stderr:
                 print("hackathon: %s can not be written, training goes on: %s" % (self.path, error), file=sys.stderr)
@@ -170,27 +185,21 @@ def _stamp(**fields: Any) -> Dict[str, Any]:
     return dict({"t": round(time.time(), 3), "attempt": int(attempt) if attempt.isdigit() else 1}, **fields)
 
 
-_events = {}  # type: Dict[Optional[str], _Lines]
-
-
 def log_event(event: str, **fields: Any) -> None:
     """Append an event of this rank (`checkpoint`, `warned`) to `events/rank-<n>.jsonl`."""
     lines = _events.setdefault(os.environ.get("HK_RUN"), _Lines("events"))
-    values = {name: _value(value) for name, value in fields.items()}
-    lines.append([_stamp(event=event, host=identity().host, **values)])
+    lines.append([_stamp(event=event, host=identity().host, **{name: _value(fields[name]) for name in fields})])
 
 
 def checkpoint_written(path: Any) -> None:
     """Record that a checkpoint is complete; its path is kept relative to the run where it lies inside."""
     path, run = os.path.abspath(str(path)), os.path.abspath(os.environ.get("HK_RUN") or os.sep)
     inside = run != os.sep and path.startswith(run + os.sep)
-    log_event("checkpoint", path=os.path.relpath(path, run) if inside else path)
+    log_event("checkpoint", path=path[len(run) + 1 :] if inside else path)
 
 
 class _Phase:
     """What `with meter.phase(name):` uses: time belongs to the innermost phase."""
-
-    __slots__ = ("_meter", "_name", "_outer")
 
     def __init__(self, meter: "Meter", name: str) -> None:
         self._meter, self._name = meter, name
@@ -220,8 +229,7 @@ class Meter:
         self._clock, self._last, self._wrote, self._phase = clock, clock(), clock(), "other"
         self._times, self._totals = {}, {}  # type: Dict[str, float], Dict[str, float]
         self._rates, self._pending = [], []  # type: List[float], List[Dict[str, Any]]
-        self._interval_steps, self._interval_count = 0, 0
-        self._values = {}  # type: Dict[str, Any]
+        self._interval_steps, self._interval_count, self._values = 0, 0, {}  # type: int, int, Dict[str, Any]
         self._lines = _Lines("metrics")
         atexit.register(self.flush)
 
@@ -261,8 +269,7 @@ class Meter:
 
     def flush(self) -> None:
         """Write the lines that wait."""
-        waiting, self._pending = self._pending, []
-        self._wrote = self._clock()
+        waiting, self._pending, self._wrote = self._pending, [], self._clock()
         self._lines.append(waiting)
 
     def _switch(self, phase: str) -> str:
@@ -296,8 +303,8 @@ class Meter:
     def _emit(self, line: Dict[str, Any]) -> None:
         self._pending.append(line)
         if self._show:
-            texts = ("%s %s" % (k, "%.5g" % v if isinstance(v, float) else v) for k, v in line.items())
-            print("  ".join(list(texts)[2:]), flush=True)  # without t and attempt
+            texts = ["%s %s" % (k, "%.5g" % v if isinstance(v, float) else v) for k, v in line.items()]
+            print("  ".join(texts[2:]), flush=True)  # without t and attempt
         if self._clock() - self._wrote >= self._write_seconds:
             self.flush()
 
@@ -314,9 +321,7 @@ def scaled_learning_rate(base: float, processes: int, step: int, warmup_steps: i
 
     The linear scaling rule with gradual warm-up of Goyal et al., Accurate, Large Minibatch SGD (2017), section 2.
     """
-    if step >= warmup_steps:
-        return base * processes
-    return base * (1 + (processes - 1) * step / float(warmup_steps))
+    return base * (processes if step >= warmup_steps else 1 + (processes - 1) * step / float(warmup_steps))
 
 
 def deadline() -> Optional[float]:
@@ -327,10 +332,7 @@ def deadline() -> Optional[float]:
             text = stop.read(64).strip() or text
     except (KeyError, OSError, ValueError):
         pass
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return float(text) if re.match(r"[0-9]+(\.[0-9]+)?\Z", text) else None
 
 
 class Stopper:
@@ -381,9 +383,8 @@ def environment() -> Dict[str, Any]:
     gpus = output("nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader")
     networks = glob.glob("/sys/class/net/*") + glob.glob("/sys/class/infiniband/*")
     return {
-        "host": identity().host, "kernel": " ".join(os.uname()), "cores": os.cpu_count(),
-        "python": sys.version, "executable": sys.executable,
-        "packages": {entry["name"]: entry["version"] for entry in json.loads(pip or "[]")},
+        "host": identity().host, "kernel": " ".join(os.uname()), "cores": os.cpu_count(), "python": sys.version,
+        "executable": sys.executable, "packages": {each["name"]: each["version"] for each in json.loads(pip or "[]")},
         "modules": [name for name in os.environ.get("LOADEDMODULES", "").split(":") if name],
         "mpi": output("mpirun", "--version").split("\n")[0], "gpus": gpus.splitlines(),
         "interfaces": sorted(os.path.basename(path) for path in networks),

@@ -193,6 +193,67 @@ def test_rendezvous_needs_an_address_over_nodes() -> None:
         runtime.rendezvous(runtime.identity(OPENMPI), OPENMPI)
 
 
+TOOLKIT = {
+    "HK_RANK": "3", "HK_PROCESSES": "4", "HK_LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "HK_NODES": "2",
+    "MASTER_ADDR": "a", "MASTER_PORT": "20007",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("environ", "workers"),
+    [
+        ({**TOOLKIT, "HK_NODELIST": "a b.site"}, ["a:20007", "a:20624", "b.site:20007", "b.site:20624"]),
+        ({"MASTER_PORT": "29500"}, ["127.0.0.1:29500"]),
+        # the ports stay below the ephemeral ones, also behind the highest
+        ({"HK_RANK": "0", "HK_PROCESSES": "2", "MASTER_PORT": "29900"}, ["127.0.0.1:29900", "127.0.0.1:20517"]),
+        (
+            {**SLURM, "SLURM_STEP_NODELIST": "n[09-10]-ib", "MASTER_PORT": "20000"},
+            ["n09-ib:20000", "n09-ib:20617", "n10-ib:20000", "n10-ib:20617"],
+        ),
+        (
+            {**SLURM, "SLURM_STEP_TASKS_PER_NODE": "1,3", "SLURM_STEP_NODELIST": "n[7,9]", "MASTER_PORT": "20000"},
+            ["n7:20000", "n9:20000", "n9:20617", "n9:21234"],
+        ),
+        (
+            {**SLURM, "SLURM_STEP_NODELIST": "n[1-2,04],x,y[5]", "SLURM_STEP_TASKS_PER_NODE": "1(x4),0",
+             "SLURM_STEP_NUM_NODES": "5", "SLURM_NODEID": "3", "MASTER_PORT": "20000"},
+            ["n1:20000", "n2:20000", "n04:20000", "x:20000"],
+        ),
+    ],
+)  # fmt: skip
+def test_tf_config_is_made_of_the_nodes(environ: dict[str, str], workers: list[str]) -> None:
+    me = runtime.identity(environ)
+    made = json.loads(runtime.tf_config(me, environ))
+    assert made == {"cluster": {"worker": workers}, "task": {"type": "worker", "index": me.rank}}
+    again = runtime.identity({"TF_CONFIG": json.dumps(made)})
+    assert (again.rank, again.world_size) == (me.rank, me.world_size)
+
+
+def test_every_rank_makes_the_same_cluster_with_its_own_place() -> None:
+    made = []
+    for rank in range(4):
+        environ = {**TOOLKIT, "HK_RANK": str(rank), "HK_LOCAL_RANK": str(rank % 2), "HK_NODELIST": "a b"}
+        made.append(json.loads(runtime.tf_config(runtime.identity(environ), environ)))
+    assert [each["task"]["index"] for each in made] == [0, 1, 2, 3]
+    assert len({json.dumps(each["cluster"]) for each in made}) == 1
+    assert len(set(made[0]["cluster"]["worker"])) == 4
+
+
+def test_tf_config_of_somebody_else_is_kept_only_where_nothing_nearer_says_who_we_are() -> None:
+    text = json.dumps({"cluster": TF_CLUSTER, "task": {"type": "worker", "index": 2}})
+    environ = {"TF_CONFIG": text}
+    assert runtime.tf_config(runtime.identity(environ), environ) == text
+    environ = {**TOOLKIT, "HK_NODELIST": "a b", "TF_CONFIG": text}  # from the submitter's shell, the same on all ranks
+    assert json.loads(runtime.tf_config(runtime.identity(environ), environ))["task"]["index"] == 3
+
+
+@pytest.mark.parametrize("more", [{}, {"HK_NODELIST": "a"}, {"HK_NODELIST": "a b c"}])
+def test_tf_config_needs_the_nodes(more: dict[str, str]) -> None:
+    environ = {**TOOLKIT, **more}
+    with pytest.raises(ValueError, match="HK_NODELIST"):
+        runtime.tf_config(runtime.identity(environ), environ)
+
+
 # ---- the meter ----
 def _train(meter: Any, clock: Clock, steps: int, seconds: Callable[[int], float] = lambda step: 0.1) -> None:
     for step in range(steps):

@@ -14,6 +14,7 @@ cd "$HK_RUN" || exit 78
 HK_HOST=$(hostname)
 export HK_HOST=${HK_HOST//[^A-Za-z0-9._-]/_}
 export HK_NODES HK_PROCESSES HK_PROCESSES_PER_NODE HK_THREADS HK_MODE HK_SOURCE HK_SCRATCH HK_TELEMETRY HK_LAUNCHER
+export HK_NODELIST="${HK_HOSTS[*]}" # an array can not be exported
 
 # ---- threads and text: the same on every rank and at every point of a study ----
 export OMP_NUM_THREADS=$HK_THREADS MKL_NUM_THREADS=$HK_THREADS OPENBLAS_NUM_THREADS=$HK_THREADS
