@@ -81,7 +81,10 @@ def commands(language: str) -> str:
             for name in names:
                 # help texts are made in the language that is spoken while a module is loaded
                 command = importlib.reload(importlib.import_module(f"hackathon.cli.{name}")).command
-                lines += ["", f"## {name}", "", *_command(click.Context(command, context, name), words)]
+                inside = click.Context(command, context, name)
+                lines += ["", f"## {name}", "", *_command(inside, words)]
+                for verb, each in sorted(command.commands.items()) if isinstance(command, click.Group) else ():
+                    lines += ["", f"### {name} {verb}", "", *_command(click.Context(each, inside, verb), words)]
         lines += [
             "",
             f"## {words['codes']}",

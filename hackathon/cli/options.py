@@ -66,15 +66,31 @@ class Command(click.Command):
         return option
 
 
-def named(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a click command whose help comes from the catalogue: `<name>_help`, with its examples kept as they are."""
+class Group(click.Group):
+    """A noun with sub-verbs whose --help option speaks the language of the rest."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.help = message("help.option_help")
+        return option
+
+
+def named(
+    name: str, *, noun: str = "", cls: type[click.Command] = Command, **settings: Any
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a click command whose help comes from the catalogue: `<name>_help`, with its examples kept as they are.
+
+    For a sub-verb of a noun the key is `<noun>_<name>_help`.
+    """
+    key = f"{noun}_{name}" if noun else name
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         decorator: Callable[[Callable[..., Any]], click.Command] = click.command(
             name,
-            cls=Command,
-            help=message(f"help.{name}_help"),
-            short_help=message(f"help.{name}_short"),
+            cls=cls,
+            help=message(f"help.{key}_help"),
+            short_help=message(f"help.{key}_short"),
             **settings,
         )
         made = decorator(function)

@@ -85,6 +85,10 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
         ["starter", request.starter, of_cluster],
         ["command", " ".join(request.command), request.recipe or "project.yaml"],
     ]
+    built = request.python_environment
+    if built:
+        about = f"{request.origins.get('python_environment', '')} ({built['variant']}, {built['built']})"
+        rows.append(["python_environment", built["path"], about])
     rows += [["environment", line, ""] for line in request.environment]
     rows += [["variables", f"{name}={value}", ""] for name, value in request.variables.items()]
     rows += [[path, message("cli.not_confirmed"), of_cluster] for path in unverified]

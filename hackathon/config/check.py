@@ -11,7 +11,7 @@ from hackathon.config.event import Event
 from hackathon.config.fields import Scalar
 from hackathon.config.problems import KeyPath, Problem, listing, nearest, shown
 from hackathon.config.project import Project
-from hackathon.config.recipe import Check, Metric, Parameter, Recipe, Scaling
+from hackathon.config.recipe import Check, InstallStep, Metric, Parameter, Recipe, Scaling
 from hackathon.config.yaml import Document
 from hackathon.text.errors import RequestError
 
@@ -130,7 +130,25 @@ def _recipe(recipe: Recipe, report: _Report, name: str | None) -> None:
         _parameter(parameter_name, parameter, report)
     _measured(recipe.metric, recipe.metrics, recipe.check, report)
     _scaling(recipe.scaling, report)
+    for index, step in enumerate(recipe.install):
+        _install_step(step, ("install", index), report)
     _variables(recipe.variables, report)
+
+
+def _install_step(step: InstallStep, path: KeyPath, report: _Report) -> None:
+    if (step.requirements is None) == (not step.packages):
+        report.add("config.install_one_of", path)
+    file = step.requirements
+    if file is not None and (not file or file.startswith("/") or ".." in file.split("/") or "\0" in file):
+        report.add("config.entry_outside", (*path, "requirements"), name=shown(file))
+    for number, package in enumerate(step.packages):
+        if package[:1] in ("", "-"):
+            report.add("config.install_package", (*path, "packages", number), name=shown(package))
+    for name, text in step.variables.items():
+        if not _VARIABLE.fullmatch(name):
+            report.add("config.variable_name", (*path, "variables", name))
+        if "\0" in text:
+            report.add("config.shell_text", (*path, "variables", name))
 
 
 def _project(project: Project, report: _Report) -> None:

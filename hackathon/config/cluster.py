@@ -118,6 +118,8 @@ class Cluster:
     """Regular expressions that values in the header must match whole: `queue`, `group`, `reservation`."""
     visible_from_nodes: list[str] = field(default_factory=list)
     """Folders that compute nodes see; empty means all."""
+    internet_on_nodes: bool = False
+    """Whether compute nodes reach package registries and data on the Internet."""
     rates: Rates = field(default_factory=Rates)
     """What a job costs."""
     peak_tflops: dict[str, Amount] = field(default_factory=dict)

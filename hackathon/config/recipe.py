@@ -88,6 +88,25 @@ class Scaling:
 
 
 @dataclass(frozen=True)
+class InstallStep:
+    """One call of the installer when the recipe's environment is built: a requirements file, or packages."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    requirements: str | None = None
+    """A file of the folder; beside `requirements.txt`, `requirements-cuda.txt` is taken for the variant `cuda`."""
+    packages: list[str] = field(default_factory=list)
+    """Packages, e.g. horovod==0.28.1; exclusive with `requirements`."""
+    build_isolation: bool = True
+    """`false`: what is built sees the packages of the steps before."""
+    from_source: list[str] = field(default_factory=list)
+    """Packages that are built here although there are wheels."""
+    no_dependencies: bool = False
+    """`true`: without what the packages ask for."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Variables of the installer; `{recipe}` is the recipe's folder and `{env}` the environment's."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A folder with a training program, its parameters and its metrics, runnable on any cluster."""
 
@@ -112,6 +131,8 @@ class Recipe:
     """What a run must reach to count as correct."""
     scaling: Scaling = field(default_factory=Scaling)
     """How parameters change in a study."""
+    install: list[InstallStep] = field(default_factory=list)
+    """How `hackathon env create` builds its environment; empty: from `requirements.txt`."""
     environment: list[str] = field(default_factory=list)
     """Shell lines before the program."""
     variables: dict[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from pathlib import Path
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster, Queue
 from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
+from hackathon.jobs.environments import lacks_framework
 from hackathon.jobs.request import Request
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -72,11 +73,17 @@ def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs
 
 def advice(request: Request) -> list[str]:
     """Return what is allowed and yet likely not what was wanted, as texts for a person."""
+    found = []
     if request.starter == "local" and not request.gpus_per_node:
         there = machine.cores()
         if request.processes_per_node * request.threads > there:
-            return [message("jobs.oversubscribed", processes=request.processes_per_node, cores=there)]
-    return []
+            found.append(message("jobs.oversubscribed", processes=request.processes_per_node, cores=there))
+    lacking = lacks_framework(request, os.environ)
+    if lacking is not None:
+        found.append(
+            message("jobs.framework_missing", framework=request.framework, where=lacking, recipe=request.recipe)
+        )
+    return found
 
 
 def _violation(identifier: str, **values: object) -> Violation:

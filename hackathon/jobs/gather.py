@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hackathon.config import load
 from hackathon.jobs import machine
+from hackathon.jobs.environments import environments_folder, find_environment
 from hackathon.jobs.options import Options, options_of_environment
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
 from hackathon.text.errors import RequestError
@@ -44,8 +45,12 @@ def gather(target: str | None, options: Options, environment: Mapping[str, str],
         name, origin = machine.likely_cluster(), "this machine"
     if name is None:
         raise RequestError("jobs.no_cluster")
+    cluster = load.load_cluster(name, folders)
+    subject = recipe.name if recipe else project.name if project else ""
+    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
+    envs = environments_folder(environment, project_folder or here)
     return Sources(
-        cluster=load.load_cluster(name, folders),
+        cluster=cluster,
         options=options,
         environment=of_environment,
         project=project,
@@ -56,6 +61,7 @@ def gather(target: str | None, options: Options, environment: Mapping[str, str],
         template_folders=tuple(each / "templates" for each in folders if (each / "templates").is_dir()),
         runs=(project_folder or here).resolve() / "runs",
         cluster_origin=origin,
+        python_environment=find_environment(subject, envs, gpus=gpus),
     )
 
 

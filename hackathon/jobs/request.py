@@ -40,6 +40,8 @@ class Request:
     """Shell lines before the program."""
     variables: dict[str, str] = field(default_factory=dict)
     """Exported variables as double-quoted shell text."""
+    python_environment: dict[str, str] | None = None
+    """Path, variant, digest and date of the environment that `hackathon env create` built; None: the job finds one."""
     metric: str = "samples_per_s"
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Metric records (config.recipe.Metric) as plain dicts."""

@@ -14,6 +14,7 @@ from hackathon.config.fields import Scalar
 from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Metric, Parameter, Recipe, Scaling
 from hackathon.jobs import machine
+from hackathon.jobs.environments import PythonEnvironment
 from hackathon.jobs.options import Options
 from hackathon.jobs.parameters import Values, choose_values, option_words, scaled
 from hackathon.jobs.request import Request
@@ -43,6 +44,8 @@ class Sources:
     runs: Path = Path("runs")
     """Where run directories go."""
     cluster_origin: str = COMMAND_LINE
+    python_environment: PythonEnvironment | None = None
+    """What `hackathon env create` built for this recipe or project."""
 
     @property
     def name(self) -> str:
@@ -103,6 +106,9 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     launcher, launcher_origin = _launcher(sources, choose)
     choose.origins["launcher"] = launcher_origin
     origins = {**choose.origins, **{f"parameters.{name}": origin for name, origin in values.origins.items()}}
+    built = sources.python_environment
+    if built is not None:
+        origins["python_environment"] = "hackathon env create"
     metrics: dict[str, Metric] = {**(recipe.metrics if recipe else {}), **(project.metrics if project else {})}
     check = (project and project.check) or (recipe and recipe.check) or None
     return Request(
@@ -128,6 +134,8 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         environment=(
             *cluster.environment,
             *(recipe.environment if recipe else ()),
+            # behind modules, which put their own python first; before the project's lines, which may choose another one
+            *(built.lines if built else ()),
             *(project.environment if project else ()),
         ),
         variables={
@@ -135,6 +143,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
             **(recipe.variables if recipe else {}),
             **(project.variables if project else {}),
         },
+        python_environment=built.record if built else None,
         metric=(project and project.metric) or (recipe.metric if recipe else "samples_per_s"),
         metrics={name: asdict(metric) for name, metric in metrics.items()},
         check=asdict(check) if check else None,

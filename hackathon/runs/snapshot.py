@@ -217,10 +217,15 @@ def _walk(folder: Path, below: str, left_out: frozenset[str]) -> Iterator[str]:
             if not entry.is_dir(follow_symlinks=False):
                 yield name
                 count += 1
-            elif entry.name not in left_out and not (not place and entry.name in DERIVED):
+            elif not (entry.name in left_out or (not place and entry.name in DERIVED) or _marked(folder / name)):
                 waiting.append(name)
         if count > 10 * COUNT_LIMIT:
             return
+
+
+def _marked(folder: Path) -> bool:
+    """Return whether a folder says of itself that it is a Python environment or a cache (bford.info/cachedir)."""
+    return any(os.path.exists(f"{folder}/{mark}") for mark in ("pyvenv.cfg", "CACHEDIR.TAG"))  # noqa: PTH110
 
 
 def _from_git(folder: Path, names: Iterable[str]) -> Iterator[str]:

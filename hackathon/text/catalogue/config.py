@@ -166,6 +166,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "unverified": ("the file has no value {name}", "このファイルに値 {name} はありません"),
     "not_absolute": ("{name} must begin with /", "{name} は / で始めてください"),
     # recipes and projects
+    "install_one_of": (
+        "a step names either `requirements` or `packages`",
+        "手順には `requirements` か `packages` のどちらか一方を書いてください",
+    ),
+    "install_package": ("{name} is no package", "{name} はパッケージ名ではありません"),
     "entry_outside": (
         "{name} must lie inside the recipe's folder",
         "{name} はレシピのフォルダの中に置いてください",

@@ -91,6 +91,61 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "測定に使うノード数(繰り返し指定可)。既定は 1 と、あれば 2",
     ),
     "option_live": ("Ask the scheduler about its queues now.", "スケジューラに今のキューを問い合わせる"),
+    "env_short": (
+        "Build Python environments of recipes, list or show them.",
+        "レシピの Python 環境を作る・一覧・表示",
+    ),
+    "env_help": (
+        "Python environments of recipes: built once, on a machine with the Internet, where compute nodes can use them. "
+        "They lie in `envs` of the project (or in $HACKATHON_ENVS); jobs of the recipe take them by themselves.\n\n\b\n"
+        "  hackathon env create torch-ddp\n"
+        "  hackathon env list\n"
+        "  hackathon env show torch-ddp",
+        "レシピの Python 環境を、インターネットに出られるマシンで一度だけ、計算ノードから使える場所に作ります。"
+        "場所はプロジェクトの `envs`(または $HACKATHON_ENVS)で、そのレシピのジョブは自動でその環境を使います。\n\n\b\n"
+        "  hackathon env create torch-ddp\n"
+        "  hackathon env list\n"
+        "  hackathon env show torch-ddp",
+    ),
+    "env_create_short": ("Build the environment of a recipe or project.", "レシピ・プロジェクトの環境を作る"),
+    "env_create_help": (
+        "Build the environment of a recipe, or of the project, from its pinned requirements: with uv where there is one, "
+        "else with venv and pip. Every command is printed as it could be typed. What is there already is left alone; a "
+        "build that was interrupted is begun anew.\n\n\b\n"
+        "  hackathon env create\n"
+        "  hackathon env create torch-ddp --variant cuda --cluster miyabi-g\n"
+        "  hackathon env create torch-ddp --dry-run     only print the commands",
+        "レシピまたはプロジェクトの環境を、バージョンを固定した requirements から作ります(uv があれば uv、なければ venv と pip)。"
+        "実行するコマンドはすべてそのまま表示されます。既にあれば何もしません。途中で切れた作成は最初からやり直します。\n\n\b\n"
+        "  hackathon env create\n"
+        "  hackathon env create torch-ddp --variant cuda --cluster miyabi-g\n"
+        "  hackathon env create torch-ddp --dry-run     コマンドだけを表示",
+    ),
+    "env_list_short": ("List the environments that are built.", "作成済みの環境の一覧"),
+    "env_list_help": (
+        "List the environments of the project.\n\n\b\n  hackathon env list",
+        "プロジェクトの環境を一覧します。\n\n\b\n  hackathon env list",
+    ),
+    "env_show_short": ("Show how an environment was built and what is in it.", "環境の作り方と中身を表示"),
+    "env_show_help": (
+        "Show the commands that built an environment, and every package in it.\n\n\b\n  hackathon env show torch-ddp",
+        "環境を作ったコマンドと、入っている全パッケージを表示します。\n\n\b\n  hackathon env show torch-ddp",
+    ),
+    "option_variant": (
+        "cpu, or cuda: then `requirements-cuda.txt` is taken where there is one.",
+        "cpu か cuda。cuda では `requirements-cuda.txt` があればそれを使う",
+    ),
+    "option_python": ("The Python to build it with; default: this one.", "使う Python(既定は今の Python)"),
+    "option_build_again": ("Build it anew although it is there.", "既にあっても作り直す"),
+    "option_on": (
+        "Build it on this machine, or in a job where nodes reach the Internet.",
+        "このマシンで作るか、(ノードが外部に出られるなら)ジョブで作るか",
+    ),
+    "option_env_dry_run": ("Print the commands and do nothing.", "コマンドを表示するだけで何もしない"),
+    "option_env_wait": (
+        "With --on compute: wait until the job has ended.",
+        "--on compute のとき、ジョブの終了まで待つ",
+    ),
     "recipes_short": (
         "List training programs, or show one with its parameters.",
         "レシピの一覧、またはパラメータを表示",

@@ -89,6 +89,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{processes} processes share {cores} core(s): the run works, its speed says nothing about scaling",
         "{processes} プロセスが {cores} コアを共有します。動きますが、速さはスケーリングの目安になりません",
     ),
+    "framework_missing": (
+        "the Python environment {where} lacks {framework}: `hackathon env create {recipe}` builds one that has it",
+        "Python 環境 {where} に {framework} がありません。`hackathon env create {recipe}` で作れます",
+    ),
     "nearest": ("\nnearest request that would do: {options}", "\n最も近い実行可能な指定: {options}"),
     "nearest_none": ("\nno queue takes it", "\n受け付けるキューがありません"),
     "unconfirmed": (" (a limit that nobody has confirmed)", "(未確認の上限)"),

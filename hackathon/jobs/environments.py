@@ -1,0 +1,90 @@
+"""Python environments of recipes: where they lie, and which one a job gets. `runs.environments` builds them."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.text.files import read_json
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+
+VARIANTS = ("cpu", "cuda")
+RECORD = "env.json"
+"""Written last when an environment is built: a folder without it is no environment."""
+FOLDER_VARIABLE = "HACKATHON_ENVS"
+
+
+@dataclass(frozen=True)
+class PythonEnvironment:
+    """An environment that `hackathon env create` built, complete."""
+
+    path: Path
+    variant: str
+    digest: str
+    """Of everything that was asked for: requirements, options of the installer, Python's version."""
+    built: str
+    """When, as local time."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The shell line that puts its programs first."""
+        path = shlex.quote(str(self.path))
+        return (f"export VIRTUAL_ENV={path} PATH={path}/bin:$PATH; unset PYTHONHOME",)
+
+    @property
+    def record(self) -> dict[str, str]:
+        """What a run remembers of it."""
+        return {"path": str(self.path), "variant": self.variant, "digest": self.digest, "built": self.built}
+
+
+def environments_folder(environment: Mapping[str, str], place: Path) -> Path:
+    """Return where environments lie: `$HACKATHON_ENVS`, else `envs` in `place` (the project, else the current folder).
+
+    The path is whole; its links are kept as they are, for compute nodes may know only one of the names.
+    """
+    given = environment.get(FOLDER_VARIABLE)
+    return Path(os.path.abspath(given)) if given else place.absolute() / "envs"  # noqa: PTH100
+
+
+def read_environment(path: Path) -> PythonEnvironment | None:
+    """Return the complete environment in a folder, or None."""
+    value: Any = read_json(path / RECORD)
+    if not isinstance(value, dict):
+        return None
+    return PythonEnvironment(path, *(str(value.get(name, "")) for name in ("variant", "digest", "built")))
+
+
+def find_environment(name: str, folder: Path, *, gpus: int) -> PythonEnvironment | None:
+    """Return the environment of a recipe (or project) for a cluster: where nodes have GPUs the CUDA variant first."""
+    for variant in reversed(VARIANTS) if gpus else VARIANTS:
+        found = read_environment(folder / f"{name}-{variant}")
+        if found is not None:
+            return found
+    return None
+
+
+def lacks_framework(request: "Request", environment: Mapping[str, str]) -> str | None:
+    """Return the virtual environment that a job of this recipe would use although its framework is not in there.
+
+    None where nobody can know: the job's own lines choose a Python, or this Python is no virtual environment, or one
+    that sees further packages. Only names of folders are looked at.
+    """
+    import sys
+
+    if request.recipe is None or request.framework is None or request.environment:
+        return None
+    chosen = environment.get("VIRTUAL_ENV") or ("" if environment.get("CONDA_PREFIX") else sys.prefix)
+    try:
+        settings = (Path(chosen) / "pyvenv.cfg").read_text(errors="replace").lower()
+    except OSError:
+        return None
+    if not chosen or "include-system-site-packages = true" in settings or environment.get("PYTHONPATH"):
+        return None
+    places = list(Path(chosen).glob("lib/python3*/site-packages"))
+    if not places or any((place / request.framework).is_dir() for place in places):
+        return None
+    return chosen
