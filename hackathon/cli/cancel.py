@@ -11,12 +11,13 @@ from hackathon.text.messages import message
 @click.argument("names", nargs=-1, required=True, metavar="RUN|STUDY...")
 def command(names: tuple[str, ...]) -> None:
     from hackathon.cli.main import show_error
+    from hackathon.cli.segments import with_followers
     from hackathon.cli.status import chosen
     from hackathon.runs.cancel import cancel
     from hackathon.runs.states import OPEN
     from hackathon.runs.status import status
 
-    runs = chosen(names)
+    runs = with_followers(chosen(names))
     several = len(runs) > 1
     worst = 0
     states = {state.run_id: state for state in status(runs)}

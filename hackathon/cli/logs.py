@@ -58,7 +58,8 @@ def command(name: str | None, following: bool, ranks: tuple[int, ...], lines: in
 
 
 def one_run(name: str | None) -> "RunDirectory":
-    """Return the run that a name means, the newest without one."""
+    """Return the run that a name means; without one the newest, or of its chain the segment that runs or ran last."""
+    from hackathon.runs.chain import speaking
     from hackathon.runs.directory import find_run, find_runs
     from hackathon.text.errors import RequestError
 
@@ -68,7 +69,7 @@ def one_run(name: str | None) -> "RunDirectory":
     runs = find_runs(folder)
     if not runs:
         raise RequestError("cli.no_runs", folder=folder)
-    return runs[0]
+    return speaking(runs[0])
 
 
 def _over(run: "RunDirectory") -> bool:

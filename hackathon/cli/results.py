@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--baseline", metavar="RUN", help=message("help.option_baseline"))
 @click.option("--metric", metavar="NAME", help=message("help.option_metric"))
+@click.option("--curve", metavar="METRIC", help=message("segments.option_curve"))
 @click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
 def command(
     name: str | None,
@@ -37,8 +38,10 @@ def command(
     plot: Path | None,
     baseline: str | None,
     metric: str | None,
+    curve: str | None,
     no_ask: bool,
 ) -> None:
+    from hackathon.cli.segments import show_chain, show_curve
     from hackathon.runs.directory import find_run, find_runs
     from hackathon.runs.status import status
     from hackathon.runs.study import find_studies, find_study, runs_of
@@ -53,7 +56,11 @@ def command(
         study, run = next(iter(find_studies(folder.parent)), None), next(iter(find_runs(folder)), None)
         if run is not None and study is not None:  # the newest of both; a study's own run is that study
             run = None if run.study or run.created < study.record()["created"] else run
-    if run is not None:
+    if run is not None and curve is not None:
+        show_curve(run, curve)
+    elif run is not None and (run.path / "segment").exists():
+        show_chain(run, form, metric, ask=not no_ask)
+    elif run is not None:
         show_run(run, status([run], ask=not no_ask)[0], form, metric)
     elif study is not None:
         states = status(runs_of(study), ask=not no_ask)
@@ -62,8 +69,14 @@ def command(
         raise RequestError("cli.no_study", folder=folder.parent)
 
 
-def show_run(run: "RunDirectory", state: "RunStatus", form: str = "table", metric: str | None = None) -> None:
-    """Print one run's final numbers and its check; exit code 1 when it failed."""
+def show_run(
+    run: "RunDirectory",
+    state: "RunStatus",
+    form: str = "table",
+    metric: str | None = None,
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Print one run's final numbers and its check (in JSON also `more`); exit code 1 when it failed."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.scaling.collect import metric_unit, run_result
     from hackathon.scaling.show import number
@@ -80,7 +93,7 @@ def show_run(run: "RunDirectory", state: "RunStatus", form: str = "table", metri
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
                  "processes": result.processes, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
-                 "check": {**check, "value": value, "passed": passed} if check else {}}  # fmt: skip
+                 "check": {**check, "value": value, "passed": passed} if check else {}, **(more or {})}  # fmt: skip
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
     else:
         click.echo(f"{run.id}  {state.state}  {printable(state.explanation)}".rstrip())

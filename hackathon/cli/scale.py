@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.options import job_options, named, several_processes
+from hackathon.cli.segments import refuse_for_study
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -32,6 +33,7 @@ SHOWN_FAILURES = 2
 @click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("help.option_resume"))
 @click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+@click.option("--segments", hidden=True, expose_value=False, callback=refuse_for_study)
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
 @click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))

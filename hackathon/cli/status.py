@@ -35,16 +35,26 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         import json
         from dataclasses import asdict
 
-        click.echo(json.dumps({"runs": [asdict(state) for state in states]}, ensure_ascii=False, indent=1))
+        from hackathon.runs.chain import segment_of
+
+        rows = [
+            {**asdict(state), **({"segment": asdict(segment)} if (segment := segment_of(run)) else {})}
+            for run, state in zip(runs, states, strict=True)
+        ]
+        click.echo(json.dumps({"runs": rows}, ensure_ascii=False, indent=1))
         return
     if not states:
         click.echo(message("cli.no_runs", folder=runs_folder()), err=True)
         return
+    from hackathon.cli.segments import place
     from hackathon.cli.show import echo_table, printable
 
     echo_table(
         [message("cli.run"), message("cli.state"), message("cli.job"), message("cli.since"), message("cli.reason")],
-        [[state.run_id, _state(state), state.job_id or "–", _since(state), _why(state)] for state in states],
+        [
+            [state.run_id, _state(state), state.job_id or "–", _since(state), _why(state, place(run))]
+            for run, state in zip(runs, states, strict=True)
+        ],
     )
     for problem in sorted({state.problem for state in states if state.problem}):
         click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
@@ -86,6 +96,6 @@ def _age(seconds: float) -> str:
     return format_age(seconds)
 
 
-def _why(state: "RunStatus") -> str:
+def _why(state: "RunStatus", place: str) -> str:
     unknown = f"[{state.raw}]" if state.raw and not state.reason and state.open else ""
-    return " ".join(part for part in (state.explanation, unknown) if part)
+    return " ".join(part for part in (place and f"{place};", state.explanation, unknown) if part).rstrip(";")

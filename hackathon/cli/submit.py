@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 @click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
 @click.option("--after", metavar="[ok:|any:]RUN", help=message("help.option_after"))
+@click.option(
+    "--segments", metavar="N", type=click.IntRange(1, 100), default=1, help=message("segments.option_segments")
+)
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--again", metavar="RUN", help=message("help.option_again"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
@@ -33,11 +36,13 @@ def command(
     note: str,
     tags: tuple[str, ...],
     after: str | None,
+    segments: int,
     again: str | None,
     dry_run: bool,
     waiting: bool,
     as_json: bool,
 ) -> None:
+    from hackathon.cli.segments import refuse_repeat, show_submitted
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import check
     from hackathon.jobs.cost import cost
@@ -45,6 +50,7 @@ def command(
     from hackathon.jobs.render import render
     from hackathon.jobs.resolve import resolve
     from hackathon.runs import snapshot
+    from hackathon.runs.chain import create_chain, submit_chain
     from hackathon.runs.create import create
     from hackathon.runs.submit import Outcome, Outcomes, submit, submit_many
     from hackathon.schedulers import registry
@@ -52,12 +58,13 @@ def command(
     if again is not None:
         _again(again, as_json)
         return
+    refuse_repeat(segments, repeat)
     sources = gather(target, options, os.environ, Path.cwd())
     request = resolve(sources)
     check(request, sources.cluster, sources.recipe, sources.runs)
     script = render(request, sources.cluster, sources.template_folders)
     click.echo(request_line(request), err=True)
-    click.echo(cost_text(cost([request], sources.cluster, repeat)), err=True)
+    click.echo(cost_text(cost([request], sources.cluster, repeat * segments)), err=True)
     echo_advice([request])
     source = snapshot.take(sources.folder, runs_folder=sources.runs, in_place=request.in_place)
     show_warnings(source)
@@ -66,6 +73,10 @@ def command(
         return
     scheduler = registry.load(request.scheduler)
     dependency = _after(after, sources.runs)
+    if segments > 1:
+        chain = create_chain(request, script, segments, runs_folder=sources.runs, note=note, tags=tags, source=source)
+        show_submitted(chain, submit_chain(chain, scheduler, dependency), waiting, as_json)
+        return
     runs = (
         create(request, script, runs_folder=sources.runs, note=note, tags=tags, source=source) for _ in range(repeat)
     )
@@ -165,9 +176,11 @@ def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
 
 def _again(text: str, as_json: bool) -> None:
     from hackathon.cli.options import runs_folder
+    from hackathon.runs.chain import dependency
     from hackathon.runs.directory import find_run
     from hackathon.runs.submit import Outcome, Outcomes, submit
     from hackathon.schedulers import registry
 
     run = find_run(text, runs_folder())
-    finish(Outcomes([Outcome(run, submit(run, registry.load(run.request().scheduler), again=True))]), False, as_json)
+    job_id = submit(run, registry.load(run.request().scheduler), again=True, after=dependency(run))
+    finish(Outcomes([Outcome(run, job_id)]), False, as_json)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hackathon.runs import chain
 from hackathon.runs.directory import PARTIAL, RunDirectory, find_runs
 from hackathon.runs.markers import number, read_final, read_markers
 from hackathon.runs.states import ENDED, SUCCEEDED
@@ -51,7 +52,7 @@ def candidates(
         for path in _partials(folder, moment)
     ]
     for run in find_runs(project / "runs"):
-        if not run.owned():
+        if not run.owned() or chain.in_use(run):
             continue
         whole = _whole_run(run, moment) if failed else None
         if whole is not None:
@@ -170,6 +171,8 @@ def _still_removable(candidate: Candidate, project: Path) -> bool:
         if top.name.startswith(PARTIAL):
             return True
         run = RunDirectory(top)
+        if chain.in_use(run):
+            return False
         if read_final(run) is not None:
             return folder.name == "runs"
         return candidate.reason == "never_submitted" and read_markers(run).submitting is None

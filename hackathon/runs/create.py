@@ -38,13 +38,15 @@ def create(
     source: snapshot.Source | None = None,
     run_id: str | None = None,
     facts: dict[str, dict[str, Any]] | None = None,
+    chain: Sequence[str] = (),
 ) -> RunDirectory:
     """Return a complete new run directory in `runs_folder` (which is made when missing).
 
     `source` is what `snapshot.take` read: taken once, it serves every run of a command; without it the request's folder
     is read now (`request.in_place`: hashed only). `run_id` is given when a study has reserved it. `facts` are further
-    files for `client/`. A reader sees the whole directory or none; after a failure nothing is left, after SIGKILL a
-    hidden `.partial-…` that `clean` removes. Modes follow the folder's, not the umask.
+    files for `client/`, `chain` the run ids of all segments when the run is one. A reader sees the whole directory or
+    none; after a failure nothing is left, after SIGKILL a hidden `.partial-…` that `clean` removes. Modes follow the
+    folder's, not the umask.
     Raises RequestError (source, values that JSON can not hold, no permission) and UnavailableError (disk full, quota).
     """
     if source is None:
@@ -58,6 +60,7 @@ def create(
         "tags": list(tags),
         "parent": parent,
         "study": study,
+        **({"chain": list(chain)} if chain else {}),
     }
     partial = runs_folder / f"{PARTIAL}{run.id}"
     try:
@@ -70,6 +73,9 @@ def create(
             _write_source(partial, source, added, modes)
             step("after-source")
             _write_rest(partial, record, script, facts or {}, modes)
+            if chain:  # what the job script reads of it: number, of how many, the first one, the one before
+                words = [str(chain.index(run.id) + 1), str(len(chain)), chain[0], parent or ""]
+                _put(partial / "segment", f"{' '.join(words)}\n".encode(), modes[1])
             step("after-files")
             partial.chmod(modes[0])
             partial.rename(run.path)

@@ -10,8 +10,8 @@ from hackathon_runtime import Identity, checkpoint_written, log_event
 
 
 def checkpoint_path() -> Path:
-    """Return where the newest checkpoint lies: in the run, or here outside a run."""
-    return Path(os.environ.get("HK_RUN", "."), "checkpoints", "last.pt")
+    """Return where the newest checkpoint lies: in the run (all segments of a chain share it), or here outside one."""
+    return Path(os.environ.get("HK_CHECKPOINTS") or Path(os.environ.get("HK_RUN", "."), "checkpoints"), "last.pt")
 
 
 def save(
@@ -60,7 +60,8 @@ def load(
     if resume == "no" or (resume == "auto" and not path.exists()):
         return 0, 0
     state = torch.load(path, map_location="cpu", weights_only=True)
-    if resume == "auto" and state["epoch"] >= epochs:
+    # finished: a run that is started again begins anew; a later segment only has the last numbers to tell
+    if resume == "auto" and state["epoch"] >= epochs and os.environ.get("HK_SEGMENT", "1") == "1":
         return 0, 0
     net.load_state_dict(state["net"])
     optimizer.load_state_dict(state["optimizer"])

@@ -69,10 +69,12 @@ def main() -> None:
                 waited = exposed.seconds()
                 step.update()
             meter.move(waited, "compute", "communication")
-            meter.step(samples=samples * me.world_size, epoch=epoch, loss=loss)
+            passed = epoch * data.steps + batch + 1  # steps of the whole training, also after a resumption
+            meter.step(samples=samples * me.world_size, step=passed, epoch=epoch, loss=loss)
             if stopped := should_stop():
                 break
         with meter.phase("pause"):
+            meter.flush()  # what lies before a checkpoint is on disk, even if the walltime kills this
             if stopped:  # the walltime is nearly over: the next job goes on with the next batch
                 save(net, step, samples, me, epoch, batch + 1)
                 break

@@ -95,10 +95,12 @@ def main() -> None:
                 waited = exposed.seconds()
                 optimizer.step()
             meter.move(waited, "compute", "communication")
-            meter.step(samples=args.batch_size * me.world_size, epoch=epoch, loss=loss.detach())
+            passed = epoch * data.steps + batch + 1  # steps of the whole training, also after a resumption
+            meter.step(samples=args.batch_size * me.world_size, step=passed, epoch=epoch, loss=loss.detach())
             if stopped := should_stop():
                 break
         with meter.phase("pause"):
+            meter.flush()  # what lies before a checkpoint is on disk, even if the walltime kills this
             if stopped:  # the walltime is nearly over: the next job goes on with the next batch
                 save(net, optimizer, args.batch_size, me, epoch, batch + 1)
                 break

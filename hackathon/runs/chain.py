@@ -1,0 +1,153 @@
+"""A chain: runs planned together, each after the former, that share checkpoints to train longer than one walltime.
+
+Every segment's `request.json` lists all of them (`chain`), and its `parent` is the former. The job script reads the
+same from the file `segment`; it marks the first one's folder with `complete` or `failed`, and a later segment that
+finds such a mark ends at once, with the event `skipped`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.runs.directory import RunDirectory, new_run_id
+from hackathon.runs.events import job_events
+from hackathon.runs.markers import read_final
+from hackathon.runs.submit import Outcome, Outcomes, submit
+from hackathon.text.errors import HackathonError, RequestError
+
+if TYPE_CHECKING:
+    from hackathon.jobs.render import JobScript
+    from hackathon.jobs.request import Request
+    from hackathon.runs import snapshot
+    from hackathon.schedulers.base import Scheduler
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run's place in its chain."""
+
+    number: int
+    """From 1."""
+    of: int
+    skipped: str = ""
+    """Why the program was not started: complete, failed or lost; empty when it was, or may be yet."""
+
+
+def create_chain(
+    request: "Request",
+    script: "JobScript",
+    segments: int,
+    *,
+    runs_folder: Path,
+    source: "snapshot.Source",
+    note: str = "",
+    tags: Sequence[str] = (),
+) -> list[RunDirectory]:
+    """Return the runs of a new chain, first segment first; when one can not be made, none is left.
+
+    Raises as `create`.
+    """
+    import shutil
+
+    from hackathon.runs.create import create
+
+    now = time.time()  # a second apart, so that their names sort in the order of the segments
+    ids = [new_run_id(request.name, request.processes, now + number) for number in range(segments)]
+    made: list[RunDirectory] = []
+    try:
+        for number, run_id in enumerate(ids):
+            run = create(
+                request, script, runs_folder=runs_folder, note=note, tags=tags, source=source, run_id=run_id, chain=ids,
+                parent=ids[number - 1] if number else None,
+            )  # fmt: skip
+            made.append(run)
+    except HackathonError:
+        for run in made:  # nothing of it was submitted
+            shutil.rmtree(run.path, ignore_errors=True)
+        raise
+    return made
+
+
+def submit_chain(
+    runs: Sequence[RunDirectory], scheduler: "Scheduler", after: tuple[str, str] | None = None
+) -> Outcomes:
+    """Submit the segments in their order, each after the former's end, and return what became of them.
+
+    `after`: what the first one waits for. After a failure no further one is begun: `submit --again` goes on.
+    """
+    outcomes = Outcomes()
+    for run in runs:
+        if outcomes and outcomes[-1].job_id is None:
+            outcomes.append(Outcome(run))
+            continue
+        try:
+            outcomes.append(Outcome(run, submit(run, scheduler, after=after)))
+        except HackathonError as error:
+            outcomes.append(Outcome(run, error=error))
+            continue
+        after = ("any", str(outcomes[-1].job_id))
+    return outcomes
+
+
+def chain_of(run: RunDirectory) -> list[RunDirectory]:
+    """Return all segments of a run's chain that are still there, in their order; the run alone when it has none."""
+    ids = run.record().get("chain")
+    if not isinstance(ids, list):
+        return [run]
+    found = [RunDirectory(run.path.parent / str(each)) for each in ids]
+    return [each for each in found if each == run or (each.path / "request.json").is_file()]
+
+
+def dependency(run: RunDirectory) -> tuple[str, str] | None:
+    """Return what a segment has to wait for, None for a run that follows no other.
+
+    Raises RequestError when the segment before it was not submitted.
+    """
+    runs = chain_of(run)
+    number = runs.index(run)
+    if number == 0:
+        return None
+    job_id = runs[number - 1].job_id()
+    if job_id is None:
+        raise RequestError("segments.before", run=run.id, before=runs[number - 1].id)
+    return "any", job_id
+
+
+def segment_of(run: RunDirectory) -> Segment | None:
+    """Return a run's place in its chain, None when it is in none; for other runs that costs one look for a file."""
+    try:
+        words = (run.path / "segment").read_text().split()
+        number, of = int(words[0]), int(words[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    skipped = ""
+    for event in job_events(run.path):
+        if event.get("event") == "started":
+            skipped = ""
+        elif event.get("event") == "skipped":
+            skipped = str(event.get("why") or "failed")
+    return Segment(number, of, skipped)
+
+
+def is_complete(run: RunDirectory) -> bool:
+    """Return whether a segment of the run's chain came to the end of the program."""
+    return (chain_of(run)[0].path / "complete").exists()
+
+
+def speaking(run: RunDirectory) -> RunDirectory:
+    """Return the segment that has the chain's latest numbers: the last one that started the program, else the first."""
+    runs = chain_of(run)
+    for each in reversed(runs):
+        segment = segment_of(each)
+        if each.claim() is not None and (segment is None or not segment.skipped):
+            return each
+    return runs[0]
+
+
+def in_use(run: RunDirectory) -> bool:
+    """Return whether a later segment may still need what lies in the run's folder."""
+    if not (run.path / "segment").exists():
+        return False
+    return any(read_final(each) is None for each in chain_of(run))
