@@ -76,10 +76,63 @@ hk_warn() { # word, text for people
   hk_event warned ",\"about\":\"$1\",\"text\":\"$(hk_text "$2")\""
 }
 HK_SIGNAL=null
+# ---- a segment of a chain: runs that follow each other and share their checkpoints, for more than one walltime ----
+HK_SEGMENT=1
+HK_CHAIN=$HK_RUN
+hk_skipped=
+hk_skip() { # why, exit code, text for people
+  hk_skipped=$1
+  echo "hackathon: $3"
+  hk_event skipped ",\"why\":\"$1\",\"text\":\"$(hk_text "$3")\""
+  exit "$2"
+}
+hk_segment() { # what the former segments left decides whether there is something to do
+  local of first former by
+  read -r HK_SEGMENT of first former <segment
+  HK_CHAIN=${HK_RUN%/*}/$first
+  if [ "$HK_SEGMENT" -eq 1 ]; then
+    rm -f complete failed # queued again, it begins again
+  else
+    if [ ! -d "$HK_CHAIN" ]; then hk_skip lost 76 "not begun: $HK_CHAIN is gone, and with it the checkpoints"; fi
+    read -r by 2>/dev/null <"$HK_CHAIN/failed"
+    if [ "$by" = "${HK_RUN##*/}" ]; then rm -f "$HK_CHAIN/failed" && by=; fi
+    if [ -e "$HK_CHAIN/complete" ]; then
+      hk_skip complete 0 "segment $HK_SEGMENT of $of: nothing left to do, $(cat "$HK_CHAIN/complete") came to the end"
+    elif [ -n "$by" ]; then
+      hk_skip failed 76 "segment $HK_SEGMENT of $of: not begun, for $by failed"
+    fi
+  fi
+  mkdir -p "$HK_CHAIN/checkpoints"
+  if [ "$HK_SEGMENT" -gt 1 ] && [ ! -e checkpoints ]; then ln -s "../$first/checkpoints" checkpoints; fi
+  echo "hackathon: segment $HK_SEGMENT of $of${former:+, after $former}; checkpoints in $HK_CHAIN/checkpoints"
+}
+hk_finished() { # whether the program came to its own end: rank 0's last numbers may say so, else the stop file does
+  case $(tail -n 1 metrics/rank-0.jsonl 2>/dev/null) in
+  *"\"attempt\": $HK_ATTEMPT,"*'"final": true'*'"stopped": false'*) return 0 ;;
+  *"\"attempt\": $HK_ATTEMPT,"*'"final": true'*'"stopped": true'*) return 1 ;;
+  esac
+  [ ! -e stop ]
+}
+hk_segment_ended() { # exit code; leaves a mark for the later segments unless the walltime ended this one
+  local mark
+  if [ -n "$hk_skipped" ]; then
+    return
+  elif [ "$1" -eq 0 ]; then
+    hk_finished || return
+    mark=complete
+  else
+    # the scheduler's clock began before the script's
+    if [ -e stop ] || { [ "$HK_SIGNAL" = 15 ] && [ "$(date +%s)" -ge $((HK_DEADLINE - 30)) ]; }; then return; fi
+    mark=failed
+  fi
+  { printf '%s\n' "${HK_RUN##*/}" >".$mark.new" && mv ".$mark.new" "$HK_CHAIN/$mark"; } 2>/dev/null ||
+    hk_warn segment "the mark '$mark' could not be written: later segments do not know"
+}
 hk_ended() {
   local code=$?
   trap '' TERM INT HUP
   hk_stop_helpers
+  if [ -s segment ]; then hk_segment_ended "$code"; fi
   if [ "$HK_SIGNAL" = null ] && [ "$code" -gt 128 ] && [ "$code" -lt 193 ]; then HK_SIGNAL=$((code - 128)); fi
   hk_event ended ",\"exit_code\":$code,\"signal\":$HK_SIGNAL"
 }
@@ -99,6 +152,9 @@ rm -f stop
 HK_DEADLINE=$(($(date +%s) + HK_WALLTIME))
 hk_event started ",\"job_id\":\"$(hk_text "$HK_JOB_ID")\",\"deadline\":$HK_DEADLINE"
 echo "hackathon: $HK_NAME: job $HK_JOB_ID, attempt $HK_ATTEMPT, on $HK_HOST, $HK_NODES node(s), $HK_PROCESSES process(es)"
+if [ -s segment ]; then hk_segment; fi
+HK_CHECKPOINTS=$HK_CHAIN/checkpoints
+export HK_CHECKPOINTS HK_SEGMENT
 
 # ---- hosts ----
 hk_hosts_of_job
@@ -214,6 +270,28 @@ hk_watch() {
   if [ "$HK_STOP_SIGNAL" != none ]; then kill -s "$HK_STOP_SIGNAL" "$1" 2>/dev/null; fi
 }
 
+# ---- a dead rank ends the job. Launchers see to it, unless the other ranks hang where no TERM reaches them. ----
+HK_RANK_GRACE=20 # seconds after a rank failed until the launcher is told to end, and half of it until all are killed
+hk_below() { # process numbers: all below one, and itself last
+  local child
+  for child in $(pgrep -P "$1" 2>/dev/null); do hk_below "$child"; done
+  printf '%s\n' "$1"
+}
+hk_guard() { # the launcher's process
+  local pause=$((5 + HK_PROCESSES / 50))
+  while sleep $((pause < 15 ? pause : 15)); do
+    kill -0 $$ 2>/dev/null || return # the script was killed: there is nobody to tell
+    if grep -qs "\"event\":\"ended\",\"attempt\":$HK_ATTEMPT,.*\"exit_code\":[^0]" events/rank-*.jsonl; then break; fi
+  done
+  sleep "$HK_RANK_GRACE"
+  hk_warn dead_rank "a rank failed and the others go on: the launcher is told to end"
+  kill -TERM "$1" 2>/dev/null
+  sleep $((HK_RANK_GRACE / 2))
+  hk_warn dead_rank "the launcher did not end: it is killed with all ranks on this node"
+  # shellcheck disable=SC2046
+  kill -KILL $(hk_below "$1") 2>/dev/null
+}
+
 # ---- run: in the background, so that signals reach this script at once and are passed on ----
 hk_launch &
 hk_main=$!
@@ -222,6 +300,9 @@ trap 'HK_SIGNAL=2; kill -TERM "$hk_main" 2>/dev/null' INT
 trap 'kill -USR1 "$hk_main" 2>/dev/null' USR1
 trap 'kill -USR2 "$hk_main" 2>/dev/null' USR2
 hk_watch "$hk_main" &
+hk_helpers+=("$!")
+disown
+hk_guard "$hk_main" &
 hk_helpers+=("$!")
 disown
 hk_wait "$hk_main"
