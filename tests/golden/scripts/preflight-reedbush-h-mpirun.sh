@@ -23,7 +23,7 @@ HK_SCRATCH='${TMPDIR:-/tmp}'
 HK_SOURCE=source
 HK_ENVIRONMENT=('. /etc/profile.d/modules.sh' 'module load cuda9/9.1.85 anaconda3/4.3.0 openmpi/gdr/2.1.2/gnu' 'unset PIP_ROOT')
 HK_VARIABLES=('HOME=/lustre/$GROUP/$USER' 'PYTHONUSERBASE=/lustre/$GROUP/$USER/.python')
-HK_MPI_OPTIONS=()
+HK_MPI_OPTIONS=(-x PYTHONUSERBASE)
 HK_COMMAND=(python preflight.py --timeout 60.0 --gpus auto --network '' --max-skew 30.0 --visible-within 30.0)
 
 # ---- who and where ----
