@@ -34,6 +34,7 @@ SHOWN_FAILURES = 2
 @click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
 @click.option("--segments", hidden=True, expose_value=False, callback=refuse_for_study)
+@click.option("--preflight", is_flag=True, help=message("preflight.option"))
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
 @click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
@@ -48,17 +49,21 @@ def command(
     resume: str | None,
     note: str,
     tags: tuple[str, ...],
+    preflight: bool,
     dry_run: bool,
     waiting: bool,
     as_json: bool,
     counts: list[int] | None = None,
 ) -> None:
     if resume is not None:
+        if preflight:
+            raise RequestError("preflight.with_resume")
         study, sources = _resumed(resume, target, options)
     else:
         if not counts:
             raise RequestError("cli.scale_needs_processes")
-        made = _planned(target, options, counts, mode, repeat, dry_run, {"note": note, "tags": list(tags)})
+        about = {"note": note, "tags": list(tags)}
+        made = _planned(target, options, counts, mode, repeat, dry_run, about, preflight)
         if made is None:
             return
         study, sources = made
@@ -73,7 +78,9 @@ def _planned(
     repeat: int,
     dry_run: bool,
     about: dict[str, Any],
+    preflight: bool,
 ) -> "tuple[Study, Sources] | None":
+    from hackathon.cli.preflight import preflight_request, submit_before
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import check
     from hackathon.jobs.cost import cost
@@ -89,11 +96,14 @@ def _planned(
         check(request, sources.cluster, sources.recipe, sources.runs)
         render(request, sources.cluster, sources.template_folders)
         click.echo(request_line(request), err=True)
-    click.echo(cost_text(cost(requests, sources.cluster, repeat)), err=True)
+    first = [preflight_request(requests[-1], sources)] if preflight else []  # of the largest point
+    click.echo(cost_text(cost([*first, *requests * repeat], sources.cluster)), err=True)
     echo_advice(requests)
     if dry_run:
         return None
     unit = metric_unit(requests[0].to_json(), requests[0].metric)
+    for ahead in first:
+        about = {**about, **submit_before(ahead, sources, None, about["note"])}
     study = plan(requests, repeat, project=sources.runs.parent, unit=unit, options=about)
     click.echo(message("cli.study_is", study=study.id, points=len(requests), repeat=repeat, mode=mode), err=True)
     return study, sources

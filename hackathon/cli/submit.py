@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--segments", metavar="N", type=click.IntRange(1, 100), default=1, help=message("segments.option_segments")
 )
+@click.option("--preflight", is_flag=True, help=message("preflight.option"))
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--again", metavar="RUN", help=message("help.option_again"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
@@ -37,11 +38,13 @@ def command(
     tags: tuple[str, ...],
     after: str | None,
     segments: int,
+    preflight: bool,
     again: str | None,
     dry_run: bool,
     waiting: bool,
     as_json: bool,
 ) -> None:
+    from hackathon.cli.preflight import preflight_request, submit_before
     from hackathon.cli.segments import refuse_repeat, show_submitted
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import check
@@ -52,6 +55,7 @@ def command(
     from hackathon.runs import snapshot
     from hackathon.runs.chain import create_chain, submit_chain
     from hackathon.runs.create import create
+    from hackathon.runs.directory import new_run_id
     from hackathon.runs.submit import Outcome, Outcomes, submit, submit_many
     from hackathon.schedulers import registry
 
@@ -64,7 +68,8 @@ def command(
     check(request, sources.cluster, sources.recipe, sources.runs)
     script = render(request, sources.cluster, sources.template_folders)
     click.echo(request_line(request), err=True)
-    click.echo(cost_text(cost([request], sources.cluster, repeat * segments)), err=True)
+    first = [preflight_request(request, sources)] if preflight else []
+    click.echo(cost_text(cost([*first, *[request] * (repeat * segments)], sources.cluster)), err=True)
     echo_advice([request])
     source = snapshot.take(sources.folder, runs_folder=sources.runs, in_place=request.in_place)
     show_warnings(source)
@@ -75,12 +80,17 @@ def command(
     dependency = _after(after, sources.runs)
     if segments > 1:
         chain = create_chain(request, script, segments, runs_folder=sources.runs, note=note, tags=tags, source=source)
+        for ahead in first:
+            chain[0].write_client("after", submit_before(ahead, sources, chain[0].id, note, dependency)["after"])
         show_submitted(chain, submit_chain(chain, scheduler, dependency), waiting, as_json)
         return
+    ids = [new_run_id(request.name, request.processes) for _ in range(repeat)]
+    facts = submit_before(first[0], sources, ids[0], note, dependency) if first else {}
     runs = (
-        create(request, script, runs_folder=sources.runs, note=note, tags=tags, source=source) for _ in range(repeat)
+        create(request, script, runs_folder=sources.runs, run_id=each, note=note, tags=tags, source=source, facts=facts)
+        for each in ids
     )
-    if dependency is not None:
+    if dependency is not None and not first:
         outcomes = Outcomes(Outcome(run, submit(run, scheduler, after=dependency)) for run in runs)
     else:
         outcomes = submit_many(runs, scheduler)
@@ -124,10 +134,12 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) 
         from hackathon.cli.results import show_run
 
         show_run(submitted[0].run, states[0])
+    from hackathon.runs.after import waited_for
+
     failed = [state for state in states if state.state != "SUCCEEDED"]
     for state in failed:
-        path = next(outcome.run.path for outcome in submitted if outcome.run.id == state.run_id)
-        show_tail(path, state.first_rank)
+        run = next(outcome.run for outcome in submitted if outcome.run.id == state.run_id)
+        show_tail(waited_for(run).path if state.cause == "preflight_failed" else run.path, state.first_rank)
     if failed:
         raise click.exceptions.Exit(1)
 

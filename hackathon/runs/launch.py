@@ -90,6 +90,7 @@ def submit_points(
                 tags=options.get("tags") or (),
                 study={"id": study.id, "processes": point.processes, "repeat": point.repeat},
                 source=source,
+                facts={"after": options["after"]} if "after" in options else None,  # a preflight
             )
             # making it may have taken so long that somebody else took the point over
             if holds(study, run):

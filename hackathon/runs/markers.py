@@ -24,6 +24,8 @@ class Markers:
     """What the scheduler said when it refused the latest attempt."""
     cancelled: float | None = None
     """When its owner told it to end."""
+    after: bool = False
+    """It waits for another run: `client/after.json`."""
     adopted: bool = False
     """The job was submitted by hand and writes no markers."""
     job_id: str | None = None
@@ -64,6 +66,7 @@ def read_markers(run: RunDirectory) -> Markers:
         submitted=number(submitted.get("t")) or number(adopted.get("t")),
         refused=str(refused.get("message", "")) if refused else None,
         cancelled=number(fact("cancelled").get("t")),
+        after="after.json" in present,
         adopted=bool(adopted),
         job_id=str(job_id) if job_id else None,
         by_hand=bool(claimed and claimed.startswith(BY_HAND)),

@@ -37,7 +37,7 @@ class RunStatus:
     """One of STATES."""
     cause: str = ""
     """Why, as a word: exit, signal, walltime, memory, cancelled, node, never_started, no_trace, no_cause, never_runs,
-    refused, uncertain, lost; empty when the state says it all."""
+    preflight_failed, refused, uncertain, lost; empty when the state says it all."""
     reason: str = ""
     """Why, in the scheduler's words."""
     raw: str = ""

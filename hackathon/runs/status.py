@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from hackathon.runs import events
+from hackathon.runs import after, events
 from hackathon.runs.directory import RunDirectory, file_mode
 from hackathon.runs.markers import Markers, number, read_final, read_markers, whole
 from hackathon.runs.states import LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
@@ -120,6 +120,7 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
     for (scheduler, cluster), group in groups.items():
         # A cancelled job is killed if it takes too long, and then nothing in the run's folder says that it is gone.
         news = [moment for one in group for moment in (one.markers.ended, one.markers.cancelled) if moment is not None]
+        news += [moment for one in group if (moment := after.just_released(one.run, one.markers)) is not None]
         just_ended = any(now - moment < CAUSE_WAIT for moment in news)
         ids = [str(one.markers.job_id) for one in group]
         try:
@@ -168,6 +169,7 @@ def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
     found = replace(found, problem=one.problem)
     if found.state == "FAILED" and found.cause in ("exit", "signal"):
         found = _with_first_rank(one.run, found)
+    found = after.explained(one.run, one.markers, found)
     if _may_seal(one, found, now, ask) and one.run.owned():
         return _seal(one.run, found, now)
     return found

@@ -47,14 +47,16 @@ def submit(
 ) -> str:
     """Submit a run and return its job id.
 
-    `after`: (`ok` or `any`, job id) that it waits for. Raises RequestError: it was submitted before, or somebody else
-    is submitting it now, or an earlier submission's end is unknown and `again` is not given (with `again` the job is
-    looked for by name first, and taken when it is there). SchedulerError as the runner raises it: when the scheduler
-    refused, `client/refused.json` says so and the run may be submitted again; else its state is UNCERTAIN.
+    `after`: (`ok` or `any`, job id) that it waits for; without it, what `client/after.json` names. Raises RequestError:
+    it was submitted before, or somebody else is submitting it now, or an earlier submission's end is unknown and
+    `again` is not given (with `again` the job is looked for by name first, and taken when it is there). SchedulerError
+    as the runner raises it: when the scheduler refused, `client/refused.json` says so and the run may be submitted
+    again; else its state is UNCERTAIN.
     """
     attempt, found = _may_submit(run, scheduler, again)
     if found is not None:
         return found
+    from hackathon.runs.after import dependency
     from hackathon.schedulers import runner
 
     submission = Submission(
@@ -62,7 +64,7 @@ def submit(
         directory=run.path,
         name=run.job_name,
         output=run.path / "logs" / "scheduler.log",
-        after=after,
+        after=after or dependency(run),
     )
     fact = {"t": time.time(), "name": run.job_name, "argv": scheduler.submit_argv(submission)}
     _announce(run, attempt, {**fact, "limit": runner.patience()})

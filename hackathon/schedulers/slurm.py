@@ -67,6 +67,8 @@ class Slurm:
         if submission.after:
             condition, job_id = submission.after
             argv += ["--dependency", f"after{condition}:{job_id}"]
+            if condition == "ok":  # else it stays in the queue for ever: DependencyNeverSatisfied
+                argv.append("--kill-on-invalid-dep=yes")
         return [*argv, _relative(submission, submission.script)]
 
     def parse_submit(self, answer: Answer) -> str:

@@ -22,6 +22,7 @@ class Report:
     def add(self, check: str, state: str, key: str, ranks: list[int] | None = None, **values: Any) -> None:
         """Note a finding; `ranks` are those it is about and become `{who}` in its text."""
         if ranks is not None:
+            ranks = sorted(ranks)
             values["who"] = self.who(ranks)
         found = {"check": check, "state": state, "key": key, "ranks": ranks or []}
         title = {"en": TITLES[check][0], "ja": TITLES[check][1]}

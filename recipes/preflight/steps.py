@@ -69,7 +69,7 @@ def shared_folder(report: Report, centre: Centre, args: argparse.Namespace) -> N
     for rank in sorted(seen):
         missing = seen[rank]["missing"]
         if missing and not wrote.get(rank):
-            told = {"folder": args.shared, "others": report.who(missing), "seconds": f"{args.visible_within:g}"}
+            told = {"folder": args.shared, "others": report.who(sorted(missing)), "seconds": f"{args.visible_within:g}"}
             report.add("shared", "failed", "shared_unseen", [rank], **told)
     centre.ask(PAIR, "remove", **place)
     remove(args.shared, token, 0)

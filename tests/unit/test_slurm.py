@@ -48,6 +48,9 @@ def test_submission_names_only_what_is_not_in_the_script(tmp_path: Path) -> None
         "sbatch", "--parsable", "--job-name", "hk-abcdefgh", "--output", "logs/50%%j.txt", "--dependency",
         "afterany:7", "job.sh",
     ]  # fmt: skip
+    alone = Submission(tmp_path / "job.sh", tmp_path, "hk-abcdefgh", output, ("ok", "7"))
+    # else a job whose dependency failed stays in the queue for ever
+    assert SLURM.submit_argv(alone)[-3:] == ["afterok:7", "--kill-on-invalid-dep=yes", "job.sh"]
     assert SLURM.shell_argv(["--partition=debug"]) == ["salloc", "--partition=debug"]
 
 

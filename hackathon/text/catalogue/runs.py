@@ -159,6 +159,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "cause_no_cause": ("ended; the scheduler gives no cause", "終了(スケジューラは理由を示していません)"),
     "cause_never_runs": ("can never run", "このままでは実行されません"),
+    "cause_preflight_failed": ("not started", "開始されず"),
     "cause_refused": ("refused by the scheduler", "スケジューラが拒否"),
     "cause_uncertain": (
         "the submission was cut off; no job of this name is known",
