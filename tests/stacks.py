@@ -1,6 +1,7 @@
 """Environments of recipes for tests: built once for a checkout, by the real `hackathon env create`, into `.stacks/`."""
 
 import fcntl
+import functools
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ _CACHE = {name: os.environ[name] for name in ("XDG_CACHE_HOME", "PIP_CACHE_DIR",
 _ACTIVE = ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "XDG_CACHE_HOME")
 
 
+@functools.cache
 def stack(name: str) -> Path:
     """Return the environment of a recipe, built when it is not there or its requirements have changed.
 
