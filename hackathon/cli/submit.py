@@ -8,6 +8,7 @@ import click
 
 from hackathon.cli.options import job_options, named
 from hackathon.jobs.options import Options
+from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def command(
         _again(again, as_json)
         return
     refuse_repeat(segments, repeat)
+    if preflight and segments > 1:
+        raise RequestError("preflight.with_segments")
     sources = gather(target, options, os.environ, Path.cwd())
     request = resolve(sources)
     check(request, sources.cluster, sources.recipe, sources.runs)
@@ -80,8 +83,6 @@ def command(
     dependency = _after(after, sources.runs)
     if segments > 1:
         chain = create_chain(request, script, segments, runs_folder=sources.runs, note=note, tags=tags, source=source)
-        for ahead in first:
-            chain[0].write_client("after", submit_before(ahead, sources, chain[0].id, note, dependency)["after"])
         show_submitted(chain, submit_chain(chain, scheduler, dependency), waiting, as_json)
         return
     ids = [new_run_id(request.name, request.processes) for _ in range(repeat)]
@@ -174,7 +175,6 @@ def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
     if text is None:
         return None
     from hackathon.runs.directory import find_run
-    from hackathon.text.errors import RequestError
 
     kind, sign, name = text.partition(":")
     if not sign or kind not in ("ok", "any"):

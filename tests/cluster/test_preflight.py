@@ -82,6 +82,7 @@ def test_one_preflight_for_a_whole_study(tmp_path: Path, good: bool) -> None:
         found = site.await_state(run, "SUCCEEDED" if good else "CANCELLED")
         assert good or "GLOO_SOCKET_IFNAME=nosuch" in found["reason"]
     site.run("scale", "--resume", "--preflight", code=2)
+    site.run("submit", "--segments", "2", "--preflight", code=2)
     backend.stop()
 
 

@@ -24,6 +24,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "mend that and submit anew; this run never starts",
         "直してから新しく投入してください。この実行が始まることはありません",
     ),
+    "with_segments": (
+        "--preflight can not go ahead of segments: the second one would start although the first one may not",
+        "--preflight と --segments は併用できません(最初の区間が止められても、次の区間が始まってしまうため)",
+    ),
+    "with_segments_hint": (
+        "`hackathon submit preflight --wait` first, with the same --nodes and --launcher; then the segments",
+        "先に同じ --nodes と --launcher で `hackathon submit preflight --wait` を実行してから投入してください",
+    ),
     "with_resume": (
         "--preflight is decided when a study is made, not when it is resumed",
         "--preflight は測定を始めるときに指定します(再開時には指定できません)",
