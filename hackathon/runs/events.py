@@ -6,6 +6,13 @@ from typing import Any
 
 from hackathon.text.files import read_lines
 
+Failure = tuple[int, dict[str, Any]]
+"""A rank and its last event."""
+KILL = 9
+"""Signal that no process sends itself: it comes from the kernel (out of memory) or from somebody."""
+AT_ONCE = 10.0
+"""Seconds in which a killed rank's record may come after those of the ranks that failed for its sake."""
+
 
 def job_events(run: Path) -> Iterator[dict[str, Any]]:
     """Yield the job's events in the order written: started, ranks_started, checkpoint, warned, ended."""
@@ -37,15 +44,31 @@ def hosts(run: Path, attempt: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-def first_failure(run: Path, attempt: int) -> tuple[int, dict[str, Any]] | None:
-    """Return (rank, its `ended` event) of the rank that failed first in an attempt; None when none did."""
-    failed = [
-        (float(event.get("t") or 0.0), rank, event)
-        for rank, events in rank_events(run).items()
-        for event in events
-        if event.get("event") == "ended" and event.get("attempt", 1) == attempt and event.get("exit_code")
-    ]
-    if not failed:
-        return None
-    _, rank, event = min(failed, key=lambda entry: entry[:2])
-    return rank, event
+def first_failure(run: Path, attempt: int) -> Failure | None:
+    """Return (rank, its `ended` event) of the rank that failed first in an attempt of a job that is over.
+
+    When all that failed had been told to end, a rank that vanished without a word was the first: it was killed with its
+    shell, or its node. It comes with its `started` event and the exit code None. None when no rank failed.
+    """
+    by_itself: list[Failure] = []
+    told: list[Failure] = []
+    vanished: list[Failure] = []
+    for rank, events in rank_events(run).items():
+        kinds = {event.get("event"): event for event in events if event.get("attempt", 1) == attempt}
+        ended = kinds.get("ended")
+        if ended is not None and ended.get("exit_code"):
+            (told if "told" in kinds else by_itself).append((rank, ended))
+        elif ended is None and "started" in kinds and "told" not in kinds:
+            vanished.append((rank, {**kinds["started"], "exit_code": None, "signal": None}))
+    if by_itself:
+        first = min(by_itself, key=_moment)
+        # others may see the end of a killed rank before its own shell does
+        killed = [each for each in by_itself if each[1].get("signal") == KILL]
+        return min((each for each in killed if _moment(each) - _moment(first) < AT_ONCE), key=_moment, default=first)
+    if told and vanished:
+        return vanished[0]
+    return min(told, key=_moment, default=None)
+
+
+def _moment(entry: Failure) -> float:
+    return float(entry[1].get("t") or 0.0)

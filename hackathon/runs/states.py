@@ -78,6 +78,7 @@ class RunStatus:
         rank = ""
         if self.first_rank is not None:
             key = "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit"
+            key = "runs.first_rank_vanished" if self.first_exit_code is None else key
             told = {"rank": self.first_rank, "host": self.first_host, "code": self.first_exit_code}
             rank = message(key, signal=self.first_signal, **told)
         return ": ".join(part for part in (words, rank, self.reason) if part)

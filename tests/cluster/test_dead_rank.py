@@ -56,7 +56,15 @@ end = time.monotonic() + 280
 while time.monotonic() < end:
     time.sleep(1)
 """,
+    # killed with the shell that would have told of it
+    "silent": """
+if rank == 1:
+    os.kill(os.getppid(), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+time.sleep(280)
+""",
 }
+SILENT = [("silent", "local", "local"), ("silent", "slurm", "srun"), ("silent", "slurm", "torchrun")]
 CASES = [
     *(("gloo", "local", launcher) for launcher in ("local", "mpirun", "torchrun")),
     *(("gloo", "slurm", launcher) for launcher in ("srun", "mpirun", "torchrun")),
@@ -76,7 +84,7 @@ def _case(program: str, scheduler: str, launcher: str) -> Any:
     return pytest.param((program, scheduler, launcher), marks=marks, id=f"{program}-{scheduler}-{launcher}")
 
 
-@pytest.fixture(params=[_case(*case) for case in CASES])
+@pytest.fixture
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     """A project with the case's program on two ranks, on two nodes where the back-end has them."""
     program, scheduler, launcher = request.param
@@ -96,6 +104,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     backend.stop()
 
 
+@pytest.mark.parametrize("site", [_case(*case) for case in CASES], indirect=True)
 def test_a_killed_rank_ends_the_job_and_is_named(site: Site) -> None:
     run = site.submit()
     state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", "CANCELLED", seconds=2 * LIMIT)
@@ -110,3 +119,15 @@ def test_a_killed_rank_ends_the_job_and_is_named(site: Site) -> None:
     assert state["first_host"] == host
     said = site.run("status", "--no-ask", run.id).decode()
     assert f"rank 1 on {host}" in said
+
+
+@pytest.mark.parametrize("site", [_case(*case) for case in SILENT], indirect=True)
+def test_a_rank_killed_with_its_shell_ends_the_job_and_is_named(site: Site) -> None:
+    run = site.submit()
+    state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", "CANCELLED", seconds=2 * LIMIT)
+    assert [event["event"] for event in run.rank_events(1)] == ["started"]
+    host = site.backend.node_names[1] if site.backend.node_names else os.uname().nodename
+    assert (state["first_rank"], state["first_host"], state["first_exit_code"]) == (1, host, None)
+    assert 0 <= run.job_events[-1]["t"] - run.rank_events(1)[0]["t"] < LIMIT
+    said = site.run("status", "--no-ask", "--lang", "en", run.id).decode()
+    assert f"rank 1 on {host} vanished" in said

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from runs_support import SCRIPT, FakeScheduler, new_run, project, request, write_event
@@ -348,3 +349,38 @@ def test_hosts_and_the_first_failure(run: RunDirectory) -> None:
     assert hosts(run.path, 1) == ("a01", "a02") and hosts(run.path, 2) == ()
     failure = first_failure(run.path, 1)
     assert failure is not None and failure[0] == 1 and failure[1]["exit_code"] == 139
+
+
+def _rank(run: RunDirectory, rank: int, told: bool = False, **ended: Any) -> None:
+    name = f"rank-{rank}"
+    write_event(run, {"t": 1.0, "event": "started", "attempt": 1, "host": f"a{rank}"}, name)
+    if told:
+        write_event(run, {"t": 2.5, "event": "told", "attempt": 1, "signal": "TERM"}, name)
+    if ended:
+        write_event(run, {"event": "ended", "attempt": 1, "host": f"a{rank}", "signal": None, **ended}, name)
+
+
+def test_a_killed_rank_counts_before_those_that_saw_it_first(run: RunDirectory) -> None:
+    _rank(run, 0, t=2.0, exit_code=1)
+    _rank(run, 1, t=2.2, exit_code=137, signal=9)
+    failure = first_failure(run.path, 1)
+    assert failure is not None and failure[0] == 1
+
+
+def test_a_rank_killed_long_after_the_first_failure_is_not_the_first(run: RunDirectory) -> None:
+    _rank(run, 0, t=2.0, exit_code=1)
+    _rank(run, 1, t=40.0, exit_code=137, signal=9)
+    failure = first_failure(run.path, 1)
+    assert failure is not None and failure[0] == 0
+
+
+def test_a_rank_that_vanished_is_named_when_the_others_were_told_to_end(run: RunDirectory) -> None:
+    _rank(run, 0, told=True, t=3.0, exit_code=143, signal=15)
+    _rank(run, 1)
+    _rank(run, 2, told=True)  # it was killed after it was told
+    failure = first_failure(run.path, 1)
+    assert failure is not None
+    assert (failure[0], failure[1]["host"], failure[1]["exit_code"]) == (1, "a1", None)
+    _rank(run, 3, t=3.5, exit_code=3)  # one that failed by itself is surer
+    failure = first_failure(run.path, 1)
+    assert failure is not None and failure[0] == 3

@@ -144,6 +144,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "rank {rank} on {host} failed first, exit code {code}",
         "最初に失敗したのはランク {rank}({host})、終了コード {code}",
     ),
+    "first_rank_vanished": (
+        "rank {rank} on {host} vanished first, without a word (killed with its shell, or its node)",
+        "最初に消えたのはランク {rank}({host})、記録なし(シェルかノードごと強制終了)",
+    ),
     "first_rank_signal": (
         "rank {rank} on {host} was ended first, by signal {signal}",
         "最初に終了したのはランク {rank}({host})、シグナル {signal}",

@@ -25,6 +25,7 @@ export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT:-1}
 export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE:-$HK_RUN/logs/nccl-trace-}
 
 hk_child=
+hk_began=
 hk_told=
 hk_witness=
 hk_watch_signals() { # a process that dies of the same signals: it tells whether a signal went to everybody
@@ -34,6 +35,7 @@ hk_watch_signals() { # a process that dies of the same signals: it tells whether
 }
 hk_pass() { # a scheduler may signal every process of a job; a program that saves its work must not be told twice
   hk_told=$1
+  if [ -n "$hk_began" ]; then hk_event told ",\"signal\":\"$1\""; fi
   if [ -z "$hk_child" ]; then return; fi
   sleep 0.1
   if kill -0 "$hk_witness" 2>/dev/null; then
@@ -143,6 +145,7 @@ fi
 
 # ---- the program ----
 hk_event started ",\"rank\":$RANK,\"local_rank\":$LOCAL_RANK,\"pid\":$$"
+hk_began=1
 cd "$HK_SOURCE" || exit 78
 if [ "$LOCAL_RANK" -eq 0 ] && [ -f hackathon_runtime.py ]; then
   (timeout 60 nice "${HK_PYTHON:-python}" hackathon_runtime.py environment "$HK_RUN/env/$HK_HOST.json" >/dev/null 2>&1 &)
