@@ -91,7 +91,9 @@ def take_part(args: argparse.Namespace, me: Identity, address: str, port: int) -
     try:
         # what rank 0 waits for at most between two questions: all ranks, the ring, and the shared folder
         patience = 2 * args.timeout + 4 * PAIR + args.visible_within + 60
-        serve(join(address, port, hello, args.timeout), ring, me.rank, me.host, patience)
+        # a little longer than rank 0 waits: who ends first ends the job, and rank 0 has more to say
+        line = join(address, port, hello, 1.25 * args.timeout + 2)
+        serve(line, ring, me.rank, me.host, patience)
     except Gone as error:
         report = Report({me.rank: me.host})
         host = expected_hosts(me).get(0, address)

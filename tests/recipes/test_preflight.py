@@ -43,6 +43,7 @@ class Place:
         self.run = folder / "run"
         (self.run / "metrics").mkdir(parents=True)
         self.port = free_port()
+        self.program = RECIPE
         self.texts: dict[int, str] = {}
 
     def __call__(
@@ -63,7 +64,7 @@ class Place:
                 "RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size),
             }  # fmt: skip
             processes[rank] = subprocess.Popen(
-                [sys.executable, str(RECIPE / "preflight.py"), *options],
+                [sys.executable, str(self.program / "preflight.py"), *options],
                 env={**kept, **mine, **more, **(each or {}).get(rank, {})},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -217,6 +218,20 @@ def test_a_pair_that_does_not_get_through(place: Place, spoilt: Callable[[str], 
     found = place.bad("ring")
     assert found["ranks"] == [1] and "No route to host" in found["text"]["en"]
     assert "does not reach rank 2" in found["text"]["en"]
+
+
+def test_a_token_that_is_not_passed_on(place: Place, tmp_path: Path) -> None:
+    """The test of the ring: in this copy of the program the neighbours are reached, and rank 2 keeps the token."""
+    place.program = tmp_path / "copy"
+    shutil.copytree(RECIPE, place.program, ignore=shutil.ignore_patterns("__pycache__"))
+    program = place.program / "member.py"
+    text, passed = program.read_text(), "            self._next.send(ranks)\n"
+    assert text.count(passed) == 1
+    short = text.replace(passed, f"            if self.rank != 2:\n    {passed}")
+    program.write_text(short.replace("PAIR = 10.0", "PAIR = 2.0"))
+    assert place(4) == {0: 1, 1: 0, 2: 0, 3: 0}
+    found = place.bad("ring")
+    assert (found["key"], found["ranks"]) == ("ring_stuck", [3]), "the first one that it did not come to"
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(0.3, "ok"), (7, "warning"), (-100, "failed")])
