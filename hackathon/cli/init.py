@@ -75,9 +75,9 @@ def command(
         if given:
             lines += ["parameters:", *(f"  {each}: {_value(text)}" for each, text in given.items())]
         lines += [
-            "metrics:",
-            f"  # {message('cli.metrics_comment')}",
-            "  samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
+            f"# {message('cli.metrics_comment')}",
+            "# metrics:",
+            "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
         ]
     if cluster:
         load.load_cluster(cluster, [folder])
@@ -102,7 +102,29 @@ def command(
         made.append(runtime)
     for file in made:
         click.echo(message("cli.made", file=file))
+    if words is not None:
+        click.echo(_formats_told(words, folder), err=True)
     click.echo(message("cli.init_next", folder=folder), err=True)
+
+
+def _formats_told(words: str, folder: Path) -> str:
+    """Return what is known about the numbers that a command's program will print, by what it imports."""
+    import contextlib
+    import shlex
+
+    from hackathon.logs.formats import expected
+
+    texts = []
+    for word in shlex.split(words):
+        with contextlib.suppress(OSError, ValueError):
+            if word.endswith(".py"):
+                with (folder / word).open("rb") as stream:
+                    texts.append(stream.read(1 << 20).decode("utf-8", "replace"))
+    found = expected("\n".join(texts))
+    if not found:
+        return message("cli.formats_unknown")
+    rates = dict.fromkeys(name for form in found for name in form.throughput)
+    return message("cli.formats_known", formats=", ".join(form.title for form in found), metrics=", ".join(rates))
 
 
 def _scalar(text: str) -> str:

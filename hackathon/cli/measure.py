@@ -123,7 +123,7 @@ def _submit(requests: "Sequence[Request]", sources: "Sources") -> "list[RunDirec
 def show(entries: Sequence[dict[str, Any]]) -> None:
     """Print what was measured, a line for each operation."""
     from hackathon.cli.show import echo_table
-    from hackathon.logs.metrics import number as value
+    from hackathon.logs.values import number as value
     from hackathon.scaling.show import number
 
     rows = [

@@ -15,7 +15,10 @@ from hackathon.config.recipe import Check, InstallStep, Metric, Parameter, Recip
 from hackathon.config.yaml import Document
 from hackathon.text.errors import RequestError
 
-WELL_KNOWN_METRICS = ("samples_per_s", "loss", "accuracy", "seconds", "step", "epoch")
+WELL_KNOWN_METRICS = (
+    "samples_per_s", "tokens_per_s", "steps_per_s", "loss", "accuracy", "seconds", "step", "epoch", "train_loss",
+    "val_loss", "val_accuracy", "test_loss", "test_accuracy", "eval_loss", "eval_accuracy", "mfu", "time_to_train_s",
+)  # fmt: skip
 """Metrics that need no entry: the runtime's Meter writes them, and common formats are known."""
 LONGEST_NAME = 60
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

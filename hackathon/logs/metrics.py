@@ -3,31 +3,21 @@
 import json
 import math
 import re
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
+from hackathon.logs.formats import read_formats
 from hackathon.logs.lines import read_lines
+from hackathon.logs.values import Values, number
 from hackathon.text.errors import RequestError
+from hackathon.text.files import read_json
 
-THROUGHPUT = "samples_per_s"
-KEPT = 1 << 18
-"""Values of one metric that are held for a median; beyond, every second one is let go, again and again."""
 CURVE = 2000
 """Points of a curve that are held."""
 
 _BOOKKEEPING = frozenset({"t", "attempt", "final", "warmup", "rank", "samples", "seconds"})
-_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?\Z")
-_NUMBER = r"([0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
-# What common programs print, tried only when nothing else names the throughput: the synthetic benchmarks of Horovod and
-# TensorFlow ("Total img/sec on 4 GPU(s): 812.3 +-9.1", "total images/sec: 812.34"), others ("812.3 samples/s").
-COMMON: tuple[dict[str, Any], ...] = (
-    {"pattern": rf"(?i)total (?:img|images|samples)/sec[^:]*:\s*{_NUMBER}", "reduce": "last"},
-    {"pattern": rf"(?i)throughput\s*[:=]\s*{_NUMBER}\s*(?:samples|images|img|examples)/s", "reduce": "median"},
-    {"pattern": rf"(?i){_NUMBER}\s*(?:samples|images|img|examples)/s(?:ec)?\b", "reduce": "median"},
-)
 
 
 def rank_of(path: Path) -> int:
@@ -41,60 +31,6 @@ def rank_files(folder: Path, suffix: str) -> list[Path]:
     return sorted((path for path in folder.glob(f"rank-*{suffix}") if rank_of(path) >= 0), key=rank_of)
 
 
-def number(value: object) -> float | None:
-    """Return a number from JSON or text (`"NaN"`, `"1,234.5"` too), or None for anything else."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, str):
-        value = value.strip()
-        value = value.replace(",", "") if _GROUPED.match(value) else value
-    elif not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
-
-
-class Values:
-    """A stream of numbers in bounded memory: the median of a long one comes from a thinned sample."""
-
-    def __init__(self, skip: int = 0) -> None:
-        self._skip = skip
-        self._every = 1
-        self._seen = 0
-        self._sum = 0.0
-        self._sample = array("d")
-        self.first = self.last = self.least = self.greatest = math.nan
-
-    def add(self, value: float) -> None:
-        """Take one value; the first `skip` ones are passed over."""
-        if self._skip > 0:
-            self._skip -= 1
-            return
-        if not self._seen:
-            self.first = self.least = self.greatest = value
-        self.last = value
-        self.least, self.greatest = min(self.least, value), max(self.greatest, value)
-        self._sum += value
-        if self._seen % self._every == 0:
-            self._sample.append(value)
-            if len(self._sample) >= KEPT:
-                self._sample, self._every = self._sample[::2], self._every * 2
-        self._seen += 1
-
-    def reduce(self, how: str) -> float | None:
-        """Return one number for all (`median mean last first max min`), or None when nothing was taken."""
-        if not self._seen:
-            return None
-        if how == "median":
-            finite = [value for value in self._sample if math.isfinite(value)]
-            return median(finite) if finite else math.nan
-        return {
-            "mean": self._sum / self._seen, "first": self.first, "max": self.greatest, "min": self.least,
-        }.get(how, self.last)  # fmt: skip
-
-
 def read_metrics(
     run: Path, patterns: Mapping[str, Mapping[str, Any]], metric: str, attempt: int | None = None
 ) -> dict[str, float]:
@@ -103,18 +39,17 @@ def read_metrics(
     `metrics/rank-*.jsonl` first (rank 0 speaks): the final line wins, else the median over the intervals behind the
     warm-up for `metric` and everything per second, the last value for others; `attempt` None is the newest.
     A metric with a `pattern` (fields of config.recipe.Metric) is then looked for in the logs and replaces the former.
+    Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
     Memory does not grow with the logs. Raises RequestError for a pattern that is not a regular expression.
     """
-    found = _from_meter(run, metric, attempt)
+    found = from_meter = _from_meter(run, metric, attempt)
     wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
     compiled = {name: _compile(name, str(entry["pattern"])) for name, entry in wanted.items()}
     if wanted:
-        found |= _from_logs(run, wanted, compiled)
-    if metric == THROUGHPUT and metric not in found and metric not in wanted:
-        for entry in COMMON:
-            found |= _from_logs(run, {metric: entry}, {metric: re.compile(entry["pattern"])})
-            if metric in found:
-                break
+        found = found | _from_logs(run, wanted, compiled)
+    if not from_meter:
+        known = {name: value for name, value in _from_formats(run).items() if name not in wanted}
+        found = known | found
     return found
 
 
@@ -218,6 +153,19 @@ def _from_logs(
             if reduced is not None:
                 parts[name].append(reduced)
     return {name: _over_ranks(each, wanted[name].get("ranks", "first")) for name, each in parts.items() if each}
+
+
+def _from_formats(run: Path) -> dict[str, float]:
+    """Return what the known formats tell, of a program that does not use the Meter."""
+    request = read_json(run / "request.json")
+    processes = number(request.get("processes")) if isinstance(request, dict) else None
+    return read_formats(
+        rank_files(run / "logs", ".log"),
+        run / "logs" / "job.log",
+        [run / "source", run],
+        processes=int(processes or 1),
+        torn=(run / "final.json").exists(),
+    )
 
 
 def _over_ranks(values: list[float], how: object) -> float:

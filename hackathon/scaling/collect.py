@@ -1,9 +1,11 @@
 """Read what one run directory contributes to a study."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.logs.formats import UNITS
 from hackathon.logs.metrics import read_metrics
 from hackathon.runs.directory import RunDirectory
 from hackathon.scaling.table import RunResult, results
@@ -43,16 +45,21 @@ def study_results(
 ) -> dict[str, Any]:
     """Return a study's results: its runs' metrics with the states that the caller found.
 
-    `metric` replaces the study's own. Points without a run are not in the result. Raises as `run_result`.
+    `metric` replaces the study's own. A study by samples/s whose programs print none, but tokens/s or steps/s, is made
+    with those. Points without a run are not in the result. Raises as `run_result`.
     """
     record = study.record()
     name = metric or str(record["metric"])
     request = _mapping(record.get("base_request"))
-    unit = str(record.get("unit") or "") if metric is None else metric_unit(request, metric)
     runs = [
         run_result(study.runs_folder / state.run_id, status=state.state, reason=state.explanation, metric=name)
         for state in states
     ]
+    if metric is None and name == "samples_per_s" and name not in _mapping(request.get("metrics")):
+        name = _told(runs)
+        runs = [replace(run, value=run.metrics.get(name)) for run in runs]
+    own = metric is None and name == record["metric"]
+    unit = str(record.get("unit") or "") if own else metric_unit(request, name)
     check = request.get("check")
     return results(
         study.id,
@@ -66,9 +73,15 @@ def study_results(
 
 
 def metric_unit(request: Mapping[str, Any], metric: str) -> str:
-    """Return a metric's unit from a request; the throughput of the runtime's Meter is samples/s unsaid."""
+    """Return a metric's unit from a request, or the one that a metric of this name has in the known formats."""
     entry = _mapping(_mapping(request.get("metrics")).get(metric))
-    return str(entry.get("unit") or ("samples/s" if metric == "samples_per_s" else ""))
+    return str(entry.get("unit") or UNITS.get(metric, ""))
+
+
+def _told(runs: Iterable[RunResult]) -> str:
+    """Return the throughput that successful runs tell: samples/s, else tokens/s, else steps/s."""
+    names = {name for run in runs if run.status == "SUCCEEDED" for name in run.metrics}
+    return next((name for name in ("samples_per_s", "tokens_per_s", "steps_per_s") if name in names), "samples_per_s")
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -15,6 +15,7 @@ TARGET = 0.75
 SUCCEEDED, PARTIAL = "SUCCEEDED", "PARTIAL"
 OPEN = ("UNCERTAIN", "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING")
 
+_STEPS = re.compile(r"(?:steps|iterations|batches|it)/(?:s|sec|second)\Z")
 _TIME = re.compile(r"(?:ns|us|µs|ms|s|sec|seconds|min|minutes|h|hours)(?:/(?P<per>\w+))?\Z")
 _PER_STEP = frozenset({"step", "iteration", "iter", "batch"})
 
@@ -51,9 +52,9 @@ def results(
 
     A point's value is the median over its successful repeats; speed-up = Xp/Xbase and efficiency = speed-up ÷ (p/base).
     The base is the smallest point with a value, or `baseline`, a run of this or another study. More is better unless
-    the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp, times p/base for the time of one step in weak
-    scaling, whose work grows with p. Beside the fields of every result, `baseline` (run id) stands in the result and
-    `reason`, `note`, `tags` stand in points and runs where there is something to say.
+    the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp. For one step (`s/step`, `steps/s`) it is taken
+    times p/base in weak scaling, where its work grows with p. Beside the fields of every result, `baseline` (run id)
+    stands in the result and `reason`, `note`, `tags` stand in points and runs where there is something to say.
     """
     by_size: dict[int, list[RunResult]] = {}
     for run in runs:
@@ -114,7 +115,8 @@ def _finite(value: float | None) -> float | None:
 def _speedup(mode: str, unit: str, value: float, base: float, n: float) -> float | None:
     match = _TIME.match(unit.strip())
     if not match:
-        return _finite(value / base)
+        # in weak scaling a step is n times the work
+        return _finite(value / base * (n if mode == "weak" and _STEPS.match(unit.strip()) else 1.0))
     return _finite(base / value * (n if mode == "weak" and match["per"] in _PER_STEP else 1.0))
 
 

@@ -103,8 +103,17 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "`hackathon` のプロジェクト。各キーの説明は `hackathon schema project`。",
     ),
     "metrics_comment": (
-        "how your program prints its throughput and its results",
-        "プログラムがスループットと結果を出力する書式",
+        "only when your program prints its numbers in its own words (common formats are known): how it prints them",
+        "独自の書式で数値を出力するプログラムの場合だけ、その書式を書く(よくある書式は設定なしで読めます)",
+    ),
+    "formats_known": (
+        "read without configuration: {formats} (throughput: {metrics})",
+        "設定なしで読める書式: {formats}(スループット: {metrics})",
+    ),
+    "formats_unknown": (
+        "no framework with a known output format was seen in the program: if it prints its throughput in its own words, "
+        "say under `metrics:` in project.yaml how",
+        "出力書式が分かるフレームワークは見つかりませんでした。独自の書式でスループットを出力する場合は、project.yaml の `metrics:` に書いてください",
     ),
     "walltime_comment": (
         "the job is ended after this time; a short one starts sooner",

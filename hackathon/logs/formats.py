@@ -1,0 +1,280 @@
+"""Output formats that are read without configuration: a table of them, and the reading of logs by it.
+
+The order of the table decides: when two formats tell a metric of the same name, the earlier one is believed. Before all
+of them come the patterns of `metrics:` in project.yaml or recipe.yaml and what the runtime's Meter wrote.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.logs.lines import read_lines
+from hackathon.logs.readers import (
+    NAME,
+    NUMBER,
+    Chainer,
+    Keras,
+    Lightning,
+    MlLog,
+    MnistExample,
+    Pairs,
+    Patterns,
+    Reader,
+    Torchtitan,
+    chainer_values,
+)
+from hackathon.logs.values import Values, number
+
+UNITS = {
+    "samples_per_s": "samples/s", "tokens_per_s": "tokens/s", "steps_per_s": "steps/s", "time_to_train_s": "s",
+    "tflops": "TFLOPS",
+}  # fmt: skip
+"""Units of metrics that the formats tell."""
+NAMES = 64
+"""Metrics of one format that are taken: names come from the program's output."""
+LONGEST = 2048
+"""Characters of a line that the regular expressions see: what they cost may grow with the square of it."""
+RANKS = 4096
+"""Ranks of one log that are told apart: prefixes come from the program's output too."""
+LOG_LIMIT = 16 << 20
+"""Bytes of a Chainer log file that are read."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One program's or framework's way to print numbers."""
+
+    name: str
+    title: str
+    source: str
+    """Where the wording was read: package, version, file."""
+    marks: tuple[str, ...]
+    """Texts of which a line has one; other lines are not looked at."""
+    reader: Callable[[], Reader]
+    throughput: tuple[str, ...] = ()
+    """Which of samples_per_s, tokens_per_s, steps_per_s it can tell, for the whole job."""
+    per_process: frozenset[str] = frozenset()
+    """Those that are printed for one process and are multiplied by the number of processes."""
+    skip_first: int = 0
+    """Values of throughput that are passed over as warm-up where there are more."""
+    imports: tuple[str, ...] = ()
+    """Packages whose programs print it."""
+    whole: bool = False
+    """True: lines may be longer than LONGEST."""
+    last: bool = False
+    """True: the throughput printed last counts (it is an average already), else the median."""
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "mllog", "MLPerf (:::MLLOG)", "mlperf-logging 4.1.68, mlperf_logging/mllog/mllog.py",
+        (":::MLLOG",), MlLog, ("samples_per_s",), imports=("mlperf_logging",), whole=True,
+    ),
+    Format(
+        # tps is tokens per second and device: components/metrics.py, MetricsProcessor.log
+        "torchtitan", "torchtitan", "torchtitan (commit 00fbaaf), torchtitan/components/metrics.py",
+        ("tps:",), Torchtitan, ("tokens_per_s",), frozenset({"tokens_per_s", "tflops"}), skip_first=1,
+        imports=("torchtitan",),
+    ),
+    Format(
+        # samples, steps and tokens are those of all processes: callers of trainer_utils.speed_metrics in trainer.py
+        "transformers", "Hugging Face Trainer", "transformers 5.23.0 and 4.x, src/transformers/trainer_callback.py",
+        ("{'",),
+        lambda: Pairs(
+            r"\{'(?:loss|grad_norm|learning_rate|train_\w+|eval_\w+|epoch)': ", rf"'({NAME})': '?({NUMBER})(?![\w.])",
+            {"train_samples_per_second": "samples_per_s", "train_steps_per_second": "steps_per_s",
+             "train_tokens_per_second": "tokens_per_s"},
+        ),
+        ("samples_per_s", "tokens_per_s", "steps_per_s"), imports=("transformers", "trl"), last=True,
+    ),
+    Format(
+        "lightning", "Lightning", "lightning 2.6.6, pytorch/callbacks/progress/*, pytorch/loops/evaluation_loop.py",
+        ("it/s", "s/it", "Test metric", "Validate metric", "Epoch "), Lightning, ("steps_per_s",), skip_first=1,
+        imports=("lightning", "pytorch_lightning"),
+    ),
+    Format(
+        "keras", "Keras", "keras 3, keras/src/utils/progbar.py; tf-keras 2, tf_keras/utils/generic_utils.py",
+        ("/step", "Epoch "), Keras, ("steps_per_s",), skip_first=1, imports=("keras", "tf_keras", "tensorflow"),
+    ),
+    Format(
+        "chainer", "Chainer (PrintReport, ProgressBar, LogReport's file)",
+        "chainer 7.8.1, chainer/training/extensions/{print_report,progress_bar,log_report}.py",
+        ("main/", "elapsed_time", "iters/sec"), Chainer, ("steps_per_s",), imports=("chainer", "chainermn"),
+    ),
+    Format(
+        "total", "Horovod's synthetic benchmarks, TensorFlow's benchmarks",
+        "horovod 0.28.1, examples/*/*_synthetic_benchmark.py; tensorflow/benchmarks, benchmark_cnn.py",
+        ("/sec",),
+        lambda: Patterns(rf"(?i)total (?:img|images|samples)/sec[^:]*:\s*(?P<samples_per_s>{NUMBER})"),
+        ("samples_per_s",), imports=("horovod",), last=True,
+    ),
+    Format(
+        "iterations", "Horovod's synthetic benchmarks while they run",
+        "horovod 0.28.1, examples/*/*_synthetic_benchmark.py",
+        ("/sec per ",),
+        lambda: Patterns(rf"Iter #\d+: (?P<samples_per_s>{NUMBER}) (?:img|images|samples)/sec per "),
+        ("samples_per_s",), frozenset({"samples_per_s"}),
+    ),
+    Format(
+        "mnist", "PyTorch's and Horovod's MNIST examples",
+        "horovod 0.28.1, examples/pytorch/pytorch_mnist.py; pytorch/examples, mnist/main.py",
+        ("Train Epoch:", "Test set:"), MnistExample,
+    ),
+    Format(
+        "plain", "words of many programs: “throughput: 812.3 samples/s”", "no one program",
+        ("/s",),
+        lambda: Patterns(
+            rf"(?i)(?:throughput\s*[:=]\s*|(?<![\w.,]))(?P<samples_per_s>{NUMBER})"
+            r"\s*(?:samples|images|img|examples)/s(?:ec(?! per))?(?!\w| per)"
+        ),
+        ("samples_per_s",),
+    ),
+)  # fmt: skip
+
+# What launchers put before a rank's line: `mpirun --tag-output` and horovodrun with or without the time
+# (horovod/runner/util/threads.py, run/gloo_run.py), torchrun's tee (torch/distributed/elastic/multiprocessing).
+_TAGGED = re.compile(
+    r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})?\[(?:\d+,)?(\d{1,7})\]<std(?:out|err)>:\s?"
+    r"|\[[A-Za-z_]+(\d{1,7})\]:\s?"
+)
+# `srun --label` and `mpiexec -prepend-rank`: programs begin their own lines like this too, so only in a shared log.
+_LABELLED = re.compile(r"\s*(\d{1,7}): |\[(\d{1,7})\] ")
+
+
+class Speaker:
+    """Reads lines of one log with all formats; where launchers mark lines with ranks, the lowest that tells speaks."""
+
+    def __init__(self, formats: Iterable[Format] = FORMATS, *, shared: bool = False) -> None:
+        self._formats = tuple(formats)
+        self._shared = shared
+        self._marks = tuple({mark for each in self._formats for mark in each.marks})
+        self._ranks: dict[int, list[tuple[Format, Reader]]] = {}
+        self._speaks: int | None = None
+        self._open: set[int] = set()
+        self.values: dict[tuple[str, str], tuple[Values, Values]] = {}
+        """(format, metric) → all values, and those without the warm-up."""
+
+    def read(self, line: str) -> None:
+        """Take a line; of a longer one than LONGEST the end is not looked at, unless the format is JSON."""
+        if not self._open and not any(mark in line for mark in self._marks):
+            return
+        prefix = _TAGGED.match(line) or (_LABELLED.match(line) if self._shared else None)
+        rank = 0
+        if prefix:
+            rank, line = int(prefix[1] or prefix[2] or 0), line[prefix.end() :]
+        if self._speaks is not None and rank > self._speaks:
+            return
+        readers = self._ranks.get(rank)
+        if readers is None and len(self._ranks) >= RANKS:
+            return
+        if readers is None:
+            readers = self._ranks[rank] = [(each, each.reader()) for each in self._formats]
+        start = line[:LONGEST]
+        for form, reader in readers:
+            if reader.open or any(mark in line for mark in form.marks):
+                self._take(rank, form, reader.read(line if form.whole else start))
+        if any(reader.open for _, reader in readers):
+            self._open.add(rank)
+        else:
+            self._open.discard(rank)
+
+    def _take(self, rank: int, form: Format, found: Iterable[tuple[str, float]]) -> None:
+        for name, value in found:
+            if self._speaks is None or rank < self._speaks:
+                self.values.clear()
+                self._speaks = rank
+                self._ranks = {each: readers for each, readers in self._ranks.items() if each <= rank}
+                self._open = {each for each in self._open if each <= rank}
+            if (form.name, name) not in self.values:
+                if sum(1 for each, _ in self.values if each == form.name) >= NAMES:
+                    continue
+                skip = form.skip_first if name in form.throughput else 0
+                self.values[form.name, name] = Values(), Values(skip)
+            for kept in self.values[form.name, name]:
+                kept.add(value)
+
+    def finish(self, processes: int) -> dict[tuple[str, str], float]:
+        """Return (format, metric) → the final number, for the whole job."""
+        for form, reader in self._ranks.get(self._speaks or 0, ()):
+            self._take(self._speaks or 0, form, reader.finish())
+        found = {}
+        formats = {form.name: form for form in self._formats}
+        for (name, metric), (every, warm) in self.values.items():
+            form = formats[name]
+            how = "median" if metric in form.throughput and not form.last else "last"
+            value = warm.reduce(how)
+            value = every.reduce(how) if value is None else value
+            if value is not None:
+                found[name, metric] = value * (processes if metric in form.per_process else 1)
+        return found
+
+
+def expected(program: str) -> list[Format]:
+    """Return the formats that a program's text promises by what it imports, in the table's order."""
+    found = set(re.findall(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", program, re.MULTILINE))
+    return [form for form in FORMATS if found & set(form.imports)]
+
+
+def read_formats(
+    logs: Iterable[Path], shared: Path, folders: Iterable[Path], *, processes: int, torn: bool
+) -> dict[str, float]:
+    """Return what the formats tell of a run: metric → final number.
+
+    `logs`: those of the ranks, lowest first; the first that tells anything speaks. `shared`: the log that holds all
+    ranks, read when no other tells anything. `folders`: where the program worked; a file `log` of Chainer's LogReport
+    below them tells what the formats did not. `torn`: the last lines are whole though they have no end. Memory does
+    not grow with the logs.
+    """
+    found: dict[tuple[str, str], float] = {}
+    for path in [*logs, shared]:
+        speaker = Speaker(shared=path == shared)
+        for line in read_lines(path, torn=torn):
+            speaker.read(line)
+        found = speaker.finish(processes)
+        if found:
+            break
+    for metric, value in _chainer_log(folders).items():
+        found["chainer", metric] = value
+    order = [form.name for form in FORMATS]
+    chosen: dict[str, float] = {}
+    for (_, metric), value in sorted(found.items(), key=lambda each: order.index(each[0][0])):
+        chosen.setdefault(metric, value)
+    return chosen
+
+
+def _chainer_log(folders: Iterable[Path]) -> dict[str, float]:
+    """Return the last values of the first LogReport file found (a JSON list of entries), and the median of steps/s."""
+    for path in _log_files(folders):
+        try:
+            if path.stat().st_size > LOG_LIMIT:
+                continue
+            entries = json.loads(path.read_text("utf-8", "replace"))
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(entries, list) and entries and all(_entry(each) for each in entries):
+            values: dict[str, Values] = {}
+            before: Mapping[str, float] = {}
+            for entry in entries:
+                row = {str(name)[:64]: each for name, raw in entry.items() if (each := number(raw)) is not None}
+                for metric, value in chainer_values(row, before):
+                    if metric in values or len(values) < NAMES:
+                        values.setdefault(metric, Values()).add(value)
+                before = row
+            reduced = {name: each.reduce("median" if name in UNITS else "last") for name, each in values.items()}
+            return {name: value for name, value in reduced.items() if value is not None and not math.isinf(value)}
+    return {}
+
+
+def _entry(value: object) -> bool:
+    return isinstance(value, dict) and {"epoch", "iteration", "elapsed_time"} <= value.keys()
+
+
+def _log_files(folders: Iterable[Path]) -> Iterator[Path]:
+    for folder in folders:
+        for pattern in ("log", "*/log", "*/*/log"):
+            for path in sorted(folder.glob(pattern))[:16]:
+                if path.is_file():
+                    yield path
