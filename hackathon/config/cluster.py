@@ -5,9 +5,11 @@ from typing import Any, ClassVar, Literal
 
 from hackathon.config.fields import STRICT, Amount, Count, Natural, Positive, Size, Text, Walltime
 
-Launcher = Literal["torchrun", "mpirun", "srun", "horovodrun", "local"]
-ALL_LAUNCHERS: tuple[Launcher, ...] = ("torchrun", "mpirun", "srun", "local")
-"""What can be meant where a profile or recipe names no launcher, the preferred one first."""
+Launcher = Literal["torchrun", "mpirun", "srun", "horovodrun", "horovodrun-mpi", "local"]
+PLAIN_LAUNCHERS: tuple[Launcher, ...] = ("torchrun", "mpirun", "srun", "local")
+"""What a recipe that names no launcher runs under, the preferred one first."""
+ALL_LAUNCHERS: tuple[Launcher, ...] = (*PLAIN_LAUNCHERS, "horovodrun", "horovodrun-mpi")
+"""What a profile that names no launcher has. horovodrun (with Gloo, or over MPI) is for programs that use Horovod."""
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "ssh", "local"]
 
 

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hackathon.config.cluster import ALL_LAUNCHERS, Cluster, Queue
+from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS, Cluster, Queue
 from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
 from hackathon.jobs.environments import lacks_framework
@@ -144,11 +144,10 @@ def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | No
         found.append(
             _violation("launcher_cluster", launcher=request.launcher, cluster=cluster.name, offered=", ".join(here))
         )
-    if recipe is not None and recipe.launchers and request.launcher not in recipe.launchers:
+    fitting: list[str] = list(recipe.launchers if recipe and recipe.launchers else PLAIN_LAUNCHERS)
+    if recipe is not None and request.launcher not in fitting:
         found.append(
-            _violation(
-                "launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(recipe.launchers)
-            )
+            _violation("launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(fitting))
         )
     if request.launcher == "local" and request.nodes > 1:
         found.append(_violation("launcher_one_node", nodes=request.nodes))

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from hackathon.config import load
+from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS
 from hackathon.jobs import machine
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.options import Options
 from hackathon.jobs.render import JobScript, render
-from hackathon.jobs.resolve import ALL_LAUNCHERS, Sources, resolve
+from hackathon.jobs.resolve import Sources, resolve
 
 SCRIPTS = Path(__file__).parent / "scripts"
 RECIPES = [recipe.name for recipe in load.list_recipes([])[0]]
@@ -46,7 +47,7 @@ def _script(recipe_name: str, cluster_name: str, launcher: str) -> JobScript:
 def _supported(recipe_name: str, cluster_name: str, launcher: str) -> bool:
     recipe, _ = load.load_recipe(recipe_name, [])
     cluster = load.load_cluster(cluster_name, [])
-    return launcher in (recipe.launchers or ALL_LAUNCHERS) and launcher in (cluster.launchers or ALL_LAUNCHERS)
+    return launcher in (recipe.launchers or PLAIN_LAUNCHERS) and launcher in (cluster.launchers or ALL_LAUNCHERS)
 
 
 @pytest.mark.parametrize(("recipe", "cluster", "launcher"), CASES)

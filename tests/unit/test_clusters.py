@@ -60,14 +60,14 @@ def test_laptop_needs_no_scheduler_and_has_no_limits() -> None:
     laptop = load.load_cluster("laptop")
     assert (laptop.scheduler, laptop.starter, laptop.queues, laptop.mpi) == ("local", "local", {}, "auto")
     assert (laptop.node.cores, laptop.node.gpus, laptop.processes_per_node) == ("auto", "auto", "auto")
-    assert laptop.launchers == ["torchrun", "mpirun", "local"]
+    assert laptop.launchers == ["torchrun", "mpirun", "local", "horovodrun", "horovodrun-mpi"]
 
 
 def test_generic_slurm() -> None:
     slurm = load.load_cluster("slurm")
     assert (slurm.scheduler, slurm.starter, slurm.processes_per_node, slurm.queues) == ("slurm", "srun", 2, {})
     assert (slurm.dialect.group, slurm.dialect.gpu_request) == ("account", "none")
-    assert slurm.launchers == ["torchrun", "srun", "mpirun"]
+    assert slurm.launchers == ["torchrun", "srun", "mpirun", "horovodrun", "horovodrun-mpi"]
 
 
 def test_reedbush_h_asks_only_for_what_its_users_named() -> None:

@@ -21,7 +21,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "option_processes_per_node": ("Processes on a node.", "1ノードあたりのプロセス数"),
     "option_threads": ("Threads a process.", "1プロセスあたりのスレッド数"),
     "option_walltime": ("Longest time it may run: 00:30:00, 90m, 2h.", "実行時間の上限: 00:30:00、90m、2h"),
-    "option_launcher": ("torchrun, mpirun, srun or local.", "torchrun、mpirun、srun、local のどれか"),
+    "option_launcher": (
+        "torchrun, mpirun, srun, local, horovodrun or horovodrun-mpi.",
+        "torchrun、mpirun、srun、local、horovodrun、horovodrun-mpi のどれか",
+    ),
     "option_parameter": ("A parameter's value; may be repeated.", "パラメータの値(繰り返し指定可)"),
     "option_in_place": (
         "Run the live folder instead of a snapshot.",

@@ -4,6 +4,8 @@
 #   MODE rank      a rank whose identity comes from mpirun, srun or NUMBER
 #   MODE torchrun  once on each node: starts torchrun, which starts `rank.sh … worker` for each of its ranks
 #   MODE worker    a rank whose identity comes from torchrun
+#   MODE horovodrun  a rank of horovodrun, which tells the children of what it started to end, and stops that itself at
+#                  once: so what it starts is only a go-between, and `rank.sh … rank` its child
 HK_RUN=$1
 HK_ATTEMPT=$2
 hk_mode=$3
@@ -78,10 +80,17 @@ if [ "$hk_mode" = torchrun ]; then
   exit "$hk_code"
 fi
 
+if [ "$hk_mode" = horovodrun ]; then
+  hk_run bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" rank
+  exit "$hk_code"
+fi
+
 # ---- identity ----
 if [ "$hk_mode" = rank ]; then
   if [ -n "${4:-}" ]; then
     RANK=$4 LOCAL_RANK=$4 WORLD_SIZE=$HK_PROCESSES LOCAL_WORLD_SIZE=$HK_PROCESSES
+  elif [ "$HK_LAUNCHER" = horovodrun ] && [ -n "${HOROVOD_RANK:-}" ]; then
+    RANK=$HOROVOD_RANK LOCAL_RANK=$HOROVOD_LOCAL_RANK WORLD_SIZE=$HOROVOD_SIZE LOCAL_WORLD_SIZE=$HOROVOD_LOCAL_SIZE
   elif [ -n "${OMPI_COMM_WORLD_RANK:-}" ]; then
     RANK=$OMPI_COMM_WORLD_RANK LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK
     WORLD_SIZE=$OMPI_COMM_WORLD_SIZE LOCAL_WORLD_SIZE=$OMPI_COMM_WORLD_LOCAL_SIZE
