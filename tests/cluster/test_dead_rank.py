@@ -74,13 +74,15 @@ CASES = [
     ("deaf", "slurm", "srun"),
     ("deaf", "slurm", "torchrun"),
 ]
+FIRST_PART = {("gloo", "local", "local"), ("mpi", "local", "mpirun"), ("gloo", "slurm", "srun")}
+"""Cases of the first part of CI."""
 NEEDS = {"gloo": "torch", "mpi": "mpi4py"}
 
 
 def _case(program: str, scheduler: str, launcher: str) -> Any:
     marks = [pytest.mark.slurm] if scheduler == "slurm" else []
     marks += {"mpirun": [pytest.mark.mpi], "torchrun": [pytest.mark.torch]}.get(launcher, [])
-    marks += [pytest.mark.slow] if program == "deaf" else []
+    marks += [] if (program, scheduler, launcher) in FIRST_PART else [pytest.mark.slow]
     return pytest.param((program, scheduler, launcher), marks=marks, id=f"{program}-{scheduler}-{launcher}")
 
 
