@@ -126,7 +126,7 @@ def rendezvous(me: Identity, environ: Optional[Mapping[str, str]] = None) -> Tup
 def tf_config(me: Identity, environ: Optional[Mapping[str, str]] = None) -> str:
     """Return TensorFlow's TF_CONFIG: the one that says who `me` is, else every rank as a worker with a port of its own.
 
-    A node's ports are 617 apart, for neighbouring jobs have neighbours. ValueError when the nodes are not known.
+    Ports are 617 apart, for neighbouring jobs have neighbours. ValueError for several nodes that are not known.
     """
     env = os.environ if environ is None else environ
     if me.source == "tf_config":
@@ -136,8 +136,8 @@ def tf_config(me: Identity, environ: Optional[Mapping[str, str]] = None) -> str:
     counts = (_slurm_counts(env) if me.source in ("pmix", "slurm") else []) or [me.local_world_size] * len(nodes)
     if len(counts) != len(nodes) or sum(counts) != me.world_size:
         raise ValueError("several nodes, and nothing says which: set HK_NODELIST to their names, in the order of ranks")
-    places = [(node, local_rank) for node, count in zip(nodes, counts) for local_rank in range(count)]
-    workers = ["%s:%d" % (node, 20000 + (port + 617 * local_rank) % 10000) for node, local_rank in places]
+    hosts = [node for node, count in zip(nodes, counts) for _ in range(count)]
+    workers = ["%s:%d" % (host, 20000 + (port + 617 * rank) % 10000) for rank, host in enumerate(hosts)]
     return json.dumps({"cluster": {"worker": workers}, "task": {"type": "worker", "index": me.rank}})
 
 

@@ -202,22 +202,22 @@ TOOLKIT = {
 @pytest.mark.parametrize(
     ("environ", "workers"),
     [
-        ({**TOOLKIT, "HK_NODELIST": "a b.site"}, ["a:20007", "a:20624", "b.site:20007", "b.site:20624"]),
+        ({**TOOLKIT, "HK_NODELIST": "a b.site"}, ["a:20007", "a:20624", "b.site:21241", "b.site:21858"]),
         ({"MASTER_PORT": "29500"}, ["127.0.0.1:29500"]),
         # the ports stay below the ephemeral ones, also behind the highest
         ({"HK_RANK": "0", "HK_PROCESSES": "2", "MASTER_PORT": "29900"}, ["127.0.0.1:29900", "127.0.0.1:20517"]),
         (
             {**SLURM, "SLURM_STEP_NODELIST": "n[09-10]-ib", "MASTER_PORT": "20000"},
-            ["n09-ib:20000", "n09-ib:20617", "n10-ib:20000", "n10-ib:20617"],
+            ["n09-ib:20000", "n09-ib:20617", "n10-ib:21234", "n10-ib:21851"],
         ),
         (
             {**SLURM, "SLURM_STEP_TASKS_PER_NODE": "1,3", "SLURM_STEP_NODELIST": "n[7,9]", "MASTER_PORT": "20000"},
-            ["n7:20000", "n9:20000", "n9:20617", "n9:21234"],
+            ["n7:20000", "n9:20617", "n9:21234", "n9:21851"],
         ),
         (
             {**SLURM, "SLURM_STEP_NODELIST": "n[1-2,04],x,y[5]", "SLURM_STEP_TASKS_PER_NODE": "1(x4),0",
              "SLURM_STEP_NUM_NODES": "5", "SLURM_NODEID": "3", "MASTER_PORT": "20000"},
-            ["n1:20000", "n2:20000", "n04:20000", "x:20000"],
+            ["n1:20000", "n2:20617", "n04:21234", "x:21851"],
         ),
     ],
 )  # fmt: skip
