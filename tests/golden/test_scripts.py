@@ -105,6 +105,15 @@ def test_reedbush_header_is_what_its_users_wrote() -> None:
     assert not any("ngpus" in line or "ncpus" in line or "place" in line for line in header)
 
 
+def test_reedbush_script_carries_what_chainermn_users_needed() -> None:
+    lines = _script("chainermn-mnist", "reedbush-h", "mpirun").job.splitlines()
+    values = {name: shlex.split(text.strip("()")) for name, _, text in (line.partition("=") for line in lines)
+              if name in ("HK_ENVIRONMENT", "HK_VARIABLES", "HK_MPI_OPTIONS")}  # fmt: skip
+    assert values["HK_MPI_OPTIONS"] == ["-x", "PYTHONUSERBASE"]
+    assert {"HOME=/lustre/$GROUP/$USER", "PYTHONUSERBASE=/lustre/$GROUP/$USER/.python"} <= set(values["HK_VARIABLES"])
+    assert ". /etc/profile.d/modules.sh" in values["HK_ENVIRONMENT"] and "unset PIP_ROOT" in values["HK_ENVIRONMENT"]
+
+
 def test_abci_names_its_group_as_project() -> None:
     header = [line for line in _script("torch-ddp", "abci3", "mpirun").job.splitlines() if line.startswith("#PBS")]
     assert "#PBS -P pz0425" in header
