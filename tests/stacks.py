@@ -15,12 +15,19 @@ _CACHE = {name: os.environ[name] for name in ("XDG_CACHE_HOME", "PIP_CACHE_DIR",
 _ACTIVE = ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "XDG_CACHE_HOME")
 
 
-@functools.cache
 def stack(name: str) -> Path:
     """Return the environment of a recipe, built when it is not there or its requirements have changed.
 
     Tests that run at the same time wait for one another. Raises AssertionError with what the installer said.
     """
+    code, stdout, stderr = _create(name)
+    assert code == 0, stderr
+    return Path(json.loads(stdout)["path"])
+
+
+@functools.cache
+def _create(name: str) -> tuple[int, str, str]:
+    """Return (exit code, stdout, stderr) of the command; a build that failed is not tried again by every test."""
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -32,8 +39,7 @@ def stack(name: str) -> Path:
             cwd=ROOT, env={**kept, **_CACHE, "HACKATHON_ENVS": str(FOLDER), "HACKATHON_LANG": "en"},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return Path(json.loads(done.stdout)["path"])
+    return done.returncode, done.stdout, done.stderr
 
 
 def stack_environ(name: str) -> dict[str, str]:
