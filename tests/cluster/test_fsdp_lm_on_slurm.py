@@ -1,0 +1,88 @@
+"""The shards of torch-fsdp-lm meet on two nodes of the real Slurm; a dead rank ends the job and is named."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
+
+LIMIT = 60.0
+"""Seconds from the death of a rank to the end of its job."""
+SMALL = tuple(
+    word for each in ("width=16", "heads=2", "sequence=32", "batch_size=2", "steps=2") for word in ("-p", each)
+)
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not shutil.which("torchrun", path=Path(sys.executable).parent), reason="no torch"),
+]
+CASES = [
+    pytest.param(("local", "torchrun"), id="local-torchrun"),
+    pytest.param(("slurm", "torchrun"), marks=pytest.mark.slurm, id="slurm-torchrun"),
+    pytest.param(("slurm", "srun"), marks=pytest.mark.slurm, id="slurm-srun"),
+    pytest.param(("slurm", "mpirun"), marks=[pytest.mark.slurm, pytest.mark.mpi], id="slurm-mpirun"),
+]
+
+
+@pytest.fixture(params=CASES)
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    """A project around the recipe with two ranks, on two nodes where the back-end has them."""
+    scheduler, launcher = request.param
+    backend: Backend
+    backend = SlurmBackend(request.getfixturevalue("slurm")) if scheduler == "slurm" else LocalBackend(tmp_path)
+    if launcher == "mpirun" and not shutil.which("mpirun", path=backend.environment()["PATH"]):
+        pytest.skip("no mpirun")
+    made = Site(backend, tmp_path / "project")
+    nodes, per_node = (2, 1) if scheduler == "slurm" else (1, 2)
+    keys = {"launcher": launcher, "nodes": nodes, "processes": 2, "processes_per_node": per_node, "walltime": 500}
+    made.folder.mkdir()
+    project = {"name": "small", "recipe": "torch-fsdp-lm", "cluster": "lab", **keys}
+    (made.folder / "project.yaml").write_text(json.dumps(project))
+    made.write_profile(processes_per_node=per_node)
+    yield made
+    backend.stop()
+
+
+def test_two_nodes_train_together_and_a_dead_rank_ends_the_job(site: Site) -> None:
+    run = site.submit(*SMALL)
+    site.await_state(run, "SUCCEEDED", "FAILED", seconds=200)
+    final = json_lines(run.path / "metrics" / "rank-0.jsonl")[-1]
+    assert (final["steps"], final["rank_sum"]) == (2, 3), run.log()
+    assert final["gradient_check"] < 1e-6 and final["bits_per_byte"] < 8.5
+    hosts = [run.rank_events(rank)[0]["host"] for rank in range(2)]
+    assert len(set(hosts)) == (2 if site.backend.node_names else 1)
+    (saved,) = (run.path / "checkpoints").iterdir()
+    assert sorted(path.name for path in saved.iterdir()) == [".metadata", "__0_0.distcp", "__1_0.distcp"]
+
+    run = site.submit(*SMALL, "-p", "steps=10000000", "-p", "checkpoint_every=0")
+    until(lambda: run.path.joinpath("logs/rank-0.log").exists() and "step 35" in run.log(), "training", 200)
+    os.kill(_program(run, 1), signal.SIGKILL)
+    state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", "CANCELLED", seconds=3 * LIMIT)
+    assert state["state"] == "FAILED", state
+    died = run.rank_events(1)[-1]
+    assert (died["event"], died["exit_code"], died["signal"]) == ("ended", 137, 9)
+    assert 0 <= run.job_events[-1]["t"] - died["t"] < LIMIT
+    assert (state["first_rank"], state["first_host"], state["first_signal"]) == (1, hosts[1], 9)
+    assert f"rank 1 on {hosts[1]}" in site.run("status", "--no-ask", run.id).decode()
+
+
+def _program(run: Run, rank: int) -> int:
+    """Return the number, on this machine, of a rank's Python."""
+    wanted: set[Any] = {f"HK_RUN={run.path}".encode(), f"RANK={rank}".encode()}
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            variables = set((path / "environ").read_bytes().split(b"\0"))
+            if b"train.py" in words[1:3] and b"python" in words[0] and wanted <= variables:
+                found.append(int(path.name))
+    (pid,) = found
+    return pid
