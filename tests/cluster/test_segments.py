@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from backends import REPOSITORY, Backend, LocalBackend, Run, Site, SlurmBackend, json_lines
+from backends import REPOSITORY, Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, json_lines
 
 PROGRAM = """
 import os, sys, time
@@ -31,9 +31,9 @@ WALLTIME = 20
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    """A project for the local back-end; its program is still to be written."""
-    backend = LocalBackend(tmp_path)
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    """A project for the local back-end, or the one that the test names; its program is still to be written."""
+    backend: Backend = PbsBackend(tmp_path) if getattr(request, "param", "") == "pbs" else LocalBackend(tmp_path)
     made = Site(backend, tmp_path / "project")
     made.write_project("python steps.py", launcher="local", walltime=WALLTIME)
     yield made
@@ -57,6 +57,7 @@ def _curve(site: Site, run: Run) -> list[list[float]]:
     return [[float(each) for each in line.split(",")] for line in lines[1:]]
 
 
+@pytest.mark.parametrize("site", ["local", pytest.param("pbs", marks=pytest.mark.slow)], indirect=True)
 def test_killed_by_the_walltime_twice(site: Site) -> None:
     """The program knows nothing of the stop file; what it did after its checkpoint is done again."""
     _write(site, {1: 13, 2: 24}, "meter.flush(); time.sleep(300)")
