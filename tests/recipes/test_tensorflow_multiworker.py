@@ -1,0 +1,180 @@
+"""The recipe tensorflow-multiworker really trains, by both loops, and it notices when its processes do not exchange."""
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import yaml
+from backends import LocalBackend, Site
+from stacks import stack_environ
+
+NAME = "tensorflow-multiworker"
+RECIPE = Path(__file__).resolve().parents[2] / "recipes" / NAME
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def environ() -> dict[str, str]:
+    """Variables of a shell in the recipe's own environment; the mpirun is the one of the tests'."""
+    foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "TF_")
+    kept = {name: value for name, value in stack_environ(NAME).items() if not name.startswith(foreign)}
+    folder = Path(sys.executable).parent
+    return kept | {
+        "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1", "PATH": f"{kept['PATH']}:{folder}",
+    }  # fmt: skip
+
+
+class Place:
+    """A copy of the recipe and a run directory as a job has them."""
+
+    def __init__(self, folder: Path, environ: dict[str, str]) -> None:
+        self.run, self.source = folder / "run", folder / "source"
+        for name in ("metrics", "events"):
+            (self.run / name).mkdir(parents=True)
+        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
+        self.stop = self.run / "stop"
+        self.environ = environ | {"HK_RUN": str(self.run), "HK_STOP": str(self.stop)}
+
+    def train(self, processes: int, *options: str) -> "subprocess.CompletedProcess[str]":
+        mpirun = shutil.which("mpirun", path=self.environ["PATH"])
+        if processes > 1 and mpirun is None:
+            pytest.skip("no mpirun")
+        launcher = [str(mpirun), "-np", str(processes), "--bind-to", "none"] if processes > 1 else []
+        return subprocess.run(
+            # a whole path: an mpirun that is called by its own puts the programs beside itself first
+            [*launcher, str(shutil.which("python", path=self.environ["PATH"])), "train.py", *options],
+            cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=400, check=False,
+        )  # fmt: skip
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.run / "metrics/rank-0.jsonl").read_text().splitlines()]
+
+    def checkpoint(self) -> dict[str, Any]:
+        return dict(numpy.load(self.run / "checkpoints" / "last.npz"))
+
+
+@pytest.fixture
+def place(tmp_path: Path, environ: dict[str, str]) -> Place:
+    return Place(tmp_path, environ)
+
+
+def _good(done: "subprocess.CompletedProcess[str]") -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def accuracy_alone(environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> float:
+    """What one process reaches by the loop of its own."""
+    place = Place(tmp_path_factory.mktemp("alone"), environ)
+    _good(place.train(1))
+    return float(_final(place, 1)["accuracy"])
+
+
+def _final(place: Place, processes: int) -> dict[str, Any]:
+    """Return the final line after checking what every complete run must show."""
+    final = place.metrics()[-1]
+    assert final["final"] is True
+    assert final["accuracy"] >= 0.97
+    assert final["gradient_check"] < 1e-6
+    assert final["rank_sum"] == processes * (processes + 1) // 2
+    assert (final["epochs"], final["stopped"]) == (20, False)
+    assert final["samples_per_s"] > 0
+    steps = [line for line in place.metrics() if "samples" in line]
+    assert sum(line["samples"] for line in steps) == 20 * (1437 // processes // 64) * 64 * processes
+    assert sum(value for name, value in final.items() if name.endswith("_share")) == pytest.approx(1, abs=1e-4)
+    return final
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("loop", ["custom", "fit"])
+def test_two_processes_learn_together(place: Place, loop: str, accuracy_alone: float) -> None:
+    _good(place.train(2, "--loop", loop, "--lr", "0.1", "--communication", "ring"))
+    final = _final(place, 2)
+    assert abs(final["accuracy"] - accuracy_alone) <= 0.01
+    assert ("communication_share" in final) == (loop == "custom")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("file", "whole", "cut"),
+    [
+        ("communication.py", 'tf.distribute.get_replica_context().all_reduce("MEAN", gradients)', "gradients"),
+        ("communication.py", "if me.world_size == 1:\n", "if True:\n"),  # both loops would train alone, side by side
+    ],
+)
+def test_without_the_all_reduce_it_fails(place: Place, file: str, whole: str, cut: str) -> None:
+    """The test of the test: what averages is taken out of a copy."""
+    program = place.source / file
+    text = program.read_text()
+    assert text.count(whole) == 1
+    program.write_text(text.replace(whole, cut))
+    done = place.train(2, "--loop", "custom" if cut == "gradients" else "fit")
+    assert done.returncode != 0
+    assert "gradient check failed" in done.stderr
+    final = place.metrics()[-1]
+    assert final["gradient_check"] > 1e-4 if cut == "gradients" else final["rank_sum"] == 1
+    assert "accuracy" not in final and "samples_per_s" not in final
+
+
+@pytest.mark.parametrize(("processes", "loop"), [pytest.param(2, "custom", marks=pytest.mark.mpi), (1, "fit")])
+def test_stopped_and_resumed_is_the_same(tmp_path: Path, environ: dict[str, str], processes: int, loop: str) -> None:
+    whole, parts = Place(tmp_path / "whole", environ), Place(tmp_path / "parts", environ)
+    options = ("--loop", loop, "--epochs", "3", "--checkpoint-every", "1")
+    _good(whole.train(processes, *options))
+    parts.stop.write_text(str(time.time() + 60))
+    _good(parts.train(processes, *options))
+    assert parts.metrics()[-1]["stopped"] is True
+    assert list(parts.checkpoint()["place"]) == [0, 1, 64, processes]  # in the middle of an epoch
+    parts.stop.unlink()
+    resumed = parts.train(processes, *options)
+    _good(resumed)
+    assert "epoch 0, batch 1" in resumed.stdout
+    one, other = parts.checkpoint(), whole.checkpoint()
+    assert one.keys() == other.keys() and len(one) > 8
+    for name in one:
+        numpy.testing.assert_array_equal(one[name], other[name], err_msg=name)
+    assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
+
+
+def test_what_can_not_be_is_told(place: Place) -> None:
+    done = place.train(1, "--communication", "nccl")
+    assert done.returncode == 1
+    assert "NCCL needs GPUs" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_scales_on_this_machine(tmp_path: Path, environ: dict[str, str]) -> None:
+    site = Site(LocalBackend(tmp_path), tmp_path, {"HACKATHON_ENVS": environ["HACKATHON_ENVS"]})
+    words = ["--cluster", "laptop", "--processes", "1,2", "--walltime", "00:10:00", "--wait", "--json"]
+    found = json.loads(site.run("scale", NAME, *words, seconds=600))
+    assert [(point["processes"], point["status"]) for point in found["points"]] == [(1, "SUCCEEDED"), (2, "SUCCEEDED")]
+    for point in found["points"]:
+        lines = (tmp_path / "runs" / point["runs"][0]["id"] / "metrics" / "rank-0.jsonl").read_text().splitlines()
+        final = json.loads(lines[-1])
+        assert final["accuracy"] >= 0.97
+        assert final["rank_sum"] == point["processes"] * (point["processes"] + 1) // 2
+
+
+def test_recipe_yaml_says_what_train_py_takes() -> None:
+    """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
+    text = (RECIPE / "train.py").read_text()
+    assert len(text.splitlines()) <= 200
+    declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
+    taken = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            values = {
+                word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg in ("default", "choices")
+            }
+            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values
+    assert taken.keys() == declared.keys()
+    for name, values in taken.items():
+        assert values.get("default", False) == declared[name]["default"], name
+        assert values.get("choices") == declared[name].get("choices"), name
