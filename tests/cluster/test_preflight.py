@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from backends import Backend, LocalBackend, Run, Site, SlurmBackend
 from slurm import SlurmLab
+from stacks import stack
 
 WRONG = {"GLOO_SOCKET_IFNAME": "nosuch"}
 """Variables of a project that no node can obey."""
@@ -87,17 +88,30 @@ def test_one_preflight_for_a_whole_study(tmp_path: Path, good: bool) -> None:
 
 
 # ---- two nodes of the real Slurm ----
+HOROVOD = [pytest.mark.slow, pytest.mark.mpi]
+
+
 @pytest.mark.slurm
 @pytest.mark.parametrize(
     "launcher",
-    ["srun", pytest.param("mpirun", marks=pytest.mark.mpi), pytest.param("torchrun", marks=pytest.mark.torch)],
+    [
+        "srun",
+        pytest.param("mpirun", marks=pytest.mark.mpi),
+        pytest.param("torchrun", marks=pytest.mark.torch),
+        pytest.param("horovodrun", marks=HOROVOD),
+        pytest.param("horovodrun-mpi", marks=HOROVOD),
+    ],
 )
 def test_two_nodes(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
     backend = SlurmBackend(slurm)
     site = Site(backend, tmp_path)
-    if not shutil.which(launcher, path=backend.environment()["PATH"]):
+    path = backend.environment()["PATH"]
+    if launcher.startswith("horovodrun"):
+        path = f"{stack('horovod-torch')}/bin:{path}"
+    elif not shutil.which(launcher, path=path):
         pytest.skip(f"no {launcher}")
-    site.run("submit", "preflight", "--cluster", "slurm", "--nodes", "2", "--launcher", launcher, "--wait")
+    words = ["submit", "preflight", "--cluster", "slurm", "--nodes", "2", "--launcher", launcher, "--wait"]
+    site.run(*words, seconds=240, PATH=path)
     (run,) = (tmp_path / "runs").iterdir()
     report = json.loads((run / "preflight.json").read_text())
     states = {each["check"]: each["state"] for each in report["findings"]}
