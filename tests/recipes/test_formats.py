@@ -1,0 +1,199 @@
+"""Programs in each framework's customary style, unchanged and without any import of ours, give their numbers."""
+
+import fcntl
+import importlib.util
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from stacks import FOLDER, stack
+
+OWN_CODE = Path(__file__).parent / "own_code"
+FRAMEWORKS = ("lightning==2.6.6", "transformers==5.23.0", "accelerate==1.15.0", "mlperf-logging==4.1.68")
+pytestmark = [
+    pytest.mark.timeout(900),
+    pytest.mark.slow,
+    pytest.mark.torch,
+    pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch"),
+]
+
+
+def frameworks() -> Path:
+    """Return an environment with torch's high-level frameworks on top of this Python's packages, built once."""
+    wanted = " ".join(FRAMEWORKS)
+    path = FOLDER / "own-code"
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / "own-code.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = path / "made-of.txt"
+        if not made.exists() or made.read_text() != wanted:
+            shutil.rmtree(path, ignore_errors=True)
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(path)], check=True)
+            # torch, NumPy and pip are those of this Python, not a second time on the disk
+            here = sysconfig.get_path("purelib", vars={"base": str(path)})
+            (Path(here) / "below.pth").write_text(sysconfig.get_path("purelib") + "\n")
+            command = [str(path / "bin" / "python"), "-m", "pip", "install", "-q", *FRAMEWORKS]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            made.write_text(wanted)
+    return path
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program, how it is started, and what its numbers must be."""
+
+    program: str
+    launcher: str
+    environment: Callable[[], Path] | None
+    throughput: str | None
+    says: str
+    """What `init` says of the program."""
+    metrics: dict[str, tuple[float, float]]
+    """Metric → the least and the greatest that it may be at the end."""
+    own: Callable[[str, Path, int], float] | None = None
+    """The program's own measure of its throughput, from its log and its folder."""
+    factor: float = 1.5
+    """How far its own measure may be away: other processes disturb, and averages are taken differently."""
+    lr: str = "0.01"
+
+
+def _group(pattern: str, text: str) -> list[float]:
+    return [float(each.replace(",", "")) for each in re.findall(pattern, text)]
+
+
+def _transformers(log: str, source: Path, processes: int) -> float:
+    return 1500 * 6 / _group(r"'train_runtime': '([\d.]+)'", log)[-1]
+
+
+def _whole(pattern: str) -> Callable[[str, Path, int], float]:
+    def own(log: str, source: Path, processes: int) -> float:
+        amount, seconds = re.findall(pattern, log)[-1]
+        return float(amount) / float(seconds)
+
+    return own
+
+
+def _chainer(log: str, source: Path, processes: int) -> float:
+    last = json.loads((source / "result" / "log").read_text())[-1]
+    return float(last["iteration"] / last["elapsed_time"])
+
+
+def _horovod(log: str, source: Path, processes: int) -> float:
+    return processes * statistics.mean(_group(r"Iter #\d+: ([\d.]+) img/sec per CPU", log))
+
+
+def _took(steps: int) -> Callable[[str, Path, int], float]:
+    def own(log: str, source: Path, processes: int) -> float:
+        return steps / processes / _group(r"Training took ([\d.]+) s", log)[-1]
+
+    return own
+
+
+CASES = {
+    # what comes before the first step and between epochs is in the program's own time, not in the bar's rate
+    "lightning": Case(
+        "lightning_digits.py", "torchrun", frameworks, "steps_per_s", "Lightning (throughput: steps_per_s)",
+        {"train_loss": (0, 1.0), "test_acc": (0.85, 1), "test_loss": (0, 0.8)}, _took(94 * 6), 20,
+    ),
+    "transformers": Case(
+        "transformers_digits.py", "torchrun", frameworks, "samples_per_s", "Hugging Face Trainer",
+        {"loss": (0, 0.5), "train_loss": (0.02, 1.0), "eval_accuracy": (0.85, 1)}, _transformers, 1.02,
+    ),
+    "mllog": Case(
+        "mlperf_digits.py", "torchrun", frameworks, "samples_per_s", "MLPerf",
+        {"train_loss": (0, 1.5), "eval_accuracy": (0.85, 1), "time_to_train_s": (0.1, 600)},
+        _whole(r"(\d+) samples in ([\d.]+) seconds"),
+    ),
+    "torchtitan": Case(
+        "titan_digits.py", "torchrun", None, "tokens_per_s", "no framework with a known output format",
+        {"loss": (0, 2.0), "grad_norm": (0, 5)}, _whole(r"(\d+) tokens in ([\d.]+) seconds"), 2,
+    ),
+    "mnist": Case(
+        "mnist_example.py", "torchrun", None, None, "no framework with a known output format",
+        {"loss": (0, 1.5), "test_loss": (0, 1.2), "accuracy": (0.75, 1)}, lr="0.1",
+    ),
+    "horovod": Case(
+        "horovod_synthetic.py", "mpirun", lambda: stack("horovod-torch"), "samples_per_s", "Horovod",
+        {}, _horovod, 1.02,
+    ),
+    "keras-2": Case(
+        "keras_digits.py", "local", lambda: stack("tensorflow-multiworker"), "steps_per_s", "Keras",
+        {"loss": (0, 1.2), "accuracy": (0.7, 1), "val_loss": (0, 1.5), "val_accuracy": (0.6, 1)}, _took(93 * 4), 20,
+    ),
+    "chainer": Case(
+        "chainer_digits.py", "mpirun", lambda: stack("chainermn-mnist"), "steps_per_s", "Chainer",
+        {"loss": (0, 0.6), "val_loss": (0, 1.0), "val_accuracy": (0.8, 1)}, _chainer, 3,
+    ),
+}  # fmt: skip
+
+
+class Team:
+    """A folder with the program, and the command line in it."""
+
+    def __init__(self, folder: Path, case: Case) -> None:
+        self.folder, self.case = folder, case
+        foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "HACKATHON_", "TF_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        self.environ = kept | {"OMP_NUM_THREADS": "1", "HACKATHON_LANG": "en", "TF_CPP_MIN_LOG_LEVEL": "2"}
+        shutil.copyfile(OWN_CODE / case.program, folder / "train.py")
+        done = self.hackathon(
+            "init", "--command", "python train.py --lr {lr}", "-p", f"lr={case.lr}",
+            "--name", "own", "--cluster", "laptop",
+        )  # fmt: skip
+        assert f"{case.says}" in done.stderr
+        path = case.environment() if case.environment else Path(sys.prefix)
+        text = (folder / "project.yaml").read_text()
+        assert not yaml.safe_load(text).get("metrics")
+        lines = [f'export PATH="{path}/bin:$PATH"', "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
+        (folder / "project.yaml").write_text(f"{text}environment: {json.dumps(lines)}\n")
+
+    def hackathon(self, *words: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "hackathon", *words],
+            cwd=self.folder, env=self.environ, capture_output=True, text=True, timeout=800, check=False,
+        )  # fmt: skip
+        logs = "\n".join(path.read_text(errors="replace")[-3000:] for path in self.folder.glob("runs/*/logs/*.log"))
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{logs}"
+        return done
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.hackathon(*words).stdout)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numbers_of_an_unmodified_program_are_found(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    text = (OWN_CODE / case.program).read_text()
+    assert "hackathon" not in text.lower() and "HK_" not in text
+    team = Team(tmp_path, case)
+    team.hackathon("scale", "--processes", "1,2", "--wait", "--launcher", case.launcher)
+    study = team.json("results", "--json")
+    assert [point["processes"] for point in study["points"]] == [1, 2]
+    if case.throughput:
+        assert study["metric"] == case.throughput and study["unit"].endswith("/s")
+    for point in study["points"]:
+        (run,) = point["runs"]
+        assert run["status"] == "SUCCEEDED"
+        metrics = team.json("results", run["id"], "--json")["metrics"]
+        for metric, (least, greatest) in case.metrics.items():
+            assert least <= metrics[metric] <= greatest, (metric, metrics)
+        if case.throughput is None or case.own is None:
+            assert not set(metrics) & {"samples_per_s", "tokens_per_s", "steps_per_s"}
+            continue
+        folder = tmp_path / "runs" / run["id"]
+        log = re.sub(r"\x1b\[[\d;]*m", "", (folder / "logs" / "rank-0.log").read_text(errors="replace"))
+        own = case.own(log, folder / "source", point["processes"])
+        assert point["value"] == metrics[case.throughput]
+        assert own / case.factor <= point["value"] <= own * case.factor, (own, metrics)
