@@ -16,7 +16,7 @@ from hackathon.text.messages import LANGUAGES, message, set_language
 COMMANDS = {
     "main": ("init", "scale", "results", "publish"),
     "jobs": ("check", "render", "submit", "status", "logs", "cancel", "rerun", "adopt", "shell"),
-    "about": ("clusters", "recipes", "env", "doctor", "schema", "clean", "completion"),
+    "about": ("clusters", "recipes", "env", "data", "doctor", "schema", "clean", "completion"),
 }
 """Section of the help → commands; each lives in `hackathon.cli.<name>` as `command`."""
 

@@ -11,7 +11,7 @@ from hackathon.config.event import Event
 from hackathon.config.fields import Scalar
 from hackathon.config.problems import KeyPath, Problem, listing, nearest, shown
 from hackathon.config.project import Project
-from hackathon.config.recipe import Check, InstallStep, Metric, Parameter, Recipe, Scaling
+from hackathon.config.recipe import Check, Data, InstallStep, Metric, Parameter, Recipe, Scaling
 from hackathon.config.yaml import Document
 from hackathon.text.errors import RequestError
 
@@ -22,6 +22,9 @@ WELL_KNOWN_METRICS = (
 """Metrics that need no entry: the runtime's Meter writes them, and common formats are known."""
 LONGEST_NAME = 60
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DATA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_ADDRESS = re.compile(r"(?:https?://[^\s/]+/?|file:///)[^\s\0]*")
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _PARAMETER = re.compile(r"[^\W\d][\w-]*")
 _HEADER_FIELDS = ("queue", "group", "reservation")
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
@@ -132,6 +135,7 @@ def _recipe(recipe: Recipe, report: _Report, name: str | None) -> None:
     for parameter_name, parameter in recipe.parameters.items():
         _parameter(parameter_name, parameter, report)
     _measured(recipe.metric, recipe.metrics, recipe.check, report)
+    _data(recipe.data, report)
     _scaling(recipe.scaling, report)
     for index, step in enumerate(recipe.install):
         _install_step(step, ("install", index), report)
@@ -181,6 +185,7 @@ def _project(project: Project, report: _Report) -> None:
     else:
         _patterns(project.metrics, report)
         _bounds(project.check, report)
+    _data(project.data, report)
     _variables(project.variables, report)
 
 
@@ -265,6 +270,21 @@ def _patterns(metrics: Mapping[str, Metric], report: _Report) -> None:
         compiled = _compile(metric.pattern, path, report)
         if compiled and compiled.groups != 1:
             report.add("config.pattern_groups", path, count=compiled.groups)
+
+
+def _data(entries: list[Data], report: _Report) -> None:
+    seen: set[str] = set()
+    for index, entry in enumerate(entries):
+        path: KeyPath = ("data", index)
+        if not _DATA_NAME.fullmatch(entry.name):
+            report.add("config.data_name", (*path, "name"), name=shown(entry.name))
+        elif entry.name in seen:
+            report.add("config.data_twice", (*path, "name"), name=shown(entry.name))
+        seen.add(entry.name)
+        if not _ADDRESS.fullmatch(entry.url):
+            report.add("config.data_url", (*path, "url"), url=shown(entry.url))
+        if entry.sha256 is not None and not _SHA256.fullmatch(entry.sha256):
+            report.add("config.data_sha256", (*path, "sha256"))
 
 
 def _compile(pattern: str, path: KeyPath, report: _Report) -> re.Pattern[str] | None:

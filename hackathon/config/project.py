@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from hackathon.config.cluster import Launcher
 from hackathon.config.fields import STRICT, Positive, Scalar, Text, Walltime
-from hackathon.config.recipe import Check, Metric, Parameter, Scaling
+from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,8 @@ class Project:
     """Own code's metrics."""
     check: Check | None = None
     """What a run must reach to count as correct."""
+    data: list[Data] = field(default_factory=list)
+    """What `hackathon data fetch` brings."""
     scaling: Scaling | None = None
     """How own code's parameters change in a study."""
     environment: list[str] = field(default_factory=list)

@@ -46,6 +46,23 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Data:
+    """Something a program reads that is not in its source: fetched once, found by jobs below $HK_DATA."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    name: str
+    """Its name in the folder `data`: letters, digits, `.`, `-`, `_`."""
+    url: str
+    """https://…, http://… or file:///…"""
+    sha256: str | None = None
+    """The SHA-256 of what is fetched, 64 hexadecimal digits; without it a changed file is not noticed."""
+    unpack: Literal["none", "tar", "zip"] = "none"
+    """What the fetched file is: itself, or an archive that becomes a folder of this name."""
+    stage: bool = False
+    """Copy it to each node's own disk when a job begins."""
+
+
+@dataclass(frozen=True)
 class Check:
     """What a run must reach to count as correct."""
 
@@ -129,6 +146,8 @@ class Recipe:
     """Metrics found in its output; what the runtime's Meter writes needs no entry except for its unit."""
     check: Check | None = None
     """What a run must reach to count as correct."""
+    data: list[Data] = field(default_factory=list)
+    """What `hackathon data fetch` brings."""
     scaling: Scaling = field(default_factory=Scaling)
     """How parameters change in a study."""
     install: list[InstallStep] = field(default_factory=list)

@@ -8,6 +8,7 @@ from pathlib import Path
 from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS, Cluster, Queue
 from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
+from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
 from hackathon.jobs.request import Request
 from hackathon.text.errors import RequestError
@@ -66,6 +67,7 @@ def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs
         *_header_violations(request, cluster),
         *_launcher_violations(request, cluster, recipe),
         *(_place_violations(runs, request, cluster) if runs is not None else []),
+        *(_data_violations(runs, request, cluster) if runs is not None else []),
     ]
     if violations:
         raise CheckError(violations, nearest(request, cluster), request)
@@ -168,6 +170,13 @@ def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vi
     return [
         _violation("not_visible", folder=place, visible=", ".join(cluster.visible_from_nodes), cluster=cluster.name)
     ]
+
+
+def _data_violations(runs: Path, request: Request, cluster: Cluster) -> list[Violation]:
+    names = missing(runs.parent / FOLDER, request.data)
+    if not names or cluster.internet_on_nodes:
+        return []
+    return [_violation("data_missing", names=", ".join(names), cluster=cluster.name, folder=runs.parent / FOLDER)]
 
 
 def nearest(request: Request, cluster: Cluster) -> Request | None:

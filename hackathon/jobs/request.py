@@ -45,6 +45,8 @@ class Request:
     metric: str = "samples_per_s"
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Metric records (config.recipe.Metric) as plain dicts."""
+    data: tuple[dict[str, Any], ...] = ()
+    """Data records (config.recipe.Data) as plain dicts: what must be in `data` beside the runs."""
     check: dict[str, Any] | None = None
     """Check record (config.recipe.Check) as a plain dict."""
     mode: str | None = None
@@ -73,6 +75,6 @@ class Request:
         """Return the request from its JSON; fields of a newer schema that this version does not know are dropped."""
         known = {entry.name for entry in fields(cls)}
         kept = {key: entry for key, entry in value.items() if key in known}
-        for key in ("command", "environment", "mpi_options", "directives"):
+        for key in ("command", "environment", "mpi_options", "directives", "data"):
             kept[key] = tuple(kept.get(key, ()))
         return cls(**kept)

@@ -12,8 +12,10 @@ from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
 from hackathon.config.command import command_words
 from hackathon.config.fields import Scalar
 from hackathon.config.project import Defaults, Project
-from hackathon.config.recipe import Metric, Parameter, Recipe, Scaling
+from hackathon.config.recipe import Data, Metric, Parameter, Recipe, Scaling
 from hackathon.jobs import machine
+from hackathon.jobs.data import FOLDER
+from hackathon.jobs.data import variables as data_variables
 from hackathon.jobs.environments import PythonEnvironment
 from hackathon.jobs.options import Options
 from hackathon.jobs.parameters import Values, choose_values, option_words, scaled
@@ -110,6 +112,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     if built is not None:
         origins["python_environment"] = "hackathon env create"
     metrics: dict[str, Metric] = {**(recipe.metrics if recipe else {}), **(project.metrics if project else {})}
+    data = tuple(asdict(entry) for entry in wanted_data(recipe, project))
     check = (project and project.check) or (recipe and recipe.check) or None
     return Request(
         name=sources.name,
@@ -139,6 +142,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
             *(project.environment if project else ()),
         ),
         variables={
+            **data_variables(data, sources.runs.parent / FOLDER),
             **cluster.variables,
             **(recipe.variables if recipe else {}),
             **(project.variables if project else {}),
@@ -146,6 +150,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         python_environment=built.record if built else None,
         metric=(project and project.metric) or (recipe.metric if recipe else "samples_per_s"),
         metrics={name: asdict(metric) for name, metric in metrics.items()},
+        data=data,
         check=asdict(check) if check else None,
         mode=mode,
         scratch=cluster.scratch,
@@ -204,6 +209,12 @@ def _shape(
         below = processes // per_node * per_node
         raise RequestError("jobs.uneven", processes=processes, per_node=per_node, below=below, above=below + per_node)
     return processes // per_node, processes, per_node
+
+
+def wanted_data(recipe: Recipe | None, project: Project | None) -> list[Data]:
+    """Return the recipe's data and the project's; a name that both have is the project's."""
+    entries = [*(recipe.data if recipe else []), *(project.data if project else [])]
+    return list({entry.name: entry for entry in entries}.values())
 
 
 def declared_parameters(project: Project | None, recipe: Recipe | None) -> dict[str, Parameter]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hackathon.jobs.data import FOLDER, RECORDS
 from hackathon.runs import git
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -106,6 +107,8 @@ def take(folder: Path, *, runs_folder: Path | None = None, in_place: bool = Fals
     excluded = {*DERIVED}
     if runs_folder is not None and runs_folder.absolute().is_relative_to(folder):
         excluded.add(str(runs_folder.absolute().relative_to(folder)))
+    if (folder / FOLDER / RECORDS).is_dir():
+        excluded.add(FOLDER)
     sizes, links = _sort(folder, listed, excluded, warnings, in_place)
     if in_place:
         sizes = _smallest(sizes)

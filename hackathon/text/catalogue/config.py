@@ -240,4 +240,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "「{{{name}}}」が parameters にありません。「{{{near}}}」のことですか？",
     ),
     "command_no_value": ("the parameter {name} has no value", "パラメータ {name} に値がありません"),
+    "data_name": (
+        "{name} is no name for data: letters, digits, '.', '-' and '_', at most 100",
+        "{name} はデータの名前にできません(英数字と '.'・'-'・'_'、100 文字まで)",
+    ),
+    "data_twice": ("{name} stands twice among the data", "データ {name} が 2 回書かれています"),
+    "data_url": (
+        "{url} is no address: https://…, http://… or file:///…",
+        "{url} はアドレスではありません(https://…、http://…、file:///…)",
+    ),
+    "data_sha256": ("a SHA-256 has 64 hexadecimal digits", "SHA-256 は 16 進数 64 桁です"),
 }

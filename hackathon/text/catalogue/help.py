@@ -94,6 +94,52 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "測定に使うノード数(繰り返し指定可)。既定は 1 と、あれば 2",
     ),
     "option_live": ("Ask the scheduler about its queues now.", "スケジューラに今のキューを問い合わせる"),
+    "data_short": (
+        "Fetch and check the data that a program reads.",
+        "プログラムが読むデータの取得・確認",
+    ),
+    "data_help": (
+        "Data of a project or recipe, as `data:` in its file names them: fetched on a machine with the Internet into the "
+        "project's folder `data`, where every node sees them. Jobs find them below $HK_DATA.\n\n\b\n"
+        "  hackathon data fetch\n"
+        "  hackathon data check\n"
+        "  hackathon data stage",
+        "プロジェクトやレシピの `data:` に書いたデータを、インターネットに出られる計算機でプロジェクトのフォルダ `data` に取得します。"
+        "ジョブからは $HK_DATA の下に見えます。\n\n\b\n"
+        "  hackathon data fetch\n"
+        "  hackathon data check\n"
+        "  hackathon data stage",
+    ),
+    "data_fetch_short": ("Download what is not there yet.", "まだないデータをダウンロード"),
+    "data_fetch_help": (
+        "Download what is not there yet, verify its checksum and unpack it. A transfer that was cut goes on where it "
+        "stopped. Proxies are those of http_proxy and https_proxy.\n\n\b\n"
+        "  hackathon data fetch\n"
+        "  hackathon data fetch --again     even what is there",
+        "まだないデータをダウンロードし、チェックサムを確かめて展開します。途中で切れた場合は続きから取得します。プロキシは "
+        "http_proxy・https_proxy に従います。\n\n\b\n"
+        "  hackathon data fetch\n"
+        "  hackathon data fetch --again     既にあるものも取得し直す",
+    ),
+    "data_check_short": ("Read all data again and compare checksums.", "全データのチェックサムを確認"),
+    "data_check_help": (
+        "Read every file again and compare it with what was fetched; exit code 1 when something is missing or changed."
+        "\n\n\b\n  hackathon data check",
+        "全ファイルを読み直し、取得時の内容と比べます。欠けや違いがあれば終了コード 1 になります。\n\n\b\n  hackathon data check",
+    ),
+    "data_stage_short": ("Say what jobs copy to their nodes, or copy it.", "ノードへのコピーの確認・実行"),
+    "data_stage_help": (
+        "Say which data each job copies to the disks of its nodes before the program starts (`stage: true`), or copy "
+        "them now, in an interactive job.\n\n\b\n"
+        "  hackathon data stage\n"
+        "  hackathon data stage --to /tmp/mine",
+        "プログラムの開始前に各ノードのディスクにコピーされるデータ(`stage: true`)を表示します。対話ジョブの中で今コピーすることもできます。"
+        "\n\n\b\n"
+        "  hackathon data stage\n"
+        "  hackathon data stage --to /tmp/mine",
+    ),
+    "option_fetch_again": ("Fetch what is there already, too.", "既にあるものも取得し直す"),
+    "option_stage_to": ("Copy into this folder now.", "今このフォルダにコピーする"),
     "env_short": (
         "Build Python environments of recipes, list or show them.",
         "レシピの Python 環境を作る・一覧・表示",

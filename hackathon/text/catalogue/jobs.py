@@ -165,4 +165,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{name!r} は環境変数の名前にできません",
     ),
     "value_nul": ("{name} holds a NUL character", "{name} に NUL 文字が含まれています"),
+    "data_missing": (
+        "{names}: not in {folder}, and compute nodes of {cluster} have no Internet: type `hackathon data fetch` on a login node",
+        "{names} が {folder} にありません。{cluster} の計算ノードはインターネットに出られないので、ログインノードで `hackathon data fetch` を実行してください",
+    ),
 }

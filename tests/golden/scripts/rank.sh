@@ -126,6 +126,49 @@ if mkdir -p "$hk_tmp/${HK_JOB_ID//[^A-Za-z0-9._-]/_}-$RANK" 2>/dev/null; then
 else
   unset hk_tmp
 fi
+# ---- data: what is staged lies on this node's own disk; the first rank here copies, the last one here removes ----
+hk_place=
+hk_lock() { # opens the lock of this node's copy; again when another rank has removed it meanwhile
+  while :; do
+    { (umask 077 && mkdir -p "$hk_place") && [ -O "$hk_place" ] && [ ! -L "$hk_place" ]; } 2>/dev/null || return
+    { exec 9>>"$hk_place/lock" && flock -x 9; } 2>/dev/null || return
+    if [ "$hk_place/lock" -ef /dev/fd/9 ]; then return; fi
+  done
+}
+hk_copy() { # one copy of the staged data, with links to the others beside it
+  local need free other names
+  read -r -a names <<<"$HK_STAGE"
+  need=$(cd "$HK_DATA" && du -skc -- "${names[@]}" | tail -n 1 | cut -f 1)
+  free=$(df -Pk "$hk_place" | awk 'NR == 2 { print $4 }')
+  if [ "${need:-0}" -eq 0 ]; then
+    echo "hackathon: data to be staged are not in $HK_DATA"
+    return 1
+  elif [ "$need" -ge "${free:-0}" ]; then
+    echo "hackathon: $hk_place has $free KiB free, the data need $need KiB"
+    return 1
+  fi
+  mkdir "$hk_place/data" && (cd "$HK_DATA" && cp -a -- "${names[@]}" "$hk_place/data/") || return
+  for other in "$HK_DATA"/*; do
+    [ -e "$hk_place/data/${other##*/}" ] || ln -s "$other" "$hk_place/data/" || return
+  done
+  : >"$hk_place/complete"
+}
+if [ -n "${HK_STAGE:-}" ]; then
+  hk_place=$hk_scratch/hackathon-data-$(id -u)-${HK_JOB_ID//[^A-Za-z0-9._-]/_}-$HK_ATTEMPT-$HK_HOST
+  if hk_lock; then
+    if [ ! -e "$hk_place/complete" ] && [ ! -e "$hk_place/failed" ] && ! hk_copy; then
+      rm -rf "$hk_place/data"
+      : >"$hk_place/failed"
+      hk_event warned ',"about":"data","text":"data are not on the disk of this node: read from the shared file system"'
+    fi
+    flock -s 9
+  fi
+  if [ -e "$hk_place/complete" ]; then
+    export HK_DATA=$hk_place/data
+  else
+    echo "hackathon: reading data from the shared file system, $HK_DATA"
+  fi
+fi
 hk_gpus() {
   nvidia-smi --query-gpu=index,utilization.gpu,memory.used,power.draw --format=csv,noheader,nounits 2>/dev/null
 }
@@ -147,7 +190,7 @@ hk_telemetry() { # one line per GPU and one for the node, until this rank's shel
 }
 hk_helper=
 if [ "$LOCAL_RANK" -eq 0 ] && [ "$HK_TELEMETRY" -gt 0 ]; then
-  hk_telemetry $$ >/dev/null 2>&1 &
+  hk_telemetry $$ >/dev/null 2>&1 9>&- &
   hk_helper=$!
   disown
 fi
@@ -157,7 +200,7 @@ hk_event started ",\"rank\":$RANK,\"local_rank\":$LOCAL_RANK,\"pid\":$$"
 hk_began=1
 cd "$HK_SOURCE" || exit 78
 if [ "$LOCAL_RANK" -eq 0 ] && [ -f hackathon_runtime.py ]; then
-  (timeout 60 nice "${HK_PYTHON:-python}" hackathon_runtime.py environment "$HK_RUN/env/$HK_HOST.json" >/dev/null 2>&1 &)
+  (timeout 60 nice "${HK_PYTHON:-python}" hackathon_runtime.py environment "$HK_RUN/env/$HK_HOST.json" >/dev/null 2>&1 9>&- &)
 fi
 hk_run "${HK_COMMAND[@]}"
 hk_signal=null
@@ -167,5 +210,6 @@ if [ -n "$hk_helper" ]; then
   # shellcheck disable=SC2046
   kill -KILL "$hk_helper" $(pgrep -P "$hk_helper") 2>/dev/null
 fi
+if [ -n "$hk_place" ] && flock -n -x 9; then rm -rf "$hk_place"; fi
 if [ -n "${hk_tmp:-}" ]; then rm -rf "$TMPDIR"; fi
 exit "$hk_code"

@@ -1,0 +1,41 @@
+"""The data that a program needs: where they lie, which are missing, and the variables that tell a job."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hackathon.text.files import read_json
+
+FOLDER = "data"
+"""Beside `runs`: on the shared file system, where every node sees it."""
+RECORDS = ".hackathon"
+"""In FOLDER: one record for each name, written last, when the data are there and whole."""
+
+
+def record_of(folder: Path, name: str) -> dict[str, Any] | None:
+    """Return what is recorded of data that were fetched, or None; `folder` is the one that FOLDER names."""
+    value = read_json(folder / RECORDS / f"{name}.json")
+    return value if isinstance(value, dict) and isinstance(value.get("files"), list) else None
+
+
+def missing(folder: Path, wanted: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of data that were not fetched, or from another address or with another checksum than wanted."""
+    names = []
+    for entry in wanted:
+        record = record_of(folder, str(entry["name"]))
+        same = record is not None and all(record.get(key) == entry.get(key) for key in ("url", "sha256", "unpack"))
+        if not same or not (folder / str(entry["name"])).exists():
+            names.append(str(entry["name"]))
+    return names
+
+
+def variables(wanted: Iterable[Mapping[str, Any]], folder: Path) -> dict[str, str]:
+    """Return the variables of a job as double-quoted shell text: HK_DATA, and HK_STAGE where something is staged."""
+    entries = list(wanted)
+    if not entries:
+        return {}
+    staged = " ".join(str(entry["name"]) for entry in entries if entry.get("stage"))
+    # nodes may know only one of a path's names: links are kept as they are
+    path = re.sub(r'([\\"$`])', r"\\\1", str(folder.absolute()))
+    return {"HK_DATA": path} | ({"HK_STAGE": staged} if staged else {})

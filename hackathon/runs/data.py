@@ -1,0 +1,119 @@
+"""Data of a project: fetched once into `data/` of the project, checked, and copied to node-local disk on request."""
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.recipe import Data
+from hackathon.jobs.data import RECORDS, missing, record_of
+from hackathon.runs.download import Progress, download, listed, need_room, sha256, unpack
+from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.files import write_json
+
+QUIET: Progress = lambda done, total: None  # noqa: E731
+
+
+def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool = False) -> bool:
+    """Bring one entry into the folder; False when it is there already.
+
+    The bytes gather in a hidden file, which a later call goes on with; only what has the right checksum is renamed to
+    its name, unpacked where asked, and recorded. Raises RequestError: wrong checksum, an archive that leaves its
+    folder; and as `download`.
+    """
+    if not again and not missing(folder, [asdict(entry)]):
+        return False
+    records = folder / RECORDS
+    try:
+        records.mkdir(parents=True, exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+    except OSError as error:
+        raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
+    partial = records / f"{entry.name}.part"
+    found = download(entry.url, partial, progress)
+    if entry.sha256 is not None and found != entry.sha256.lower():
+        partial.unlink()
+        raise RequestError("data.checksum", name=entry.name, url=entry.url, found=found, wanted=entry.sha256)
+    target = folder / entry.name
+    (records / f"{entry.name}.json").unlink(missing_ok=True)
+    if entry.unpack == "none":
+        _away(target)
+        partial.replace(target)
+    else:
+        fresh = records / f"{entry.name}.unpacking"
+        _away(fresh)
+        fresh.mkdir()
+        try:
+            unpack(partial, entry.unpack, fresh)
+        except BaseException:
+            _away(fresh)
+            raise
+        _away(target)
+        fresh.rename(target)
+        partial.unlink()
+    files = [
+        {"path": os.path.relpath(path, folder), "size": path.stat().st_size, "sha256": sha256(path)}
+        for path in sorted(listed(target))
+    ]
+    record = {**asdict(entry), "found_sha256": found, "fetched": time.time(), "files": files}
+    try:
+        write_json(records / f"{entry.name}.json", record)
+    except OSError as error:
+        raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
+    return True
+
+
+def problems(entry: Data, folder: Path) -> list[tuple[str, str]]:
+    """Return what is wrong with one entry as (message key, file): every file is read and hashed again."""
+    if missing(folder, [asdict(entry)]):
+        return [("data.is_missing", entry.name)]
+    found = []
+    for each in (record_of(folder, entry.name) or {})["files"]:
+        path = folder / str(each["path"])
+        if not path.is_file():
+            found.append(("data.file_missing", str(each["path"])))
+        elif path.stat().st_size != each["size"] or sha256(path) != each["sha256"]:
+            found.append(("data.file_changed", str(each["path"])))
+    return found
+
+
+def size(entry: Data, folder: Path) -> int:
+    """Return the bytes that an entry's files have, as recorded; 0 when it is not there."""
+    record: dict[str, Any] = record_of(folder, entry.name) or {"files": []}
+    return sum(int(each["size"]) for each in record["files"])
+
+
+def stage(entries: list[Data], folder: Path, target: Path, told: Callable[[str], None]) -> None:
+    """Copy entries to another folder, node-local disk in an interactive job; each by rename when it is whole.
+
+    Raises UnavailableError when there is no room or it can not be written.
+    """
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        need_room(target, sum(size(entry, folder) for entry in entries))
+        for entry in entries:
+            fresh = target / f".{entry.name}.{os.getpid()}"
+            source = folder / entry.name
+            if source.is_dir():
+                shutil.copytree(source, fresh, symlinks=True)
+            else:
+                shutil.copy2(source, fresh)
+            _away(target / entry.name)
+            fresh.rename(target / entry.name)
+            told(entry.name)
+    except OSError as error:
+        raise UnavailableError("data.not_written", folder=target, what=error.strerror or error) from error
+
+
+def _away(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()

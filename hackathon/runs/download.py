@@ -1,0 +1,172 @@
+"""Fetch a file by HTTP(S) or from a path: what a cut connection left is gone on with, and the whole is hashed."""
+
+import contextlib
+import hashlib
+import http.client
+import os
+import shutil
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.units import format_size
+
+if TYPE_CHECKING:
+    from tarfile import TarFile, TarInfo
+
+BLOCK = 1 << 20
+ATTEMPTS = 4
+"""Connections that are tried one after the other as long as each brings something."""
+Progress = Callable[[int, int | None], None]
+"""Told how many bytes are there, and of how many where that is known."""
+
+
+def download(url: str, partial: Path, progress: Progress) -> str:
+    """Bring a file's bytes into `partial` and return their SHA-256.
+
+    What is in `partial` already is kept where the server can send the rest (RFC 9110, section 14). Proxies are those of
+    the environment (http_proxy, https_proxy, no_proxy). Raises RequestError: no such file, no permission;
+    UnavailableError: the server does not answer, the connection was cut again and again, the disk is full.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        before = _size(partial)
+        try:
+            if _transfer(url, partial, progress):
+                return sha256(partial)
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code == 416 and before:
+                    # the partial file is longer than what the server has: another file
+                    partial.unlink()
+                    continue
+                if error.code in (401, 403, 404, 410):
+                    raise RequestError("data.refused", url=url, what=f"{error.code} {error.reason}") from None
+                what: object = f"{error.code} {error.reason}"
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            what = getattr(error, "reason", None) or error
+            if isinstance(what, FileNotFoundError):
+                raise RequestError("data.refused", url=url, what=what.strerror) from None
+        else:
+            what = "connection cut"
+        if attempt == ATTEMPTS or _size(partial) <= before:
+            break
+    raise UnavailableError("data.cut", url=url, what=what, size=format_size(_size(partial)))
+
+
+def _transfer(url: str, partial: Path, progress: Progress) -> bool:
+    """Take what one connection brings; True when the file is whole."""
+    start = _size(partial)
+    request = urllib.request.Request(url, headers={"User-Agent": "hackathon", "Accept-Encoding": "identity"})
+    if start and not url.startswith("file:"):
+        request.add_header("Range", f"bytes={start}-")
+    with contextlib.closing(urllib.request.urlopen(request, timeout=60)) as answer:
+        length = answer.headers.get("Content-Length")
+        went_on = getattr(answer, "status", None) == 206 and _begins_at(answer, start)
+        start = start if went_on else 0
+        total = start + int(length) if length and length.isdigit() else None
+        if total is not None:
+            need_room(partial.parent, total - _size(partial) if went_on else total)
+        done = start
+        try:
+            with partial.open("ab" if went_on else "wb") as stream:
+                while block := answer.read(BLOCK):
+                    stream.write(block)
+                    done += len(block)
+                    progress(done, total)
+        except http.client.IncompleteRead as error:
+            with partial.open("ab") as stream:
+                stream.write(error.partial)
+            return False
+        except (TimeoutError, ConnectionError):
+            raise
+        except OSError as error:
+            raise UnavailableError("data.not_written", folder=partial.parent, what=error.strerror or error) from error
+    return total is None or done >= total
+
+
+def _begins_at(answer: Any, start: int) -> bool:
+    return str(answer.headers.get("Content-Range", "")).startswith(f"bytes {start}-")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def sha256(path: Path) -> str:
+    """Return a file's SHA-256 in hexadecimal digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def need_room(folder: Path, size: int) -> None:
+    """Raise UnavailableError when a folder's file system has less room than `size` bytes."""
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        raise UnavailableError("data.no_room", folder=folder, size=format_size(size), free=format_size(free))
+
+
+def unpack(archive: Path, kind: str, folder: Path) -> None:
+    """Unpack a tar (compressed or not) or zip file into an empty folder.
+
+    Nothing is written outside of it: a member that would leave it, a device, or a link that points outside is refused
+    (RequestError), as tarfile's filter `data` does (PEP 706).
+    """
+    import tarfile
+    import zipfile
+
+    try:
+        if kind == "tar":
+            with tarfile.open(archive) as tar:
+                members = _safe(tar)
+                need_room(folder, sum(member.size for member in members))
+                tar.extractall(folder, members, filter="data")
+        else:
+            with zipfile.ZipFile(archive) as pack:
+                need_room(folder, sum(entry.file_size for entry in pack.infolist()))
+                for entry in pack.infolist():
+                    _inside(entry.filename, is_link=(entry.external_attr >> 28) == 0o12)
+                pack.extractall(folder)
+    except tarfile.FilterError as error:
+        raise RequestError("data.hostile", archive=archive.name, what=error) from None
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise RequestError("data.no_archive", archive=archive.name, kind=kind, what=error) from None
+    except HackathonError:
+        raise
+    except OSError as error:
+        raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
+
+
+def _safe(tar: "TarFile") -> "list[TarInfo]":
+    """Return the members, after the filter has seen each; a Python without the filter is refused."""
+    import tarfile
+
+    if not hasattr(tarfile, "data_filter"):
+        raise RequestError("data.old_python")
+    members = tar.getmembers()
+    for member in members:
+        tarfile.data_filter(member, "/nowhere")
+    return members
+
+
+def _inside(name: str, *, is_link: bool) -> None:
+    parts = name.replace("\\", "/").split("/")
+    if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or is_link:
+        raise RequestError("data.hostile", archive="zip", what=name)
+
+
+def listed(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder, or the file itself."""
+    if folder.is_file():
+        yield folder
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = Path(parent) / name
+            if path.is_file() and not path.is_symlink():
+                yield path
