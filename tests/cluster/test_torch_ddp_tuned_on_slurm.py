@@ -1,0 +1,48 @@
+"""The recipe torch-ddp-tuned through `hackathon scale`: on this machine, and on two nodes of the real Slurm."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from backends import LocalBackend, Site, SlurmBackend
+from slurm import SlurmLab
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
+# a twelfth of the usual work: the recipe's own tests learn to the end
+SHORT = ("--walltime", "00:10:00", "--threads", "1", "-p", "epochs=4", "-p", "optimizer=lars", "-p", "accumulate=2")
+
+
+def _final(site: Site, run: str) -> dict[str, float]:
+    final: dict[str, float] = json.loads(
+        (site.folder / "runs" / run / "metrics/rank-0.jsonl").read_text().splitlines()[-1]
+    )
+    return final
+
+
+def test_a_study_on_this_machine_learns_the_digits(tmp_path: Path) -> None:
+    site = Site(LocalBackend(tmp_path), tmp_path)
+    words = ("--cluster", "laptop", "--threads", "1", "--walltime", "00:20:00", "--wait", "--json")
+    found = json.loads(site.run("scale", "torch-ddp-tuned", "--processes", "1,2", *words, seconds=800))
+    finals = [_final(site, point["runs"][0]["id"]) for point in found["points"]]
+    assert [final["rank_sum"] for final in finals] == [1, 3]
+    assert min(final["accuracy"] for final in finals) >= 0.97
+    assert abs(finals[0]["accuracy"] - finals[1]["accuracy"]) <= 0.01
+
+
+@pytest.mark.slurm
+@pytest.mark.parametrize("launcher", ["torchrun", "mpirun", "srun"])
+def test_two_nodes(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
+    site = Site(SlurmBackend(slurm), tmp_path)
+    if launcher == "mpirun" and not shutil.which("mpirun", path=site.backend.environment()["PATH"]):
+        pytest.skip("no mpirun")
+    nodes = ("--cluster", "slurm", "--nodes", "2", "--processes", "2", "--processes-per-node", "1")
+    site.run("submit", "torch-ddp-tuned", *nodes, "--launcher", launcher, *SHORT, "--wait", seconds=600)
+    (run,) = (site.folder / "runs").glob("*-2p-*")
+    final = _final(site, run.name)
+    assert final["rank_sum"] == 3 and final["weight_spread"] <= 1e-4
+    hosts = {json.loads(line)["host"] for rank in (0, 1)
+             for line in (run / f"events/rank-{rank}.jsonl").read_text().splitlines()}  # fmt: skip
+    assert len(hosts) == (2 if site.backend.node_names else 1)
