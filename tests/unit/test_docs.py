@@ -107,3 +107,43 @@ def test_command_lines_parse(name: str) -> None:
 def test_examples_of_the_help_parse() -> None:
     commands = (ROOT / "docs" / "reference" / "commands.md").read_text("utf-8")
     assert len(list(_typed(commands))) > 30
+
+
+def _cells() -> list[tuple[str, str, str]]:
+    """Return (recipe, launcher, test) of every cell of README's table that names a test."""
+    found, recipe = [], ""
+    for line in (ROOT / "README.md").read_text("utf-8").splitlines():
+        columns = [column.strip() for column in line.strip("|").split("|")]
+        if len(columns) != 5 or not columns[1].startswith("`"):
+            continue
+        recipe = columns[0] or recipe
+        launcher = columns[1].strip("`")
+        found += [(recipe.split()[0].strip("`"), launcher, cell.strip("`")) for cell in columns[2:] if "test_" in cell]
+    return found
+
+
+def test_every_test_that_the_readme_names_is_there_and_has_that_launcher() -> None:
+    cells = _cells()
+    assert len(cells) > 30, "the table was not understood"
+    files = {path.stem: path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    words = {"torchrun": "torch(run|.distributed.run)", "local": "local"}
+    wrong = [
+        (recipe, launcher, test)
+        for recipe, launcher, test in cells
+        if not re.search(words.get(launcher, launcher), files.get(test, ""), re.IGNORECASE)
+    ]
+    assert wrong == []
+
+
+def test_the_readme_has_a_row_for_every_recipe_and_launcher() -> None:
+    from hackathon.config import load
+
+    rows = {cell[:2] for cell in _cells()}
+    wanted = {
+        (recipe.name, launcher)
+        for recipe in load.list_recipes([])[0]
+        if recipe.name != "preflight"  # it looks at the nodes and trains nothing
+        for launcher in recipe.launchers
+        if launcher != "local"  # one process, or ranks on one machine: not what scales
+    }
+    assert wanted <= rows
