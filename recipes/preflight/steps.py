@@ -61,7 +61,7 @@ def shared_folder(report: Report, centre: Centre, args: argparse.Namespace) -> N
     token = f".preflight-{os.getpid()}-{int(time.time() * 1000)}"
     place = {"folder": args.shared, "token": token}
     wrote = centre.ask(args.visible_within + PAIR, "write", **place)
-    for rank, problem in wrote.items():
+    for rank, problem in sorted(wrote.items()):
         if problem:
             report.add("shared", "failed", "shared_unwritable", [rank], folder=args.shared, problem=problem)
     ranks = [rank for rank, problem in wrote.items() if not problem]
