@@ -4,6 +4,7 @@ import gc
 
 import torch
 import torch.distributed as dist
+from torch.distributed.tensor import DTensor
 
 
 def mean_gradient(net: torch.nn.Module, loss_of, batch) -> torch.Tensor:
@@ -23,9 +24,14 @@ def check_gradients(model: torch.nn.Module, loss_of, batch, mean: torch.Tensor) 
     tokens, followers = batch
     loss_of(model(tokens), followers).backward()
     # one after the other, so that never more than one whole gradient is in memory
-    averaged = _some(parameter.grad.to(tokens.device).full_tensor() for parameter in model.parameters())
+    averaged = _some(_whole(parameter.grad.to(tokens.device)) for parameter in model.parameters())
     model.zero_grad(set_to_none=True)
     return (averaged - mean).abs().max().item(), mean.abs().max().item()
+
+
+def _whole(gradient: torch.Tensor) -> torch.Tensor:
+    """Return a gradient with the shards of all ranks put together."""
+    return gradient.full_tensor() if isinstance(gradient, DTensor) else gradient
 
 
 def _some(gradients) -> torch.Tensor:

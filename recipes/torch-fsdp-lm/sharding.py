@@ -16,7 +16,10 @@ def shard(net: GPT, device: torch.device, precision: str, cpu_offload: bool, kee
     gathered again for backward, and their gradients are averaged and scattered by one reduce-scatter (Zhao et al.,
     PyTorch FSDP, VLDB 2023). Embeddings and the last norm are the outermost group.
     bf16: parameters are gathered and multiplied in bf16, gradients averaged in fp32, weights and optimizer stay fp32.
+    One process in fp32 has nothing to cut: it is what speed-up is compared with, and FSDP's hooks would cost it time.
     """
+    if dist.get_world_size() == 1 and precision == "fp32" and not cpu_offload:
+        return net.to(device)
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
     mesh._pg_registry.clear()  # PyTorch caches meshes for ever, and with them what leave() must see go; names suffice
     options = {

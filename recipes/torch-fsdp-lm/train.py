@@ -23,6 +23,7 @@ from model import GPT, loss_of
 from options import options, shape
 from sharding import DTYPES, shard
 from torch import nn
+from torch.distributed.fsdp import FSDPModule
 
 
 def main() -> None:
@@ -137,7 +138,8 @@ def backward(model: GPT, loss_in, batches) -> torch.Tensor:
     """
     total = 0.0
     for number, (tokens, followers) in enumerate(batches, 1):
-        model.set_requires_gradient_sync(number == len(batches))
+        if isinstance(model, FSDPModule):
+            model.set_requires_gradient_sync(number == len(batches))
         loss = loss_in(model(tokens), followers) / len(batches)
         loss.backward()
         total = total + loss.detach()

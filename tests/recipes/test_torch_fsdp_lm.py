@@ -55,6 +55,7 @@ class Place:
             "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no pool of compiling processes for two small kernels
         }  # fmt: skip
 
     def argv(self, processes: int, *options: str) -> list[str]:
@@ -66,7 +67,7 @@ class Place:
 
     def call(self, argv: list[str], code: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=280, check=False
+            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=400, check=False
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done
