@@ -1,0 +1,204 @@
+"""The recipe horovod-keras really trains, and it notices when its processes do not exchange."""
+
+import ast
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from backends import LocalBackend, Run, Site, until
+from stacks import FOLDER, stack, stack_environ
+
+NAME = "horovod-keras"
+RECIPE = Path(__file__).resolve().parents[2] / "recipes" / NAME
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),  # the first test builds Horovod
+    pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("c++"), reason="no compiler and CMake"),
+]
+GLOO = ("horovodrun", "--gloo", "--disable-cache", "-H", "localhost:2", "-np", "2")
+MPI = ("mpirun", "-np", "2", "--oversubscribe", "--bind-to", "none")
+SAME = """
+import sys, numpy
+one, other = (numpy.load(path) for path in sys.argv[1:])
+assert len(one.files) > 8 and sorted(one.files) == sorted(other.files)
+print(all(numpy.array_equal(one[name], other[name]) for name in one.files), *one["place"])
+"""
+
+
+class Place:
+    """A copy of the recipe and a run directory as a job has them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.run, self.source = folder / "run", folder / "source"
+        for name in ("metrics", "events"):
+            (self.run / name).mkdir(parents=True)
+        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
+        self.stop = self.run / "stop"
+
+    def call(self, *argv: str, **more: str) -> "subprocess.CompletedProcess[str]":
+        foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "HOROVOD_", "TF_")
+        kept = {name: value for name, value in stack_environ(NAME).items() if not name.startswith(foreign)}
+        own = {
+            "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HOROVOD_GLOO_TIMEOUT_SECONDS": "300",
+        }  # fmt: skip
+        return subprocess.run(
+            argv, cwd=self.source, env=kept | own | more, capture_output=True, text=True, timeout=900, check=False
+        )
+
+    def train(self, launcher: tuple[str, ...], *options: str, **more: str) -> "subprocess.CompletedProcess[str]":
+        return self.call(*launcher, "python", "train.py", *options, **more)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.run / "metrics/rank-0.jsonl").read_text().splitlines()]
+
+    @property
+    def checkpoint(self) -> str:
+        return str(self.run / "checkpoints" / "last.npz")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def _good(done: "subprocess.CompletedProcess[str]") -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _final(place: Place, processes: int) -> dict[str, Any]:
+    """Return the final line after checking what every complete run must show."""
+    final = place.metrics()[-1]
+    assert final["final"] is True
+    assert final["accuracy"] >= 0.97
+    assert final["rank_sum"] == processes * (processes + 1) // 2
+    assert final["weights_apart"] == 0
+    assert (final["epochs"], final["stopped"]) == (20, False)
+    assert final["samples_per_s"] > 0
+    return final
+
+
+def test_half_precision_over_gloo(place: Place) -> None:
+    _good(place.train(GLOO, "--compression", "fp16", "--lr", "0.1"))
+    assert 1e-7 < _final(place, 2)["gradient_check"] < 1e-3  # half precision was used, and is near enough
+
+
+@pytest.mark.mpi
+def test_adasum_over_mpi(place: Place) -> None:
+    _good(place.train(MPI, "--reduction", "adasum"))
+    assert "gradient_check" not in _final(place, 2)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "reduction", "whole", "cut", "says"),
+    [
+        (GLOO, "average", "    return DistributedOptimizer(", "    return optimizer\n    DistributedOptimizer(",
+         "gradient check failed"),
+        pytest.param(
+            MPI, "adasum", "with hvd.DistributedGradientTape(tf.GradientTape(), op=hvd.Adasum) as tape:",
+            "with tf.GradientTape() as tape:", "ended with different weights", marks=pytest.mark.mpi,
+        ),
+    ],
+)  # fmt: skip
+def test_without_the_all_reduce_it_fails(
+    place: Place, launcher: tuple[str, ...], reduction: str, whole: str, cut: str, says: str
+) -> None:
+    """The test of the test: what combines is taken out of a copy."""
+    program = place.source / "communication.py"
+    text = program.read_text()
+    assert text.count(whole) == 1
+    program.write_text(text.replace(whole, cut))
+    done = place.train(launcher, "--epochs", "1", "--reduction", reduction)
+    assert done.returncode != 0
+    assert says in done.stdout + done.stderr
+    if reduction == "average":
+        final = place.metrics()[-1]
+        assert final["gradient_check"] > 1e-4 and "accuracy" not in final
+
+
+def test_adasum_wants_a_power_of_two(place: Place) -> None:
+    done = place.train((), "--reduction", "adasum", HK_RANK="0", HK_PROCESSES="3")
+    assert done.returncode == 1
+    assert "needs 1, 2, 4, 8, … processes, not 3: take 2 or 4" in done.stderr
+    assert "Traceback" not in done.stderr and not list((place.run / "metrics").iterdir())
+
+
+def test_adasum_wants_mpi(place: Place) -> None:
+    done = place.train(GLOO, "--reduction", "adasum")
+    assert done.returncode != 0
+    assert "Adasum over MPI only" in done.stdout + done.stderr
+
+
+@pytest.mark.mpi
+def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path) -> None:
+    whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
+    options = ("--epochs", "3", "--checkpoint-every", "1")
+    _good(whole.train(MPI, *options))
+    parts.stop.write_text(str(time.time() + 60))
+    _good(parts.train(MPI, *options))
+    assert parts.metrics()[-1]["stopped"] is True
+    compare = ("python", "-c", SAME, parts.checkpoint, whole.checkpoint)
+    assert parts.call(*compare).stdout.split() == ["False", "0", "1", "64", "2"]  # in the middle of an epoch
+    parts.stop.unlink()
+    resumed = parts.train(MPI, *options)
+    _good(resumed)
+    assert "epoch 0, batch 1" in resumed.stdout
+    assert parts.call(*compare).stdout.split() == ["True", "3", "0", "64", "2"]
+    assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
+
+
+def test_scales_on_this_machine_and_a_killed_rank_is_named(tmp_path: Path) -> None:
+    stack(NAME)
+    site = Site(LocalBackend(tmp_path), tmp_path, {"HACKATHON_ENVS": str(FOLDER)})
+    words = ["--cluster", "laptop", "--launcher", "horovodrun", "--walltime", "00:15:00"]
+    found = json.loads(site.run("scale", NAME, "--processes", "1,2", *words, "--wait", "--json", seconds=900))
+    finals = []
+    for point in found["points"]:
+        lines = (tmp_path / "runs" / point["runs"][0]["id"] / "metrics" / "rank-0.jsonl").read_text().splitlines()
+        finals.append(json.loads(lines[-1]))
+    assert [(point["processes"], point["status"]) for point in found["points"]] == [(1, "SUCCEEDED"), (2, "SUCCEEDED")]
+    assert [final["rank_sum"] for final in finals] == [1, 3]
+    assert min(final["accuracy"] for final in finals) >= 0.97
+    assert abs(finals[0]["accuracy"] - finals[1]["accuracy"]) <= 0.01
+
+    run = site.submit(NAME, *words, "--processes", "2", "-p", "epochs=100000", "-p", "checkpoint_every=0")
+    until(lambda: (run.path / "logs/rank-0.log").exists() and "step 10 " in run.log(), f"training in {run.path}", 400)
+    os.kill(_trainer(run, 1), signal.SIGKILL)
+    killed = time.time()
+    state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", seconds=180)
+    assert (state["state"], state["first_rank"], state["first_signal"]) == ("FAILED", 1, 9), run.log("job")
+    assert run.job_events[-1]["event"] == "ended" and run.job_events[-1]["t"] - killed < 60
+    assert f"rank 1 on {state['first_host']}" in site.run("status", "--no-ask", run.id).decode()
+
+
+def _trainer(run: Run, rank: int) -> int:
+    """Return the process of a rank's training."""
+    shell = run.rank_events(rank)[0]["pid"]
+    children = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+    (found,) = [int(child) for child in children if b"train.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return found
+
+
+def test_recipe_yaml_says_what_train_py_takes() -> None:
+    """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
+    text = (RECIPE / "train.py").read_text()
+    assert len(text.splitlines()) <= 200
+    declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
+    taken = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            values = {
+                word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg in ("default", "choices")
+            }
+            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values
+    assert taken.keys() == declared.keys()
+    for name, values in taken.items():
+        assert values.get("default", False) == declared[name]["default"], name
+        assert values.get("choices") == declared[name].get("choices"), name
