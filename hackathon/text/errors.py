@@ -26,7 +26,10 @@ class HackathonError(Exception):
     @property
     def hint(self) -> str | None:
         """What to do about it in the current language, or None."""
-        return message(f"{self.id}_hint", **self.values) if lookup(f"{self.id}_hint") else None
+        if not lookup(f"{self.id}_hint"):
+            return None
+        text = message(f"{self.id}_hint", **self.values)
+        return text if self.values else text.format()  # doubled braces, which stand for braces
 
     def __str__(self) -> str:
         return self.message

@@ -168,3 +168,10 @@ def test_an_error_shows_itself_in_the_language_of_the_moment() -> None:
     assert "60 文字" in error.message
     set_language("en")
     assert error.message == str(error) == "the name is longer than 60 characters"
+
+
+def test_a_hint_without_values_shows_braces_once() -> None:
+    from hackathon.text.errors import RequestError
+
+    assert "- {name: " in str(RequestError("data.none").hint)
+    assert "`scaling: {strong: {divide: batch_size}}`" in str(RequestError("jobs.strong_needs_divide").hint)

@@ -3,8 +3,8 @@
 MESSAGES: dict[str, tuple[str, str]] = {
     "none": ("no data are named here", "データの指定がありません"),
     "none_hint": (
-        "write under `data:` in project.yaml: - {name: …, url: https://…, sha256: …}",
-        "project.yaml の `data:` に - {name: …, url: https://…, sha256: …} と書いてください",
+        "write under `data:` in project.yaml: - {{name: …, url: https://…, sha256: …}}",
+        "project.yaml の `data:` に - {{name: …, url: https://…, sha256: …}} と書いてください",
     ),
     "fetched": ("{name}: fetched, {size}", "{name}: 取得しました({size})"),
     "there": ("{name}: is there", "{name}: 既にあります"),
