@@ -66,14 +66,8 @@ class Command(click.Command):
         return option
 
 
-class Group(click.Group):
+class Group(Command, click.Group):
     """A noun with sub-verbs whose --help option speaks the language of the rest."""
-
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.help = message("help.option_help")
-        return option
 
 
 def named(
