@@ -1,0 +1,185 @@
+"""What a run's own records say, as checks that a rule names: `fact: state:TIMEOUT`, `fact: silent:same-data`."""
+
+import csv
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hackathon.diagnosis.findings import Evidence
+from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.runs import events as written
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import RunStatus
+from hackathon.text.files import read_json, read_lines
+from hackathon.text.units import format_size, format_walltime
+
+NOT_KNOWN = "?"
+"""What stands in a text for a number that nobody recorded."""
+_OF_REQUEST = (
+    "name", "recipe", "framework", "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes",
+    "processes_per_node", "threads", "gpus_per_node", "launcher", "starter", "mpi", "mode",
+)  # fmt: skip
+
+
+class RunFacts:
+    """A run as the checks see it; every file is read when it is first asked for, and then kept.
+
+    `events`, `rank_events`, `metrics`, `telemetry` and `hosts` are of the newest attempt.
+    """
+
+    def __init__(self, path: Path, record: Mapping[str, Any] | None = None, status: RunStatus | None = None) -> None:
+        self.path = path
+        self.status = status
+        self.run = RunDirectory(path)
+        if record is None:
+            value = read_json(path / "request.json")
+            record = value if isinstance(value, dict) else {}
+        self.record: dict[str, Any] = dict(record)
+
+    @cached_property
+    def attempt(self) -> int:
+        """The newest attempt: a requeue raises it."""
+        if self.status is not None:
+            return self.status.attempt
+        return max((_attempt(each) for each in written.job_events(self.path)), default=1)
+
+    @cached_property
+    def events(self) -> list[dict[str, Any]]:
+        """The job's events, in the order written."""
+        return [each for each in written.job_events(self.path) if _attempt(each) == self.attempt]
+
+    @cached_property
+    def rank_events(self) -> dict[int, list[dict[str, Any]]]:
+        """Rank → its events, in the order written."""
+        found = written.rank_events(self.path)
+        return {rank: [each for each in listed if _attempt(each) == self.attempt] for rank, listed in found.items()}
+
+    @cached_property
+    def first_failure(self) -> written.Failure | None:
+        """(rank, its `ended` event) of the rank that failed first; None when no rank failed."""
+        return written.first_failure(self.path, self.attempt)
+
+    @cached_property
+    def host_of(self) -> dict[int, str]:
+        """Rank → its host, for the ranks that began."""
+        return {
+            rank: str(each["host"]) for rank, listed in self.rank_events.items() for each in listed if each.get("host")
+        }
+
+    @cached_property
+    def metrics(self) -> dict[int, list[dict[str, Any]]]:
+        """Rank → the lines that its Meter wrote; numbers that are not finite are strings, as they were written."""
+        return {
+            rank_of(path): [line for line in read_lines(path) if _attempt(line) == self.attempt]
+            for path in rank_files(self.path / "metrics", ".jsonl")
+        }
+
+    @cached_property
+    def telemetry(self) -> dict[str, list[dict[str, str]]]:
+        """Host → rows `t, kind, index, utilisation_percent, memory_mib, power_w` as text, in the order of time."""
+        return {path.stem: list(_rows(path)) for path in sorted((self.path / "telemetry").glob("*.csv"))}
+
+    @cached_property
+    def environments(self) -> dict[str, dict[str, Any]]:
+        """Host → what it runs with: `env/<host>.json` of the runtime."""
+        found = {path.stem: read_json(path) for path in sorted((self.path / "env").glob("*.json"))}
+        return {host: value for host, value in found.items() if isinstance(value, dict)}
+
+    @cached_property
+    def numbers(self) -> dict[str, str]:
+        """The run's own numbers and names, to be filled in texts; `?` for what is not recorded."""
+        status, record = self.status, self.record
+        values = {name: record.get(name) for name in _OF_REQUEST}
+        walltime = record.get("walltime")
+        found: dict[str, object] = {
+            **values,
+            "walltime": format_walltime(walltime) if isinstance(walltime, int) else None,
+            "run": self.path.name,
+            "job_name": self.run.job_name,
+            "job": status.job_id if status else self.run.job_id(),
+            "state": status.state if status else None,
+            "reason": status.reason if status else None,
+            "exit_code": status.exit_code if status else None,
+            "signal": status.signal if status else None,
+            "hosts": ", ".join(status.hosts if status else dict.fromkeys(self.host_of.values())),
+            "memory": self._most_memory(),
+        }
+        return {name: NOT_KNOWN if value in (None, "") else str(value) for name, value in found.items()}
+
+    def _most_memory(self) -> str:
+        """Return the most main memory that was in use on one of the hosts, as text; empty when it was not measured."""
+        used = [
+            int(row["memory_mib"])
+            for rows in self.telemetry.values()
+            for row in rows
+            if row.get("kind") == "cpu" and (row.get("memory_mib") or "").isdigit()
+        ]
+        return format_size(max(used) * 1024 * 1024) if used else ""
+
+
+@dataclass(frozen=True)
+class FactHit:
+    """One thing that a check found."""
+
+    evidence: Evidence | None = None
+    """Where it stands; None for a fact that has no line."""
+    values: dict[str, str] = field(default_factory=dict)
+    """Further `{name}` for the rule's texts."""
+    ranks: tuple[int, ...] = ()
+    """The ranks that it is about."""
+    count: int = 1
+    """Places that show it."""
+
+
+Check = Callable[[RunFacts, Mapping[str, float]], list[FactHit]]
+"""A check of a run with the rule's `thresholds`; it returns what it found, an empty list for nothing."""
+
+FACTS: dict[str, Check] = {}
+"""Name of a rule's `fact` → its check. Modules `silent_*` add theirs when a name is first looked up."""
+
+
+def fact(name: str) -> Callable[[Check], Check]:
+    """Register a check under the name that rules use."""
+
+    def add(check: Check) -> Check:
+        FACTS[name] = check
+        return check
+
+    return add
+
+
+def find_check(name: str) -> Check | None:
+    """Return the check with a name, None when there is none. The modules with checks are imported here, not before."""
+    if name not in FACTS:
+        _import_checks()
+    return FACTS.get(name)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all checks, for those who validate rules."""
+    _import_checks()
+    return tuple(sorted(FACTS))
+
+
+def _import_checks() -> None:
+    folder = str(Path(__file__).parent)
+    for module in pkgutil.iter_modules([folder]):
+        if module.name.startswith(("silent_", "ended")):
+            importlib.import_module(f"hackathon.diagnosis.{module.name}")
+
+
+def _attempt(line: Mapping[str, Any]) -> int:
+    value = line.get("attempt", 1)
+    return value if isinstance(value, int) else 1
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+            yield from csv.DictReader(stream)
+    except (OSError, csv.Error):
+        return
