@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hackathon.logs.lines import read_lines
+from hackathon.logs.prefixes import read_prefix
 from hackathon.logs.readers import (
     NAME,
     NUMBER,
@@ -134,15 +135,6 @@ FORMATS: tuple[Format, ...] = (
     ),
 )  # fmt: skip
 
-# What launchers put before a rank's line: `mpirun --tag-output` and horovodrun with or without the time
-# (horovod/runner/util/threads.py, run/gloo_run.py), torchrun's tee (torch/distributed/elastic/multiprocessing).
-_TAGGED = re.compile(
-    r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})?\[(?:\d+,)?(\d{1,7})\]<std(?:out|err)>:\s?"
-    r"|\[[A-Za-z_]+(\d{1,7})\]:\s?"
-)
-# `srun --label` and `mpiexec -prepend-rank`: programs begin their own lines like this too, so only in a shared log.
-_LABELLED = re.compile(r"\s*(\d{1,7}): |\[(\d{1,7})\] ")
-
 
 class Speaker:
     """Reads lines of one log with all formats; where launchers mark lines with ranks, the lowest that tells speaks."""
@@ -161,10 +153,9 @@ class Speaker:
         """Take a line; of a longer one than LONGEST the end is not looked at, unless the format is JSON."""
         if not self._open and not any(mark in line for mark in self._marks):
             return
-        prefix = _TAGGED.match(line) or (_LABELLED.match(line) if self._shared else None)
-        rank = 0
-        if prefix:
-            rank, line = int(prefix[1] or prefix[2] or 0), line[prefix.end() :]
+        # A label of srun looks like a program's own number, so it is one only in a shared log.
+        prefixed = read_prefix(line, 0.0, labelled=self._shared)
+        rank, line = prefixed.rank or 0, prefixed.text
         if self._speaks is not None and rank > self._speaks:
             return
         readers = self._ranks.get(rank)

@@ -13,10 +13,14 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@
 _END = re.compile(rb"\r\n|\n|\r")
 
 
+def without_escapes(text: str) -> str:
+    """Return a text without the escape sequences of terminals (colours, cursor, titles)."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
 def clean(raw: bytes) -> str:
     """Return a line as text: decoding never fails, escape sequences of terminals are gone."""
-    text = raw.decode("utf-8", "replace")
-    return _ANSI.sub("", text) if "\x1b" in text else text
+    return without_escapes(raw.decode("utf-8", "replace"))
 
 
 class Splitter:
