@@ -4,7 +4,7 @@ import click
 
 from hackathon.cli.options import named
 
-NAMES = ("project", "recipe", "cluster", "event", "user")
+NAMES = ("project", "recipe", "cluster", "event", "rule", "user")
 
 
 @named("schema")

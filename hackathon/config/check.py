@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hackathon.config.check_rules import check_rules
 from hackathon.config.cluster import Cluster
 from hackathon.config.command import command_words
 from hackathon.config.event import Event
@@ -12,6 +13,7 @@ from hackathon.config.fields import Scalar
 from hackathon.config.problems import KeyPath, Problem, listing, nearest, shown
 from hackathon.config.project import Project
 from hackathon.config.recipe import Check, Data, InstallStep, Metric, Parameter, Recipe, Scaling
+from hackathon.config.rule import RuleFile
 from hackathon.config.yaml import Document
 from hackathon.text.errors import RequestError
 
@@ -30,7 +32,7 @@ _HEADER_FIELDS = ("queue", "group", "reservation")
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
-class _Report:
+class Report:
     """Collects problems of one document."""
 
     def __init__(self, document: Document) -> None:
@@ -41,6 +43,16 @@ class _Report:
     def add(self, identifier: str, path: KeyPath, **values: Any) -> None:
         """Note a problem at a key path."""
         self.problems.append(Problem(identifier, self.document.path, self.document.line(path), path, values))
+
+    def raw_at(self, path: KeyPath) -> Mapping[str, Any]:
+        """Return the mapping that the file has at a key path; an empty one where it has none."""
+        value: Any = self.raw
+        for key in path:
+            try:
+                value = value[key]
+            except (LookupError, TypeError):
+                return {}
+        return value if isinstance(value, dict) else {}
 
     def unknown(self, path: KeyPath, word: str, known: Iterable[str], identifier: str) -> None:
         """Note that a word names nothing; `<identifier>_near` is used when a known word is near."""
@@ -54,7 +66,7 @@ class _Report:
 
 def check_record(record: Any, document: Document, name: str | None) -> list[Problem]:
     """Return what is wrong between values of a valid record; `name` is the name of its file or folder."""
-    report = _Report(document)
+    report = Report(document)
     if isinstance(record, Cluster):
         _cluster(record, report, name)
     elif isinstance(record, Recipe):
@@ -63,6 +75,8 @@ def check_record(record: Any, document: Document, name: str | None) -> list[Prob
         _project(record, report)
     elif isinstance(record, Event):
         _event(record, report)
+    elif isinstance(record, RuleFile):
+        check_rules(record, report)
     return report.problems
 
 
@@ -94,7 +108,7 @@ def find_key(value: Any, text: str) -> KeyPath | None:
     return None
 
 
-def _name(name: str, report: _Report, expected: str | None) -> None:
+def _name(name: str, report: Report, expected: str | None) -> None:
     wrong = name_problem(name)
     if wrong:
         report.add(wrong, ("name",), limit=LONGEST_NAME)
@@ -102,7 +116,7 @@ def _name(name: str, report: _Report, expected: str | None) -> None:
         report.add("config.name_differs", ("name",), name=shown(name), expected=shown(expected))
 
 
-def _cluster(cluster: Cluster, report: _Report, name: str | None) -> None:
+def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
     _name(cluster.name, report, name)
     if cluster.queue is not None and cluster.queues and cluster.queue not in (report.raw.get("queues") or ()):
         report.unknown(("queue",), cluster.queue, cluster.queues, "config.no_queue")
@@ -127,7 +141,7 @@ def _cluster(cluster: Cluster, report: _Report, name: str | None) -> None:
     _shell_text(cluster.scratch, ("scratch",), report)
 
 
-def _recipe(recipe: Recipe, report: _Report, name: str | None) -> None:
+def _recipe(recipe: Recipe, report: Report, name: str | None) -> None:
     _name(recipe.name, report, name)
     parts = recipe.entry.split("/")
     if not recipe.entry or recipe.entry.startswith("/") or ".." in parts or "\0" in recipe.entry:
@@ -142,7 +156,7 @@ def _recipe(recipe: Recipe, report: _Report, name: str | None) -> None:
     _variables(recipe.variables, report)
 
 
-def _install_step(step: InstallStep, path: KeyPath, report: _Report) -> None:
+def _install_step(step: InstallStep, path: KeyPath, report: Report) -> None:
     if (step.requirements is None) == (not step.packages):
         report.add("config.install_one_of", path)
     file = step.requirements
@@ -158,7 +172,7 @@ def _install_step(step: InstallStep, path: KeyPath, report: _Report) -> None:
             report.add("config.shell_text", (*path, "variables", name))
 
 
-def _project(project: Project, report: _Report) -> None:
+def _project(project: Project, report: Report) -> None:
     _name(project.name, report, None)
     given = [key for key in ("recipe", "command") if report.raw.get(key) is not None]
     if len(given) != 1:
@@ -189,7 +203,7 @@ def _project(project: Project, report: _Report) -> None:
     _variables(project.variables, report)
 
 
-def _event(event: Event, report: _Report) -> None:
+def _event(event: Event, report: Report) -> None:
     tutors = [tutor.user for tutor in event.tutors]
     seen: set[str] = set()
     for index, team in enumerate(event.teams):
@@ -201,12 +215,12 @@ def _event(event: Event, report: _Report) -> None:
                 report.unknown(("teams", index, "tutors", number), user, tutors, "config.no_tutor")
 
 
-def _parameter_name(name: str, report: _Report) -> None:
+def _parameter_name(name: str, report: Report) -> None:
     if not _PARAMETER.fullmatch(name):
         report.add("config.parameter_name", ("parameters", name))
 
 
-def _parameter(name: str, parameter: Parameter, report: _Report) -> None:
+def _parameter(name: str, parameter: Parameter, report: Report) -> None:
     """Check that a parameter's default and choices fit its type and limits."""
     _parameter_name(name, report)
     path: KeyPath = ("parameters", name)
@@ -227,7 +241,7 @@ def _parameter(name: str, parameter: Parameter, report: _Report) -> None:
         report.add("config.choice", (*path, "default"), value=shown(value), choices=choices)
 
 
-def _fits(value: Scalar, parameter: Parameter, path: KeyPath, report: _Report) -> bool:
+def _fits(value: Scalar, parameter: Parameter, path: KeyPath, report: Report) -> bool:
     if type(value) not in _TYPES[parameter.type]:
         report.add("config.parameter_type", path, value=shown(value), type=parameter.type)
         return False
@@ -241,7 +255,7 @@ def _fits(value: Scalar, parameter: Parameter, path: KeyPath, report: _Report) -
     return True
 
 
-def _measured(metric: str | None, metrics: Mapping[str, Metric], check: Check | None, report: _Report) -> None:
+def _measured(metric: str | None, metrics: Mapping[str, Metric], check: Check | None, report: Report) -> None:
     _patterns(metrics, report)
     _bounds(check, report)
     raw = report.raw.get("metrics")
@@ -252,7 +266,7 @@ def _measured(metric: str | None, metrics: Mapping[str, Metric], check: Check | 
         report.unknown(("check", "metric"), check.metric, known, "config.no_metric")
 
 
-def _bounds(check: Check | None, report: _Report) -> None:
+def _bounds(check: Check | None, report: Report) -> None:
     if check is None:
         return
     raw = report.raw.get("check")
@@ -262,7 +276,7 @@ def _bounds(check: Check | None, report: _Report) -> None:
         report.add("config.parameter_range", ("check",), least=f"{check.at_least:g}", most=f"{check.at_most:g}")
 
 
-def _patterns(metrics: Mapping[str, Metric], report: _Report) -> None:
+def _patterns(metrics: Mapping[str, Metric], report: Report) -> None:
     for name, metric in metrics.items():
         if metric.pattern is None:
             continue
@@ -272,7 +286,7 @@ def _patterns(metrics: Mapping[str, Metric], report: _Report) -> None:
             report.add("config.pattern_groups", path, count=compiled.groups)
 
 
-def _data(entries: list[Data], report: _Report) -> None:
+def _data(entries: list[Data], report: Report) -> None:
     seen: set[str] = set()
     for index, entry in enumerate(entries):
         path: KeyPath = ("data", index)
@@ -287,7 +301,7 @@ def _data(entries: list[Data], report: _Report) -> None:
             report.add("config.data_sha256", (*path, "sha256"))
 
 
-def _compile(pattern: str, path: KeyPath, report: _Report) -> re.Pattern[str] | None:
+def _compile(pattern: str, path: KeyPath, report: Report) -> re.Pattern[str] | None:
     import warnings
 
     try:
@@ -300,7 +314,7 @@ def _compile(pattern: str, path: KeyPath, report: _Report) -> re.Pattern[str] | 
         return None
 
 
-def _scaling(scaling: Scaling, report: _Report) -> None:
+def _scaling(scaling: Scaling, report: Report) -> None:
     raw = report.raw.get("parameters")
     known = list(raw) if isinstance(raw, dict) else []
     for path, name in (
@@ -311,14 +325,14 @@ def _scaling(scaling: Scaling, report: _Report) -> None:
             report.unknown(path, name, known, "config.no_parameter")
 
 
-def _variables(variables: Mapping[str, str], report: _Report) -> None:
+def _variables(variables: Mapping[str, str], report: Report) -> None:
     for name, value in variables.items():
         if not _VARIABLE.fullmatch(name):
             report.add("config.variable_name", ("variables", name))
         _shell_text(value, ("variables", name), report)
 
 
-def _shell_text(value: str, path: KeyPath, report: _Report) -> None:
+def _shell_text(value: str, path: KeyPath, report: Report) -> None:
     """Refuse text that would end the double quotes around it, or the line."""
     rest = re.sub(r"\\.", "", value, flags=re.DOTALL)
     if '"' in rest or "\\" in rest or "\n" in value or "\0" in value:

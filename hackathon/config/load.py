@@ -22,6 +22,7 @@ from hackathon.text.paths import shipped, user_config
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
+    from hackathon.config.rule import Rule
 
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
 _Record = TypeVar("_Record")
@@ -103,6 +104,52 @@ def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Probl
         except ConfigError as error:
             problems += error.problems
     return recipes, problems
+
+
+def load_rules(folders: Sequence[Path] = ()) -> "tuple[list[Rule], list[Problem]]":
+    """Return the rules for failures, and the problems of files that can not be read.
+
+    A rule replaces those of its id that lie further along the search path: project, event, user, shipped.
+    """
+    found, problems = find_rules(folders)
+    return [rule for rule, _ in found], problems
+
+
+def find_rules(folders: Sequence[Path] = ()) -> "tuple[list[tuple[Rule, Path]], list[Problem]]":
+    """Return the rules with their files, and the problems of files; see load_rules."""
+    found: dict[str, tuple[Rule, Path]] = {}
+    problems: list[Problem] = []
+    for path in rule_files(folders):
+        try:
+            rules = load_rule_file(path)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        for index, rule in enumerate(rules):
+            _, other = found.setdefault(rule.id, (rule, path))
+            if other != path and other.parent == path.parent:
+                values = {"id": rule.id, "other": other.name}
+                problems.append(Problem("rules.id_elsewhere", path, None, ("rules", index, "id"), values))
+    return list(found.values()), problems
+
+
+def load_rule_file(path: Path) -> "list[Rule]":
+    """Return the rules of one file."""
+    # only a diagnosis looks at rules: their records are made only then
+    from hackathon.config.rule import RuleFile
+
+    return _read(RuleFile, path).rules
+
+
+def rule_files(folders: Sequence[Path] = ()) -> list[Path]:
+    """Return the files of rules, the one that has the first say first; those of one folder by name."""
+    places = [*(folder / "templates" / "rules" for folder in folders), *_user_folder("rules")]
+    return [
+        place / name
+        for place in [*places, shipped("templates", "rules")]
+        for name in sorted(_names(place))
+        if name.endswith(".yaml") and not name.startswith(".")
+    ]
 
 
 def _recipe(folder: Path) -> Recipe:

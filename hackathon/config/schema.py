@@ -12,6 +12,7 @@ from hackathon.config.fields import Parsed
 from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import options
+from hackathon.config.rule import RuleFile
 from hackathon.text.units import format_size, format_walltime
 
 RECORDS: dict[str, tuple[type, str]] = {
@@ -19,6 +20,7 @@ RECORDS: dict[str, tuple[type, str]] = {
     "recipe": (Recipe, "recipe.yaml"),
     "cluster": (Cluster, "templates/clusters/NAME.yaml"),
     "event": (Event, "hackathon.yaml"),
+    "rule": (RuleFile, "templates/rules/NAME.yaml"),
     "user": (Defaults, "~/.config/hackathon/config.yaml"),
 }
 """Name → (record, the file that it describes). `defaults` is another name of `user`."""
@@ -40,7 +42,7 @@ class FieldEntry:
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a file: project, recipe, cluster, event or user. KeyError otherwise."""
+    """Return the JSON Schema (draft 2020-12) of a file, a name of RECORDS or `defaults`. KeyError otherwise."""
     from pydantic import TypeAdapter
 
     record, file = RECORDS["user" if name == "defaults" else name]

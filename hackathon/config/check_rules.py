@@ -1,0 +1,53 @@
+"""What the type of a rule can not say: its id, its patterns, and whether it has anything to look for."""
+
+import re
+from typing import TYPE_CHECKING
+
+from hackathon.config.literals import PatternError, required
+from hackathon.config.problems import KeyPath, shown
+from hackathon.config.rule import Pattern, Rule, RuleFile
+
+if TYPE_CHECKING:
+    from hackathon.config.check import Report
+
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_FACT = re.compile(r"[a-z][a-z0-9_-]*:\S+")
+
+
+def check_rules(file: RuleFile, report: "Report") -> None:
+    """Note what is wrong between the values of a file of rules."""
+    seen: set[str] = set()
+    for index, rule in enumerate(file.rules):
+        path: KeyPath = ("rules", index)
+        if not _ID.fullmatch(rule.id):
+            report.add("rules.id_signs", (*path, "id"), id=shown(rule.id))
+        elif rule.id in seen:
+            report.add("rules.id_twice", (*path, "id"), id=rule.id)
+        seen.add(rule.id)
+        _rule(rule, path, report)
+
+
+def _rule(rule: Rule, path: KeyPath, report: "Report") -> None:
+    raw = report.raw_at(path)
+    if not raw.get("patterns") and not rule.fact:
+        report.add("rules.nothing_to_find", path, id=rule.id)
+    if rule.patterns and rule.fact:
+        report.add("rules.fact_and_patterns", (*path, "fact"))
+    if rule.fact and not _FACT.fullmatch(rule.fact):
+        report.add("rules.fact_name", (*path, "fact"), name=shown(rule.fact))
+    for name, patterns in (("patterns", rule.patterns), ("unless", rule.unless)):
+        for number, pattern in enumerate(patterns):
+            _pattern(pattern, (*path, name, number), report, needs_words=name == "patterns")
+
+
+def _pattern(pattern: Pattern, path: KeyPath, report: "Report", *, needs_words: bool) -> None:
+    if bool(pattern.text.strip()) == bool(pattern.regex):
+        report.add("rules.text_or_regex", path)
+        return
+    try:
+        required(pattern.text, pattern.regex, pattern.ignore_case)
+    except PatternError as error:
+        if error.id == "rules.pattern_short" and not needs_words:
+            return
+        key = "regex" if pattern.regex else "text"
+        report.add(error.id, (*path, key), **error.values)

@@ -1,0 +1,191 @@
+"""Which words must stand in a log wherever a rule's pattern matches: what a fast search can look for first.
+
+Works on the standard library's own parse of the expression (`re._parser`), so that both agree on what it means.
+"""
+
+import re
+import warnings
+from functools import lru_cache
+from typing import Any
+
+from hackathon.config.problems import shown
+
+# no type stubs, and `sre_parse`, its public name, warns
+from re import _constants as words  # type: ignore[attr-defined]  # isort: skip
+from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
+
+SHORTEST = 5
+"""Letters and digits that the words of a pattern need together."""
+MOST_BRANCHES = 40
+"""Alternatives of one pattern that are looked for each by itself."""
+
+
+class PatternError(ValueError):
+    """A pattern that can not be used; `id` is the message's, `values` are its placeholders."""
+
+    def __init__(self, identifier: str, **values: str) -> None:
+        super().__init__(identifier)
+        self.id = identifier
+        self.values = values
+
+
+def expression(text: str, regex: str) -> str:
+    """Return the regular expression of a pattern: `regex` itself, or `text` with white space for each space."""
+    return regex or r"\s+".join(re.escape(word) for word in text.split())
+
+
+@lru_cache(maxsize=2048)
+def compiled(text: str, regex: str, ignore_case: bool) -> re.Pattern[str]:
+    """Return the compiled expression. Raises PatternError when it is none."""
+    try:
+        with warnings.catch_warnings():
+            # re warns of patterns whose meaning may change; they still work
+            warnings.simplefilter("ignore")
+            return re.compile(expression(text, regex), re.IGNORECASE if ignore_case else 0)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise PatternError("rules.regex_wrong", pattern=shown(regex or text), reason=str(error)) from None
+
+
+@lru_cache(maxsize=2048)
+def required(text: str, regex: str, ignore_case: bool) -> tuple[tuple[str, bool], ...]:
+    """Return (literal, whether capitals do not matter) of which one at least stands in every match.
+
+    Literals have single spaces for white space. Raises PatternError: no expression, a construct that is refused, or no
+    literal that is long enough.
+    """
+    made = compiled(text, regex, ignore_case)
+    if not regex:
+        literal = " ".join(text.split())
+        if _letters(literal) < SHORTEST:
+            raise PatternError("rules.pattern_short", pattern=shown(regex or text), least=str(SHORTEST))
+        return ((literal, ignore_case),)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = parser.parse(regex, made.flags & ~re.UNICODE)
+    construct = _refused(tree)
+    if construct:
+        raise PatternError("rules.regex_construct", pattern=shown(regex), construct=construct)
+    found = _best(tree, bool(made.flags & re.IGNORECASE))
+    if not found or min(_letters(literal) for literal, _ in found) < SHORTEST:
+        raise PatternError("rules.pattern_short", pattern=shown(regex or text), least=str(SHORTEST))
+    return tuple(dict.fromkeys(found))
+
+
+def wide(text: str, regex: str) -> bool:
+    """Return whether an expression can match any letters at all somewhere (`.`, `[^…]`, `\\S`): across lines it then
+    needs more proof."""
+    if not regex:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _wide(parser.parse(regex))
+
+
+def _letters(literal: str) -> int:
+    return sum(letter.isalnum() for letter in literal)
+
+
+def _refused(tree: Any) -> str:
+    """Return what is not allowed in an expression, as it is written; "" when there is nothing."""
+    for kind, value in tree:
+        if kind in (words.ASSERT, words.ASSERT_NOT):
+            return "(?=…) (?!…) (?<=…) (?<!…)"
+        if kind in (words.GROUPREF, words.GROUPREF_EXISTS):
+            return r"\1 (?P=…) (?(…)…)"
+        # a word's edge (\b) binds to no line
+        if kind is words.AT and value not in (words.AT_BOUNDARY, words.AT_NON_BOUNDARY):
+            return r"^ $ \A \Z"
+        for inner in _inside(kind, value):
+            if construct := _refused(inner):
+                return construct
+    return ""
+
+
+def _inside(kind: Any, value: Any) -> list[Any]:
+    """Return the parts of an item of the parse: empty for what has none."""
+    if kind is words.SUBPATTERN:
+        return [value[3]]
+    if kind is words.BRANCH:
+        return list(value[1])
+    if kind in (words.MAX_REPEAT, words.MIN_REPEAT, words.POSSESSIVE_REPEAT):
+        return [value[2]]
+    return [value] if kind is words.ATOMIC_GROUP else []
+
+
+def _wide(tree: Any) -> bool:
+    for kind, value in tree:
+        if kind in (words.ANY, words.NOT_LITERAL):
+            return True
+        if kind is words.IN and any(
+            each in ((words.NEGATE, None), (words.CATEGORY, words.CATEGORY_NOT_SPACE)) for each in value
+        ):
+            return True
+        if any(_wide(inner) for inner in _inside(kind, value)):
+            return True
+    return False
+
+
+_Literals = list[tuple[str, bool]]
+
+
+def _best(tree: Any, ignore_case: bool) -> _Literals:
+    """Return the alternatives of which each match has one: those whose shortest is longest."""
+    candidates: list[_Literals] = []
+    run, run_folded = "", ignore_case
+    for kind, value, folded in _flat(tree, ignore_case):
+        letter = _letter(kind, value)
+        # where capitals do not matter only ASCII is searched for: other letters have foldings of their own
+        if letter and folded and not letter.isascii():
+            letter = ""
+        if letter and folded == run_folded:
+            run += letter
+            continue
+        candidates.append([(run.strip(), run_folded)])
+        run, run_folded = letter, folded
+        if letter:
+            continue
+        if kind is words.BRANCH:
+            branches = [_best(branch, folded) for branch in value[1]]
+            if all(branches):
+                candidates.append([each for branch in branches for each in branch])
+        elif kind in (words.MAX_REPEAT, words.MIN_REPEAT, words.POSSESSIVE_REPEAT) and value[0] >= 1:
+            candidates.append(_best(value[2], folded))
+        elif kind is words.ATOMIC_GROUP:
+            candidates.append(_best(value, folded))
+    candidates.append([(run.strip(), run_folded)])
+    fitting = [each for each in candidates if each and len(each) <= MOST_BRANCHES]
+    return max(fitting, key=lambda each: min(_letters(literal) for literal, _ in each), default=[])
+
+
+def _letter(kind: Any, value: Any) -> str:
+    """Return the one letter that an item matches, a space for white space, "" when it matches several."""
+    if kind is words.LITERAL:
+        return " " if chr(value).isspace() else chr(value)
+    return ""
+
+
+def _flat(tree: Any, ignore_case: bool) -> list[tuple[Any, Any, bool]]:
+    """Return (kind, value, whether capitals do not matter) with plain groups taken apart.
+
+    `\\s+` and ` +` become one space: the search for literals reads white space so.
+    """
+    found: list[tuple[Any, Any, bool]] = []
+    for kind, value in tree:
+        if kind is words.SUBPATTERN:
+            _, add, remove, inner = value
+            folded = (ignore_case or bool(add & re.IGNORECASE)) and not remove & re.IGNORECASE
+            found += _flat(inner, folded)
+        elif kind is words.MAX_REPEAT and value[0] >= 1 and _is_space(value[2]):
+            found.append((words.LITERAL, ord(" "), ignore_case))
+        else:
+            found.append((kind, value, ignore_case))
+    return found
+
+
+def _is_space(tree: Any) -> bool:
+    if len(tree) != 1:
+        return False
+    kind, value = tree[0]
+    if kind is words.LITERAL:
+        return chr(value).isspace()
+    return bool(kind is words.IN and value == [(words.CATEGORY, words.CATEGORY_SPACE)])
