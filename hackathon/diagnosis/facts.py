@@ -28,7 +28,7 @@ _OF_REQUEST = (
 class RunFacts:
     """A run as the checks see it; every file is read when it is first asked for, and then kept.
 
-    `events`, `rank_events`, `metrics`, `telemetry` and `hosts` are of the newest attempt.
+    `job_events`, `rank_events`, `metrics`, `telemetry` and `hosts` are of the newest attempt.
     """
 
     def __init__(self, path: Path, record: Mapping[str, Any] | None = None, status: RunStatus | None = None) -> None:
@@ -48,7 +48,7 @@ class RunFacts:
         return max((_attempt(each) for each in written.job_events(self.path)), default=1)
 
     @cached_property
-    def events(self) -> list[dict[str, Any]]:
+    def job_events(self) -> list[dict[str, Any]]:
         """The job's events, in the order written."""
         return [each for each in written.job_events(self.path) if _attempt(each) == self.attempt]
 
