@@ -90,6 +90,7 @@ def main() -> None:
         for batch in range(first_batch, data.steps):
             with meter.phase("data"):
                 images, labels = next(batches)
+            meter.saw(images, labels)
             with meter.phase("compute"):
                 set_learning_rate(optimizer, args, me.world_size, epoch * data.steps + batch, data.steps)
                 optimizer.zero_grad()

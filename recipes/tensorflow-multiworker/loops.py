@@ -40,6 +40,7 @@ def custom(training: Training, first: Place) -> Place:
         for batch in range(first_batch, training.data.steps):
             with meter.phase("data"):
                 images, labels = next(batches)
+            meter.saw(images, labels)
             with meter.phase("compute"):
                 loss, waited = step(images, labels)
             if waited is not None:

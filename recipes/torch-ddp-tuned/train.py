@@ -83,6 +83,7 @@ def main() -> None:
                 save(net, step, samples, me, epoch + 1, 0)
     done = epoch if stopped else args.epochs
     numbers = {"gradient_check": difference, "rank_sum": rank_sum, "epochs": done, "stopped": stopped}
+    numbers["gradient_bytes"] = sum(each.nbytes for each in net.parameters())
     with meter.phase("pause"):
         numbers["weight_spread"] = spread(net)
         if data.test_size and not stopped:
@@ -133,6 +134,7 @@ def timed(batches, meter: Meter):
             batch = next(batches, None)
         if batch is None:
             return
+        meter.saw(*batch)
         yield batch
 
 

@@ -7,6 +7,7 @@ come. Nothing in it makes a training fail: what can not be written is told once 
     meter = Meter()
     should_stop = Stopper(broadcast)                         # broadcast gives every rank the number of rank 0
     for images, labels in batches:
+        meter.saw(images, labels)                            # are they others on each rank?
         with meter.phase("compute"): ...
         meter.step(samples=64 * me.world_size, loss=loss)
         if should_stop(): save(); break
@@ -198,6 +199,27 @@ def checkpoint_written(path: Any) -> None:
     log_event("checkpoint", path=path[len(run) + 1 :] if inside else path)
 
 
+def _checksum(values: Tuple[Any, ...]) -> str:
+    """Return the CRC-32 of the bytes of tensors, wherever they lie, and of how other values are printed."""
+    total = 0
+    for value in values:
+        try:
+            for name in ("detach", "cpu", "get", "numpy", "tobytes"):
+                value = getattr(value, name)() if hasattr(value, name) else value
+        except Exception:  # whatever a framework raises
+            pass
+        total = zlib.crc32(value if isinstance(value, bytes) else repr(value).encode("utf-8", "replace"), total)
+    return "%08x" % total
+
+
+def _device(value: Any) -> str:
+    """Return where a tensor lies: `cpu`, `cuda:0 <uuid>` (an older PyTorch knows none); empty for what is no tensor."""
+    name = str(getattr(value, "device", ""))
+    if name[:4] == "cuda" and "torch" in sys.modules:
+        name += " %s" % getattr(sys.modules["torch"].cuda.get_device_properties(value.device), "uuid", "")
+    return name.strip()
+
+
 class _Phase:
     """What `with meter.phase(name):` uses: time belongs to the innermost phase."""
 
@@ -230,7 +252,7 @@ class Meter:
         self._times, self._totals = {}, {}  # type: Dict[str, float], Dict[str, float]
         self._rates, self._pending = [], []  # type: List[float], List[Dict[str, Any]]
         self._interval_steps, self._interval_count, self._values = 0, 0, {}  # type: int, int, Dict[str, Any]
-        self._lines = _Lines("metrics")
+        self._lines, self._sums, self._device = _Lines("metrics"), [], ""  # type: _Lines, List[str], str
         atexit.register(self.flush)
 
     def phase(self, name: str) -> _Phase:
@@ -241,6 +263,13 @@ class Meter:
         """Give a part of one phase's time to another, e.g. the wait for the all-reduce inside `compute`."""
         self._times[source] = self._times.get(source, 0.0) - seconds
         self._times[target] = self._times.get(target, 0.0) + seconds
+
+    def saw(self, *parts: Any) -> None:
+        """Note checksums of the first four batches of this rank: they tell whether the ranks read different data."""
+        if len(self._sums) < 4:
+            self._sums.append(_checksum(parts))
+            if len(self._sums) == 4:
+                self._pending.append(_stamp(data=self._sums))
 
     def step(self, **values: Any) -> None:
         """End a step; the keyword named like the unit counts (over all processes), others are noted with the interval.
@@ -298,6 +327,9 @@ class Meter:
                 self._totals[name] = self._totals.get(name, 0.0) + spent
         line.update(_shares(times))
         line.update((name, _value(value)) for name, value in self._values.items())
+        device = next(filter(None, map(_device, self._values.values())), "")
+        if device != self._device:
+            line["device"] = self._device = device
         self._emit(line)
 
     def _emit(self, line: Dict[str, Any]) -> None:

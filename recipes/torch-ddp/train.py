@@ -87,6 +87,7 @@ def main() -> None:
         for batch in range(first_batch, data.steps):
             with meter.phase("data"):
                 images, labels = next(batches)
+            meter.saw(images, labels)
             with meter.phase("compute"):
                 set_learning_rate(optimizer, args, me.world_size, epoch * data.steps + batch, data.steps)
                 optimizer.zero_grad(set_to_none=True)
@@ -109,6 +110,7 @@ def main() -> None:
                 save(net, optimizer, args.batch_size, me, epoch + 1, 0)
     done = epoch if stopped else args.epochs
     numbers = {"gradient_check": difference, "rank_sum": rank_sum, "epochs": done, "stopped": stopped}
+    numbers["gradient_bytes"] = sum(each.nbytes for each in net.parameters())
     with meter.phase("pause"):
         if data.test and not stopped:
             numbers["accuracy"] = evaluate(net, data, device)

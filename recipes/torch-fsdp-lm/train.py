@@ -59,6 +59,7 @@ def main() -> None:
     for step in range(done, args.steps):
         with meter.phase("data"):
             batches = list(data.batches(step, args.accumulate))
+        meter.saw(*batches[0])
         with meter.phase("compute"):
             set_learning_rate(optimizer, args, step)
             loss = backward(model, loss_in, batches)  # FSDP averages the gradients over the processes meanwhile

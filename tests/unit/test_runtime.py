@@ -376,6 +376,52 @@ def test_tensors_are_read_only_for_lines(run: Path) -> None:
     assert Tensor.reads == 2
 
 
+class OnGpu:
+    """What a tensor on a GPU has: it must be fetched before its bytes can be read."""
+
+    device = "cuda:1"
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def cpu(self) -> memoryview:
+        return memoryview(self._content)
+
+
+def test_first_batches_are_noted_by_their_bytes(run: Path) -> None:
+    meter = runtime.Meter(warmup=0)
+    for number in range(10):
+        meter.saw(OnGpu(b"%d" % number), [3, 5])
+    meter.flush()
+    again = runtime.Meter(warmup=0)
+    for number in (0, 1, 2, 33):
+        again.saw(memoryview(b"%d" % number), [3, 5])
+    again.saw(Broken())
+    again.flush()
+    first, second = [line["data"] for line in _lines(run / "metrics/rank-0.jsonl")]
+    assert len(set(first)) == 4 and all(len(each) == 8 for each in first)
+    assert second[:3] == first[:3] and second[3] != first[3]
+
+
+def test_device_is_noted_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Cuda:
+        @staticmethod
+        def get_device_properties(device: str) -> Any:
+            return type("Properties", (), {"uuid": f"number-of-{device}"})
+
+    monkeypatch.setitem(sys.modules, "torch", type("Torch", (), {"cuda": Cuda}))
+    meter = runtime.Meter(warmup=0, every_steps=1)
+    for loss in (0.5, OnGpu(b""), OnGpu(b"")):
+        meter.step(samples=1, loss=loss)
+    meter.final()
+    assert [line.get("device") for line in _lines(run / "metrics/rank-0.jsonl")] == [
+        None,
+        "cuda:1 number-of-cuda:1",
+        None,
+        None,
+    ]
+
+
 def test_what_is_not_finite_or_no_number_becomes_text(run: Path) -> None:
     meter = runtime.Meter(warmup=0)
     meter.final(a=math.nan, b=math.inf, c=-math.inf, d=Broken(), e="text", f=True, g=None, h="\ud800")
