@@ -1,0 +1,168 @@
+"""Say which of many literals stand in a block of bytes: Hyperscan, else Aho-Corasick, else Python's own search.
+
+All three give the same answer; they differ in speed only. Hyperscan (https://intel.github.io/hyperscan) and
+ahocorasick_rs (https://github.com/G-Research/ahocorasick_rs) are imported when a search is made, not before.
+"""
+
+import hashlib
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from hackathon.diagnosis.blocks import Block
+from hackathon.diagnosis.needles import Needle, escaped
+from hackathon.text.files import write_whole
+from hackathon.text.paths import user_cache
+
+ENGINES = ("hyperscan", "ahocorasick", "re")
+"""Names of the searches, the fastest first."""
+KEPT = 20
+"""Compiled searches that the user's cache holds at most."""
+
+
+class Matcher(Protocol):
+    """A search for the bodies (key: twice the index) and the torn forms (that plus one) of needles."""
+
+    name: str
+
+    def present(self, block: Block) -> Iterable[int]:
+        """Return the keys of what may stand in the block, each once, in no order."""
+
+
+def make_matcher(needles: Sequence[Needle], engine: str | None = None) -> Matcher:
+    """Return a search: the named one, or the fastest that works here. Raises ImportError when the named one does not.
+
+    A library that is there but does not work on this processor counts as missing.
+    """
+    makers: dict[str, Callable[[Sequence[Needle]], Matcher]] = {
+        "hyperscan": _Hyperscan,
+        "ahocorasick": _AhoCorasick,
+        "re": _Plain,
+    }
+    for name in [engine] if engine else ENGINES:
+        try:
+            return makers[name](needles)
+        except ImportError:
+            if engine:
+                raise
+    return _Plain(needles)
+
+
+class _Plain:
+    """One search after the other."""
+
+    name = "re"
+
+    def __init__(self, needles: Sequence[Needle]) -> None:
+        self._needles = list(needles)
+
+    def present(self, block: Block) -> list[int]:
+        found = []
+        for index, needle in enumerate(self._needles):
+            text = block.lowered if needle.folded else block.text
+            if needle.body in text:
+                found.append(2 * index)
+            if next(needle.torn_places(text, 0, len(text)), None) is not None:
+                found.append(2 * index + 1)
+        return found
+
+
+class _AhoCorasick:
+    """All literals and all torn forms in one automaton."""
+
+    name = "ahocorasick"
+
+    def __init__(self, needles: Sequence[Needle]) -> None:
+        library = importlib.import_module("ahocorasick_rs")
+        # one automaton knows only one kind of letters; what it finds too much is seen when the place is verified
+        self._folded = any(needle.folded for needle in needles)
+        keys: dict[bytes, set[int]] = {}
+        for index, needle in enumerate(needles):
+            for key, literals in ((2 * index, [needle.body]), (2 * index + 1, needle.tails())):
+                for literal in literals:
+                    keys.setdefault(literal.lower() if self._folded else literal, set()).add(key)
+        self._keys = [tuple(each) for each in keys.values()]
+        self._automaton: Any = library.BytesAhoCorasick(list(keys)) if keys else None
+
+    def present(self, block: Block) -> set[int]:
+        if self._automaton is None:
+            return set()
+        text = block.lowered if self._folded else block.text
+        matches = self._automaton.find_matches_as_indexes(text, overlapping=True)
+        return {key for index in {match[0] for match in matches} for key in self._keys[index]}
+
+
+class _Hyperscan:
+    """All literals and all torn forms in one database, kept in the user's cache in its compiled form."""
+
+    name = "hyperscan"
+
+    def __init__(self, needles: Sequence[Needle]) -> None:
+        library: Any = importlib.import_module("hyperscan")
+        once, caseless = library.HS_FLAG_SINGLEMATCH, library.HS_FLAG_CASELESS
+        expressions: list[bytes] = []
+        flags: list[int] = []
+        keys: list[int] = []
+        for index, needle in enumerate(needles):
+            for key, expression in ((2 * index, escaped(needle.body)), (2 * index + 1, needle.torn)):
+                if expression:
+                    expressions.append(expression)
+                    flags.append(once | (caseless if needle.folded else 0))
+                    keys.append(key)
+        self._database: Any = None
+        if not expressions:
+            return
+        try:
+            self._database = self._load(library, expressions, flags, keys)
+        except library.HyperscanError as error:
+            raise ImportError(f"hyperscan does not work here: {error}") from error
+
+    def present(self, block: Block) -> set[int]:
+        found: set[int] = set()
+        if self._database is None:
+            return found
+        add = found.add
+        self._database.scan(block.text, match_event_handler=lambda key, start, end, flags, context: add(key))
+        return found
+
+    def _load(self, library: Any, expressions: list[bytes], flags: list[int], keys: list[int]) -> Any:
+        """Return the database: from the cache, else compiled and put there."""
+        described = repr((library.__version__, library.HS_MODE_BLOCK, expressions, flags, keys)).encode()
+        try:
+            file: Path | None = user_cache() / "rules" / f"{hashlib.sha256(described).hexdigest()}.hyperscan"
+        except RuntimeError:
+            # nobody knows this user's home
+            file = None
+        if file is not None and (database := _recall(library, file)) is not None:
+            return database
+        database = library.Database(mode=library.HS_MODE_BLOCK)
+        database.compile(expressions=expressions, ids=keys, elements=len(expressions), flags=flags)
+        if file is not None:
+            _keep(library, file, database)
+        return database
+
+
+def _recall(library: Any, file: Path) -> Any | None:
+    try:
+        digest, _, payload = file.read_bytes().partition(b"\n")
+        if digest != hashlib.sha256(payload).hexdigest().encode():
+            return None
+        database = library.loadb(payload, library.HS_MODE_BLOCK)
+        database.scratch = library.Scratch(database)
+        return database
+    except (OSError, ValueError, library.HyperscanError):
+        # missing, damaged, or made for another processor
+        return None
+
+
+def _keep(library: Any, file: Path, database: Any) -> None:
+    try:
+        payload: bytes = library.dumpb(database)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(file, hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload, mode=0o600)
+        kept = sorted(file.parent.glob("*.hyperscan"), key=lambda each: each.stat().st_mtime)
+        for old in kept[:-KEPT]:
+            old.unlink(missing_ok=True)
+    except (OSError, ValueError, library.HyperscanError):
+        return

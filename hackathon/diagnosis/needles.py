@@ -1,0 +1,123 @@
+"""From rules to byte strings that a fast search looks for: a place where one stands may be a place of the rule.
+
+A message may be torn by a line end, a carriage return or a colour, also inside a word, and launchers put their prefix
+between the pieces. So each literal is looked for in two ways: its body, which is all of it but the first letters (a
+tear in those does no harm), and its head up to any letter where a tear follows.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from hackathon.config.literals import PatternError, compiled, required, wide
+from hackathon.config.rule import Pattern, Rule
+
+HEAD = 4
+"""Letters before which a tear is found by what follows it, and after which by what comes before it."""
+LONGEST = 24
+"""Bytes of a literal that are looked for: its last ones, which say more than a module's name at the start."""
+TORN_FROM = 9
+"""Bytes of a literal from which on it is looked for without its first letters."""
+_TEARS = (b"\n", b"\r", b"\x1b")
+_OTHER_SPACE = (b"\t", b"  ", b" \t")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A pattern of a rule, ready to verify a place."""
+
+    rule: int
+    """Index of its rule."""
+    expression: re.Pattern[str]
+    wide: bool
+    """Whether it can run over anything: then only a long line counts as wrapped."""
+
+
+@dataclass
+class Needle:
+    """A literal to search for."""
+
+    literal: bytes
+    """Single spaces stand for white space; small letters when `folded`."""
+    folded: bool
+    """Whether capitals do not matter."""
+    wanted: list[Wanted] = field(default_factory=list)
+    """The patterns whose matches contain it."""
+
+    @cached_property
+    def body(self) -> bytes:
+        """What stands in one piece unless the message is torn behind its first letters."""
+        return self.literal[HEAD - 1 :] if len(self.literal) >= TORN_FROM else self.literal
+
+    def tails(self) -> Iterator[bytes]:
+        """Yield the beginnings of the literal, each with what tears it."""
+        for length in range(HEAD, len(self.literal)):
+            start = self.literal[:length]
+            for tear in _TEARS:
+                yield start + tear
+            if self.literal[length : length + 1] == b" ":
+                for space in _OTHER_SPACE:
+                    yield start + space
+
+    @cached_property
+    def torn(self) -> bytes:
+        """A regular expression for all `tails`; "" when the literal is too short to have any."""
+        made = b""
+        for length in range(len(self.literal) - 1, HEAD - 1, -1):
+            letter = self.literal[length : length + 1]
+            other = [rb"\t", rb"\ [\ \t]"] if letter == b" " else []
+            further = [escaped(letter) + made] if made else []
+            made = b"(?:" + b"|".join([rb"[\n\r\x1b]", *other, *further]) + b")"
+        return escaped(self.literal[:HEAD]) + made if made else b""
+
+    @cached_property
+    def torn_compiled(self) -> re.Pattern[bytes]:
+        """The same, compiled."""
+        return re.compile(self.torn)
+
+    def places(self, text: bytes, start: int, end: int) -> Iterator[int]:
+        """Yield where the body begins, from `start` on and before `end`."""
+        width = len(self.body)
+        at = text.find(self.body, start, end + width - 1)
+        while at >= 0:
+            yield at
+            at = text.find(self.body, at + 1, end + width - 1)
+
+    def torn_places(self, text: bytes, start: int, end: int) -> Iterator[int]:
+        """Yield where a torn literal begins, from `start` on and before `end`."""
+        if not self.torn:
+            return
+        head, match = self.literal[:HEAD], self.torn_compiled.match
+        at = text.find(head, start, end + HEAD - 1)
+        while at >= 0:
+            if match(text, at):
+                yield at
+            at = text.find(head, at + 1, end + HEAD - 1)
+
+
+def escaped(literal: bytes) -> bytes:
+    """Return a regular expression for exactly these bytes, for Python and for Hyperscan."""
+    return b"".join(bytes([code]) if chr(code).isalnum() and code < 128 else b"\\x%02x" % code for code in literal)
+
+
+def needles_of(rules: Sequence[Rule]) -> list[Needle]:
+    """Return the literals of all patterns, each once."""
+    found: dict[tuple[bytes, bool], Needle] = {}
+    for index, rule in enumerate(rules):
+        for pattern in rule.patterns:
+            try:
+                literals = required(pattern.text, pattern.regex, pattern.ignore_case)
+            except PatternError:
+                # a rule that was made without being checked: it finds nothing
+                continue
+            wanted = Wanted(index, expression_of(pattern), wide(pattern.text, pattern.regex))
+            for literal, folded in literals:
+                raw = (literal.lower() if folded else literal).encode()[-LONGEST:].strip()
+                found.setdefault((raw, folded), Needle(raw, folded)).wanted.append(wanted)
+    return list(found.values())
+
+
+def expression_of(pattern: Pattern) -> re.Pattern[str]:
+    """Return the compiled expression of a pattern. Raises PatternError when it is none."""
+    return compiled(pattern.text, pattern.regex, pattern.ignore_case)

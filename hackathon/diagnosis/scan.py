@@ -1,0 +1,268 @@
+"""Find the places in logs that rules name: fast over any size of file, with a bound on memory and on time.
+
+A search for literals (matcher) says what may be there; each such place is then verified with the rule's own expression
+on cleaned lines (window). What comes by the million is verified some hundred times and then counted.
+"""
+
+import itertools
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from hackathon.config.literals import PatternError
+from hackathon.config.rule import Pattern, Rule
+from hackathon.diagnosis.blocks import SIZE, Block, read_blocks
+from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.matcher import Matcher, make_matcher
+from hackathon.diagnosis.needles import Needle, Wanted, expression_of, needles_of
+from hackathon.diagnosis.window import Match, Window, line_end, line_start
+from hackathon.logs.lines import clean
+from hackathon.logs.prefixes import is_labelled
+
+RANKS = 64
+"""Ranks of one log of which each keeps its first place."""
+TEXT = 500
+"""Letters of a line that are kept."""
+LOOKED_AT = 2000
+"""Places of one literal in one log that are verified, whatever they cost."""
+LOOKED_AT_MORE = 64
+"""Places of it in each further block that are verified."""
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A log to look in."""
+
+    path: Path
+    """The file; `-` is standard input."""
+    name: str
+    """What evidence calls it."""
+    kind: Literal["rank", "job", "scheduler", "other"] = "other"
+    """Whose it is; rules that name where to look are looked for there, and all of them in `other`."""
+    rank: int | None = None
+    """The only rank that writes it, where known."""
+    host: str = ""
+    """The only host that writes it, where known."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A rule that was found in a log, or in one rank's lines of a merged log."""
+
+    rule: Rule
+    evidence: Evidence
+    """The first place."""
+    values: dict[str, str]
+    """Named groups of the pattern at that place."""
+    order: tuple[int, int]
+    """(index of the file, byte at which the line begins)"""
+    count: int = 1
+    """Places, at least."""
+
+
+class Scanner:
+    """Rules made ready to be looked for in many logs."""
+
+    def __init__(self, rules: Sequence[Rule], engine: str | None = None) -> None:
+        """`engine`: one of matcher.ENGINES; the fastest that works here when None. Raises ImportError."""
+        self._rules = list(rules)
+        self._unless = [_compiled(rule.unless) for rule in rules]
+        self._needles = needles_of(rules)
+        self._matcher: Matcher = make_matcher(self._needles, engine)
+
+    @property
+    def engine(self) -> str:
+        """Name of the search that is used."""
+        return self._matcher.name
+
+    def scan(self, files: Sequence[LogFile], *, now: float | None = None, size: int = SIZE) -> list[Hit]:
+        """Return what is found, in the order of files and places; a file that can not be read has nothing.
+
+        `now`: what time stamps without a year are near to. `size`: bytes that are read at once.
+        """
+        hits: list[Hit] = []
+        for number, file in enumerate(files):
+            log = _Log(self._rules, self._unless, file, number, now)
+            try:
+                with _opened(file.path) as stream:
+                    for block in read_blocks(stream, size):
+                        self._block(block, log)
+            except OSError:
+                pass  # what was found before counts
+            hits += log.hits()
+        return sorted(hits, key=lambda hit: hit.order)
+
+    def _block(self, block: Block, log: "_Log") -> None:
+        log.begin(block)
+        for key in sorted(self._matcher.present(block)):
+            needle = self._needles[key // 2]
+            wanted = [each for each in needle.wanted if log.wants(each.rule)]
+            if not wanted:
+                continue
+            text = block.lowered if needle.folded else block.text
+            find = needle.torn_places if key % 2 else needle.places
+            log.look(key, needle, find(text, block.done, block.end), wanted, text)
+
+
+def scan(files: Sequence[LogFile], rules: Sequence[Rule], *, now: float | None = None) -> list[Hit]:
+    """Return the places of rules in logs: for each rule and log (and rank in a merged log) the first, and a count."""
+    return Scanner(rules).scan(files, now=now)
+
+
+@dataclass
+class _Found:
+    """A rule in one log."""
+
+    places: dict[int | None, Hit] = field(default_factory=dict)
+    counts: dict[int | None, int] = field(default_factory=dict)
+    more: dict[int, int] = field(default_factory=dict)
+    """Key of a literal → places that were counted and not verified."""
+
+
+class _Log:
+    """What was found in one log so far."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        unless: Sequence[list[re.Pattern[str]]],
+        file: LogFile,
+        number: int,
+        now: float | None,
+    ) -> None:
+        self._rules, self._unless, self._file, self._number, self._now = rules, unless, file, number, now
+        self._found: dict[int, _Found] = {}
+        self._spent: dict[int, tuple[int, int]] = {}
+        """Key of a literal → (places that were verified, those that were good)."""
+        self._labelled: bool | None = None
+        self._windows: dict[int, Window] = {}
+        self._lines: set[tuple[int, int]] = set()
+
+    def begin(self, block: Block) -> None:
+        """Go on with the next block."""
+        self._block = block
+        self._windows = {}
+        # a message may begin in a line before the ones that this block looks at
+        self._lines = {each for each in self._lines if each[1] >= block.base}
+        if self._labelled is None:
+            self._labelled = is_labelled(clean(line) for line in block.text[: 1 << 16].splitlines())
+
+    def wants(self, rule: int) -> bool:
+        """Return whether a rule is looked for in this log."""
+        where = self._rules[rule].where
+        return not where or self._file.kind == "other" or self._file.kind in where
+
+    def look(self, key: int, needle: Needle, places: Iterator[int], wanted: list[Wanted], text: bytes) -> None:
+        """Verify the places of a literal in the present block."""
+        spent, good = self._spent.get(key, (0, 0))
+        allowed = max(LOOKED_AT - spent, LOOKED_AT_MORE)
+        for position in places:
+            if not allowed:
+                self._rest(key, needle, itertools.chain([position], places), wanted, text, sure=spent == good)
+                break
+            allowed -= 1
+            spent += 1
+            verified = [self._verify(each, self._window(position)) for each in wanted]
+            good += any(verified)
+        self._spent[key] = spent, good
+
+    def _rest(
+        self, key: int, needle: Needle, places: Iterator[int], wanted: list[Wanted], text: bytes, *, sure: bool
+    ) -> None:
+        """Deal with places that are too many: count them for rules that are found, look briefly for the others."""
+        missing = [each for each in wanted if each.rule not in self._found]
+        position = next(places)
+        if sure and key % 2 == 0:
+            more = text.count(needle.body, position, self._block.end)
+            for each in wanted:
+                if each not in missing:
+                    counts = self._found[each.rule].more
+                    counts[key] = counts.get(key, 0) + more
+        if not missing:
+            return
+        for place in itertools.chain([position], places):
+            line = self._block.text[line_start(text, place) : line_end(text, place)].decode("utf-8", "replace")
+            for each in [each for each in missing if each.expression.search(line)]:
+                if self._verify(each, self._window(place)):
+                    missing.remove(each)
+            if not missing:
+                return
+
+    def _verify(self, wanted: Wanted, window: Window) -> bool:
+        """Look whether a pattern matches at a place, and note it."""
+        match = window.search(wanted.expression) or window.search_torn(wanted.expression, wide=wanted.wide)
+        if match is None:
+            return False
+        place = (wanted.rule, self._block.base + match.start)
+        if place in self._lines:
+            return True
+        if window.has(self._unless[wanted.rule]):
+            return False
+        self._lines.add(place)
+        self._note(wanted.rule, match, window)
+        return True
+
+    def _note(self, rule: int, match: Match, window: Window) -> None:
+        found = self._found.setdefault(rule, _Found())
+        rank = self._file.rank if self._file.rank is not None else match.prefixed.rank
+        offset = self._block.base + match.start
+        known = found.places.get(rank)
+        if known is None and len(found.places) >= RANKS:
+            rank = next(iter(found.places))
+            known = found.places[rank]
+        found.counts[rank] = found.counts.get(rank, 0) + 1
+        if known is not None and known.order[1] <= offset:
+            return
+        evidence = Evidence(
+            file=self._file.name,
+            line=self._block.line(match.start),
+            text=match.text.strip()[:TEXT],
+            rank=rank,
+            host=match.prefixed.host or self._file.host,
+            time=match.prefixed.time if match.prefixed.time is not None else window.time,
+        )
+        found.places[rank] = Hit(self._rules[rule], evidence, match.values, (self._number, offset))
+
+    def hits(self) -> list[Hit]:
+        """Return what was found."""
+        made = []
+        for found in self._found.values():
+            counts = dict(found.counts)
+            first = min(found.places, key=lambda rank: found.places[rank].order)
+            # two literals of a rule may stand in the same lines: only the more frequent one is sure
+            counts[first] += max(found.more.values(), default=0)
+            made += [
+                Hit(hit.rule, hit.evidence, hit.values, hit.order, counts[rank]) for rank, hit in found.places.items()
+            ]
+        return made
+
+    def _window(self, position: int) -> Window:
+        start = line_start(self._block.text, position)
+        window = self._windows.get(start)
+        if window is None:
+            window = self._windows[start] = Window(self._block, position, self._now, bool(self._labelled))
+        return window
+
+
+def _compiled(patterns: Sequence[Pattern]) -> list[re.Pattern[str]]:
+    """Return the expressions of patterns; one that was never checked and is wrong finds nothing."""
+    found = []
+    for pattern in patterns:
+        try:
+            found.append(expression_of(pattern))
+        except PatternError:
+            continue
+    return found
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    if str(path) == "-":
+        yield sys.stdin.buffer
+        return
+    with path.open("rb") as stream:
+        yield stream

@@ -1,0 +1,166 @@
+"""A place in a log with the lines around it, cleaned: without escape sequences and launchers' prefixes."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hackathon.diagnosis.blocks import LINES, Block
+from hackathon.logs.lines import clean
+from hackathon.logs.prefixes import Prefixed, read_prefix
+
+NEAR = 4 * 1024
+"""Bytes of a line that are looked at on each side of a place."""
+BEFORE, AFTER = 3, 5
+"""Lines before and after a place that one message may be torn into."""
+UNLESS = 3
+"""Lines after a place in which `unless` is looked for."""
+FULL = 60
+"""Letters of a raw line from which on it may have been wrapped at a terminal's width."""
+_ENDS = re.compile(rb"[\r\n]+")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A cleaned line."""
+
+    prefixed: Prefixed
+    raw: int
+    """Letters that it had before its prefix was taken away."""
+
+    @property
+    def text(self) -> str:
+        """The line without its prefix."""
+        return self.prefixed.text
+
+
+@dataclass(frozen=True)
+class Match:
+    """Where a pattern was found."""
+
+    start: int
+    """Where the line in which it begins stands in the block."""
+    prefixed: Prefixed
+    """That line."""
+    text: str
+    """The line; when it was torn, the lines it is made of, put together."""
+    values: dict[str, str]
+
+
+class Window:
+    """The lines around a place. The place's own line is read at once, the others when they are asked for."""
+
+    def __init__(self, block: Block, position: int, now: float | None, labelled: bool) -> None:
+        self._block, self._now, self._labelled = block, now, labelled
+        text = block.text
+        self.start = line_start(text, position)
+        self.end = line_end(text, position)
+        self.own = self._line(self.start, self.end)
+
+    def search(self, expression: re.Pattern[str]) -> Match | None:
+        """Return the first match within the place's own line."""
+        found = expression.search(self.own.text)
+        return Match(self.start, self.own.prefixed, self.own.text, _values(found)) if found else None
+
+    def search_torn(self, expression: re.Pattern[str], *, wide: bool) -> Match | None:
+        """Return the first match that is torn over lines of which the place's own is one.
+
+        A launcher that wraps at words loses the space; a terminal that wraps at a width loses nothing.
+        """
+        for joint in ("", " "):
+            pieces = [each.text.strip() if joint else each.text for each in self.lines]
+            joined = joint.join(pieces)
+            starts = [0]
+            for piece in pieces:
+                starts.append(starts[-1] + len(piece) + len(joint))
+            for found in expression.finditer(joined):
+                first = _index(starts, found.start())
+                last = _index(starts, max(found.start(), found.end() - 1))
+                if not first <= self._own_index <= last or first == last:
+                    continue
+                if wide and any(each.raw < FULL for each in self.lines[first:last]):
+                    continue
+                text = joint.join(pieces[first : last + 1])
+                return Match(self._around[2][first], self.lines[first].prefixed, text, _values(found))
+        return None
+
+    def has(self, expressions: Sequence[re.Pattern[str]]) -> bool:
+        """Return whether one of the expressions is in the place's line or the UNLESS lines after it."""
+        if not expressions:
+            return False
+        texts = [each.text for each in self.lines[self._own_index : self._own_index + UNLESS + 1]]
+        return any(expression.search(text) for expression in expressions for text in (*texts, " ".join(texts)))
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The lines around the place, those of other ranks left out."""
+        return self._around[1]
+
+    @property
+    def time(self) -> float | None:
+        """When the place was written: by its own line, else by the nearest line before it that tells."""
+        for each in reversed(self.lines[: self._own_index + 1]):
+            if each.prefixed.time is not None:
+                return each.prefixed.time
+        return None
+
+    @property
+    def _own_index(self) -> int:
+        return self._around[0]
+
+    @cached_property
+    def _around(self) -> tuple[int, list[Line], list[int]]:
+        """Return (index of the own line, lines, where they begin)."""
+        before = [(start, self._line(start, end)) for start, end in self._spans(forward=False)]
+        after = [(start, self._line(start, end)) for start, end in self._spans(forward=True)]
+        rank = self.own.prefixed.rank
+        mine = [[each for each in side if rank is None or each[1].prefixed.rank == rank] for side in (before, after)]
+        chosen = [*reversed(mine[0][:BEFORE]), (self.start, self.own), *mine[1][:AFTER]]
+        return len(mine[0][:BEFORE]), [line for _, line in chosen], [start for start, _ in chosen]
+
+    def _spans(self, *, forward: bool) -> "list[tuple[int, int]]":
+        """Return (start, end) of the lines after or before the own one, the nearest first; empty lines are left out."""
+        text = self._block.text
+        spans: list[tuple[int, int]] = []
+        at = self.end if forward else self.start
+        for _ in range(LINES):
+            if forward:
+                gap = _ENDS.match(text, at)
+                if gap is None or gap.end() == len(text):
+                    break
+                start = gap.end()
+                at = line_end(text, start)
+                spans.append((start, at))
+            else:
+                end = len(text[max(0, at - NEAR) : at].rstrip(b"\r\n")) + max(0, at - NEAR)
+                if at == 0 or end == at or end == max(0, at - NEAR):
+                    break
+                at = line_start(text, end - 1)
+                spans.append((at, end))
+        return spans
+
+    def _line(self, start: int, end: int) -> Line:
+        text = clean(self._block.text[start:end]).replace("\0", "")
+        return Line(read_prefix(text, self._now, labelled=self._labelled), len(text))
+
+
+def line_start(text: bytes, position: int) -> int:
+    """Return where the line of a position begins, at most NEAR bytes before it."""
+    least = max(0, position - NEAR)
+    return max(text.rfind(b"\n", least, position), text.rfind(b"\r", least, position), least - 1) + 1
+
+
+def line_end(text: bytes, position: int) -> int:
+    """Return where the line of a position ends, at most NEAR bytes after it."""
+    most = min(len(text), position + NEAR)
+    ends = [found for sign in (b"\n", b"\r") if (found := text.find(sign, position, most)) >= 0]
+    return min(ends, default=most)
+
+
+def _index(starts: Sequence[int], offset: int) -> int:
+    """Return the index of the piece in which an offset lies."""
+    return max(index for index, start in enumerate(starts[:-1]) if start <= offset)
+
+
+def _values(found: re.Match[str]) -> dict[str, str]:
+    return {name: value.strip() for name, value in found.groupdict().items() if value is not None}
