@@ -1,0 +1,176 @@
+"""Take secrets, home folders and user names out of a text before somebody else gets it.
+
+Too much is taken rather than too little: a tutor can ask for a word, a published token has to be revoked.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+REMOVED = "[removed]"
+"""What stands in a secret's place."""
+_KEY_REMOVED = f"{REMOVED} (private key)"
+LEAST = 6
+"""Letters of a secret in the environment that is looked for everywhere; a shorter one would hit ordinary words."""
+
+# Only the end of a variable's name is looked for: what stands before it may have any length.
+_STRONG = (
+    r"(?:secret|passw(?:or)?d|passphrase|passcode|credentials?|api[_-]?key|access[_-]?key|private[_-]?key|"
+    r"auth[_-]?key|account[_-]?key|encryption[_-]?key|license[_-]?key|webhook|authorization|cookie|signature)"
+    r"(?:[_-][A-Za-z0-9_-]{0,40})?"
+)
+# Words about text, not secrets: of tokenizers, and numbers of tokens.
+_WEAK = (
+    r"(?<!pad_)(?<!eos_)(?<!bos_)(?<!unk_)(?<!cls_)(?<!sep_)(?<!mask_)(?<!per_)(?:token|(?<![a-z0-9])(?:pwd|auth|sig))"
+)
+_NAME = rf"(?:{_STRONG}|{_WEAK})"
+_HINTS = ("token", "secret", "pass", "credential", "key", "webhook", "auth", "cookie", "signature", "pwd", "sig",
+          "bearer", "basic", "wandb")  # fmt: skip
+"""A line without any of these has no assignment and no header to look at."""
+_QUOTED = r"\"(?:[^\"\\\n]|\\.){0,8192}\"?|'(?:[^'\\\n]|\\.){0,8192}'?"
+_SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey) +"
+
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:[^-]{0,16384}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:[A-Za-z0-9+/=\s]|\\n)*)"
+)
+_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINE = re.compile(r"(?:\S{0,60} )?[A-Za-z0-9+/=]{16,80}\s*\Z")
+_HEADER = re.compile(
+    r"(?i)((?:proxy-)?authorization|(?:set-)?cookie|x-(?:api|auth|amz|goog|ms)[a-z0-9-]{0,40}|private-token|job-token)"
+    rf"(\"?'?\s{{0,4}}[:=,]\s{{0,4}}\"?'?)((?:{_SCHEME})?)[^\"'\n]{{1,8192}}"
+)
+_BEARER = re.compile(r"(?i)\b((?:bearer|basic) +)(?=[A-Za-z0-9._~+/-]*[\d=])[A-Za-z0-9._~+/=-]{8,}")
+# NAME=value at the start of a line, as `env` prints it: the value goes to the line's end.
+_VARIABLE = re.compile(
+    rf"(?i)\A((?:export |declare -x |setenv )?[A-Za-z0-9_]{{0,80}}?{_NAME}=)(?!\"|'|(?:true|false|none)\Z)[^\n]+"
+)
+_ASSIGNED = re.compile(
+    rf"(?i)({_NAME})(\"?'?\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}})({_QUOTED}|(?:{_SCHEME})?[^\s\"',;&(){{}}<>\[\]]{{1,8192}})"
+)
+_OPTION = re.compile(
+    rf"(?i)((?<!\S)--?[a-z0-9-]{{0,40}}(?:{_STRONG}|token) +)({_QUOTED}|[^\s\"'\[-][^\s\"']{{0,8192}})"
+)
+_NETRC = re.compile(r"(?i)(\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+)\S+")
+_LOGIN = re.compile(r"(?i)(\b(?:sshpass -p ?|wandb login (?:--relogin )?))[^\s-]\S*")
+_URL_USER = re.compile(r"(?<=://)[^\s/@\"'<>]{1,512}(?=@)")
+_URL_HOOK = re.compile(
+    r"(?i)((?:hooks\.slack\.com/(?:services|workflows|triggers)|/hooks|/api/webhooks|/webhookb2|/v1/spaces|"
+    r"/incoming-?webhooks?|/powerautomate|/workflows)/)(?!\[removed)[^\s\"'<>)\]]{6,2048}"
+)
+_URL_PART = re.compile(
+    r"(?i)([?&;](?:[a-z0-9_.-]{0,40}(?:token|secret|password|passwd|signature|credential|api_?key|access_?key)|sig|key|"
+    r"auth|code|sas|se|pwd|session(?:id)?|x-amz-[a-z-]{1,30}|x-goog-[a-z-]{1,30})=)[^\s&\"'<>#;]{1,4096}"
+)
+# AWS; Hugging Face; GitHub and GitLab; Slack; OpenAI, Anthropic and Stripe; Google; JSON web tokens; others
+_SHAPES = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ABIA|ACCA)[0-9A-Z]{12,}"
+    r"|hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}"
+    r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt|cbt|ptt|soat)-[\w-]{16,}"
+    r"|xox[a-z]-[\w-]{8,}|xapp-[\w-]{8,}"
+    r"|sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{8,}"
+    r"|AIza[\w-]{30,}|ya29\.[\w-]{16,}|GOCSPX-[\w-]{16,}"
+    r"|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?"
+    r"|pypi-[\w-]{16,}|npm_[A-Za-z0-9]{16,}|dckr_pat_[\w-]{8,}|dapi[0-9a-f]{16,}|nvapi-[\w-]{16,}|wandb_v1_[\w-]{16,}"
+    r"|SG\.[\w-]{8,}\.[\w-]{8,}|MUNGE:[A-Za-z0-9+/=]{16,}:?|\d{6,12}:AA[\w-]{30,}|AGE-SECRET-KEY-1[0-9A-Z]{16,}"
+    r")"
+)
+_HOME = re.compile(r"/(?:home|users?|Users|export/home|home\d{1,3})/[^\s/'\":;,()<>\[\]{}\\|&]+|/root(?![\w-])")
+_SECRET_NAME = re.compile(rf"(?i){_NAME}\Z")
+_NOBODY = frozenset({"root", "user", "users", "nobody", "home", "admin", "slurm", "work", "data", "test"})
+"""User names that name nobody or are ordinary words: only their home folders go."""
+
+
+def scrub(text: str, users: Iterable[str] = ()) -> str:
+    """Return a text in which secrets are `[removed]`, home folders `~` and user names `user`.
+
+    Secrets are known by the name they are assigned to, by the shape of a well-known service's token, by their place in
+    an address or header, and as values of such variables in this process's environment. Names: `users`, and who runs
+    this.
+    """
+    for secret in _secrets(tuple(sorted(_own_secrets()))):
+        text = text.replace(secret, REMOVED)
+    if "PRIVATE KEY" in text:
+        text = _without_keys(text)
+    text = "\n".join(map(_scrub_line, text.split("\n")))
+    return _nameless(text, tuple(sorted({*users, *_own_names()})))
+
+
+def is_secret(name: str) -> bool:
+    """Return whether a variable's name says that its value is a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def _without_keys(text: str) -> str:
+    """Return a text without private keys, those too of which the beginning or the end is missing."""
+    text = _KEY_BLOCK.sub(_KEY_REMOVED, text)
+    while end := _KEY_END.search(text):
+        lines = text[: end.start()].split("\n")
+        last = lines.pop()
+        while lines and _KEY_LINE.match(lines[-1]):
+            lines.pop()
+        text = "\n".join([*lines, f"{last if ' ' in last[:60] else ''}{_KEY_REMOVED}{text[end.end() :]}"])
+    return text
+
+
+def _scrub_line(line: str) -> str:
+    if "/" in line and ("://" in line or "hooks" in line):
+        line = _URL_HOOK.sub(rf"\1{REMOVED}", line)
+        line = _URL_USER.sub(REMOVED, line)
+        line = _URL_PART.sub(rf"\1{REMOVED}", line)
+    lowered = line.lower()
+    if any(hint in lowered for hint in _HINTS):
+        line = _HEADER.sub(rf"\1\2{REMOVED}", line)
+        line = _BEARER.sub(rf"\1{REMOVED}", line)
+        line = _NETRC.sub(rf"\1{REMOVED}", line)
+        line = _LOGIN.sub(rf"\1{REMOVED}", line)
+        line = _VARIABLE.sub(rf"\1{REMOVED}", line)
+        line = _ASSIGNED.sub(_assigned, line)
+        line = _OPTION.sub(rf"\1{REMOVED}", line)
+    return _SHAPES.sub(REMOVED, line)
+
+
+def _assigned(match: re.Match[str]) -> str:
+    name, sign, value = match.groups()
+    if value.strip("\"'") in ("", "None", "null", "true", "false", "True", "False", REMOVED, REMOVED[:-1]):
+        return match[0]
+    quote = value[0] if value[0] in "\"'" else '"' if sign[:1] == '"' else ""
+    return f"{name}{sign}{quote}{REMOVED}{quote}"
+
+
+def _own_secrets() -> set[str]:
+    return {value for name, value in os.environ.items() if len(value) >= LEAST and is_secret(name)}
+
+
+@lru_cache(maxsize=4)
+def _secrets(values: tuple[str, ...]) -> tuple[str, ...]:
+    # A path or a switch is no secret, though its variable is called so (SSH_AUTH_SOCK, XAUTHORITY, …_TOKEN_FILE).
+    plain = re.compile(r"[/~.]|(?:true|false|\d{1,8})\Z", re.IGNORECASE)
+    return tuple(sorted((value for value in values if not plain.match(value)), key=len, reverse=True))
+
+
+def _own_names() -> set[str]:
+    import pwd
+
+    names = {os.environ.get("USER", ""), os.environ.get("LOGNAME", "")}
+    try:
+        names.add(pwd.getpwuid(os.getuid()).pw_name)
+    except KeyError:  # nobody knows this user's name
+        pass
+    return {name for name in names if name}
+
+
+def _nameless(text: str, users: tuple[str, ...]) -> str:
+    home = os.environ.get("HOME", "").rstrip("/")
+    if home.count("/") >= 2:
+        text = re.sub(rf"{re.escape(home)}(?![\w.-])", "~", text)
+    text = _HOME.sub("~", text)
+    for user in sorted(users, key=len, reverse=True):
+        if user in _NOBODY:
+            continue
+        # In a path any name is a folder's; elsewhere a short one may be a word.
+        before = r"(?<![A-Za-z0-9_])" if len(user) >= 3 else r"(?<=/)"
+        text = re.sub(rf"{before}{re.escape(user)}(?![A-Za-z0-9_])", "user", text)
+    return text
