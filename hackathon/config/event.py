@@ -127,6 +127,8 @@ class Event:
     """The teams."""
     tutors: list[Tutor] = field(default_factory=list)
     """Who helps."""
+    shared: str | None = None
+    """The directory that all participants reach, with the board (`hackathon board init`); relative to this file."""
     schedule: list[Item] = field(default_factory=list)
     """What happens when."""
     publish: Publish = field(default_factory=Publish)

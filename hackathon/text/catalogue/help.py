@@ -323,6 +323,163 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "option_rank": ("Only this rank; may be repeated.", "このランクだけ(繰り返し指定可)"),
     "option_lines": ("Last lines of each log.", "各ログの最後の行数"),
     "option_path": ("Print only the files' paths.", "ファイルの場所だけを表示する"),
+    "board_short": ("Problems and what solved them, shared by all teams.", "問題と解決法を全チームで共有する掲示板"),
+    "board_help": (
+        "Problems and what solved them, shared by all teams of the event. A post belongs to the account that owns its "
+        "file; nobody else can alter it.\n\n\b\n"
+        "  hackathon board                                    what is on it\n"
+        "  hackathon board --unsolved --part nccl\n"
+        "  hackathon board post --run 3f7k                    with the run's diagnosis\n"
+        "  hackathon board post 'NCCL hangs on two nodes'\n"
+        "  hackathon board answer k7qd 'set NCCL_SOCKET_IFNAME=ib0'\n"
+        "  hackathon board solve k7qd\n"
+        "  hackathon board search hang nodes\n"
+        "  hackathon board init /lustre/gz00/event            the organisers, once",
+        "問題と解決法を全チームで共有する掲示板です。投稿者はファイルの所有者で決まり、他人は書き換えられません。\n\n\b\n"
+        "  hackathon board                                    一覧\n"
+        "  hackathon board --unsolved --part nccl\n"
+        "  hackathon board post --run 3f7k                    実行の診断を付けて投稿\n"
+        "  hackathon board post 'NCCL hangs on two nodes'\n"
+        "  hackathon board answer k7qd 'set NCCL_SOCKET_IFNAME=ib0'\n"
+        "  hackathon board solve k7qd\n"
+        "  hackathon board search hang nodes\n"
+        "  hackathon board init /lustre/gz00/event            運営が最初に一度だけ",
+    ),
+    "board_list_short": ("List posts, the newest first.", "投稿の一覧(新しい順)"),
+    "board_list_help": (
+        "List posts, the newest first.\n\n\b\n  hackathon board list --unsolved",
+        "投稿を新しい順に表示します。\n\n\b\n  hackathon board list --unsolved",
+    ),
+    "board_search_short": ("Find posts and requests that hold all words.", "語をすべて含む投稿を探す"),
+    "board_search_help": (
+        "Find posts and requests for help that hold all words, also in their answers and findings.\n\n\b\n"
+        "  hackathon board search out of memory",
+        "語をすべて含む投稿と質問を、回答や診断も含めて探します。\n\n\b\n  hackathon board search out of memory",
+    ),
+    "board_show_short": ("Show a post with its answers.", "投稿と回答を表示"),
+    "board_show_help": (
+        "Show a post or a request with its finding and answers. Any part of its name that no other has names it.\n\n\b\n"
+        "  hackathon board show k7qd",
+        "投稿や質問を、診断と回答も含めて表示します。名前は他と重ならなければ一部で足ります。\n\n\b\n"
+        "  hackathon board show k7qd",
+    ),
+    "board_post_short": ("Write a post, with a run's diagnosis if you like.", "投稿する(実行の診断も付けられる)"),
+    "board_post_help": (
+        "Write a post; its first line is the title. Without a text your editor opens; with --run the diagnosis alone is "
+        "enough.\n\n\b\n"
+        "  hackathon board post 'loss is NaN after 200 steps'\n"
+        "  hackathon board post --run 3f7k\n"
+        "  hackathon board post --part mpi - < text.txt",
+        "投稿します。1行目が題名です。本文を省くとエディタが開きます。--run を付ければ診断だけでも投稿できます。\n\n\b\n"
+        "  hackathon board post 'loss is NaN after 200 steps'\n"
+        "  hackathon board post --run 3f7k\n"
+        "  hackathon board post --part mpi - < text.txt",
+    ),
+    "board_answer_short": ("Answer a post or a request.", "投稿や質問に回答する"),
+    "board_answer_help": (
+        "Answer a post or a request for help.\n\n\b\n  hackathon board answer k7qd 'use srun --mpi=pmix'",
+        "投稿や質問に回答します。\n\n\b\n  hackathon board answer k7qd 'use srun --mpi=pmix'",
+    ),
+    "board_solve_short": ("Close a post as solved.", "解決済みにする"),
+    "board_solve_help": (
+        "Close a post as solved, and say what solved it. Its writer and tutors of hackathon.yaml can.\n\n\b\n"
+        "  hackathon board solve k7qd 'a smaller batch'",
+        "投稿を解決済みにし、何で解決したかを残します。投稿者と hackathon.yaml のチューターだけができます。\n\n\b\n"
+        "  hackathon board solve k7qd 'a smaller batch'",
+    ),
+    "board_init_short": ("Make or check the event's shared directory.", "共有ディレクトリを作る・調べる"),
+    "board_init_help": (
+        "Make the event's board in a directory that all participants reach, or check the one that is there. `sticky`: one "
+        "directory of mode 1777. `folders`: a folder for each user of hackathon.yaml, which root has to make.\n\n\b\n"
+        "  hackathon board init /lustre/gz00/event\n"
+        "  hackathon board init /lustre/gz00/event --mode folders",
+        "全参加者が読めるディレクトリに掲示板を作ります。すでにあれば調べます。`sticky` はモード 1777 のディレクトリ1つ、"
+        "`folders` は hackathon.yaml のユーザーごとのフォルダで、root が作る必要があります。\n\n\b\n"
+        "  hackathon board init /lustre/gz00/event\n"
+        "  hackathon board init /lustre/gz00/event --mode folders",
+    ),
+    "ask_short": ("Call a tutor, with the last diagnosis and where to look.", "診断と見る場所を添えてチューターを呼ぶ"),
+    "ask_help": (
+        "Call a tutor. The request carries the newest failed run, its diagnosis and where to look.\n\n\b\n"
+        "  hackathon ask 'it hangs after the first epoch'\n"
+        "  hackathon ask --run 3f7k                  the diagnosis says it all\n"
+        "  hackathon ask list                        tutors: who waits?\n"
+        "  hackathon ask take k7qd\n"
+        "  hackathon ask close k7qd 'wrong interface'",
+        "チューターを呼びます。失敗した最新の実行と、その診断、見るべき場所が付きます。\n\n\b\n"
+        "  hackathon ask 'it hangs after the first epoch'\n"
+        "  hackathon ask --run 3f7k                  診断だけで足りるとき\n"
+        "  hackathon ask list                        チューター: 待っている質問\n"
+        "  hackathon ask take k7qd\n"
+        "  hackathon ask close k7qd 'wrong interface'",
+    ),
+    "ask_send_short": ("Send a request for help (the default).", "質問を送る(省略時の動作)"),
+    "ask_send_help": (
+        "Send a request for help; `send` may be left out.\n\n\b\n  hackathon ask 'it hangs after the first epoch'",
+        "質問を送ります。`send` は省略できます。\n\n\b\n  hackathon ask 'it hangs after the first epoch'",
+    ),
+    "ask_list_short": ("List requests that wait.", "待っている質問の一覧"),
+    "ask_list_help": (
+        "List requests that wait, the newest first.\n\n\b\n  hackathon ask list\n  hackathon board show k7qd",
+        "待っている質問を新しい順に表示します。\n\n\b\n  hackathon ask list\n  hackathon board show k7qd",
+    ),
+    "ask_take_short": ("Tutors: say that you help.", "チューター: 引き受ける"),
+    "ask_take_help": (
+        "Say that you help, so that the others need not. For tutors of hackathon.yaml.\n\n\b\n  hackathon ask take k7qd",
+        "自分が対応することを他のチューターに知らせます。hackathon.yaml のチューター用です。\n\n\b\n"
+        "  hackathon ask take k7qd",
+    ),
+    "ask_close_short": ("Close a request as solved.", "解決済みにする"),
+    "ask_close_help": (
+        "Close a request as solved, and say what solved it. Its writer and tutors of hackathon.yaml can.\n\n\b\n"
+        "  hackathon ask close k7qd 'wrong interface'",
+        "質問を解決済みにし、何で解決したかを残します。質問者と hackathon.yaml のチューターだけができます。\n\n\b\n"
+        "  hackathon ask close k7qd 'wrong interface'",
+    ),
+    "standup_short": ("Report for the morning round, and its page.", "朝会の報告と、そのまとめ"),
+    "standup_help": (
+        "Say how far you are: progress, goals, problems, and what you solved that others may meet. Your last report "
+        "counts. Without options your editor opens.\n\n\b\n"
+        "  hackathon standup --progress '4 GPUs: 3.7x' --goals '16 GPUs' --problems 'loss is NaN'\n"
+        "  hackathon standup show                    all teams on one page\n"
+        "  hackathon standup show --day 2019-01-24 --lang ja",
+        "進捗、目標、困っていること、他チームにも役立ちそうな解決を報告します。最後の報告が有効です。何も付けなければ"
+        "エディタが開きます。\n\n\b\n"
+        "  hackathon standup --progress '4 GPUs: 3.7x' --goals '16 GPUs' --problems 'loss is NaN'\n"
+        "  hackathon standup show                    全チームのまとめ\n"
+        "  hackathon standup show --day 2019-01-24 --lang ja",
+    ),
+    "standup_write_short": ("Write your report (the default).", "報告を書く(省略時の動作)"),
+    "standup_write_help": (
+        "Write your report; `write` may be left out.\n\n\b\n  hackathon standup --progress '4 GPUs: 3.7x'",
+        "報告を書きます。`write` は省略できます。\n\n\b\n  hackathon standup --progress '4 GPUs: 3.7x'",
+    ),
+    "standup_show_short": ("Print one page of all teams.", "全チームのまとめを表示"),
+    "standup_show_help": (
+        "Print one page of all teams: the members' last reports since 06:00 of the day before, and what was solved.\n\n\b\n"
+        "  hackathon standup show --lang ja",
+        "全チームのまとめを表示します。前日 6:00 以降の各メンバーの最後の報告と、解決した問題が載ります。\n\n\b\n"
+        "  hackathon standup show --lang ja",
+    ),
+    "option_ask_run": ("The run that it is about (default: the newest that failed).", "対象の実行(既定は失敗した最新のもの)"),
+    "option_ask_no_run": ("It is about no run.", "実行とは関係ない"),
+    "option_ask_all": ("Closed ones too.", "閉じたものも表示する"),
+    "option_progress": ("What you have reached.", "進捗"),
+    "option_goals": ("What comes next.", "次の目標"),
+    "option_problems": ("What holds you up.", "困っていること"),
+    "option_solved": ("What you solved that others may meet.", "解決したこと(他チームにも役立ちそうなもの)"),
+    "option_day": ("The morning (default: today's).", "どの日の朝会か(既定は今日)"),
+    "option_shared": (
+        "The event's shared directory, instead of hackathon.yaml's.",
+        "hackathon.yaml の代わりに使う共有ディレクトリ",
+    ),
+    "option_part": ("Only of this part, e.g. nccl.", "この部分のものだけ(例: nccl)"),
+    "option_rule": ("Only of this failure rule.", "この規則のものだけ"),
+    "option_part_of": ("The part that it is about, e.g. nccl.", "どの部分の問題か(例: nccl)"),
+    "option_rule_of": ("The failure rule that it is about.", "どの規則の問題か"),
+    "option_unsolved": ("Only what is not solved.", "未解決のものだけ"),
+    "option_post_run": ("Attach this run's diagnosis.", "この実行の診断を付ける"),
+    "option_board_mode": ("How posts are kept apart.", "投稿の分け方"),
     "cancel_short": ("End jobs.", "ジョブを終わらせる"),
     "cancel_help": (
         "End the jobs of runs, or of all open runs of a study.\n\n\b\n  hackathon cancel k3x9",

@@ -1,0 +1,214 @@
+"""One thing that somebody shared (a post, an answer, a request, a morning's report) as the bytes of one file.
+
+Who wrote it is not in the file: that is the file's owner, which nobody can choose. What others wrote is cleaned when it
+is read: no letter in it can steer a terminal.
+"""
+
+import json
+import math
+import os
+import re
+import time
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.findings import Finding
+
+SCHEMA_VERSION = 1
+KINDS = ("post", "ask", "answer", "solve", "take", "standup")
+REPLIES = ("answer", "solve", "take")
+"""Kinds that belong to a post or a request."""
+SECTIONS = ("progress", "goals", "problems", "solved")
+"""What a report for the morning round says."""
+LARGEST = 1_000_000
+"""Bytes of a file; a larger one is nobody's post."""
+LONGEST = 100_000
+"""Letters of one text that is written."""
+LINE = 300
+"""Letters of what is shown in one line: a title, a name, a path."""
+ENDING = ".json"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_ID = re.compile(r"\d{8}-\d{6}-(\d{1,10})-[a-z2-7]{8}\Z", re.ASCII)
+
+
+class BadEntry(ValueError):
+    """A file that is no entry of this board; its argument is the reason: garbage, other_name, other_board, newer."""
+
+
+@dataclass(frozen=True)
+class Attached:
+    """The finding that an entry carries: what a diagnosis said, and the place in the log."""
+
+    rule: str
+    part: str
+    level: str
+    message: str
+    advice: str = ""
+    file: str = ""
+    line: int | None = None
+    text: str = ""
+    rank: int | None = None
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One shared thing."""
+
+    id: str
+    """The name of its file without the ending."""
+    kind: str
+    """One of KINDS."""
+    time: float
+    """When its writer says it was written, in seconds since 1970."""
+    board: str
+    """The id of the board it was written for: a file copied from elsewhere is not taken."""
+    to: str = ""
+    """The id of the post or request that it replies to."""
+    text: str = ""
+    part: str = ""
+    rule: str = ""
+    run: str = ""
+    """A run's id."""
+    folder: str = ""
+    """The run's directory."""
+    finding: Attached | None = None
+    sections: dict[str, str] = field(default_factory=dict)
+    """Of a morning's report: SECTIONS that are not empty."""
+
+    @property
+    def uid(self) -> int:
+        """The user that its id names; who reads the file compares it with the file's owner."""
+        match = _ID.match(self.id)
+        return int(match[1]) if match else -1
+
+    @property
+    def title(self) -> str:
+        """The first line of its text."""
+        return next((line.strip() for line in self.text.splitlines() if line.strip()), "")[:LINE]
+
+
+def letters(count: int = 8) -> str:
+    """Return random letters, five bits each."""
+    return "".join(_LETTERS[byte & 31] for byte in os.urandom(count))
+
+
+def new_id(uid: int, now: float | None = None) -> str:
+    """Return `YYYYMMDD-HHMMSS-<uid>-<8 random>` (UTC): unique without a lock, and no user can take another's."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{uid}-{letters()}"
+
+
+def clean(text: str) -> str:
+    """Return a text without control characters, direction marks and lone surrogates; line ends and tabs stay."""
+    if text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(each if each.isprintable() or each in "\n\t" else "·" for each in text)
+
+
+def clean_line(text: str) -> str:
+    """Return a text as one cleaned line of at most LINE letters."""
+    return " ".join(clean(text[: 4 * LINE]).split())[:LINE]
+
+
+def attach(finding: "Finding") -> Attached:
+    """Return what a post keeps of a finding."""
+    place = finding.evidence
+    return Attached(
+        rule=clean_line(finding.rule),
+        part=clean_line(finding.part),
+        level=clean_line(finding.level),
+        message=clean_line(finding.message),
+        advice=clean(finding.advice)[:LONGEST],
+        file=clean_line(place.file) if place else "",
+        line=place.line if place else None,
+        text=clean_line(place.text) if place else "",
+        rank=place.rank if place else None,
+        host=clean_line(place.host) if place else "",
+    )
+
+
+def encode(entry: Entry) -> bytes:
+    """Return an entry as the bytes of its file. Raises RequestError when a text is too long."""
+    for text in (entry.text, *entry.sections.values()):
+        if len(text) > LONGEST:
+            raise RequestError("board.text_long", count=len(text), limit=LONGEST)
+    value = {name: each for name, each in asdict(entry).items() if each not in ("", None, {})}
+    raw = json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False, indent=1, allow_nan=False)
+    return clean(raw).encode() + b"\n"
+
+
+def decode(raw: bytes, name: str, board: str) -> Entry:
+    """Return the entry in a file of this name on this board, its texts cleaned.
+
+    A hard link or a copy under another name, or from another board, is not its writer's doing: the file itself says
+    its name and its board. Raises BadEntry for everything that is not an entry.
+    """
+    try:
+        value = json.loads(raw.decode())
+    except (ValueError, RecursionError) as error:
+        raise BadEntry("garbage") from error
+    if not isinstance(value, dict) or not isinstance(value.get("schema_version"), int):
+        raise BadEntry("garbage")
+    if value["schema_version"] > SCHEMA_VERSION:
+        raise BadEntry("newer")
+    identifier = _word(value, "id")
+    if not _ID.match(identifier) or f"{identifier}{ENDING}" != name:
+        raise BadEntry("other_name")
+    if _word(value, "board") != board:
+        raise BadEntry("other_board")
+    kind, to, moment = _word(value, "kind"), _word(value, "to"), _number(value.get("time"))
+    if kind not in KINDS or moment is None or (kind in REPLIES) != bool(_ID.match(to)):
+        raise BadEntry("garbage")
+    sections = value.get("sections")
+    return Entry(
+        id=identifier,
+        kind=kind,
+        time=moment,
+        board=board,
+        to=to,
+        text=_text(value, "text"),
+        **{each: _line(value, each) for each in ("part", "rule", "run", "folder")},
+        finding=_attached(value.get("finding")),
+        sections={each: text for each in SECTIONS if (text := _text(sections, each).strip())}
+        if isinstance(sections, dict)
+        else {},
+    )
+
+
+def _attached(value: Any) -> Attached | None:
+    if not isinstance(value, dict):
+        return None
+    return Attached(
+        **{each: _line(value, each) for each in ("rule", "part", "level", "message", "file", "text", "host")},
+        advice=_text(value, "advice"),
+        line=_whole(value.get("line")),
+        rank=_whole(value.get("rank")),
+    )
+
+
+def _word(value: dict[str, Any], name: str) -> str:
+    found = value.get(name, "")
+    return found if isinstance(found, str) else ""
+
+
+def _text(value: dict[str, Any], name: str) -> str:
+    return clean(_word(value, name)[:LONGEST])
+
+
+def _line(value: dict[str, Any], name: str) -> str:
+    return clean_line(_word(value, name))
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53 else None
+
+
+def _number(value: Any) -> float | None:
+    """Return a moment of this or the next centuries, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) and 0 <= value < 1e11 else None

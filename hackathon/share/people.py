@@ -1,0 +1,66 @@
+"""Who the users of a board are: accounts, and their names and teams in hackathon.yaml."""
+
+import pwd
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hackathon.share.entry import clean_line
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+
+class People:
+    """Users of the machine, as an event knows them. A user that no team has is shown as the account."""
+
+    def __init__(self, event: "Event | None") -> None:
+        self._accounts: dict[int, str] = {}
+        self.teams: dict[str, list[str]] = {}
+        """Team → accounts, as they stand in hackathon.yaml."""
+        self._names: dict[str, str] = {}
+        self._team: dict[str, str] = {}
+        self.tutors: frozenset[str] = frozenset()
+        """Accounts of the tutors of the event and of its teams."""
+        if event is None:
+            return
+        self.teams = {team.name: [member.user for member in team.members] for team in event.teams}
+        for team in event.teams:
+            for member in team.members:
+                self._names[member.user] = member.name
+                self._team[member.user] = team.name
+        self._names.update({tutor.user: tutor.name for tutor in event.tutors if tutor.name})
+        helpers = {tutor.user for tutor in event.tutors}
+        self.tutors = frozenset(helpers.union(*(team.tutors for team in event.teams)))
+
+    def account(self, uid: int | None) -> str:
+        """Return a user's account; `uid 1234` when the machine knows none."""
+        if uid is None:
+            return "?"
+        if uid not in self._accounts:
+            try:
+                self._accounts[uid] = pwd.getpwuid(uid).pw_name
+            except KeyError:
+                self._accounts[uid] = f"uid {uid}"
+        return clean_line(self._accounts[uid])
+
+    def name(self, account: str) -> str:
+        """Return a person's name, the account when the event does not give one."""
+        return clean_line(self._names.get(account) or account)
+
+    def team(self, account: str) -> str:
+        """Return the team of an account, empty for none."""
+        return clean_line(self._team.get(account, ""))
+
+    def shown(self, account: str) -> str:
+        """Return how a person is shown: the name, the account where it differs, and the team."""
+        name, team = self.name(account), self.team(account)
+        known = name if name == account else f"{name} ({account})"
+        return f"{known}, {team}" if team else known
+
+    def is_tutor(self, uid: int) -> bool:
+        """Return whether a user is a tutor of the event."""
+        return self.account(uid) in self.tutors
+
+    def known(self) -> Iterable[str]:
+        """Return the accounts of all members and tutors."""
+        return dict.fromkeys([*(user for members in self.teams.values() for user in members), *sorted(self.tutors)])

@@ -1,0 +1,53 @@
+"""Write a post or a request for help, with what the diagnosis of a run found."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.share.board import Board
+from hackathon.share.entry import Attached, Entry, attach, clean_line
+from hackathon.share.store import Owned, write_entry
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
+
+
+def finding_of(run: "RunDirectory") -> Attached | None:
+    """Return what the diagnosis of a run names as its cause, None when it recognises nothing."""
+    from hackathon.diagnosis import diagnose_run
+    from hackathon.runs.status import status
+
+    found = diagnose_run(run, status([run])[0]).findings
+    return attach(found[0]) if found else None
+
+
+def post(
+    board: Board,
+    text: str,
+    *,
+    kind: str = "post",
+    part: str = "",
+    rule: str = "",
+    run: str = "",
+    folder: Path | None = None,
+    finding: Attached | None = None,
+) -> Owned:
+    """Write a post (or, kind `ask`, a request for help) as the current user.
+
+    The text's first line is the title; a finding without a text is one by itself. Raises RequestError when there is
+    neither.
+    """
+    if not text.strip() and finding is None:
+        raise RequestError("board.no_text")
+    entry = Entry(id="", kind=kind, time=0.0, board=board.place.board, text=text.strip(), finding=finding)
+    return write_entry(
+        board.place,
+        replace(
+            entry,
+            part=clean_line(part or (finding.part if finding else "")),
+            rule=clean_line(rule or (finding.rule if finding else "")),
+            run=clean_line(run),
+            folder=clean_line(str(folder)) if folder else "",
+        ),
+    )

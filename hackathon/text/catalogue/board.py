@@ -1,0 +1,176 @@
+"""Messages of the problem board, requests for help and the morning round: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    # where the board is
+    "no_shared": (
+        "nobody says where the event's shared directory is",
+        "イベントの共有ディレクトリがどこか分かりません",
+    ),
+    "no_shared_hint": (
+        "give --shared DIR, set HACKATHON_SHARED, or write `shared: DIR` in hackathon.yaml",
+        "--shared DIR を付けるか、HACKATHON_SHARED を設定するか、hackathon.yaml に `shared: DIR` と書いてください",
+    ),
+    "not_made": ("there is no board in {folder}", "{folder} に掲示板がありません"),
+    "not_made_hint": (
+        "the organisers make it once with `hackathon board init {folder}`",
+        "運営が一度だけ `hackathon board init {folder}` で作ります",
+    ),
+    "other_mode": (
+        "the board in {path} is there already, in mode {mode}",
+        "{path} にはすでにモード {mode} の掲示板があります",
+    ),
+    "can_not_make": ("no board can be made in {path}: {what}", "{path} に掲示板を作れません: {what}"),
+    "can_not_write": ("nothing can be written in {path}: {what}", "{path} に書き込めません: {what}"),
+    "can_not_read": ("{path} can not be read: {what}", "{path} を読めません: {what}"),
+    "no_folder": (
+        "user {user} has no folder of their own: {path}",
+        "ユーザー {user} 専用のフォルダがありません: {path}",
+    ),
+    "no_folder_hint": (
+        "it must belong to {user}; root makes it with `hackathon board init --mode folders`",
+        "{user} の所有でなければなりません。root が `hackathon board init --mode folders` で作ります",
+    ),
+    "made": (
+        "the board is ready; let hackathon.yaml say `shared: {path}`",
+        "掲示板の準備ができました。hackathon.yaml に `shared: {path}` と書いてください",
+    ),
+    "for_root": (
+        "only root can make the folders of others; ask an administrator for:",
+        "他のユーザーのフォルダは root しか作れません。管理者に次の実行を頼んでください:",
+    ),
+    # what is wrong with the directory
+    "open_to_others": (
+        "{path} can be changed by other users: chmod go-w",
+        "{path} は他のユーザーが変更できます: chmod go-w が必要です",
+    ),
+    "folder_gone": ("{path} is not a directory", "{path} はディレクトリではありません"),
+    "folder_replaced": (
+        "{path} does not belong to those who made the board: somebody put it there instead",
+        "{path} の所有者が掲示板を作った人ではありません。すり替えられた疑いがあります",
+    ),
+    "not_sticky": (
+        "anybody can delete posts in {path}: it is writable without the sticky bit (chmod 1777)",
+        "{path} ではだれでも投稿を消せます。スティッキービットなしで書き込み可能です(chmod 1777 が必要)",
+    ),
+    "not_writable": (
+        "the participants can not write in {path}: its mode is not 1777",
+        "参加者が {path} に書き込めません。モードが 1777 ではありません",
+    ),
+    "replaceable": (
+        "{path} can be changed by other users, who may put another directory in the board's place (chmod go-w or +t)",
+        "{path} は他のユーザーが変更でき、掲示板ごとすり替えられるおそれがあります(chmod go-w か +t が必要)",
+    ),
+    # files that are passed over
+    "passed_over": ("{count} files on the board are passed over:", "掲示板の {count} 個のファイルを無視しました:"),
+    "over_garbage": ("not a post", "投稿の形式ではない"),
+    "over_newer": ("written by a newer version", "新しいバージョンで書かれている"),
+    "over_other_name": ("a copy or link of a file with another name", "別名のファイルのコピーかリンク"),
+    "over_other_board": ("written for another board", "別の掲示板の投稿"),
+    "over_link": ("a symbolic link", "シンボリックリンク"),
+    "over_special": ("not a file", "通常のファイルではない"),
+    "over_large": ("larger than 1 MB", "1 MB を超えている"),
+    "over_many": ("too many files of this user", "このユーザーのファイルが多すぎる"),
+    "over_writable": ("others can change it", "他人が変更できる"),
+    "over_unreadable": ("can not be read", "読めない"),
+    "over_foreign": ("its name is of another user", "別のユーザーの名前が付いている"),
+    "over_no_such_post": ("replies to a post that is not there", "返信先の投稿がない"),
+    "over_not_allowed": ("only the asker or a tutor may do this", "投稿者かチューターにしかできない操作"),
+    # posts
+    "no_text": ("there is no text", "本文がありません"),
+    "no_text_hint": (
+        "give it as an argument, or `-` to read it from standard input",
+        "引数で渡すか、`-` で標準入力から読ませてください",
+    ),
+    "no_editor": ("the editor {editor} did not do its work", "エディタ {editor} が正しく終了しませんでした"),
+    "no_editor_hint": ("set EDITOR to another one", "EDITOR に別のエディタを設定してください"),
+    "text_long": (
+        "the text has {count} letters; at most {limit} are shared",
+        "本文が {count} 文字あります。共有できるのは {limit} 文字までです",
+    ),
+    "no_such_part": ("there is no part {part!r}", "部分 {part!r} はありません"),
+    "no_such_part_hint": ("one of: {parts}", "次のどれかです: {parts}"),
+    "unknown": ("there is no post {text!r}", "投稿 {text!r} はありません"),
+    "unknown_hint": ("`hackathon board` lists them", "`hackathon board` で一覧を表示します"),
+    "ambiguous": ("{count} posts match {text!r}:\n{names}", "{text!r} に当てはまる投稿が {count} 件あります:\n{names}"),
+    "only_asker": (
+        "only {user}, who asked, or a tutor of hackathon.yaml can close this",
+        "これを閉じられるのは、投稿した {user} か、hackathon.yaml のチューターだけです",
+    ),
+    "only_tutors": (
+        "only tutors of hackathon.yaml take requests for help ({user} asked)",
+        "質問({user} から)を引き受けられるのは hackathon.yaml のチューターだけです",
+    ),
+    "only_requests": ("this is a post, not a request for help", "これは投稿であり、質問ではありません"),
+    "only_requests_hint": ("answer it: `hackathon board answer`", "`hackathon board answer` で回答してください"),
+    "template": (
+        "\n# The first line is the title. Lines that begin with `# ` are left out.\n",
+        "\n# 1行目が題名になります。「# 」で始まる行は除かれます。\n",
+    ),
+    "template_answer": (
+        "\n# Your answer. Lines that begin with `# ` are left out.\n",
+        "\n# 回答を書いてください。「# 」で始まる行は除かれます。\n",
+    ),
+    "nothing_diagnosed": (
+        "the diagnosis of {run} recognises nothing; the post carries only the run",
+        "{run} の診断では何も見つかりませんでした。実行の名前だけを付けて投稿します",
+    ),
+    "posted": ("posted: #{name}", "投稿しました: #{name}"),
+    "answered": ("answered: #{name}", "回答しました: #{name}"),
+    "solved": ("closed as solved: #{name}", "解決済みにしました: #{name}"),
+    # shown
+    "none": ("there are no posts yet", "まだ投稿はありません"),
+    "none_found": ("no post matches", "当てはまる投稿はありません"),
+    "head_post": ("post", "投稿"),
+    "head_age": ("age", "経過"),
+    "head_by": ("by", "投稿者"),
+    "head_part": ("part", "部分"),
+    "head_state": ("state", "状態"),
+    "head_title": ("title", "題名"),
+    "state_open": ("open", "未回答"),
+    "state_answered": ("answered", "回答あり"),
+    "state_taken": ("taken", "対応中"),
+    "state_taken_by": ("taken by {name}", "対応中: {name}"),
+    "state_solved": ("solved", "解決済み"),
+    "of_part": ("part {part}", "部分 {part}"),
+    "of_rule": ("rule {rule}", "規則 {rule}"),
+    "of_run": ("run: {run}", "実行: {run}"),
+    "of_rank": ("rank {rank}", "ランク {rank}"),
+    "diagnosed": ("diagnosis: {text}", "診断: {text}"),
+    "was_future": (
+        "(it claimed a later time than the file system's)",
+        "(ファイルシステムの時刻より後の日時を名乗っていました)",
+    ),
+    "step_answer": ("{name} answers", "{name} の回答"),
+    "step_take": ("{name} takes it", "{name} が対応"),
+    "step_solve": ("{name} closed it as solved", "{name} が解決済みに"),
+    "ago": ("{age} ago", "{age}前"),
+    # requests for help
+    "asked": ("the tutors see your request: #{name}", "チューターに届きました: #{name}"),
+    "asked_about": ("about run {run}: {about}", "対象の実行 {run}: {about}"),
+    "no_finding": ("the diagnosis recognises nothing", "診断では何も見つかりませんでした"),
+    "no_requests": ("nobody waits for help", "待っている質問はありません"),
+    "taken_before": ("{name} has taken it already", "すでに {name} が対応しています"),
+    "took": ("you take it: #{name}", "引き受けました: #{name}"),
+    # the morning round
+    "no_report": ("the report is empty", "報告が空です"),
+    "no_report_hint": (
+        "give one of --progress, --goals, --problems, --solved, or call it on a terminal for an editor",
+        "--progress、--goals、--problems、--solved のどれかを付けるか、端末で実行してエディタで書いてください",
+    ),
+    "bad_day": ("{day!r} is not a day", "{day!r} は日付ではありません"),
+    "bad_day_hint": ("write it as 2019-01-24", "2019-01-24 の形で書いてください"),
+    "template_standup": (
+        "Write under each head; leave empty what does not matter.",
+        "各見出しの下に書いてください。不要な項目は空のままで構いません。",
+    ),
+    "reported": ("your report is in: #{name}", "報告を受け付けました: #{name}"),
+    "round_of": ("Morning round, {day}", "朝会 {day}"),
+    "no_team": ("without a team", "チームなし"),
+    "wrote_nothing": ("no report yet: {names}", "未報告: {names}"),
+    "section_progress": ("Progress", "進捗"),
+    "section_goals": ("Goals", "目標"),
+    "section_problems": ("Problems", "困っていること"),
+    "section_solved": ("Solved, useful for others", "解決したこと(他チームにも役立ちそうなもの)"),
+    "round_solved": ("Solved since yesterday", "昨日から解決したもの"),
+    "round_waiting": ("Not solved yet", "未解決のもの"),
+}

@@ -1,0 +1,158 @@
+"""Requests for help and the morning round."""
+
+import json
+import os
+import pwd
+import time
+from pathlib import Path
+
+import pytest
+
+from hackathon.cli.main import run
+from hackathon.cli.standup import parted
+from hackathon.config.event import Event, Member, Team
+from hackathon.share.board import Board
+from hackathon.share.entry import SECTIONS, Entry, new_id
+from hackathon.share.people import People
+from hackathon.share.place import make_place, open_place
+from hackathon.share.standup import morning_round
+from hackathon.share.store import Owned
+from hackathon.text.messages import speaking
+
+ME = pwd.getpwuid(os.geteuid()).pw_name
+
+
+@pytest.fixture
+def event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An event whose only member and tutor is this user."""
+    make_place(tmp_path / "shared", "sticky")
+    (tmp_path / "hackathon.yaml").write_text(
+        "title: E\nshared: shared\nteams:\n"
+        f"- name: Aurora\n  members: [{{user: {ME}, name: Ada}}, {{user: nobody-else}}]\n"
+        f"- name: Borealis\n  members: [{{user: someone}}]\n"
+        f"tutors: [{{user: {ME}}}]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def value(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, list[dict[str, object]]]:
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 0
+    found: dict[str, list[dict[str, object]]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_from_a_request_to_its_end(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["ask", "list"]) == 0
+    assert "nobody waits" in capsys.readouterr().err
+    assert run(["ask", "it hangs\nafter one epoch"]) == 0  # no run here: nothing to attach
+    assert "the tutors see your request" in capsys.readouterr().out
+    (request,) = value(capsys, "ask", "list")["requests"]
+    name = str(request["short"])
+    assert (request["kind"], request["title"], request["state"]) == ("ask", "it hangs", "open")
+    assert value(capsys, "board")["posts"] == []  # problems and requests are two lists,
+    assert [each["id"] for each in value(capsys, "board", "search", "epoch")["posts"]] == [request["id"]]  # found alike
+    assert run(["ask", "take", name]) == 0
+    assert "after one epoch" in capsys.readouterr().out
+    assert run(["ask", "list"]) == 0
+    assert "taken by Ada" in capsys.readouterr().out
+    assert run(["ask", "--lang", "ja", "list"]) == 0
+    assert "対応中: Ada" in capsys.readouterr().out
+    assert run(["ask", "close", name, "wrong interface"]) == 0
+    assert value(capsys, "ask", "list")["requests"] == []
+    (closed,) = value(capsys, "ask", "list", "--all")["requests"]
+    assert (closed["state"], closed["solved"]["text"]) == ("solved", "wrong interface")  # type: ignore[index]
+
+
+def test_a_post_is_not_taken(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["board", "post", "problem"]) == 0
+    name = str(value(capsys, "board")["posts"][0]["short"])
+    assert run(["ask", "take", name]) == 2
+    assert run(["ask", "close", name]) == 2
+    assert f"no post '{name}'" in capsys.readouterr().err
+
+
+def test_a_report_and_the_page_of_all_teams(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["standup", "--progress", "old"]) == 0
+    assert run(["standup", "--progress", "4 GPUs: 3.7x\x1b[31m", "--solved", "NCCL over ib0\nsee wiki"]) == 0
+    assert run(["board", "post", "Loss is NaN", "--part", "numerics"]) == 0
+    assert run(["board", "post", "Still open"]) == 0
+    posts = value(capsys, "board")["posts"]
+    name = next(str(each["short"]) for each in posts if each["title"] == "Loss is NaN")
+    assert run(["board", "solve", name, "smaller rate"]) == 0
+    capsys.readouterr()
+    assert run(["standup", "show"]) == 0
+    english = capsys.readouterr().out
+    for text in ("Aurora", "Borealis", "Ada", "Progress: 4 GPUs: 3.7x·[31m", "NCCL over ib0\n      see wiki",
+                 "no report yet: nobody-else", "no report yet: someone", f"#{name} [numerics] Loss is NaN",
+                 "smaller rate", "Still open"):  # fmt: skip
+        assert text in english, text
+    assert "old" not in english
+    assert run(["standup", "show", "--lang", "ja"]) == 0
+    japanese = capsys.readouterr().out
+    assert "進捗: 4 GPUs" in japanese
+    assert "未報告: someone" in japanese
+    page = value(capsys, "standup", "show")
+    assert [team["team"] for team in page["teams"]] == ["Aurora", "Borealis"]
+    (member,) = page["teams"][0]["members"]  # type: ignore[misc]
+    assert (member["user"], member["goals"], member["solved"]) == (ME, "", "NCCL over ib0\nsee wiki")  # type: ignore[index]
+    assert [each["title"] for each in page["solved"]] == ["Loss is NaN"]
+    assert [each["title"] for each in page["waiting"]] == ["Still open"]
+
+
+def test_which_reports_belong_to_a_morning(tmp_path: Path) -> None:
+    """From 06:00 of the day before; the last of each owner; strangers at the end, by their accounts."""
+    make_place(tmp_path / "shared", "sticky")
+    place = open_place(tmp_path / "shared")
+    midnight = time.mktime(time.strptime("2019-01-25", "%Y-%m-%d"))
+    nobody = 987_654_321
+
+    def owned(uid: int, hours: float, text: str) -> Owned:
+        moment = midnight + 3600 * hours
+        return Owned(Entry(new_id(uid), "standup", moment, place.board, sections={"goals": text}), uid)
+
+    me = os.geteuid()
+    reports = [
+        owned(me, -18.5, "before"), owned(me, -17.5, "yesterday"), owned(me, 8, "today"), owned(me, 24.5, "tomorrow"),
+        owned(nobody, 1, "stranger"),
+    ]  # fmt: skip
+    people = People(Event("E", teams=[Team("Aurora", members=[Member(ME), Member("b")])]))
+    page = morning_round(Board(place, people, reports=reports), "2019-01-25")
+    assert [(each.user, each.sections["goals"]) for each in page.teams["Aurora"]] == [(ME, "today")]
+    assert page.silent == {"Aurora": ["b"]}
+    assert [(each.user, each.sections["goals"]) for each in page.teams[""]] == [(f"uid {nobody}", "stranger")]
+    first = morning_round(Board(place, people, reports=reports), "2019-01-24")
+    assert [each.sections["goals"] for each in first.teams["Aurora"]] == ["yesterday"]
+    assert morning_round(Board(place, people), now=midnight + 60).day == "2019-01-25"
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_an_edited_template_is_parted_into_its_sections(language: str) -> None:
+    from hackathon.cli.standup import _template
+
+    with speaking(language):
+        template = _template()
+    assert parted("\n".join(line for line in template.splitlines() if not line.startswith("# "))) == dict.fromkeys(
+        SECTIONS, ""
+    )
+    lines = template.splitlines()[1:]
+    filled = "\n".join(line or f"text {number}\nmore" for number, line in enumerate(lines))
+    assert list(parted(filled)) == list(SECTIONS)
+    assert all(text.endswith("more") for text in parted(filled).values())
+    assert parted("only this")["progress"] == "only this"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["standup", "show", "--day", "tomorrow"], "'tomorrow' is not a day"),
+        (["standup", "--progress", " "], "the report is empty"),
+        (["standup"], "there is no text"),
+        (["ask", "--run", "zzz"], "no run 'zzz'"),
+        (["ask"], "there is no text"),
+    ],
+)
+def test_wrong_requests(event: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str) -> None:
+    assert run(words) == 2
+    assert text in capsys.readouterr().err
