@@ -83,7 +83,9 @@ class _AhoCorasick:
                 for literal in literals:
                     keys.setdefault(literal.lower() if self._folded else literal, set()).add(key)
         self._keys = [tuple(each) for each in keys.values()]
-        self._automaton: Any = library.BytesAhoCorasick(list(keys)) if keys else None
+        # the kind that is largest (some 20 MB) and twice as fast as the others
+        kind = library.Implementation.DFA
+        self._automaton: Any = library.BytesAhoCorasick(list(keys), implementation=kind) if keys else None
 
     def present(self, block: Block) -> set[int]:
         if self._automaton is None:

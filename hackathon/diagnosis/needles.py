@@ -13,8 +13,9 @@ from functools import cached_property
 from hackathon.config.literals import PatternError, compiled, required, wide
 from hackathon.config.rule import Pattern, Rule
 
-HEAD = 4
-"""Letters before which a tear is found by what follows it, and after which by what comes before it."""
+SHORTEST_HEAD, LONGEST_HEAD = 4, 8
+"""Bytes of a literal (half of it, between these bounds) in which a tear is found by what follows, and behind which by
+what comes before: a longer head is rarer in a log."""
 LONGEST = 24
 """Bytes of a literal that are looked for: its last ones, which say more than a module's name at the start."""
 TORN_FROM = 9
@@ -46,13 +47,18 @@ class Needle:
     """The patterns whose matches contain it."""
 
     @cached_property
+    def head(self) -> bytes:
+        """Its first letters."""
+        return self.literal[: max(SHORTEST_HEAD, min(LONGEST_HEAD, len(self.literal) // 2))]
+
+    @cached_property
     def body(self) -> bytes:
         """What stands in one piece unless the message is torn behind its first letters."""
-        return self.literal[HEAD - 1 :] if len(self.literal) >= TORN_FROM else self.literal
+        return self.literal[len(self.head) - 1 :] if len(self.literal) >= TORN_FROM else self.literal
 
     def tails(self) -> Iterator[bytes]:
         """Yield the beginnings of the literal, each with what tears it."""
-        for length in range(HEAD, len(self.literal)):
+        for length in range(len(self.head), len(self.literal)):
             start = self.literal[:length]
             for tear in _TEARS:
                 yield start + tear
@@ -64,12 +70,12 @@ class Needle:
     def torn(self) -> bytes:
         """A regular expression for all `tails`; "" when the literal is too short to have any."""
         made = b""
-        for length in range(len(self.literal) - 1, HEAD - 1, -1):
+        for length in range(len(self.literal) - 1, len(self.head) - 1, -1):
             letter = self.literal[length : length + 1]
             other = [rb"\t", rb"\ [\ \t]"] if letter == b" " else []
             further = [escaped(letter) + made] if made else []
             made = b"(?:" + b"|".join([rb"[\n\r\x1b]", *other, *further]) + b")"
-        return escaped(self.literal[:HEAD]) + made if made else b""
+        return escaped(self.head) + made if made else b""
 
     @cached_property
     def torn_compiled(self) -> re.Pattern[bytes]:
@@ -88,12 +94,12 @@ class Needle:
         """Yield where a torn literal begins, from `start` on and before `end`."""
         if not self.torn:
             return
-        head, match = self.literal[:HEAD], self.torn_compiled.match
-        at = text.find(head, start, end + HEAD - 1)
+        head, match = self.head, self.torn_compiled.match
+        at = text.find(head, start, end + len(head) - 1)
         while at >= 0:
             if match(text, at):
                 yield at
-            at = text.find(head, at + 1, end + HEAD - 1)
+            at = text.find(head, at + 1, end + len(head) - 1)
 
 
 def escaped(literal: bytes) -> bytes:
@@ -113,9 +119,18 @@ def needles_of(rules: Sequence[Rule]) -> list[Needle]:
                 continue
             wanted = Wanted(index, expression_of(pattern), wide(pattern.text, pattern.regex))
             for literal, folded in literals:
-                raw = (literal.lower() if folded else literal).encode()[-LONGEST:].strip()
+                raw = _shortened((literal.lower() if folded else literal).encode())
                 found.setdefault((raw, folded), Needle(raw, folded)).wanted.append(wanted)
     return list(found.values())
+
+
+def _shortened(literal: bytes) -> bytes:
+    """Return the last words of a literal; a part of a word when its last word is too long."""
+    if len(literal) <= LONGEST:
+        return literal
+    last = literal[-LONGEST:]
+    space = last.find(b" ", 0, LONGEST // 3)
+    return last[space + 1 :]
 
 
 def expression_of(pattern: Pattern) -> re.Pattern[str]:
