@@ -68,7 +68,7 @@ def _of_whole_job(facts: RunFacts, name: str, value: int) -> bool:
     status = facts.status
     if status is None or status.state != states.FAILED or facts.first_failure is not None:
         return False
-    return getattr(status, name) == value
+    return bool(getattr(status, name) == value)
 
 
 def _was_told(facts: RunFacts, rank: int) -> bool:

@@ -141,6 +141,9 @@ Check = Callable[[RunFacts, Mapping[str, float]], list[FactHit]]
 FACTS: dict[str, Check] = {}
 """Name of a rule's `fact` → its check. Modules `silent_*` add theirs when a name is first looked up."""
 
+OF_LOGS = ("log:exception", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl")
+"""Names of what only all logs together tell: the exception of a last traceback, and who is missing in a hang."""
+
 
 def fact(name: str) -> Callable[[Check], Check]:
     """Register a check under the name that rules use."""
@@ -160,9 +163,9 @@ def find_check(name: str) -> Check | None:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all checks, for those who validate rules."""
+    """Return all names that a rule's `fact` may have."""
     _import_checks()
-    return tuple(sorted(FACTS))
+    return tuple(sorted({*FACTS, *OF_LOGS}))
 
 
 def _import_checks() -> None:

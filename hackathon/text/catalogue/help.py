@@ -308,6 +308,21 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "  hackathon status --all --json",
     ),
     "option_all": ("All runs, not only the newest 20.", "最新 20 件だけでなくすべて"),
+    "diagnose_short": ("Say what went wrong and what to do about it.", "失敗の原因と対処を調べる"),
+    "diagnose_help": (
+        "Say what went wrong in a run, a study or any log: which part, where it shows, why, what to do. The cause comes "
+        "last. Without a name: the newest run, or its study.\n\n\b\n"
+        "  hackathon diagnose\n"
+        "  hackathon diagnose k3m9x2qa\n"
+        "  hackathon diagnose slurm-1234.out rank-*.log     logs of one job that was started by hand\n"
+        "  mpirun -np 4 python train.py 2>&1 | hackathon diagnose -",
+        "実行、測定、または任意のログについて、どこが、なぜ失敗し、どう直すかを表示します。原因は最後に出ます。"
+        "名前を省くと最新の実行(測定の一部ならその測定)が対象です。\n\n\b\n"
+        "  hackathon diagnose\n"
+        "  hackathon diagnose k3m9x2qa\n"
+        "  hackathon diagnose slurm-1234.out rank-*.log     手で動かした1つのジョブのログ\n"
+        "  mpirun -np 4 python train.py 2>&1 | hackathon diagnose -",
+    ),
     "logs_short": ("Show what the ranks of a run print.", "各ランクの出力を表示"),
     "logs_help": (
         "Show the last lines of a run's logs, or follow them. Without a name: the newest run.\n\n\b\n"

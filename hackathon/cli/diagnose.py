@@ -1,0 +1,195 @@
+"""`hackathon diagnose`: what is wrong, and what to do about it."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.examine import Diagnosis
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.states import RunStatus
+
+MOST_RUNS = 10
+"""Failed runs of a study that are looked at, the newest first."""
+
+
+@named("diagnose")
+@click.argument("targets", nargs=-1, metavar="[RUN|STUDY|FILE]...")
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(targets: tuple[str, ...], as_json: bool) -> None:
+    import gc
+
+    gc.enable()
+    runs, files, names = chosen(targets)
+    folders = rule_folders()
+    _warn_of_rules(folders)
+    diagnoses, left = _diagnoses(runs, len(targets) <= 1, folders)
+    if files:
+        from hackathon.diagnosis.examine import diagnose_files
+
+        diagnoses.append(diagnose_files(files, names, folders=folders))
+    if as_json:
+        _print_json(diagnoses)
+        return
+    if not diagnoses:
+        click.echo(message("diagnosis.all_well"))
+    for number, diagnosis in enumerate(diagnoses):
+        if number:
+            click.echo()
+        show(diagnosis, diagnosis.run[-8:] if diagnosis.run else " ".join(names))
+    if left:
+        click.echo(message("diagnosis.more_runs", count=left), err=True)
+
+
+def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], list[str]]":
+    """Return the runs that targets name, and the files with what they are called; the newest run, or the study that it
+    belongs to, without targets.
+
+    A target is a path, else a study's id or a run's id or a part of it; `-` is what is piped in, kept in a file.
+    """
+    from hackathon.cli.logs import one_run
+    from hackathon.diagnosis.sources import runs_among
+    from hackathon.runs.directory import find_run
+    from hackathon.runs.study import find_study, runs_of
+
+    if not targets:
+        newest = one_run(None)
+        of = newest.study
+        study = find_study(str(of["id"]), runs_folder().parent, exact=False) if of and of.get("id") else None
+        return (list(runs_of(study)) if study is not None else [newest]), [], []
+    folder = runs_folder()
+    runs: dict[Path, RunDirectory] = {}
+    files: list[Path] = []
+    names: list[str] = []
+    for target in targets:
+        path = Path(target)
+        if target == "-":
+            files.append(_spooled())
+            names.append(target)
+        elif path.exists():
+            found, others = runs_among([path])
+            runs |= {run.path: run for run in found}
+            files += others
+            names += [target for _ in others]
+        else:
+            study = find_study(target, folder.parent, exact=False)
+            found = list(runs_of(study)) if study is not None else [find_run(target, folder)]
+            runs |= {run.path: run for run in found}
+    return list(runs.values()), files, names
+
+
+def rule_folders() -> list[Path]:
+    """Return the folders whose rules come before the user's and the shipped ones: the project's and the event's."""
+    from hackathon.config.load import find_event, find_project
+
+    here = Path.cwd()
+    return [folder for folder in (find_project(here), find_event(here)) if folder is not None]
+
+
+def show(diagnosis: "Diagnosis", target: str) -> None:
+    """Print a diagnosis, the cause last."""
+    from hackathon.cli.show import printable
+    from hackathon.diagnosis.show import lines_of
+
+    for line, head in lines_of(diagnosis, target):
+        click.echo(click.style(printable(line), bold=True) if head else printable(line))
+
+
+def show_cause(run: "RunDirectory", state: "RunStatus") -> bool:
+    """Print to stderr the cause of a run that failed, in short; return False when none was found.
+
+    Whatever goes wrong here must not hide what the caller has to say about the run.
+    """
+    from hackathon.cli.show import printable
+    from hackathon.diagnosis.examine import diagnose_run
+    from hackathon.diagnosis.kept import keep
+    from hackathon.diagnosis.show import cause_lines
+    from hackathon.text.errors import HackathonError
+
+    try:
+        diagnosis = diagnose_run(run, state, folders=rule_folders())
+    except (HackathonError, OSError) as error:
+        click.echo(f"{message('cli.warning')}: {error}", err=True)
+        return False
+    keep(run, diagnosis)
+    if diagnosis.root is None:
+        return False
+    for line, head in cause_lines(diagnosis.root):
+        click.echo(click.style(printable(line), bold=True) if head else printable(line), err=True)
+    click.echo(message("diagnosis.more", run=run.id[-8:]), err=True)
+    return True
+
+
+def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, folders: Sequence[Path]) -> "tuple[list[Diagnosis], int]":
+    """Return the diagnoses of runs and how many failed runs were left out; of several runs those that failed."""
+    if not runs:
+        return [], 0
+    from hackathon.diagnosis.examine import diagnose_run
+    from hackathon.diagnosis.kept import keep
+    from hackathon.runs.status import status
+
+    pairs = list(zip(runs, status(runs), strict=True))
+    wanted = pairs
+    if len(pairs) > 1:
+        wanted = [
+            (run, state) for run, state in pairs if state.state not in ("SUCCEEDED", "CREATED") and not state.open
+        ]
+    shown = sorted(wanted, key=lambda each: each[0].id, reverse=True)[:MOST_RUNS] if single else wanted
+    found = []
+    for run, state in shown:
+        diagnosis = diagnose_run(run, state, folders=folders)
+        keep(run, diagnosis)
+        found.append(diagnosis)
+    return found, len(wanted) - len(shown)
+
+
+def _print_json(diagnoses: "Sequence[Diagnosis]") -> None:
+    """Print all findings, the cause of each run first; `run` and `state` are those of the only run, else null."""
+    import json
+
+    findings = [
+        {**finding.to_json(), **({"run": each.run} if len(diagnoses) > 1 else {})}
+        for each in diagnoses
+        for finding in each.findings
+    ]
+    only = diagnoses[0] if len(diagnoses) == 1 else None
+    value = {
+        "run": (only.run or None) if only else None,
+        "state": (only.state or None) if only else None,
+        "findings": findings,
+        "harmless": [finding.to_json() for each in diagnoses for finding in each.harmless],
+        "unknown": [evidence.to_json() for each in diagnoses for evidence in each.unknown],
+    }
+    if only is None:
+        value["runs"] = [{"run": each.run or None, "state": each.state or None} for each in diagnoses]
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _warn_of_rules(folders: Sequence[Path]) -> None:
+    """Say which rule files can not be read: the diagnosis goes on without them."""
+    from hackathon.cli.show import printable
+    from hackathon.config.load import load_rules
+
+    for problem in load_rules(folders)[1]:
+        click.echo(
+            f"{message('cli.warning')}: {message('diagnosis.bad_rules', problem=printable(str(problem)))}", err=True
+        )
+
+
+def _spooled() -> Path:
+    """Return a file with what is piped in; it is removed when the program ends."""
+    import atexit
+    import shutil
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="hackathon-", suffix=".log", delete=False) as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream, 1 << 20)
+    path = Path(stream.name)
+    atexit.register(path.unlink, missing_ok=True)
+    return path

@@ -1,0 +1,370 @@
+"""Look at logs and at a run's records with all rules, and tell what is wrong: the cause first."""
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hackathon.config.rule import Rule
+from hackathon.diagnosis.ends import End, Traceback, is_warning, last_tracebacks, look_around, read_end
+from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts, find_check
+from hackathon.diagnosis.findings import Evidence, Finding
+from hackathon.diagnosis.hang import WORDS, Hang, find_hang, last_steps
+from hackathon.diagnosis.order import Circumstances, Place, Ranked, order
+from hackathon.diagnosis.scan import LogFile, Scanner
+from hackathon.diagnosis.sources import of_paths, of_run
+from hackathon.runs import states
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import RunStatus
+from hackathon.text.messages import localized, message
+
+LOOKED_AT = 200
+"""Places whose surroundings are read."""
+TRACEBACKS = 200
+"""Tracebacks that are looked at, those of the first files."""
+# They end a program and say nothing of a cause: somebody told it to end, or another program did fail.
+_NO_CAUSE = frozenset(
+    {"KeyboardInterrupt", "SystemExit", "SignalException", "ChildFailedError", "ProcessExitedException"}
+)
+_FOLLOWING = frozenset(
+    {"BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionError", "EOFError"}
+)
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found in one run, or in files that belong together."""
+
+    findings: tuple[Finding, ...]
+    """The cause first; nothing when no rule holds."""
+    unknown: tuple[Evidence, ...] = ()
+    """Lines worth reading of a failure that no rule knows."""
+    harmless: tuple[Finding, ...] = ()
+    """What looks bad in the logs and is not."""
+    run: str = ""
+    state: str = ""
+    status: RunStatus | None = field(default=None, compare=False)
+
+    @property
+    def root(self) -> Finding | None:
+        """The cause; None when nothing that was found can be one."""
+        first = self.findings[0] if self.findings else None
+        return first if first is not None and first.level == "root" else None
+
+
+def diagnose_run(
+    run: RunDirectory,
+    status: RunStatus | None = None,
+    *,
+    rules: Sequence[Rule] | None = None,
+    folders: Sequence[Path] = (),
+) -> Diagnosis:
+    """Return the diagnosis of a run; `status` None: as the directory alone tells it."""
+    if status is None:
+        from hackathon.runs.status import status as states_of
+
+        status = states_of([run], ask=False)[0]
+    facts = RunFacts(run.path, status=status)
+    found = _Examined(of_run(facts), _rules(rules, folders), facts)
+    return found.diagnosis()
+
+
+def diagnose_files(
+    paths: Sequence[Path],
+    names: Sequence[str] | None = None,
+    *,
+    rules: Sequence[Rule] | None = None,
+    folders: Sequence[Path] = (),
+) -> Diagnosis:
+    """Return the diagnosis of files that belong to one job; `names`: what evidence calls them."""
+    names = [str(path) for path in paths] if names is None else names
+    return _Examined(of_paths(paths, names), _rules(rules, folders), None).diagnosis()
+
+
+def _rules(rules: Sequence[Rule] | None, folders: Sequence[Path]) -> Sequence[Rule]:
+    if rules is not None:
+        return rules
+    from hackathon.config.load import load_rules
+
+    return load_rules(folders)[0]
+
+
+class _Examined:
+    """One examination: files, and a run's facts if there is a run."""
+
+    def __init__(self, files: Sequence[LogFile], rules: Sequence[Rule], facts: RunFacts | None) -> None:
+        self._files, self._rules, self._facts = files, rules, facts
+        self._by_fact = {rule.fact: rule for rule in rules if rule.fact}
+        self._ends: list[End] = [read_end(number, file) for number, file in enumerate(files)]
+        self._scanner = Scanner([rule for rule in rules if rule.patterns])
+
+    def diagnosis(self) -> Diagnosis:
+        """Return what is found."""
+        found = [self._looked_at(place) for place in self._from_logs()]
+        found += self._from_tracebacks(found)
+        found += self._from_facts()
+        found = self._with_hang(found)
+        ranked = order(found, self._circumstances(found))
+        findings = tuple(self._finding(each) for each in ranked)
+        benign: dict[str, Place] = {place.rule.id: place for place in reversed(found) if place.rule.level == "benign"}
+        harmless = tuple(self._finding(Ranked((place,), "benign", 0)) for place in benign.values())
+        status = self._facts.status if self._facts is not None else None
+        return Diagnosis(
+            findings,
+            harmless=harmless,
+            run=self._facts.path.name if self._facts is not None else "",
+            state=status.state if status is not None else "",
+            status=status,
+        )
+
+    def _from_logs(self) -> list[Place]:
+        places = []
+        for hit in self._scanner.scan(self._files):
+            number, offset = hit.order
+            evidence = self._attributed(hit.evidence, hit.values, self._files[number])
+            ranks = () if evidence.rank is None else (evidence.rank,)
+            places.append(
+                Place(
+                    hit.rule, evidence, hit.values, number, offset, hit.count, ranks, time=evidence.time
+                )
+            )  # fmt: skip
+        return places
+
+    def _attributed(self, evidence: Evidence, values: Mapping[str, str], file: LogFile) -> Evidence:
+        """Return the evidence with the rank that a launcher names in it, and that rank's host."""
+        rank, host = evidence.rank, evidence.host
+        if rank is None and file.rank is None and (named := values.get("rank", "")).isdigit():
+            rank = int(named)
+        host = host or values.get("host", "")
+        if not host and rank is not None and self._facts is not None:
+            host = self._facts.host_of.get(rank, "")
+        return replace(evidence, rank=rank, host=host)
+
+    def _looked_at(self, place: Place) -> Place:
+        """Return the place with what the lines around it tell."""
+        if place.rule.level == "benign" or place.evidence is None:
+            return place
+        around = look_around(self._files[place.file], place.offset, place.evidence)
+        weak = around.went_on or is_warning(place.evidence.text, around.level)
+        return replace(place, weak=weak, far=around.far, time=around.time)
+
+    def _from_tracebacks(self, known: Sequence[Place]) -> list[Place]:
+        """Return places for the exceptions that ranks ended with: of the rules that know them, else the general one."""
+        tracebacks = last_tracebacks(self._ends, self._files)[:TRACEBACKS]
+        if not tracebacks:
+            return []
+        generic = self._by_fact.get("log:exception")
+        places: list[Place] = []
+        with tempfile.TemporaryDirectory(prefix="hackathon-") as folder:
+            pieces = []
+            for number, each in enumerate(tracebacks):
+                piece = Path(folder) / f"{number}.txt"
+                piece.write_text(
+                    "\n".join(line.read.text for line in each.lines) + "\n", encoding="utf-8", errors="replace"
+                )
+                file = self._files[each.file]
+                pieces.append(LogFile(piece, file.name, file.kind, each.rank, each.host))
+            hits = self._scanner.scan(pieces)
+        named: set[int] = set()
+        for hit in hits:
+            if hit.rule.level == "benign":
+                continue
+            number = hit.order[0]
+            each = tracebacks[number]
+            line = (
+                each.lines[(hit.evidence.line or 1) - 1]
+                if (hit.evidence.line or 1) <= len(each.lines)
+                else each.lines[-1]
+            )
+            if line.offset < each.at and hit.rule.level != "root":
+                continue  # a source line of the stack has these words, not the exception
+            named.add(number)
+            places.append(self._of_traceback(each, hit.rule, line.offset, hit.evidence.text, hit.values))
+        if generic is None:
+            return places
+        inside = [(place.file, place.offset) for place in known if place.rule.level != "benign"]
+        for number, each in enumerate(tracebacks):
+            if number in named or each.name in _NO_CAUSE:
+                continue
+            if any(file == each.file and each.at <= offset <= each.end for file, offset in inside):
+                continue
+            where = f"{each.place}: " if each.place else ""
+            values = {"exception": each.exception[:300], "place": each.place or NOT_KNOWN}
+            values |= {"name": each.name, "what": f"{where}{each.exception[:300]}"}
+            place = self._of_traceback(each, generic, each.at, each.exception, values)
+            around = look_around(
+                self._files[each.file], max(each.end - 1, each.at), place.evidence or Evidence("", None, "")
+            )
+            places.append(replace(place, weak=around.went_on, far=each.name in _FOLLOWING, exception=False))
+        return places
+
+    def _of_traceback(self, each: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]) -> Place:
+        file = self._files[each.file]
+        evidence = Evidence(file.name, None, text[:500], each.rank, each.host, each.time)
+        evidence = self._attributed(evidence, values, file)
+        ranks = () if evidence.rank is None else (evidence.rank,)
+        return Place(rule, evidence, values, each.file, offset, 1, ranks, exception=True, time=each.time)
+
+    def _from_facts(self) -> list[Place]:
+        if self._facts is None:
+            return []
+        places = []
+        for rule in self._rules:
+            check = find_check(rule.fact) if rule.fact else None
+            if check is None:
+                continue
+            places += [_of_fact(rule, hit) for hit in check(self._facts, rule.thresholds)]
+        return places
+
+    def _with_hang(self, places: list[Place]) -> list[Place]:
+        """Return the places with the ranks that the others waited for, when there was a hang."""
+        waiting = [place for place in places if place.evidence is not None and WORDS.search(place.evidence.text)]
+        facts = self._facts
+        steps: dict[int, float] = {}
+        processes = None
+        if facts is not None and facts.status is not None:
+            processes = facts.record.get("processes")
+            if facts.status.state in (states.TIMEOUT, states.CANCELLED):
+                steps = last_steps(facts.metrics, facts.status.t_ended)
+        if not waiting and not steps:
+            return places
+        hang = find_hang(self._ends, self._files, processes if isinstance(processes, int) else None, steps)
+        if hang is None:
+            return places
+        part = hang.library or "framework"
+        evidence = self._last_words(hang.missing[0])
+        values = _hang_values(hang)
+        changed: list[Place] = []
+        for place in places:
+            if place in waiting and place.rule.part == part and place.rule.level in ("root", "likely"):
+                own = evidence or replace(place.evidence or Evidence("", None, ""), rank=hang.missing[0], host="")
+                merged = {**place.values, **values}
+                place = replace(place, evidence=own, values=merged, ranks=hang.missing, hang=True, weak=False)
+            changed.append(place)
+        rule = self._by_fact.get(f"log:hang-{hang.library}" if hang.library else "log:hang")
+        if rule is not None and not any(place.hang for place in changed):
+            told = waiting[0].evidence if waiting else None
+            fallback = replace(told, rank=hang.missing[0], host="") if told else None
+            changed.append(Place(rule, evidence or fallback, values, ranks=hang.missing, fact=True, hang=True))
+        return changed
+
+    def _last_words(self, rank: int) -> Evidence | None:
+        """Return the last line that a rank printed, None when it printed nothing that is known to be its own."""
+        for number, (end, file) in enumerate(zip(self._ends, self._files, strict=True)):
+            for line in reversed(end.lines):
+                own = line.read.rank if line.read.rank is not None else file.rank
+                if own == rank and line.read.text.strip():
+                    host = line.read.host or file.host
+                    at = _line_number(self._files[number].path, line.offset)
+                    return Evidence(file.name, at, line.read.text.strip()[:500], rank, host, line.read.time)
+        return None
+
+    def _circumstances(self, places: Sequence[Place]) -> Circumstances:
+        facts = self._facts
+        if facts is None or facts.status is None:
+            rank = _first_told(self._ends)
+            return Circumstances(
+                first_rank=rank,
+                by_itself=any(place.rule.fact == "log:exception" and not place.weak for place in places),
+            )
+        status, first = facts.status, facts.first_failure
+        failed = status.state not in (states.SUCCEEDED, states.CREATED)
+        outside = status.state in (states.TIMEOUT, states.CANCELLED)
+        told = [
+            float(each["t"])
+            for listed in facts.rank_events.values()
+            for each in listed
+            if each.get("event") == "told" and each.get("t")
+        ]
+        ended = min(told, default=status.t_ended) if outside else None
+        by_itself = False
+        if first is not None and first[1].get("exit_code"):
+            by_itself = not any(each.get("event") == "told" for each in facts.rank_events.get(first[0], ()))
+        rank = first[0] if first is not None else status.first_rank
+        return Circumstances(failed, rank, ended, by_itself)
+
+    def _finding(self, ranked: Ranked) -> Finding:
+        best = ranked.places[0]
+        evidence = best.evidence
+        if evidence is not None and evidence.line is None and best.file >= 0:
+            evidence = replace(evidence, line=_line_number(self._files[best.file].path, best.offset))
+        values = dict(self._facts.numbers) if self._facts is not None else {}
+        values |= {"rank": NOT_KNOWN, "host": NOT_KNOWN}
+        if evidence is not None:
+            values |= {"file": evidence.file, "line": str(evidence.line or NOT_KNOWN)}
+            values |= {"rank": str(evidence.rank)} if evidence.rank is not None else {}
+            values |= {"host": evidence.host} if evidence.host else {}
+        values |= best.values
+        if best.hang and evidence is not None:
+            values |= {"rank": str(evidence.rank), "host": evidence.host or NOT_KNOWN}
+        rule = best.rule
+        text = fill(localized(rule.title), values)
+        if best.hang and not best.fact:
+            text += message("diagnosis.missing", **{name: values[name] for name in ("missing", "operation")})
+        ranks = {rank for place in ranked.places for rank in place.ranks}
+        count = (
+            max(place.count for place in ranked.places)
+            if best.exception
+            else sum(place.count for place in ranked.places if not place.exception)
+        )
+        return Finding(
+            rule=rule.id,
+            part=rule.part,
+            level=ranked.level,
+            message=text,
+            evidence=evidence,
+            advice=fill(localized(rule.advice), values),
+            causes=tuple((fill(localized(cause.text), values), fill(cause.check, values)) for cause in rule.causes),
+            references=tuple(rule.references),
+            ranks=best.ranks if best.hang else tuple(sorted(ranks)),
+            count=max(1, count),
+        )
+
+
+def _of_fact(rule: Rule, hit: FactHit) -> Place:
+    time = hit.evidence.time if hit.evidence is not None else None
+    return Place(rule, hit.evidence, hit.values, count=hit.count, ranks=hit.ranks, fact=True, time=time)
+
+
+def _hang_values(hang: Hang) -> dict[str, str]:
+    number = f" #{hang.number}" if hang.number is not None else ""
+    return {
+        "missing": ", ".join(str(rank) for rank in hang.missing),
+        "operation": f"{hang.operation}{number}" if hang.operation else NOT_KNOWN,
+    }
+
+
+_ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\)")
+_RANK_LINE = re.compile(r"rank\s*:\s*(\d+)")
+
+
+def _first_told(ends: Iterable[End]) -> int | None:
+    """Return the rank that torchrun's summary calls the first observed failure, None without one."""
+    for end in ends:
+        lines = end.lines
+        for number, line in enumerate(lines):
+            if _ROOT_CAUSE.search(line.read.text):
+                for later in lines[number + 1 : number + 8]:
+                    if match := _RANK_LINE.search(later.read.text):
+                        return int(match[1])
+    return None
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with each `{name}` replaced; a name without a value becomes `?`. Nothing in it is evaluated."""
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], NOT_KNOWN), text)
+
+
+def _line_number(path: Path, offset: int) -> int | None:
+    """Return the number of the line that holds a byte, from 1."""
+    number, left = 1, offset
+    try:
+        with path.open("rb") as stream:
+            while left > 0 and (block := stream.read(min(left, 1 << 20))):
+                number += block.count(b"\n")
+                left -= len(block)
+    except OSError:
+        return None
+    return number

@@ -1,0 +1,226 @@
+"""Which rank the others waited for: from what watchdogs print, and from how far each rank came.
+
+Wordings: PyTorch's ProcessGroupNCCL.cpp, TraceUtils.h and ProcessGroupGloo.cpp, its flight recorder's analysis
+(tools/flight_recorder), Horovod's stall_inspector.cc and, before 0.16, operations.cc.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from hackathon.diagnosis.ends import End
+from hackathon.diagnosis.scan import LogFile
+
+WORDS = re.compile(
+    r"(?i)collective operation timeout|last enqueued|missing ranks|monitoredbarrier|stalled (?:ranks|ops)|lagging"
+    r"|timed? ?out|didn.?t join collective|stall|watchdog|waiting for remainder of ranks|hang|deadlock"
+)
+"""What a line says that tells of waiting."""
+QUIET, QUIET_LINES = 30.0, 4
+"""Seconds without a line of metrics, and so many times the usual pause between two, that are called standing still."""
+_TIMEOUT = re.compile(
+    r"(?:\[(?:PG [^\]]*? )?Rank (?P<rank>\d+)\] )?.{0,40}?Watchdog caught collective operation timeout: "
+    r"Work\w*\((?:SeqNum=(?P<seq>\d+), )?OpType=(?P<op>\w+)"
+    r"(?:, (?:NumelIn=(?P<numel>\d+)|TensorShape=\[(?P<shape>[^\]]*)\]))?"
+)
+_LAST = re.compile(
+    r"\[(?:PG [^\]]*? )?Rank (?P<rank>\d+)\].*?last enqueued(?: NCCL)? work: (?P<enqueued>-?\d+), "
+    r"(?:last started(?: NCCL)? work: -?\d+, )?last completed(?: NCCL)? work: (?P<completed>-?\d+)"
+)
+_NEVER = re.compile(r"ranks \[(?P<ranks>[\d, ]+)\] are the lagging ranks")
+_NOT_JOINED = re.compile(r"\[(?P<ranks>[\d, ]+)\] finished collective (?:#|seq: )\d+, but didn.?t join collective")
+_RECORDER = re.compile(r"[Mm]issing ranks:? \{(?P<ranks>[\d, ]+)\}")
+_MISSING = re.compile(r"\[missing ranks: ?(?P<ranks>\d+(?:, ?\d+)*)")
+_READY = re.compile(r"\[ready ranks: ?(?P<ranks>\d+(?:, ?\d+)*)\]")
+_STALLED = re.compile(r"^\s*(?P<rank>\d+)!?: \[(?P<what>[^\]]+)\]?")
+_BARRIER = re.compile(r"Ranks? (?P<ranks>\d+(?:, ?\d+)*) failed to pass monitoredBarrier")
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Ranks that did not come to a collective that others waited in."""
+
+    missing: tuple[int, ...]
+    operation: str = ""
+    """Name of the collective, e.g. `ALLREDUCE`; for Horovod the tensor's name."""
+    number: int | None = None
+    """Its number, counted by the process group."""
+    mismatched: bool = False
+    """They called another collective instead."""
+    library: str = ""
+    """Who tells: `nccl`, `gloo`, `horovod`; empty when the ranks' own metrics do."""
+
+
+@dataclass
+class _Watched:
+    """What one rank's watchdog told."""
+
+    enqueued: int | None = None
+    completed: int | None = None
+    waits_in: int | None = None
+    """Number of the collective that timed out."""
+    what: tuple[str, str] = ("", "")
+    """Its name and its size."""
+
+
+def find_hang(
+    ends: Sequence[End],
+    files: Sequence[LogFile],
+    processes: int | None = None,
+    steps: Mapping[int, float] | None = None,
+) -> Hang | None:
+    """Return which ranks the others waited for, None when nothing tells.
+
+    `processes`: how many ranks there are; None: as many as the logs name. `steps`: rank → last step by its own metrics.
+    """
+    named: Counter[int] = Counter()
+    library = ""
+    tensors: dict[int, str] = {}
+    ready: set[int] = set()
+    watched: dict[int, _Watched] = defaultdict(_Watched)
+    ranks = {file.rank for file in files if file.rank is not None}
+    waiting: set[int] = set()
+    for end, file in zip(ends, files, strict=True):
+        stalled = 0
+        for line in end.lines:
+            text = line.read.text
+            rank = line.read.rank if line.read.rank is not None else file.rank
+            if rank is not None:
+                ranks.add(rank)
+            stalled = 64 if "Stalled ranks:" in text else stalled - 1
+            if stalled > 0 and (match := _STALLED.match(text)):
+                library = "horovod"
+                named[int(match["rank"])] += 1
+                tensors.setdefault(int(match["rank"]), match["what"].partition(",")[0])
+                continue
+            if not WORDS.search(text):
+                continue
+            if rank is not None and "Timed out waiting" in text:
+                waiting.add(rank)
+            for pattern in (_NEVER, _NOT_JOINED, _RECORDER, _MISSING, _BARRIER):
+                for match in pattern.finditer(text):
+                    library = {_MISSING: "horovod", _BARRIER: "gloo"}.get(pattern, "nccl")
+                    for each in _numbers(match["ranks"]):
+                        named[each] += 1
+                        tensors.setdefault(each, _tensor(text))
+            for match in _READY.finditer(text):
+                ready |= set(_numbers(match["ranks"]))
+            _watch(watched, text, rank)
+    told = _named(named, tensors)
+    if told is not None:
+        return replace(told, library=library)
+    count = processes or (max(ranks | waiting, default=-1) + 1)
+    if found := _by_numbers(watched, count):
+        return replace(found, library="nccl")
+    if ready and (absent := set(range(max(count, max(ready) + 1))) - ready):
+        return Hang(tuple(sorted(absent)), library="horovod")
+    if 0 < len(absent := set(range(count)) - waiting) <= len(waiting):
+        return Hang(tuple(sorted(absent)), library="gloo")
+    return _behind(steps or {}, count)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(each) for each in re.findall(r"\d+", text)]
+
+
+def _tensor(text: str) -> str:
+    """Return the name of the tensor that a line of Horovod begins its list of ranks with, else nothing."""
+    match = re.search(r"(\S+) \[missing ranks", text)
+    return match[1] if match else ""
+
+
+def _named(named: Counter[int], tensors: Mapping[int, str]) -> Hang | None:
+    """Return the ranks that a message names. Where each waits for another's tensor the fewest are the odd ones."""
+    if not named:
+        return None
+    what = {rank: tensors.get(rank, "") for rank in named}
+    if len(named) > 1 and len(set(what.values())) > 1 and all(what.values()):
+        groups = Counter(what.values())
+        tensor, _ = min(groups.items(), key=lambda each: (each[1], -max(r for r, t in what.items() if t == each[0])))
+        # a rank is listed with what it did not submit: the majority misses what the odd ones submitted
+        odd = tuple(sorted(rank for rank, each in what.items() if each == tensor))
+        return Hang(odd, tensor, mismatched=True)
+    most = max(named.values())
+    missing = tuple(sorted(rank for rank, count in named.items() if count * 2 >= most))
+    return Hang(missing, what[missing[0]])
+
+
+def _watch(watched: dict[int, _Watched], text: str, rank: int | None) -> None:
+    for match in _TIMEOUT.finditer(text):
+        who = rank if rank is not None else int(match["rank"]) if match["rank"] else None
+        if who is None:
+            continue
+        one = watched[who]
+        number = int(match["seq"]) if match["seq"] else None
+        if number is not None and (one.waits_in is None or number < one.waits_in):
+            one.waits_in, one.what = number, (match["op"], match["numel"] or match["shape"] or "")
+    for match in _LAST.finditer(text):
+        one = watched[rank if rank is not None else int(match["rank"])]
+        one.enqueued, one.completed = int(match["enqueued"]), int(match["completed"])
+
+
+def _by_numbers(group: Mapping[int, _Watched], count: int) -> Hang | None:
+    """Return who is missing by the numbers of collectives; None when all are equally far."""
+    waits = {rank: one.waits_in for rank, one in group.items() if one.waits_in is not None}
+    if not waits and not any(one.enqueued is not None for one in group.values()):
+        return None
+    number, _ = Counter(waits.values()).most_common(1)[0] if waits else (None, 0)
+    operations = Counter(one.what for rank, one in group.items() if waits.get(rank) == number)
+    operation = operations.most_common(1)[0][0][0] if operations else ""
+    if len(operations) > 1:
+        usual = max(operations.items(), key=lambda each: (each[1], -_lowest(group, each[0])))[0]
+        odd = tuple(sorted(rank for rank, one in group.items() if one.what != usual and waits.get(rank) == number))
+        return Hang(odd, usual[0], number, mismatched=True)
+    enqueued = {rank: one.enqueued for rank, one in group.items() if one.enqueued is not None}
+    if enqueued and min(enqueued.values()) < max(enqueued.values()):
+        least = min(enqueued.values())
+        if number is None or least < number:
+            return Hang(tuple(sorted(rank for rank, each in enqueued.items() if each == least)), operation, number)
+    if 0 < len(silent := set(range(count)) - set(group)) <= len(group):
+        return Hang(tuple(sorted(silent)), operation, number)
+    if len(set(waits.values())) > 1:  # one waits in a collective that the others have left behind, or not reached
+        least = min(waits.values())
+        return Hang(tuple(sorted(rank for rank, each in waits.items() if each == least)), operation, number, True)
+    return None
+
+
+def _lowest(group: Mapping[int, _Watched], what: tuple[str, str]) -> int:
+    return min(rank for rank, one in group.items() if one.what == what)
+
+
+def _behind(steps: Mapping[int, float], count: int) -> Hang | None:
+    """Return the ranks whose last step is before that of the most."""
+    if len(steps) < 2 or len(steps) < count:
+        return None
+    usual = Counter(steps.values()).most_common(1)[0][0]
+    behind = tuple(sorted(rank for rank, step in steps.items() if step < usual))
+    return Hang(behind) if 0 < len(behind) <= len(steps) // 2 else None
+
+
+def last_steps(metrics: Mapping[int, Sequence[Mapping[str, object]]], ended: float | None) -> dict[int, float]:
+    """Return rank → the last step in its metrics, of a run that stood still before it ended; else nothing.
+
+    A line covers many steps, so ranks that are less than a line apart count as equally far.
+    """
+    found: dict[int, float] = {}
+    apart, pause, newest = 0.0, 0.0, 0.0
+    for rank, lines in metrics.items():
+        points = [(_number(line.get("step")), _number(line.get("t"))) for line in lines if not line.get("final")]
+        steps = [step for step, _ in points if step is not None]
+        times = [time for _, time in points if time is not None]
+        if not steps or not times:
+            continue
+        found[rank] = steps[-1]
+        newest = max(newest, times[-1])
+        apart = max([apart, *(later - former for former, later in pairwise(steps))])
+        pause = max([pause, *(later - former for former, later in pairwise(times))])
+    if not found or ended is None or ended - newest < max(QUIET, QUIET_LINES * pause):
+        return {}
+    most = max(found.values())
+    return {rank: most if step > most - 1.5 * apart else step for rank, step in found.items()}
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None

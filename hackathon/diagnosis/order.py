@@ -1,0 +1,177 @@
+"""Which of the things that were found is the cause: one table, without files."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hackathon.config.rule import Rule
+from hackathon.diagnosis.findings import Evidence
+
+_ENDINGS = frozenset({"state:TIMEOUT", "state:CANCELLED"})
+_ENDING_WORDS = re.compile(
+    r"(?i)due to time limit|walltime|time limit|cancelled at|job killed: wall|jobstep.*cancelled"
+)
+# Parts that the others stand on: what they say explains what is said above.
+_GROUND = ("scheduler", "hardware")
+_GENERIC = "log:exception"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place where a rule holds, with all that decides how much it counts."""
+
+    rule: Rule
+    evidence: Evidence | None
+    values: dict[str, str] = field(default_factory=dict)
+    file: int = -1
+    """Index of its file, -1 for a fact."""
+    offset: int = 0
+    count: int = 1
+    ranks: tuple[int, ...] = ()
+    fact: bool = False
+    exception: bool = False
+    """The program's last traceback ends with it."""
+    weak: bool = False
+    """A warning, or a message after which the program went on."""
+    far: bool = False
+    """Much was printed between it and the end."""
+    hang: bool = False
+    """It names the ranks that the others waited for."""
+    time: float | None = None
+
+    @property
+    def rank(self) -> int | None:
+        """The rank that it is about, where known."""
+        return self.evidence.rank if self.evidence is not None else None
+
+    @property
+    def ending(self) -> bool:
+        """Whether it says that a job was ended from outside while it ran: whatever kept it running is the cause."""
+        text = self.evidence.text if self.evidence is not None else ""
+        return self.rule.fact in _ENDINGS or (self.rule.part == "scheduler" and bool(_ENDING_WORDS.search(text)))
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What is known of the run beside the places."""
+
+    failed: bool = True
+    """It failed, or nobody knows."""
+    first_rank: int | None = None
+    """The rank that failed first by itself."""
+    ended: float | None = None
+    """When the job was told to end from outside."""
+    by_itself: bool = False
+    """A rank ended by itself before that."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """All places of one rule, the best one first, and the level after ordering."""
+
+    places: tuple[Place, ...]
+    level: str
+    band: int
+
+
+WEAK = 80
+"""Bands from here on are not called a root cause: it is not certain that anything is wrong."""
+NOT_A_CAUSE = 90
+"""Bands from here on are consequences."""
+
+
+def order(places: Sequence[Place], about: Circumstances) -> list[Ranked]:
+    """Return the rules that hold, the root cause first; benign ones are left out.
+
+    A consequence never stands before what it follows from: rules of the level `secondary`, and rules that name one of
+    the found ones in `follows`. Then: the scheduler's own facts; what the rank says that failed first; the exception
+    that a traceback ends with; what was written first. Warnings and messages after which the program went on count
+    less than a generic exception, which in turn counts less than anything that a rule knows.
+    """
+    counted = [place for place in places if place.rule.level != "benign"]
+    followers = _followers(counted)
+    behind = _behind_follower(counted, followers)
+    timed = all(place.time is not None for place in counted if not place.fact)
+    keyed = [(_key(place, about, place.rule.id in followers, id(place) in behind, timed), place) for place in counted]
+    keyed.sort(key=lambda each: each[0])
+    grouped: dict[str, list[tuple[tuple[float, ...], Place]]] = {}
+    for each in keyed:
+        grouped.setdefault(each[1].rule.id, []).append(each)
+    ranked = []
+    for number, listed in enumerate(grouped.values()):
+        band = int(listed[0][0][0])
+        level = "secondary" if band >= NOT_A_CAUSE else "root" if number == 0 and band < WEAK else "likely"
+        ranked.append(Ranked(tuple(place for _, place in listed), level, band))
+    return ranked
+
+
+def _followers(places: Sequence[Place]) -> set[str]:
+    """Return the ids of rules that are consequences: of their level, or because their cause was found in earnest."""
+    earnest = {place.rule.id for place in places if not place.weak and place.rule.level != "secondary"}
+    rules = {place.rule.id: place.rule for place in places}
+    found = {name for name, rule in rules.items() if rule.level == "secondary"}
+    for name, rule in rules.items():
+        causes = [other for other in rule.follows if other in earnest and other != name]
+        if any(name not in rules[other].follows for other in causes):
+            found.add(name)
+    return found
+
+
+def _behind_follower(places: Sequence[Place], followers: set[str]) -> set[int]:
+    """Return the identities of places before which the same rank told of a consequence: they may be one themselves."""
+    first: dict[tuple[int, int], int] = {}
+    for place in places:
+        if place.rule.id in followers and place.rank is not None and place.file >= 0:
+            at = (place.file, place.rank)
+            first[at] = min(first.get(at, place.offset), place.offset)
+    return {
+        id(place)
+        for place in places
+        if place.rank is not None and (place.file, place.rank) in first and first[place.file, place.rank] < place.offset
+    }
+
+
+def _key(place: Place, about: Circumstances, follower: bool, behind: bool, timed: bool) -> tuple[float, ...]:
+    other_rank = about.first_rank is not None and place.rank is not None and place.rank != about.first_rank
+    return (
+        _band(place, about, follower),
+        other_rank,
+        place.far and not place.exception,
+        behind,
+        place.rule.part not in _GROUND,
+        place.time if timed and place.time is not None else 0.0,
+        place.fact,
+        not place.exception,
+        place.file,
+        place.offset,
+    )
+
+
+def _band(place: Place, about: Circumstances, follower: bool) -> int:
+    """Return how near to the cause a place is, 0 the nearest."""
+    if follower:
+        return NOT_A_CAUSE + 1
+    silent = place.rule.fact.startswith("silent:")
+    if not about.failed and not silent and place.rule.part != "numerics":
+        return NOT_A_CAUSE  # the run came to its end all the same
+    late = about.ended is not None and place.time is not None and place.time >= about.ended
+    certain = place.rule.level == "root"
+    if place.ending:
+        return 62 if about.by_itself else 30
+    if place.rule.fact == _GENERIC:
+        return 60
+    if silent and about.failed and place.rule.part != "numerics":
+        return 70
+    if place.weak and place.rule.part != "numerics":
+        return 65 if certain else WEAK
+    if late and not place.fact:
+        return 35
+    if place.fact and certain and place.rule.fact.startswith(("state:", "cause:")):
+        return 0
+    if certain and place.rule.part == "scheduler" and not place.fact:
+        return 5
+    if place.hang:
+        return 20
+    if certain:
+        return 10
+    return 50 if place.fact else 40

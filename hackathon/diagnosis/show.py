@@ -1,0 +1,85 @@
+"""A diagnosis as lines for a terminal: consequences first, the cause last, where the eye is."""
+
+from collections.abc import Iterator, Sequence
+
+from hackathon.diagnosis.examine import Diagnosis
+from hackathon.diagnosis.findings import Evidence, Finding
+from hackathon.text.messages import message
+
+SHOWN = 4
+"""Findings beside the cause that are shown."""
+REFERENCES = 2
+"""Addresses that are shown with one finding."""
+
+
+def lines_of(diagnosis: Diagnosis, target: str) -> Iterator[tuple[str, bool]]:
+    """Yield (line, whether it is a head) of a diagnosis; `target` is what its user calls it."""
+    if diagnosis.run:
+        yield f"{diagnosis.run}  {diagnosis.state}", True
+    for each in diagnosis.harmless if not diagnosis.findings else ():
+        yield message("diagnosis.harmless", text=each.message), False
+    root = diagnosis.root
+    others = [each for each in diagnosis.findings if each is not root]
+    for each in reversed(others[:SHOWN]):
+        yield f"{message(f'diagnosis.{each.level}', part=part_name(each.part))}: {each.message}", False
+        if each.evidence is not None:
+            yield f"  {place(each.evidence, each.ranks, each.count)}", False
+    if root is not None:
+        yield from cause_lines(root)
+        return
+    if diagnosis.findings and not any(each.level == "likely" for each in diagnosis.findings):
+        yield message("diagnosis.only_consequences"), False
+    if not diagnosis.findings:
+        yield message("diagnosis.unknown" if diagnosis.unknown else "diagnosis.nothing"), False
+    for line in diagnosis.unknown:
+        yield f"  {place(line)}", False
+        yield f"    {line.text}", False
+    if diagnosis.unknown:
+        yield message("diagnosis.bundle", target=target), False
+
+
+def cause_lines(root: Finding) -> Iterator[tuple[str, bool]]:
+    """Yield (line, whether it is a head) of the cause: part, place, why, what to do, what to check."""
+    yield f"{message('diagnosis.cause', part=part_name(root.part))}: {root.message}", True
+    if root.evidence is not None:
+        yield f"  {message('diagnosis.where')}: {place(root.evidence, root.ranks, root.count)}", False
+        if root.evidence.text:
+            yield f"    {root.evidence.text}", False
+    for number, (text, check) in enumerate(root.causes):
+        yield f"  {message('diagnosis.why')}: {text}" if number == 0 else f"    {text}", False
+        if check:
+            yield f"      {message('diagnosis.check')}: {check}", False
+    if root.advice:
+        yield f"  {message('diagnosis.todo')}: {root.advice}", False
+    for address in root.references[:REFERENCES]:
+        yield f"  {message('diagnosis.read_on')}: {address}", False
+
+
+def place(evidence: Evidence, ranks: Sequence[int] = (), count: int = 1) -> str:
+    """Return `file:line, rank 1, host`, with the other ranks and how often it was seen."""
+    parts = [evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"]
+    if len(ranks) > 1:
+        parts.append(message("diagnosis.ranks", ranks=_ranges(ranks)))
+    elif evidence.rank is not None:
+        parts.append(message("diagnosis.rank", rank=evidence.rank))
+    if evidence.host:
+        parts.append(evidence.host)
+    if count > 1:
+        parts.append(message("diagnosis.times", count=count))
+    return ", ".join(parts)
+
+
+def part_name(part: str) -> str:
+    """Return what a part is called."""
+    return message(f"diagnosis.part_{part}")
+
+
+def _ranges(ranks: Sequence[int]) -> str:
+    """Return ranks as `0-3, 5`."""
+    spans: list[list[int]] = []
+    for rank in sorted(ranks):
+        if spans and rank == spans[-1][1] + 1:
+            spans[-1][1] = rank
+        else:
+            spans.append([rank, rank])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)

@@ -1,0 +1,95 @@
+"""The files that a diagnosis reads: which of them belong to a run, and which rank wrote them."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from hackathon.diagnosis.facts import RunFacts
+from hackathon.diagnosis.scan import LogFile
+from hackathon.logs.metrics import rank_of
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.study import Study, runs_of
+
+MOST_FILES = 4000
+"""Files of a folder that are read; a folder that is no run may be anything."""
+_TEXT = (".log", ".out", ".err", ".txt", ".stdout", ".stderr")
+# `rank-3.log`, `rank_3.out`, Open MPI's and horovodrun's `rank.3/stdout`, torchrun's `attempt_0/3/stderr.log`,
+# Slurm's `job-%t.out` as people name it
+_RANK = re.compile(r"(?i)(?:rank|task|worker|proc)[._-]?(\d{1,6})(?!\d)|(?:^|/)(\d{1,6})/std(?:out|err)(?:\.log)?$")
+_SCHEDULER = re.compile(r"(?i)(?:^|/)(?:slurm-\d+[^/]*|scheduler[^/]*|[^/]*\.[oe]\d+)$")
+
+
+def of_run(facts: RunFacts) -> list[LogFile]:
+    """Return a run's files in the order in which they are read: scheduler, job, ranks, others."""
+    folder = facts.path / "logs"
+    hosts = facts.host_of
+    found = []
+    for path in _below(folder):
+        name = str(path.relative_to(facts.path))
+        rank = rank_of(path) if path.parent == folder and path.suffix == ".log" else -1
+        if path.name == "scheduler.log":
+            found.append((0, name, LogFile(path, name, "scheduler", None, "")))
+        elif path.name == "job.log":
+            found.append((1, name, LogFile(path, name, "job", None, _job_host(facts))))
+        elif rank >= 0:
+            found.append((2, f"{rank:09d}", LogFile(path, name, "rank", rank, hosts.get(rank, ""))))
+        elif path.suffix in _TEXT:
+            found.append((3, name, LogFile(path, name, "other", _rank_in(name), "")))
+    refused = facts.path / "client" / "refused.json"
+    if facts.status is not None and facts.status.cause == "refused" and refused.is_file():
+        found.append((0, "", LogFile(refused, "client/refused.json", "scheduler", None, "")))
+    return [file for _, _, file in sorted(found, key=lambda each: each[:2])]
+
+
+def runs_among(paths: Sequence[Path]) -> tuple[list[RunDirectory], list[Path]]:
+    """Return the runs that paths name (a study names the runs of its points), and the other files and folders."""
+    runs: dict[Path, RunDirectory] = {}
+    others = []
+    for path in paths:
+        if (path / "request.json").is_file():
+            found = [RunDirectory(path.absolute())]
+        elif (path / "study.json").is_file():
+            found = runs_of(Study(path.absolute()))
+        else:
+            others.append(path)
+            continue
+        runs |= {run.path: run for run in found}
+    return list(runs.values()), others
+
+
+def of_paths(paths: Sequence[Path], names: Sequence[str]) -> list[LogFile]:
+    """Return files that somebody names, as the logs of one job; a folder stands for the text files in it."""
+    found = []
+    for path, name in zip(paths, names, strict=True):
+        if path.is_dir():
+            inside = [each for each in _below(path) if each.suffix in _TEXT or _SCHEDULER.search(each.name)]
+            found += [_file(each, str(Path(name) / each.relative_to(path))) for each in inside]
+        else:
+            found.append(_file(path, name))
+    return found
+
+
+def _file(path: Path, name: str) -> LogFile:
+    # nobody knows what a file holds that somebody names: all rules are looked for in it
+    return LogFile(path, name, "other", _rank_in(name), "")
+
+
+def _rank_in(name: str) -> int | None:
+    """Return the rank that stands in a file's name or in its folder's, the last one there."""
+    found = [match[1] or match[2] for match in _RANK.finditer("/".join(Path(name).parts[-3:]))]
+    return int(found[-1]) if found else None
+
+
+def _below(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        found += [Path(place) / name for name in sorted(files) if not name.startswith(".")]
+        if len(found) >= MOST_FILES:
+            break
+    return [path for path in found[:MOST_FILES] if path.is_file()]
+
+
+def _job_host(facts: RunFacts) -> str:
+    return next((str(each["host"]) for each in facts.job_events if each.get("host")), "")
