@@ -4,6 +4,7 @@ A search for literals (matcher) says what may be there; each such place is then 
 on cleaned lines (window). What comes by the million is verified some hundred times and then counted.
 """
 
+import io
 import itertools
 import re
 import sys
@@ -89,12 +90,21 @@ class Scanner:
             log = _Log(self._rules, self._unless, file, number, now)
             try:
                 with _opened(file.path) as stream:
-                    for block in read_blocks(stream, size):
-                        self._block(block, log)
+                    self._read(stream, log, size)
             except OSError:
                 pass  # what was found before counts
             hits += log.hits()
         return sorted(hits, key=lambda hit: hit.order)
+
+    def scan_text(self, text: str, name: str = "") -> list[Hit]:
+        """Return what is found in a text."""
+        log = _Log(self._rules, self._unless, LogFile(Path(name), name), 0, None)
+        self._read(io.BytesIO(text.encode("utf-8", "surrogateescape")), log, SIZE)
+        return sorted(log.hits(), key=lambda hit: hit.order)
+
+    def _read(self, stream: BinaryIO, log: "_Log", size: int) -> None:
+        for block in read_blocks(stream, size):
+            self._block(block, log)
 
     def _block(self, block: Block, log: "_Log") -> None:
         log.begin(block)

@@ -325,18 +325,33 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "logs_short": ("Show what the ranks of a run print.", "各ランクの出力を表示"),
     "logs_help": (
-        "Show the last lines of a run's logs, or follow them. Without a name: the newest run.\n\n\b\n"
+        "Show what the ranks of a run print, merged by time; what several ranks print alike is shown once. "
+        "Without a name: the newest run.\n\n\b\n"
         "  hackathon logs\n"
         "  hackathon logs k3x9 --rank 0 -f\n"
+        "  hackathon logs --rank 0-3 --since 10m\n"
+        "  hackathon logs --grep 'Error|WARN'\n"
         "  hackathon logs --path               where the files lie",
-        "ログの最後を表示、または追いかけます。名前を省くと最新の実行です。\n\n\b\n"
+        "全ランクの出力を時刻順にまとめて表示します。複数のランクが同じ行を出した場合は 1 行にまとめます。"
+        "名前を省くと最新の実行です。\n\n\b\n"
         "  hackathon logs\n"
         "  hackathon logs k3x9 --rank 0 -f\n"
+        "  hackathon logs --rank 0-3 --since 10m\n"
+        "  hackathon logs --grep 'Error|WARN'\n"
         "  hackathon logs --path               ファイルの場所",
     ),
     "option_follow": ("Follow new lines until the run has ended.", "終了まで新しい行を追いかける"),
-    "option_rank": ("Only this rank; may be repeated.", "このランクだけ(繰り返し指定可)"),
-    "option_lines": ("Last lines of each log.", "各ログの最後の行数"),
+    "option_rank": ("Only these ranks: 3, 0-3 or 0,4-7; may be repeated.", "このランクだけ(3、0-3、0,4-7。繰り返し可)"),
+    "option_since": (
+        "Only what was written since: 10m, 14:30, 2026-11-21.",
+        "それ以降の行だけ(10m、14:30、2026-11-21)",
+    ),
+    "option_grep": ("Only lines in which the regular expression is found.", "正規表現に合う行だけ"),
+    "option_lines": (
+        "Last lines of each log (50; all with --since); with --grep the last that match.",
+        "各ログの最後の行数(既定は 50、--since ではすべて)。--grep では一致した最後の行数",
+    ),
+    "option_raw": ("The files as they are, whole unless -n is given.", "ファイルをそのまま表示(-n がなければ全部)"),
     "option_path": ("Print only the files' paths.", "ファイルの場所だけを表示する"),
     "board_short": ("Problems and what solved them, shared by all teams.", "問題と解決法を全チームで共有する掲示板"),
     "board_help": (
@@ -476,7 +491,72 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "全チームのまとめを表示します。前日 6:00 以降の各メンバーの最後の報告と、解決した問題が載ります。\n\n\b\n"
         "  hackathon standup show --lang ja",
     ),
-    "option_ask_run": ("The run that it is about (default: the newest that failed).", "対象の実行(既定は失敗した最新のもの)"),
+    "notify_short": ("Tell a chat what happens (off unless you set it).", "チャットへの通知(既定ではオフ)"),
+    "notify_help": (
+        "Tell a Slack or Mattermost channel that runs ended or failed, with the part that failed, that somebody asks for "
+        "help, that a problem was solved. Off until you give the address of an incoming webhook. Compute nodes need no "
+        "Internet: a relay on the login node reads run directories and the board.\n\n\b\n"
+        "  hackathon notify set                      asks for the address\n"
+        "  hackathon notify relay --dry-run          what would be sent\n"
+        "  hackathon notify relay                    until Ctrl-C, e.g. in tmux\n"
+        "  hackathon notify relay --once             e.g. from cron\n"
+        "  hackathon notify off",
+        "実行の終了・失敗(どの部分の問題か)、質問、解決を Slack や Mattermost のチャンネルに知らせます。受信 Webhook の URL を"
+        "設定するまではオフです。計算ノードからインターネットに出る必要はなく、ログインノードの中継が実行フォルダと掲示板を"
+        "読みます。\n\n\b\n"
+        "  hackathon notify set                      URL を入力\n"
+        "  hackathon notify relay --dry-run          送る内容を表示\n"
+        "  hackathon notify relay                    Ctrl-C まで(tmux などで)\n"
+        "  hackathon notify relay --once             cron などから\n"
+        "  hackathon notify off",
+    ),
+    "notify_show_short": ("Say whether notifications are on (the default).", "オンかオフかを表示(省略時の動作)"),
+    "notify_show_help": (
+        "Say whether notifications are on. The address itself is never shown.\n\n\b\n  hackathon notify show",
+        "通知がオンかオフかを表示します。URL そのものは表示しません。\n\n\b\n  hackathon notify show",
+    ),
+    "notify_set_short": ("Read the webhook's address and turn it on.", "Webhook の URL を読み、オンにする"),
+    "notify_set_help": (
+        "Read the address of an incoming webhook from the terminal or from standard input, never from the command line, "
+        "which others can see. What happened before is not told.\n\n\b\n"
+        "  hackathon notify set\n  hackathon notify set < address.txt",
+        "受信 Webhook の URL を端末か標準入力から読みます。コマンドラインは他人から見えるため使いません。設定より前の出来事は"
+        "通知しません。\n\n\b\n"
+        "  hackathon notify set\n  hackathon notify set < address.txt",
+    ),
+    "notify_off_short": ("Forget the address.", "URL を消してオフにする"),
+    "notify_off_help": (
+        "Turn notifications off and forget the address.\n\n\b\n  hackathon notify off",
+        "通知をオフにし、URL を消します。\n\n\b\n  hackathon notify off",
+    ),
+    "notify_test_short": ("Send one message to see whether it arrives.", "試しに1件送る"),
+    "notify_test_help": (
+        "Send one message to see whether it arrives.\n\n\b\n  hackathon notify test",
+        "試しに1件送り、届くかどうかを確かめます。\n\n\b\n  hackathon notify test",
+    ),
+    "notify_relay_short": ("Send what happened and was not sent yet.", "まだ送っていない出来事を送る"),
+    "notify_relay_help": (
+        "Send what happened in projects (default: this one) and on the event's board since the address was set: each "
+        "thing once, also after a restart. When the server is busy or away it waits and tries again; with --once it ends "
+        "with exit code 3.\n\n\b\n"
+        "  hackathon notify relay\n"
+        "  hackathon notify relay /lustre/gz00/*/project --only run-failed --only asked\n"
+        "  hackathon notify relay --once",
+        "プロジェクト(既定は今いるもの)とイベントの掲示板で、URL の設定後に起きたことを送ります。再起動しても同じものは二度"
+        "送りません。サーバーが混んでいるか応答しなければ、待ってやり直します。--once では終了コード 3 で終わります。\n\n\b\n"
+        "  hackathon notify relay\n"
+        "  hackathon notify relay /lustre/gz00/*/project --only run-failed --only asked\n"
+        "  hackathon notify relay --once",
+    ),
+    "option_notify_dry_run": ("Print the payload, and send nothing.", "送らずに内容を表示する"),
+    "option_relay_once": ("Look once instead of until Ctrl-C.", "一度だけ調べて終わる"),
+    "option_relay_every": ("Seconds between two looks.", "調べる間隔(秒)"),
+    "option_relay_only": ("Only these; may be repeated.", "これだけを送る(繰り返し指定可)"),
+    "option_relay_no_board": ("Leave the board out.", "掲示板は見ない"),
+    "option_ask_run": (
+        "The run that it is about (default: the newest that failed).",
+        "対象の実行(既定は失敗した最新のもの)",
+    ),
     "option_ask_no_run": ("It is about no run.", "実行とは関係ない"),
     "option_ask_all": ("Closed ones too.", "閉じたものも表示する"),
     "option_progress": ("What you have reached.", "進捗"),
@@ -542,6 +622,37 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "このツールを使わずに投入したジョブを実行として取り込み、status・logs・results で扱えるようにします。\n\n\b\n"
         "  hackathon adopt 123456\n  hackathon adopt ~/old-run-folder",
     ),
+    "rules_short": ("The failures that a diagnosis knows: list, show or check them.", "診断が知っている障害のルール: 一覧・表示・検査"),
+    "rules_help": (
+        "The rules by which `hackathon diagnose` recognises failures: the shipped ones, and files in templates/rules of "
+        "the project or the event, or in ~/.config/hackathon/rules. A rule there replaces the one of its id.\n\n\b\n"
+        "  hackathon rules list --part nccl\n"
+        "  hackathon rules show gpu-out-of-memory\n"
+        "  hackathon rules check templates/rules/ours.yaml",
+        "`hackathon diagnose` が障害を見分けるルールです。付属のもの、プロジェクトやイベントの templates/rules、"
+        "~/.config/hackathon/rules のファイルを使い、同じ id のルールは置き換わります。\n\n\b\n"
+        "  hackathon rules list --part nccl\n"
+        "  hackathon rules show gpu-out-of-memory\n"
+        "  hackathon rules check templates/rules/ours.yaml",
+    ),
+    "rules_list_short": ("List the rules.", "ルールの一覧"),
+    "rules_list_help": (
+        "List the rules, by part.\n\n\b\n  hackathon rules list\n  hackathon rules list --part mpi",
+        "ルールを部分ごとに一覧します。\n\n\b\n  hackathon rules list\n  hackathon rules list --part mpi",
+    ),
+    "rules_show_short": ("Show a rule and where it comes from.", "ルールの内容と由来を表示"),
+    "rules_show_help": (
+        "Show everything that a rule says, and the file that it comes from.\n\n\b\n  hackathon rules show gpu-out-of-memory",
+        "ルールの内容すべてと、書かれているファイルを表示します。\n\n\b\n  hackathon rules show gpu-out-of-memory",
+    ),
+    "rules_check_short": ("Check files of rules.", "ルールのファイルを検査"),
+    "rules_check_help": (
+        "Check files of rules, or all on the search path: keys and patterns, and whether each rule finds its own examples. "
+        "Exit code 2 when something is wrong.\n\n\b\n  hackathon rules check\n  hackathon rules check templates/rules/ours.yaml",
+        "ルールのファイル(省略時は見つかるすべて)を検査します。キーやパターンの誤りと、各ルールが自分の例を検出できるかを"
+        "調べます。問題があれば終了コード 2。\n\n\b\n  hackathon rules check\n  hackathon rules check templates/rules/ours.yaml",
+    ),
+    "option_rules_part": ("Only this part: gpu, nccl, mpi, ….", "この部分だけ: gpu、nccl、mpi など"),
     "clean_short": ("Show what can be deleted, and delete it when told so.", "消せるものを示し、確認して消す"),
     "clean_help": (
         "Show what can go, with sizes, and ask before anything is deleted. Open runs are never touched.\n\n\b\n"

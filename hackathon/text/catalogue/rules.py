@@ -39,4 +39,66 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "out",
         "{pattern} には、必ず現れる連続した文字が {least} 文字以上必要です。メッセージをもっと長く書いてください",
     ),
+    # rules check
+    "not_recognised": (
+        "the rule {id} does not find this example; a pattern must stand in it as the log has it",
+        "ルール {id} はこの例を検出しません。例の中の語とパターンを一致させてください",
+    ),
+    "harmless_is_found": (
+        "the example of the harmless rule {id} is taken for a failure by: {others}",
+        "無害なルール {id} の例が、次のルールで障害とみなされます: {others}",
+    ),
+    "placeholder": (
+        "nothing fills in {{{name}}}: no group of a pattern of {id} has this name, and it is none of {known}",
+        "{{{name}}} に入る値がありません。{id} のパターンにこの名前のグループがなく、次のどれでもありません: {known}",
+    ),
+    "no_rule_to_follow": (
+        "{id} follows {name}, but there is no other rule of this id",
+        "{id} の follows にある {name} というルールはありません",
+    ),
+    "no_fact": (
+        "{id} asks for the check {name}, which does not exist; known: {known}",
+        "{id} の確認 {name} はありません。あるもの: {known}",
+    ),
+    "one_language": (
+        "{id} needs this text in both languages: {{en: …, ja: …}}",
+        "{id} のこの文は英語と日本語の両方が必要です: {{en: …, ja: …}}",
+    ),
+    "no_sample": ("{id} has no `sample`", "{id} に sample がありません"),
+    "no_variant": ("{id} has no `variants`", "{id} に variants がありません"),
+    "no_source": (
+        "an example of {id} has no `source`; say where it was seen",
+        "{id} の例に source がありません。どこで見たものかを書いてください",
+    ),
+    "check_good": (
+        "{count} rules in {files} files are good.",
+        "{files} 個のファイルのルール {count} 件に問題はありません。",
+    ),
+    "check_none": ("There are no files of rules.", "ルールのファイルがありません。"),
+    "check_bad": ("{count} problems in rules", "ルールに {count} 件の問題があります"),
+    # rules list, rules show
+    "id": ("id", "id"),
+    "part": ("part", "部分"),
+    "level": ("level", "程度"),
+    "title": ("title", "説明"),
+    "no_part": ("there is no part {name}; known: {known}", "部分 {name} はありません。あるもの: {known}"),
+    "no_rule": ("there is no rule {name}", "ルール {name} はありません"),
+    "no_rule_hint": ("`hackathon rules list` shows them all.", "`hackathon rules list` で一覧できます。"),
+    "no_rule_near": (
+        "there is no rule {name}; did you mean `{near}`?",
+        "ルール {name} はありません。「{near}」のことですか？",
+    ),
+    "show_from": ("from", "ファイル"),
+    "show_patterns": ("patterns", "パターン"),
+    "show_unless": ("unless", "除外"),
+    "show_fact": ("fact", "記録の確認"),
+    "show_thresholds": ("thresholds", "しきい値"),
+    "show_where": ("where", "探す場所"),
+    "show_causes": ("causes", "原因"),
+    "show_advice": ("advice", "対処"),
+    "show_follows": ("follows", "先に起きる障害"),
+    "show_references": ("references", "参考"),
+    "show_sample": ("sample", "例"),
+    "show_variants": ("variants", "別の表現"),
+    "show_ignore_case": ("any capitals", "大文字・小文字を区別しない"),
 }

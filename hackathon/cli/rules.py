@@ -1,0 +1,170 @@
+"""`hackathon rules`: the failures that a diagnosis knows, and whether a file of rules is right."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import Group, named
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import localized, message
+
+if TYPE_CHECKING:
+    from hackathon.config.problems import Problem
+    from hackathon.config.rule import Pattern, Rule
+
+
+@named("rules", cls=Group)
+def command() -> None:
+    pass
+
+
+@named("list", noun="rules")
+@click.option("--part", metavar="NAME", help=message("help.option_rules_part"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def list_rules(part: str | None, as_json: bool) -> None:
+    import re
+    from typing import get_args
+
+    from hackathon.cli.show import echo_table
+    from hackathon.config.load import load_rules
+    from hackathon.config.rule import Part
+
+    parts: tuple[str, ...] = get_args(Part)
+    if part is not None and part not in parts:
+        raise click.UsageError(message("rules.no_part", name=part, known=", ".join(parts)))
+    found, problems = load_rules(_folders())
+    rules = sorted(
+        (rule for rule in found if part in (None, rule.part)), key=lambda rule: (parts.index(rule.part), rule.id)
+    )
+    if as_json:
+        _echo_json(
+            {
+                "rules": [
+                    {"id": each.id, "part": each.part, "level": each.level, "title": localized(each.title)}
+                    for each in rules
+                ],
+                "problems": [str(each) for each in problems],
+            }
+        )
+        return
+    echo_table(
+        [message("rules.id"), message("rules.part"), message("rules.level"), message("rules.title")],
+        [[each.id, each.part, each.level, re.sub(r"\{\w+\}", "…", localized(each.title))] for each in rules],
+    )
+    _complain(problems)
+
+
+@named("show", noun="rules")
+@click.argument("name", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def show(name: str, as_json: bool) -> None:
+    from hackathon.cli.show import printable
+    from hackathon.config.load import find_rules
+    from hackathon.config.problems import nearest, shown
+    from hackathon.diagnosis.rules import where_of
+
+    found, problems = find_rules(_folders())
+    by_id = {rule.id: (rule, path) for rule, path in found}
+    if name not in by_id:
+        _complain(problems)
+        near = nearest(name, by_id)
+        if near:
+            raise RequestError("rules.no_rule_near", name=shown(name), near=near)
+        raise RequestError("rules.no_rule", name=shown(name))
+    rule, path = by_id[name]
+    place = f"{path}:{where_of(path, name)}"
+    if as_json:
+        from dataclasses import asdict
+
+        _echo_json({**asdict(rule), "from": place})
+        return
+    click.echo(f"{rule.id} · {rule.part} · {rule.level}")
+    click.echo(printable(localized(rule.title)))
+    for key, lines in _described(rule, place):
+        if lines:
+            click.echo()
+            click.echo(click.style(message(key), bold=True))
+            for line in lines:
+                click.echo(f"  {printable(line)}")
+
+
+@named("check", noun="rules")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
+def check(files: tuple[Path, ...]) -> None:
+    from hackathon.config.load import load_rule_file, load_rules, rule_files
+    from hackathon.diagnosis.rules import check_file
+
+    folders = _folders()
+    known, problems = load_rules(folders)
+    chosen = list(files) or rule_files(folders)
+    if not chosen:
+        click.echo(message("rules.check_none"))
+        return
+    # what is wrong with a file by itself is told when the file is checked
+    found = [] if files else [problem for problem in problems if problem.id == "rules.id_elsewhere"]
+    for path in chosen:
+        found += check_file(path, known)
+    if found:
+        for problem in found:
+            click.echo(str(problem))
+        raise RequestError("rules.check_bad", count=len(found))
+    count = sum(len(load_rule_file(path)) for path in chosen)
+    click.echo(message("rules.check_good", count=count, files=len(chosen)))
+
+
+def _folders() -> list[Path]:
+    """Return the folders of the project and the event."""
+    from hackathon.config.load import find_event, find_project
+
+    here = Path.cwd()
+    return [folder for folder in (find_project(here), find_event(here)) if folder]
+
+
+def _described(rule: "Rule", place: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield (message id of a heading, lines)."""
+    yield "rules.show_from", [place]
+    yield "rules.show_patterns", [_pattern(each) for each in rule.patterns]
+    yield "rules.show_unless", [_pattern(each) for each in rule.unless]
+    yield "rules.show_fact", [rule.fact] if rule.fact else []
+    yield "rules.show_thresholds", [f"{name}: {value:g}" for name, value in rule.thresholds.items()]
+    yield "rules.show_where", [", ".join(rule.where)] if rule.where else []
+    causes = []
+    for number, cause in enumerate(rule.causes, 1):
+        causes.append(f"{number}. {localized(cause.text)}")
+        causes += [f"   $ {cause.check}"] if cause.check else []
+    yield "rules.show_causes", causes
+    yield "rules.show_advice", localized(rule.advice).splitlines()
+    yield "rules.show_follows", [", ".join(rule.follows)] if rule.follows else []
+    yield "rules.show_references", list(rule.references)
+    for key, examples in (
+        ("rules.show_sample", [rule.sample] if rule.sample else []),
+        ("rules.show_variants", rule.variants),
+    ):
+        lines = []
+        for example in examples:
+            lines += [f"| {line}" for line in example.text.splitlines()]
+            lines += [f"({example.source})"] if example.source else []
+        yield key, lines
+
+
+def _pattern(pattern: "Pattern") -> str:
+    words = pattern.text or f"/{pattern.regex}/"
+    return f"{words}  ({message('rules.show_ignore_case')})" if pattern.ignore_case else words
+
+
+def _complain(problems: "Sequence[Problem]") -> None:
+    for problem in problems:
+        click.echo(str(problem), err=True)
+
+
+def _echo_json(value: object) -> None:
+    import json
+
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+command.add_command(list_rules)  # type: ignore[attr-defined]
+command.add_command(show)  # type: ignore[attr-defined]
+command.add_command(check)  # type: ignore[attr-defined]

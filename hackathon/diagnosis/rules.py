@@ -1,0 +1,131 @@
+"""Try rules on their own examples, and look whether everything that a shipped rule needs is there."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hackathon.config.load import load_rule_file
+from hackathon.config.problems import ConfigError, KeyPath, Problem, shown
+from hackathon.config.rule import Example, Rule
+from hackathon.config.yaml import read_yaml
+from hackathon.diagnosis.facts import RunFacts, names
+from hackathon.diagnosis.needles import expression_of
+from hackathon.diagnosis.scan import Scanner
+from hackathon.text.paths import shipped
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_Complaint = tuple[str, KeyPath, dict[str, str]]
+
+
+def check_file(path: Path, known: Sequence[Rule] = (), *, strict: bool | None = None) -> list[Problem]:
+    """Return what is wrong with a file of rules: its keys and values, and what its rules make of their examples.
+
+    `known`: the other rules, which the file's replace. `strict`: ask for what every shipped rule has (an example with
+    its source, another wording, texts in both languages); None: when the file is a shipped one.
+    """
+    try:
+        rules = load_rule_file(path)
+        document = read_yaml(path)
+    except ConfigError as error:
+        return list(error.problems)
+    if strict is None:
+        strict = path.resolve().is_relative_to(shipped("templates", "rules").resolve())
+    own = {rule.id for rule in rules}
+    together = [*rules, *(rule for rule in known if rule.id not in own)]
+    # in one order for all files: then a search that was made ready for one serves the others
+    scanner = Scanner(sorted(together, key=lambda rule: rule.id))
+    problems = []
+    for index, rule in enumerate(rules):
+        complaints = [*_recognised(rule, scanner), *_texts(rule), *_named(rule, together)]
+        if strict:
+            complaints += _complete(rule)
+        for identifier, inner, values in complaints:
+            key: KeyPath = ("rules", index, *inner)
+            problems.append(Problem(identifier, path, document.line(key), key, {"id": rule.id, **values}))
+    return problems
+
+
+def where_of(path: Path, rule: str) -> int:
+    """Return the line of the file at which a rule begins; 1 when it is not there."""
+    document = read_yaml(path)
+    listed = document.value.get("rules") if isinstance(document.value, dict) else None
+    for index, each in enumerate(listed if isinstance(listed, list) else []):
+        if isinstance(each, dict) and each.get("id") == rule:
+            return document.line(("rules", index))
+    return 1
+
+
+def _examples(rule: Rule) -> Iterator[tuple[KeyPath, Example]]:
+    if rule.sample is not None:
+        yield ("sample",), rule.sample
+    for number, variant in enumerate(rule.variants):
+        yield ("variants", number), variant
+
+
+def _recognised(rule: Rule, scanner: Scanner) -> Iterator[_Complaint]:
+    """Yield the examples that the rule does not find, and those of harmless rules in which others see a failure."""
+    if not rule.patterns:
+        return
+    for path, example in _examples(rule):
+        found = {hit.rule.id: hit.rule for hit in scanner.scan_text(example.text)}
+        if rule.id not in found:
+            yield "rules.not_recognised", (*path, "text"), {}
+        worse = sorted(other.id for other in found.values() if rule.level == "benign" and other.level != "benign")
+        if worse:
+            yield "rules.harmless_is_found", (*path, "text"), {"others": ", ".join(worse)}
+
+
+def _texts(rule: Rule) -> Iterator[_Complaint]:
+    """Yield names in the texts of a rule with patterns that nothing fills in."""
+    if not rule.patterns:
+        return
+    known = {"rank", "host", *RunFacts(Path("/nonexistent"), {}).numbers}
+    for pattern in rule.patterns:
+        known |= set(expression_of(pattern).groupindex)
+    for path, text in _all_texts(rule):
+        for name in _PLACEHOLDER.findall(text):
+            if name not in known:
+                yield "rules.placeholder", path, {"name": name, "known": ", ".join(sorted(known))}
+
+
+def _named(rule: Rule, together: Sequence[Rule]) -> Iterator[_Complaint]:
+    """Yield names of other rules and of checks that do not exist."""
+    ids = {each.id for each in together}
+    for number, name in enumerate(rule.follows):
+        if name not in ids or name == rule.id:
+            yield "rules.no_rule_to_follow", ("follows", number), {"name": shown(name)}
+    if rule.fact and rule.fact not in names():
+        yield "rules.no_fact", ("fact",), {"name": shown(rule.fact), "known": ", ".join(names())}
+
+
+def _complete(rule: Rule) -> Iterator[_Complaint]:
+    """Yield what a shipped rule lacks."""
+    for path, text in _whole_texts(rule):
+        if not isinstance(text, Mapping) or not (text.get("en", "").strip() and text.get("ja", "").strip()):
+            yield "rules.one_language", path, {}
+    if not rule.patterns:
+        return
+    if rule.sample is None:
+        yield "rules.no_sample", (), {}
+    if not rule.variants:
+        yield "rules.no_variant", (), {}
+    for path, example in _examples(rule):
+        if not example.source.strip():
+            yield "rules.no_source", path, {}
+
+
+def _whole_texts(rule: Rule) -> Iterator[tuple[KeyPath, object]]:
+    yield ("title",), rule.title
+    yield ("advice",), rule.advice
+    for number, cause in enumerate(rule.causes):
+        yield ("causes", number, "text"), cause.text
+
+
+def _all_texts(rule: Rule) -> Iterator[tuple[KeyPath, str]]:
+    for path, text in _whole_texts(rule):
+        if isinstance(text, Mapping):
+            yield from ((path, str(each)) for each in text.values())
+        else:
+            yield path, str(text)
+    for number, cause in enumerate(rule.causes):
+        yield ("causes", number, "check"), cause.check
