@@ -38,7 +38,8 @@ _PROGRESS = re.compile(
 _WARNING = re.compile(
     r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
 )
-_NCCL_WARN = re.compile(r"\bNCCL WARN\b|\bhorovod\b.*\bW\b|\bStalled\b")
+# NCCL calls every error a warning; Horovod warns of stalls that never end.
+_NO_WARNING = re.compile(r"\bNCCL WARN\b|waiting for remainder of ranks|\bStalled\b|missing ranks")
 # Lines that belong to an end: dumps, stacks, rulers, what libraries print when they stop.
 _BUSY = re.compile(
     r"(?i)^\s|^frame #|error|fail|abort|exception|traceback|fatal|signal|killed|terminat|timeout|timed out"
@@ -236,7 +237,7 @@ def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
 
 def is_warning(text: str, level: str = "") -> bool:
     """Return whether a line calls itself a warning, or says that it tries again."""
-    return (level == "W" or bool(_WARNING.search(text))) and not _NCCL_WARN.search(text)
+    return (level == "W" or bool(_WARNING.search(text))) and not _NO_WARNING.search(text)
 
 
 def last_tracebacks(ends: Sequence[End], files: Sequence[LogFile]) -> list[Traceback]:

@@ -123,7 +123,7 @@ class _Examined:
         places = []
         for hit in self._scanner.scan(self._files):
             number, offset = hit.order
-            evidence = self._attributed(hit.evidence, hit.values, self._files[number])
+            evidence = self._attributed(hit.evidence, hit.values)
             ranks = () if evidence.rank is None else (evidence.rank,)
             places.append(
                 Place(
@@ -132,12 +132,13 @@ class _Examined:
             )  # fmt: skip
         return places
 
-    def _attributed(self, evidence: Evidence, values: Mapping[str, str], file: LogFile) -> Evidence:
-        """Return the evidence with the rank that a launcher names in it, and that rank's host."""
+    def _attributed(self, evidence: Evidence, values: Mapping[str, str]) -> Evidence:
+        """Return the evidence with the rank that the message names, e.g. a launcher's, and that rank's host."""
         rank, host = evidence.rank, evidence.host
-        if rank is None and file.rank is None and (named := values.get("rank", "")).isdigit():
+        if (named := values.get("rank") or "").isdigit():
             rank = int(named)
-        host = host or values.get("host", "")
+            host = "" if rank != evidence.rank else host
+        host = host or values.get("host") or ""
         if not host and rank is not None and self._facts is not None:
             host = self._facts.host_of.get(rank, "")
         return replace(evidence, rank=rank, host=host)
@@ -203,7 +204,7 @@ class _Examined:
     def _of_traceback(self, each: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]) -> Place:
         file = self._files[each.file]
         evidence = Evidence(file.name, None, text[:500], each.rank, each.host, each.time)
-        evidence = self._attributed(evidence, values, file)
+        evidence = self._attributed(evidence, values)
         ranks = () if evidence.rank is None else (evidence.rank,)
         return Place(rule, evidence, values, each.file, offset, 1, ranks, exception=True, time=each.time)
 
@@ -283,7 +284,7 @@ class _Examined:
         if first is not None and first[1].get("exit_code"):
             by_itself = not any(each.get("event") == "told" for each in facts.rank_events.get(first[0], ()))
         rank = first[0] if first is not None else status.first_rank
-        return Circumstances(failed, rank, ended, by_itself)
+        return Circumstances(failed, failed and not status.open, rank, ended, by_itself)
 
     def _finding(self, ranked: Ranked) -> Finding:
         best = ranked.places[0]

@@ -57,6 +57,8 @@ class Circumstances:
 
     failed: bool = True
     """It failed, or nobody knows."""
+    known_failed: bool = False
+    """It surely failed."""
     first_rank: int | None = None
     """The rank that failed first by itself."""
     ended: float | None = None
@@ -77,7 +79,8 @@ class Ranked:
 WEAK = 80
 """Bands from here on are not called a root cause: it is not certain that anything is wrong."""
 NOT_A_CAUSE = 90
-"""Bands from here on are consequences."""
+"""Bands from here on are no causes."""
+CONSEQUENCE = 91
 
 
 def order(places: Sequence[Place], about: Circumstances) -> list[Ranked]:
@@ -97,10 +100,13 @@ def order(places: Sequence[Place], about: Circumstances) -> list[Ranked]:
     grouped: dict[str, list[tuple[tuple[float, ...], Place]]] = {}
     for each in keyed:
         grouped.setdefault(each[1].rule.id, []).append(each)
+    # a warning alone may mean nothing; where something did fail the best of them is the cause
+    failing = any(band == CONSEQUENCE and not place.weak for (band, *_), place in keyed) or about.known_failed
     ranked = []
     for number, listed in enumerate(grouped.values()):
         band = int(listed[0][0][0])
-        level = "secondary" if band >= NOT_A_CAUSE else "root" if number == 0 and band < WEAK else "likely"
+        certain = band < WEAK or failing
+        level = "secondary" if band >= NOT_A_CAUSE else "root" if number == 0 and certain else "likely"
         ranked.append(Ranked(tuple(place for _, place in listed), level, band))
     return ranked
 
@@ -150,7 +156,7 @@ def _key(place: Place, about: Circumstances, follower: bool, behind: bool, timed
 def _band(place: Place, about: Circumstances, follower: bool) -> int:
     """Return how near to the cause a place is, 0 the nearest."""
     if follower:
-        return NOT_A_CAUSE + 1
+        return CONSEQUENCE
     silent = place.rule.fact.startswith("silent:")
     if not about.failed and not silent and place.rule.part != "numerics":
         return NOT_A_CAUSE  # the run came to its end all the same
