@@ -1,0 +1,243 @@
+"""What a run's records say about its training: losses, the split of its time, the GPUs of its hosts, its study."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hackathon.diagnosis.facts import RunFacts
+from hackathon.diagnosis.findings import Evidence
+from hackathon.logs.lines import Splitter
+from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.logs.readers import NUMBER
+from hackathon.logs.values import number
+from hackathon.runs.study import FOLDER, Study
+from hackathon.text.files import read_json
+
+END = 2 << 20
+"""Bytes at the beginning and at the end of a log that are read: a log may be huge."""
+_LOSS_NAME = re.compile(r"(?i)(?:.*[_/])?loss\Z")
+_OTHERS_LOSS = re.compile(r"(?i)(?:val|test|eval|dev)")
+_PRINTED = re.compile(rf"(?i)(?<![a-z])loss[\"']?(?:\s+is)?\s*[:=]?\s*({NUMBER})(?![\w.])")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One recorded loss of a rank."""
+
+    step: int | None
+    """None when it was printed, for a line does not say so in a way that is known."""
+    value: float
+    evidence: Evidence
+    of_training: bool = True
+    """False for one that a line calls a test's, a mean's or everybody's."""
+
+
+@dataclass
+class Split:
+    """Where a rank's time went behind the warm-up."""
+
+    steps: int = 0
+    seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
+    """Phase → seconds."""
+    per_step: list[float] = field(default_factory=list)
+    """Seconds a step without communication, for each interval."""
+
+    def share(self, phase: str) -> float | None:
+        """Return a phase's share of the time, None when the program does not tell it."""
+        return self.phases[phase] / self.seconds if phase in self.phases and self.seconds > 0 else None
+
+
+def intervals(run: RunFacts, rank: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (steps, line) for each interval of a rank's Meter; the steps are those since the line before."""
+    before = 0
+    for line in run.metrics.get(rank, ()):
+        step = line.get("step")
+        if isinstance(step, int) and not line.get("final"):
+            yield max(0, step - before), line
+            before = step
+
+
+def split(run: RunFacts, rank: int) -> Split:
+    """Return where a rank's time went behind the warm-up; nothing in it when the program has no Meter."""
+    found = Split()
+    for steps, line in intervals(run, rank):
+        seconds = number(line.get("seconds"))
+        if line.get("warmup") or not seconds or not steps:
+            continue
+        found.steps += steps
+        found.seconds += seconds
+        told = {name[:-6]: number(line[name]) for name in line if name.endswith("_share")}
+        shares = {phase: share for phase, share in told.items() if share is not None}
+        for phase, share in shares.items():
+            found.phases[phase] = found.phases.get(phase, 0.0) + share * seconds
+        found.per_step.append(seconds * (1 - shares.get("communication", 0.0)) / steps)
+    return found
+
+
+def losses(run: RunFacts) -> dict[int, list[Loss]]:
+    """Return each rank's losses in the order of time: those of the Meter, else those printed in the ranks' logs."""
+    metered = {rank: list(_metered(run, rank)) for rank in run.metrics}
+    if any(metered.values()):
+        return metered
+    pattern = _own_pattern(run.record) or _PRINTED
+    return {
+        rank_of(path): list(_printed(path, pattern, run.host_of.get(rank_of(path), "")))
+        for path in rank_files(run.path / "logs", ".log")
+    }
+
+
+def _metered(run: RunFacts, rank: int) -> Iterator[Loss]:
+    for _, line in intervals(run, rank):
+        names = [name for name in line if _LOSS_NAME.match(name) and not _OTHERS_LOSS.search(name)]
+        value = number(line[names[0]]) if names else None
+        if value is not None:
+            yield Loss(line["step"], value, metered_evidence(run, rank, line))
+
+
+def metered_evidence(run: RunFacts, rank: int, line: Mapping[str, Any]) -> Evidence:
+    """Return the place of a Meter's line; its line number is looked for by `placed`, when the place is told."""
+    return Evidence(
+        f"metrics/rank-{rank}.jsonl", None, json.dumps(line)[:500], rank, run.host_of.get(rank, ""),
+        number(line.get("t")),
+    )  # fmt: skip
+
+
+def placed(run: RunFacts, evidence: Evidence) -> Evidence:
+    """Return the evidence of a Meter's line with its line number."""
+    try:
+        with (run.path / evidence.file).open(encoding="utf-8", errors="replace") as stream:
+            for position, text in enumerate(stream, start=1):
+                if text.rstrip("\n")[:500] == evidence.text:
+                    return Evidence(evidence.file, position, evidence.text, evidence.rank, evidence.host, evidence.time)
+    except OSError:
+        pass
+    return evidence
+
+
+def _own_pattern(record: Mapping[str, Any]) -> re.Pattern[str] | None:
+    metrics = record.get("metrics")
+    for name, entry in metrics.items() if isinstance(metrics, dict) else ():
+        if isinstance(entry, dict) and entry.get("pattern") and _LOSS_NAME.match(name):
+            try:
+                return re.compile(str(entry["pattern"]))
+            except re.error:
+                return None
+    return None
+
+
+def _printed(path: Path, pattern: re.Pattern[str], host: str) -> Iterator[Loss]:
+    rank = rank_of(path)
+    for position, line in both_ends(path):
+        for match in pattern.finditer(line):
+            value = number(match[1] if pattern.groups else match[0])
+            if value is not None:
+                evidence = Evidence(f"logs/{path.name}", position, line.strip()[:500], rank, host)
+                of_training = not re.search(r"(?i)\b(?:val|test|eval|dev|avg|average|mean|global|reduced)", line)
+                yield Loss(None, value, evidence, of_training)
+
+
+def both_ends(path: Path) -> Iterator[tuple[int | None, str]]:
+    """Yield (line number, line) of a log; of one above 2 × END bytes the first and last END, the latter unnumbered."""
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            whole = size <= 2 * END
+            splitter = Splitter()
+            for position, line in enumerate(splitter.feed(stream.read(size if whole else END)), start=1):
+                yield position, line
+            if not whole:
+                stream.seek(size - END)
+                splitter = Splitter()
+                for line in list(splitter.feed(stream.read(END)))[1:]:
+                    yield None, line
+    except OSError:
+        return
+
+
+def gpu_rows(run: RunFacts) -> dict[str, dict[int, list[tuple[float, float]]]]:
+    """Return host → GPU → (utilisation in percent, memory in MiB) in the order of time, as nvidia-smi told."""
+    found: dict[str, dict[int, list[tuple[float, float]]]] = {}
+    for host, rows in run.telemetry.items():
+        for row in rows:
+            index = number(row.get("index"))
+            busy, memory = number(row.get("utilisation_percent")), number(row.get("memory_mib"))
+            if row.get("kind") == "gpu" and index is not None and busy is not None and memory is not None:
+                found.setdefault(host, {}).setdefault(int(index), []).append((busy, memory))
+    return found
+
+
+def gpus(run: RunFacts, host: str) -> int:
+    """Return how many GPUs a host showed to the job, by telemetry, else by its environment; 0 when none was seen."""
+    seen = gpu_rows(run).get(host)
+    listed = run.environments.get(host, {}).get("gpus")
+    return len(seen) if seen else len(listed) if isinstance(listed, list) else 0
+
+
+def telemetry_evidence(run: RunFacts, host: str) -> Evidence:
+    """Return the last line about a GPU in a host's telemetry as a place."""
+    name = f"telemetry/{host}.csv"
+    found: tuple[int | None, str] = (None, "")
+    for position, line in both_ends(run.path / name):
+        found = (position, line) if ",gpu," in line else found
+    return Evidence(name, found[0], found[1][:500], host=host)
+
+
+def ranks_of(run: RunFacts, host: str) -> tuple[int, ...]:
+    """Return the ranks that began on a host."""
+    return tuple(sorted(rank for rank, its in run.host_of.items() if its == host))
+
+
+def devices(run: RunFacts) -> dict[int, str]:
+    """Return rank → what its loss lay on, as the Meter noted it: `cpu`, `cuda:0 <uuid>`, a framework's own words."""
+    return {
+        rank: str(line["device"]) for rank, lines in run.metrics.items() for line in lines if line.get("device")
+    }  # fmt: skip
+
+
+def samples_per_step(run: RunFacts) -> float | None:
+    """Return the samples (tokens, …) of a step over all processes, None when the program does not tell them."""
+    for steps, line in reversed(list(intervals(run, min(run.metrics, default=0)))):
+        unit = next((name[:-6] for name in line if name.endswith("_per_s") and name[:-6] in line), None)
+        count = number(line.get(unit)) if unit else None
+        if count and steps:
+            return float(count / steps)
+    return None
+
+
+def succeeded(run: RunFacts) -> bool:
+    """Return whether a run is known to have ended well."""
+    if run.status is not None:
+        return run.status.state == "SUCCEEDED"
+    sealed = read_json(run.path / "final.json")
+    return isinstance(sealed, dict) and sealed.get("state") == "SUCCEEDED"
+
+
+def smaller(run: RunFacts) -> RunFacts | None:
+    """Return the successful run of the same study with the fewest processes, when these are fewer than this run's."""
+    own = run.record.get("study")
+    processes = run.record.get("processes")
+    if not isinstance(own, dict) or not own.get("id") or not isinstance(processes, int):
+        return None
+    study = Study(run.path.parent.parent / FOLDER / str(own["id"]))
+    if not (study.path / "study.json").is_file():
+        return None
+    for point in sorted(study.points(), key=lambda each: each.processes):
+        if point.processes >= processes:
+            return None
+        name = study.run_id(point)
+        other = RunFacts(study.runs_folder / name) if name else None
+        if other is not None and succeeded(other):
+            return other
+    return None
+
+
+def mean(values: list[float]) -> float:
+    """Return the mean of the finite values, NaN for none."""
+    finite = [value for value in values if math.isfinite(value)]
+    return math.fsum(finite) / len(finite) if finite else math.nan

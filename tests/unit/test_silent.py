@@ -1,0 +1,353 @@
+"""Failures that print nothing, found in records of the shape that real runs write, at three strengths each."""
+
+import json
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hackathon.config.load import load_rule_file
+from hackathon.diagnosis.facts import FactHit, RunFacts, find_check
+from hackathon.text.files import write_json
+from hackathon.text.messages import speaking
+
+RULES = {rule.id: rule for rule in load_rule_file(Path(__file__).resolve().parents[2] / "templates/rules/silent.yaml")}
+T = 1795287290.0
+
+
+class Run:
+    """A run directory as a job leaves it: request, events, Meter lines, telemetry, environment of each host."""
+
+    def __init__(self, folder: Path, processes: int = 2, hosts: Sequence[str] = ("n1",), **record: Any) -> None:
+        self.path, self.processes = folder, processes
+        for name in ("events", "metrics", "telemetry", "env", "logs", "source"):
+            (folder / name).mkdir(parents=True)
+        per_host = processes // len(hosts)
+        request = {
+            "name": "own", "recipe": None, "framework": "torch", "cluster": "laptop", "nodes": len(hosts),
+            "processes": processes, "processes_per_node": per_host, "gpus_per_node": 0, "parameters": {},
+            "metric": "samples_per_s", "metrics": {}, "check": None, "mode": None, "study": None, "origins": {},
+        }  # fmt: skip
+        write_json(folder / "request.json", {**request, **record})
+        self.host_of = {rank: hosts[rank // per_host] for rank in range(processes)}
+        for rank, host in self.host_of.items():
+            event = {"t": T, "event": "started", "attempt": 1, "host": host, "rank": rank}
+            self.add(f"events/rank-{rank}.jsonl", event)
+        write_json(folder / "final.json", {"state": "SUCCEEDED"})
+
+    def add(self, name: str, *lines: Mapping[str, Any]) -> None:
+        with (self.path / name).open("a") as stream:
+            stream.writelines(json.dumps(line) + "\n" for line in lines)
+
+    def meter(
+        self, rank: int, losses: Sequence[float] = (), *, seconds: float = 1.0, every: int = 25,
+        shares: Mapping[str, float] | None = None, first_step: int = 0, batch: int = 64, **first: Any,
+    ) -> None:  # fmt: skip
+        """Write a Meter's lines: the warm-up, then one for each loss."""
+        shares = shares or {"communication": 0.2, "compute": 0.7, "data": 0.05, "other": 0.05}
+        for number, loss in enumerate([losses[0], *losses] if losses else []):
+            step = first_step + 10 + number * every
+            line: dict[str, Any] = {"t": T + step, "attempt": 1, "step": step, "seconds": seconds}
+            samples = (every if number else 10) * batch * self.processes
+            line |= {"samples": samples, "samples_per_s": samples / seconds, **({} if number else {"warmup": True})}
+            line |= {f"{name}_share": share for name, share in shares.items()}
+            line["loss"] = loss if math.isfinite(loss) else "NaN" if math.isnan(loss) else "Infinity"
+            self.add(f"metrics/rank-{rank}.jsonl", line | ({} if number else first))
+
+    def saw(self, rank: int, *sums: str) -> None:
+        self.add(f"metrics/rank-{rank}.jsonl", {"t": T, "attempt": 1, "data": list(sums)})
+
+    def final(self, rank: int = 0, **numbers: Any) -> None:
+        self.add(f"metrics/rank-{rank}.jsonl", {"t": T + 999, "attempt": 1, "final": True, **numbers})
+
+    def log(self, rank: int, *lines: str) -> None:
+        (self.path / f"logs/rank-{rank}.log").write_text("".join(f"{line}\n" for line in lines))
+
+    def gpus(self, host: str, rows: Sequence[Sequence[tuple[int, int]]]) -> None:
+        """Write what nvidia-smi told in turn: for each look (utilisation, memory) of each GPU."""
+        text = "t,kind,index,utilisation_percent,memory_mib,power_w\n"
+        for number, look in enumerate(rows):
+            for index, (busy, memory) in enumerate(look):
+                text += f"{int(T) + 10 * number},gpu,{index},{busy},{memory},61.20\n"
+            text += f"{int(T) + 10 * number},cpu,,50,8000,\n"
+        (self.path / f"telemetry/{host}.csv").write_text(text)
+
+    def environment(self, host: str, **values: Any) -> None:
+        write_json(
+            self.path / f"env/{host}.json", {"host": host, "gpus": [], "packages": {}, "interfaces": ["lo"]} | values
+        )
+
+    def program(self, text: str) -> None:
+        (self.path / "source/train.py").write_text(text)
+
+
+def found(run: Run) -> dict[str, FactHit]:
+    """Return rule → its first hit, for all rules of silent failures."""
+    hits = {}
+    for rule in RULES.values():
+        check = find_check(rule.fact)
+        assert check is not None, rule.fact
+        for hit in check(RunFacts(run.path), rule.thresholds)[:1]:
+            hits[rule.id] = hit
+            _texts(rule.id, run, hit)
+    return hits
+
+
+def _texts(rule_id: str, run: Run, hit: FactHit) -> None:
+    """All texts of a finding must be complete in both languages."""
+    rule = RULES[rule_id]
+    values = RunFacts(run.path).numbers | hit.values
+    for text in (rule.title, rule.advice, *(cause.text for cause in rule.causes)):
+        assert isinstance(text, dict)
+        assert len({each.format(**values) for each in text.values()}) == 2
+    if hit.evidence is not None:
+        assert (run.path / hit.evidence.file).exists()
+        if hit.evidence.line is not None:
+            line = (run.path / hit.evidence.file).read_text().splitlines()[hit.evidence.line - 1]
+            assert line.strip()[:500] == hit.evidence.text
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., Run]:
+    def make(processes: int = 2, **options: Any) -> Run:
+        return Run(tmp_path / f"runs/20261121-185440-own-{processes}p-abcdefgh", processes, **options)
+
+    return make
+
+
+def falling(count: int = 18, seed: int = 1) -> list[float]:
+    noise = random.Random(seed)
+    return [2.3 * math.exp(-0.15 * at) * (1 + 0.1 * noise.random()) + 0.05 for at in range(count)]
+
+
+Make = Callable[..., Run]
+
+
+# ---- nothing wrong ----
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_healthy_run_gives_nothing(make: Make, processes: int) -> None:
+    run = make(processes)
+    for rank in range(processes):
+        run.saw(rank, f"{rank}a", f"{rank}b", f"{rank}c", f"{rank}d")
+        run.meter(rank, falling(seed=rank), device="cpu")
+        run.final(rank, accuracy=0.98)
+    assert found(run) == {}
+
+
+def test_run_without_records_gives_nothing(make: Make) -> None:
+    assert found(make(2)) == {}
+
+
+# ---- every rank reads the same data ----
+@pytest.mark.parametrize(
+    ("beginnings", "expected"),
+    [
+        ("aaaa", (0, 1, 2, 3)),  # nobody has a share
+        ("abab", (0, 2)),  # shares by the local rank, on two nodes
+        ("abcb", None),  # two of four: too little to say so
+        ("abcd", None),
+    ],
+)
+def test_same_data(make: Make, beginnings: str, expected: tuple[int, ...] | None) -> None:
+    run = make(4)
+    for rank, letter in enumerate(beginnings):
+        run.saw(rank, *(f"{letter}{number}" for number in range(4)))
+        run.meter(rank, falling(seed=rank))
+    hit = found(run).get("silent-same-data")
+    assert (hit.ranks if hit else None) == expected
+    assert set(found(run)) <= {"silent-same-data"}
+
+
+def test_one_batch_again_and_again_is_a_measurement(make: Make) -> None:
+    run = make(2)
+    for rank in range(2):
+        run.saw(rank, "a", "a", "a", "a")
+    assert found(run) == {}
+
+
+OWN = "import torch\nloss = model(batch)\nprint('epoch', epoch, 'loss', loss.item())\n"
+
+
+@pytest.mark.parametrize(
+    ("others", "program", "expected"),
+    [
+        ("2.3026 1.9011 1.4242 0.8127 0.5514 0.3301", OWN, True),
+        ("2.3026 1.9011 1.4242 0.8127", OWN, True),
+        ("2.3026 1.9011 1.4242", OWN, False),  # too few to say so
+        ("2.3026 1.9011 1.4242 0.8127 0.5514 0.3302", OWN, False),
+        ("2.3026 1.9011 1.4242 0.8127 0.5514 0.3301", OWN + "dist.all_reduce(loss)\n", False),
+        ("2.3 1.9 1.4 0.8 0.5 0.3", OWN, False),  # two digits agree by chance
+        ("2.3026 1.9011 1.4242 0.8127 0.5514 0.3301", "", False),  # no program to look at
+    ],
+)
+def test_same_loss_of_a_program_without_meter(make: Make, others: str, program: str, expected: bool) -> None:
+    run = make(2)
+    if program:
+        run.program(program)
+    first = others[:-1] + "1" if others.endswith("0.3302") else others
+    run.log(0, *(f"epoch {epoch} loss {value}" for epoch, value in enumerate(first.split())))
+    run.log(1, *(f"epoch {epoch} loss {value}" for epoch, value in enumerate(others.split())))
+    assert ("silent-same-loss" in found(run)) == expected
+
+
+def test_same_test_loss_is_healthy(make: Make) -> None:
+    run = make(2)
+    run.program(OWN)
+    for rank in range(2):
+        tested = (2.3026, 1.9011, 1.4242, 0.8127, 0.5514)
+        run.log(rank, *(f"epoch {epoch}: Test set: Average loss: {value}" for epoch, value in enumerate(tested)))
+    assert found(run) == {}
+
+
+# ---- the loss ----
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("tail", "expected"),
+    [
+        ([NAN] * 12, True),
+        ([INF, NAN], True),
+        ([NAN], False),  # the last one alone may be the start of a recovery, as with loss scaling
+        ([INF, 0.4, 0.3], False),
+    ],
+)
+@pytest.mark.parametrize("metered", [True, False])
+def test_nan_loss(make: Make, tail: list[float], expected: bool, metered: bool) -> None:
+    run = make(2)
+    if metered:
+        run.meter(0, falling())
+        run.meter(1, falling()[:6] + tail)
+    else:
+        run.log(0, *(f"step {n}: loss={value:.4f}" for n, value in enumerate(falling())))
+        run.log(1, *(f"step {n}: loss={value:.4f}" for n, value in enumerate(falling()[:6] + tail)))
+    hits = found(run)
+    assert set(hits) == ({"silent-nan-loss"} if expected else set())
+    if expected:
+        hit = hits["silent-nan-loss"]
+        assert hit.ranks == (1,) and hit.evidence is not None
+        # the warm-up's line is the first of the Meter's file, and its loss is the same as the next one's
+        assert hit.evidence.line == (8 if metered else 7)
+        assert hit.values["before"].startswith("1.")
+
+
+def flat(count: int, noise: float, drift: float, value: float = 2.3026) -> list[float]:
+    rolls = random.Random(2)
+    values = [value * (1 + rolls.gauss(0, noise)) for _ in range(count)]
+    return [each * (1 - drift * at / count) for at, each in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (flat(20, 0, 0), True),
+        (flat(20, 0.004, 0.001), True),
+        (flat(20, 0.004, 0.03), False),  # it falls, slowly
+        (flat(20, 0.05, 0), False),  # it has been learned, and batches differ
+        (flat(6, 0, 0), False),  # too short
+    ],
+)
+def test_flat_loss(make: Make, values: list[float], expected: bool) -> None:
+    run = make(1)
+    run.meter(0, values)
+    assert ("silent-flat-loss" in found(run)) == expected
+
+
+def test_flat_loss_that_goes_on_with_a_checkpoint_is_not_judged(make: Make) -> None:
+    run = make(1)
+    run.meter(0, flat(20, 0.004, 0), first_step=5000)
+    assert found(run) == {}
+
+
+def test_flat_loss_with_a_fulfilled_check_is_fine(make: Make) -> None:
+    run = make(1, check={"metric": "accuracy", "at_least": 0.9, "at_most": None})
+    run.meter(0, flat(20, 0.004, 0))
+    assert "silent-flat-loss" in found(run)
+    run.final(accuracy=0.95)
+    assert found(run) == {}
+
+
+@pytest.mark.parametrize(("count", "expected"), [(60, True), (31, True), (25, False)])
+def test_flat_loss_in_a_log(make: Make, count: int, expected: bool) -> None:
+    run = make(1)
+    run.log(0, *(f"Epoch {n}, train loss: {value:.5f}" for n, value in enumerate(flat(count, 0.003, 0))))
+    assert ("silent-flat-loss" in found(run)) == expected
+
+
+# ---- waiting for data ----
+@pytest.mark.parametrize(
+    ("share", "seconds", "expected"),
+    [(0.9, 1.0, True), (0.35, 1.0, True), (0.25, 1.0, False), (0.9, 0.1, False)],
+)
+def test_starved(make: Make, share: float, seconds: float, expected: bool) -> None:
+    run = make(2)
+    run.meter(0, falling(), shares={"data": 0.02, "communication": 0.5, "compute": 0.48}, seconds=seconds)
+    run.meter(1, falling(seed=2), shares={"data": share, "compute": 1 - share}, seconds=seconds)
+    hits = found(run)
+    assert set(hits) == ({"silent-starved"} if expected else set())
+    if expected:
+        assert hits["silent-starved"].ranks == (1,)
+        assert hits["silent-starved"].values["share"] == f"{100 * share:.0f}"
+
+
+@pytest.mark.parametrize(
+    ("busy", "looks", "expected"), [(4, 40, True), (22, 20, True), (35, 40, False), (4, 12, False)]
+)
+def test_idle_gpu_of_a_program_without_meter(make: Make, busy: int, looks: int, expected: bool) -> None:
+    run = make(1)
+    run.gpus("n1", [[(100, 10)]] + [[(busy, 9000)]] * looks)
+    assert set(found(run)) == ({"silent-idle-gpu"} if expected else set())
+
+
+# ---- GPUs ----
+@pytest.mark.parametrize(
+    ("gpus", "expected"),
+    [
+        ([(97, 30000), (0, 4), (0, 4), (0, 4)], "1"),
+        ([(97, 9000), (88, 9000), (0, 4), (0, 4)], "2"),
+        ([(97, 9000), (97, 9000), (88, 9000), (0, 4)], None),
+        ([(97, 9000), (0, 700), (0, 4), (0, 4)], None),  # neither idle nor at work: somebody's, or a context
+        ([(97, 9000), (90, 9000), (91, 9000), (93, 9000)], None),
+    ],
+)
+def test_all_ranks_on_one_gpu_by_telemetry(make: Make, gpus: list[tuple[int, int]], expected: str | None) -> None:
+    run = make(4)
+    run.gpus("n1", [gpus] * 5)
+    hit = found(run).get("silent-shared-gpu")
+    assert (hit.values["used"] if hit else None) == expected
+
+
+def test_one_gpu_in_two_looks_is_too_short_to_say_so(make: Make) -> None:
+    run = make(4)
+    run.gpus("n1", [[(97, 30000), (0, 4)]] * 2)
+    assert found(run) == {}
+
+
+@pytest.mark.parametrize(("uuids", "expected"), [("aaaa", "1"), ("abab", "2"), ("abca", None), ("abcd", None)])
+def test_all_ranks_on_one_gpu_by_its_own_number(make: Make, uuids: str, expected: str | None) -> None:
+    run = make(4)
+    run.environment("n1", gpus=["NVIDIA H100, 560.1, 81559 MiB"] * 4)
+    for rank, letter in enumerate(uuids):
+        # each rank may see one GPU only, which is its number 0 then
+        run.meter(rank, falling(seed=rank), device=f"cuda:0 {letter}1b0c-77")
+    hit = found(run).get("silent-shared-gpu")
+    assert (hit.values["used"] if hit else None) == expected
+
+
+def test_one_gpu_for_all_that_has_no_other_is_fine(make: Make) -> None:
+    run = make(2)
+    run.environment("n1", gpus=["NVIDIA H100, 560.1, 81559 MiB"])
+    for rank in range(2):
+        run.meter(rank, falling(seed=rank), device="cuda:0 a1b0c-77")
+    assert found(run) == {}
+
+
+def test_texts_are_in_both_languages() -> None:
+    for rule in RULES.values():
+        for text in (rule.title, rule.advice, *(cause.text for cause in rule.causes)):
+            assert isinstance(text, dict) and set(text) == {"en", "ja"} and text["en"] != text["ja"]
+    with speaking("ja"):
+        assert any("ぁ" <= letter <= "ん" for rule in RULES.values() for letter in str(rule.title))
