@@ -1,60 +1,188 @@
 """`hackathon logs`: what the ranks of a run printed."""
 
 import gc
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import message
+from hackathon.text.units import parse_moment
 
 if TYPE_CHECKING:
+    import re
+
+    from hackathon.logs.fold import Group
+    from hackathon.logs.merge import Line, Reader
     from hackathon.runs.directory import RunDirectory
+
+LAST = 50
+"""Lines of each log that are shown where nothing says which."""
+AT_ONCE = 256
+"""Lines that go to the terminal with one write."""
+
+
+class Ranks(click.ParamType[set[int]]):
+    """Ranks: 3, 0-3 or 0,2-5."""
+
+    name = "N[-N]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> set[int]:
+        from hackathon.logs.fold import parse_ranks
+
+        try:
+            return value if isinstance(value, set) else parse_ranks(value)
+        except ValueError:
+            self.fail(message("logs.bad_ranks", value=value), param, ctx)
+
+
+class Moment(click.ParamType[float]):
+    """A time, or how long ago it was: 10m, 14:30, 2026-11-21 14:30."""
+
+    name = "10m|TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return value if isinstance(value, float) else parse_moment(value, time.time())
+        except ValueError:
+            self.fail(message("logs.bad_since", value=value), param, ctx)
 
 
 @named("logs")
 @click.argument("name", required=False, metavar="[RUN]")
 @click.option("-f", "--follow", "following", is_flag=True, help=message("help.option_follow"))
-@click.option("--rank", "ranks", metavar="N", type=int, multiple=True, help=message("help.option_rank"))
-@click.option(
-    "-n",
-    "--lines",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=50,
-    show_default=True,
-    help=message("help.option_lines"),
-)
+@click.option("--rank", "chosen", type=Ranks(), multiple=True, help=message("help.option_rank"))
+@click.option("--since", type=Moment(), help=message("help.option_since"))
+@click.option("--grep", metavar="REGEX", help=message("help.option_grep"))
+@click.option("-n", "--lines", metavar="N", type=click.IntRange(min=0), help=message("help.option_lines"))
+@click.option("--raw", is_flag=True, help=message("help.option_raw"))
 @click.option("--path", "only_path", is_flag=True, help=message("help.option_path"))
-def command(name: str | None, following: bool, ranks: tuple[int, ...], lines: int, only_path: bool) -> None:
-    from hackathon.cli.show import printable
-    from hackathon.logs.follow import follow, tail
-    from hackathon.logs.metrics import rank_files
+def command(
+    name: str | None, following: bool, chosen: tuple[set[int], ...], since: float | None, grep: str | None,
+    lines: int | None, raw: bool, only_path: bool,
+) -> None:  # fmt: skip
+    from hackathon.logs.follow import log_files
+    from hackathon.text.errors import RequestError
 
+    if raw and (following or grep is not None or since is not None):
+        raise RequestError("logs.raw_alone")
+    pattern = _compiled(grep) if grep is not None else None
     run = one_run(name)
-    folder = run.path / "logs"
-    wanted = [path for path in rank_files(folder, ".log") if not ranks or int(path.stem.removeprefix("rank-")) in ranks]
-    if not ranks:
-        wanted = [path for path in (folder / "scheduler.log", folder / "job.log") if path.is_file()] + wanted
+    ranks = {rank for each in chosen for rank in each} if chosen else None
+    wanted = log_files(run.path, ranks)
+    if ranks is not None and any(path.stem.startswith("rank-") for path in wanted) and (only_path or raw):
+        wanted = [path for path in wanted if path.stem.startswith("rank-")]
     if only_path:
         for path in wanted:
             click.echo(path)
         return
-    click.echo(message("cli.logs_of", run=run.id, folder=folder), err=True)
-    if following:
-        gc.enable()
-        for name_of_log, line in follow(run.path, ranks=ranks or None, lines=lines, stop=lambda: _over(run)):
-            click.echo(f"{Path(name_of_log).stem}: {printable(line)}")
-        return
-    if not wanted:
+    click.echo(message("cli.logs_of", run=run.id, folder=run.path / "logs"), err=True)
+    if not wanted and not following:
         click.echo(message("cli.no_logs"), err=True)
-    for path in wanted:
-        shown = tail(path, lines)
-        if shown:
-            click.echo(click.style(f"--- {path.name}", bold=True))
-        for line in shown:
-            click.echo(printable(line))
+    elif raw:
+        _raw(wanted, lines)
+    else:
+        _merged(run, ranks, since, pattern, lines, following)
+
+
+def _compiled(grep: str) -> "re.Pattern[str]":
+    import re
+
+    from hackathon.text.errors import RequestError
+
+    try:
+        return re.compile(grep)
+    except re.error as error:
+        raise RequestError("logs.bad_grep", pattern=grep, error=error) from None
+
+
+def _raw(files: Iterable[Path], lines: int | None) -> None:
+    import shutil
+    import sys
+
+    from hackathon.logs.follow import offset_of_last
+
+    output = sys.stdout.buffer
+    for path in files:
+        click.echo(f"==> {path.name} <==", err=True)
+        with path.open("rb") as stream:
+            if lines is not None:
+                stream.seek(offset_of_last(path, lines))
+            shutil.copyfileobj(stream, output)
+        output.flush()
+
+
+def _merged(
+    run: "RunDirectory", ranks: set[int] | None, since: float | None, pattern: "re.Pattern[str] | None",
+    lines: int | None, following: bool,
+) -> None:  # fmt: skip
+    from collections import deque
+
+    from hackathon.logs.fold import fold
+    from hackathon.logs.follow import follow, log_files
+    from hackathon.logs.merge import Reader, complete_end, merged
+
+    gc.enable()  # a log may be long
+    reader = Reader(run.path)
+    starts = {path: complete_end(path) for path in log_files(run.path, ranks)} if following else None
+    last = LAST if lines is None and since is None and (pattern is None or following) else lines
+    found = merged(
+        run.path, reader, ranks=ranks, lines=None if pattern and not following else last, since=since, ends=starts
+    )
+    groups: Iterable[Group] = fold(_matching(found, pattern))
+    if pattern and not following and lines is not None:
+        groups = deque(groups, maxlen=lines)
+    shown = _print(groups, reader)
+    if not shown and not following:
+        click.echo(message("cli.no_logs" if pattern is None and since is None else "logs.none_match"), err=True)
+    if not following:
+        return
+    known = set(starts or ())
+    for portion in follow(run.path, ranks=ranks, starts=starts, stop=lambda: _over(run)):
+        if not known.issuperset(path for path, _ in portion):
+            known.update(path for path, _ in portion)
+            reader = Reader(run.path)  # ranks that have begun meanwhile
+        reader.now = time.time()
+        fresh = (reader.line(path, text) for path, text in portion)
+        _print(fold(_matching((line for line in fresh if ranks is None or line.rank in ranks), pattern)), reader)
+
+
+def _matching(lines: "Iterable[Line]", pattern: "re.Pattern[str] | None") -> "Iterator[Line]":
+    for line in lines:
+        if pattern is None or pattern.search(line.text):
+            yield line
+
+
+def _print(groups: "Iterable[Group]", reader: "Reader") -> bool:
+    """Print lines as `10:00:00 [ranks 0-3] text`, and return whether there were any."""
+    from itertools import islice
+
+    several = len(set(reader.hosts.values())) != 1
+    groups = iter(groups)
+    shown = False
+    while portion := [_shown(group, several) for group in islice(groups, AT_ONCE)]:
+        click.echo("\n".join(portion))
+        shown = True
+    return shown
+
+
+def _shown(group: "Group", hosts: bool) -> str:
+    from hackathon.cli.show import printable
+    from hackathon.logs.fold import ranks_text
+
+    line = group.line
+    if len(group.ranks) > 1:
+        who = f"ranks {ranks_text(group.ranks)}"
+    elif line.rank is not None:
+        who = f"rank {line.rank} {line.host}".rstrip() if hosts else f"rank {line.rank}"
+    else:
+        who = f"{line.source} {line.host}".rstrip() if hosts else line.source
+    stamp = time.strftime("%H:%M:%S ", time.localtime(line.time)) if line.time is not None else ""
+    text = f"{line.level} {line.text}" if line.level else line.text
+    return f"{stamp}[{printable(who)}] {text if text.isprintable() else printable(text)}".rstrip()
 
 
 def one_run(name: str | None) -> "RunDirectory":

@@ -1,8 +1,9 @@
 """Follow the logs of many ranks while they are written, and show their ends."""
 
 import os
+import re
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hackathon.logs.lines import BLOCK, LONGEST, Splitter
@@ -10,6 +11,9 @@ from hackathon.logs.metrics import rank_files, rank_of
 
 PAUSE = 0.5
 """Seconds between two looks: a shared file system is not asked more often."""
+PORTION = 5000
+"""Lines that one portion has at most, so that memory does not grow with what was written between two looks."""
+_ENDS, _FEEDS = re.compile(rb"[\r\n]"), re.compile(rb"\n")
 
 
 class _Tracked:
@@ -48,35 +52,34 @@ def follow(
     target: Path | Sequence[Path],
     *,
     ranks: Collection[int] | None = None,
-    lines: int | None = 10,
-    since: float | None = None,
+    starts: Mapping[Path, int] | None = None,
     stop: Callable[[], bool],
     pause: float = PAUSE,
-) -> Iterator[tuple[str, str]]:
-    """Yield (source, line) of a run's logs, or of the files given, as they grow, until `stop()` says that it is over.
+) -> Iterator[list[tuple[Path, str]]]:
+    """Yield what a run's logs, or the files given, gained at each look, until `stop()` says that it is over.
 
-    `source` is the file's name without suffix (`rank-3`, `job`). `lines`: how many of the lines already there come
-    first (None: all of them); a file that appears later is read from its beginning. `since`: files last written before
-    that time (seconds since 1970) only give what they gain from now on. After `stop()` everything is read once more,
-    and then the unfinished last lines come too.
+    A look gives (file, line) in the order of files, at most PORTION lines at once. `starts`: bytes of files that are
+    not read; a file that appears later is read from its beginning. After `stop()` everything is read once more, and
+    then the unfinished last lines come too.
     """
-    tracked: dict[Path, _Tracked] = {}
-    first = True
+    tracked = {path: _Tracked(path, offset) for path, offset in (starts or {}).items()}
     while True:
         over = stop()
-        for path in _files(target, ranks):
-            if path not in tracked:
-                tracked[path] = _Tracked(path, _start(path, lines, since) if first else 0)
-        first = False
-        for path, file in tracked.items():
-            for line in file.read():
-                yield path.stem, line
+        found: list[tuple[Path, str]] = []
+        for path in log_files(target, ranks):
+            for line in tracked.setdefault(path, _Tracked(path)).read():
+                found.append((path, line))
+                if len(found) >= PORTION:
+                    yield found
+                    found = []
+        if found:
+            yield found
         if over:
             break
         time.sleep(pause)
-    for path, file in tracked.items():
-        if line := file.splitter.rest():
-            yield path.stem, line
+    rest = [(path, line) for path, file in tracked.items() if (line := file.splitter.rest())]
+    if rest:
+        yield rest
 
 
 def tail(path: Path, n: int) -> list[str]:
@@ -88,7 +91,7 @@ def tail(path: Path, n: int) -> list[str]:
     found: list[str] = []
     try:
         with path.open("rb", buffering=0) as stream:
-            stream.seek(_offset_of_last(path, n))
+            stream.seek(offset_of_last(path, n))
             while block := stream.read(BLOCK):
                 found = [*found, *splitter.feed(block)][-n:] if n > 0 else []
     except OSError:
@@ -97,27 +100,24 @@ def tail(path: Path, n: int) -> list[str]:
     return [*found, *([rest] if rest else [])][-n:] if n > 0 else []
 
 
-def _files(target: Path | Sequence[Path], ranks: Collection[int] | None) -> list[Path]:
+def log_files(target: Path | Sequence[Path], ranks: Collection[int] | None = None) -> list[Path]:
+    """Return the logs of a run directory: the scheduler's, the job's, the ranks' in their order; or the files given.
+
+    With `ranks` only those of these ranks, and the job's, for that of an adopted job holds lines of all ranks.
+    """
     if not isinstance(target, Path):
-        return [path for path in target if ranks is None or rank_of(path) in ranks]
-    logs = target / "logs"
-    chosen = [path for path in rank_files(logs, ".log") if ranks is None or rank_of(path) in ranks]
-    job = logs / "job.log"
-    return [job, *chosen] if ranks is None and job.exists() else chosen
+        return [path for path in target if ranks is None or rank_of(path) in ranks or rank_of(path) < 0]
+    folder = target / "logs"
+    chosen = [path for path in rank_files(folder, ".log") if ranks is None or rank_of(path) in ranks]
+    shared = ("scheduler.log", "job.log") if ranks is None else ("job.log",)
+    return [*(path for name in shared if (path := folder / name).is_file()), *chosen]
 
 
-def _start(path: Path, lines: int | None, since: float | None) -> int:
-    try:
-        state = path.stat()
-    except OSError:
-        return 0
-    if since is not None and state.st_mtime < since:
-        return state.st_size
-    return 0 if lines is None else _offset_of_last(path, lines)
+def offset_of_last(path: Path, n: int, *, states: bool = True) -> int:
+    """Return where the last `n` lines begin, in bytes. Reads from the end, at most about n × LONGEST bytes.
 
-
-def _offset_of_last(path: Path, n: int) -> int:
-    """Return where the last `n` lines begin, in bytes; carriage returns count as line ends, a bound keeps it quick."""
+    Carriage returns count as line ends unless `states` is False.
+    """
     try:
         with path.open("rb", buffering=0) as stream:
             size = position = stream.seek(0, os.SEEK_END)
@@ -130,15 +130,16 @@ def _offset_of_last(path: Path, n: int) -> int:
                 start = max(least, position - BLOCK)
                 stream.seek(start)
                 block = stream.read(position - start)
-                for at in range(len(block) - 1, -1, -1):
-                    byte = block[at : at + 1]
+                for end in reversed([*_ENDS.finditer(block)] if states else [*_FEEDS.finditer(block)]):
+                    at = end.start()
                     after = block[at + 1 : at + 2] or following
                     # The end of the file's last line begins no line, and CR LF is one end.
-                    if byte == b"\n" or (byte == b"\r" and after not in (b"\n", b"\r")):
-                        if start + at + 1 < size:
-                            ends += 1
-                        if ends == n:
-                            return start + at + 1
+                    if end.group() == b"\r" and after in (b"\n", b"\r"):
+                        continue
+                    if start + at + 1 < size:
+                        ends += 1
+                    if ends == n:
+                        return start + at + 1
                 following = block[:1]
                 position = start
             return least

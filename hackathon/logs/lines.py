@@ -27,28 +27,36 @@ class Splitter:
     """Takes bytes in any portions and gives back complete lines.
 
     A line ends with LF, CR LF or CR (progress bars return to the line's start); empty lines are kept only when a
-    bare LF makes them. At most LONGEST bytes of an unfinished line are held.
+    bare LF makes them. At most LONGEST bytes of an unfinished line are held. `states` False: what a CR let the next
+    words write over is passed over, so that of a progress bar the last state is left.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, states: bool = True) -> None:
         self._rest = b""
         self._after_return = False
+        self._states = states
+        self._state = b""
 
     def feed(self, block: bytes) -> Iterator[str]:
         """Yield the lines that this block completes."""
         if self._after_return and block.startswith(b"\n"):
+            if self._state:
+                yield self._written_over()
             block = block[1:]
         self._after_return = block.endswith(b"\r")
-        if b"\r" not in block and b"\x1b" not in block:
+        if b"\r" not in block and b"\x1b" not in block and not self._state:
             yield from self._plain(block)
             return
         start = 0
         for end in _END.finditer(block):
-            line = self._rest + block[start : min(end.start(), start + LONGEST)]
+            line = (self._rest + block[start : min(end.start(), start + LONGEST)])[:LONGEST]
             self._rest = b""
             start = end.end()
-            if line or end.group() == b"\n":
-                yield clean(line[:LONGEST])
+            if end.group() == b"\r" and not self._states:
+                self._state = line or self._state
+            elif line or self._state or end.group() == b"\n":
+                line, self._state = line or self._state, b""
+                yield clean(line)
         self._rest = (self._rest + block[start : start + LONGEST])[:LONGEST]
 
     def _plain(self, block: bytes) -> Iterator[str]:
@@ -61,9 +69,13 @@ class Splitter:
             for line in lines:
                 yield line[:LONGEST].decode("utf-8", "replace")
 
+    def _written_over(self) -> str:
+        state, self._state = self._state, b""
+        return clean(state)
+
     def rest(self) -> str:
         """Return what stands behind the last line end, and forget it."""
-        line, self._rest = self._rest, b""
+        line, self._rest, self._state = self._rest or self._state, b"", b""
         return clean(line)
 
 

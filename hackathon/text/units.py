@@ -40,6 +40,23 @@ def format_walltime(seconds: int) -> str:
     return f"{hours:02d}:{minutes:02d}:{rest:02d}"
 
 
+def parse_moment(value: str, now: float) -> float:
+    """Return seconds since 1970 from `10m`, `2h` (before `now`), `14:30`, `14:30:05`, a date or ISO.
+
+    A time of day is the last such one. A time without a zone is local. Raises ValueError for anything else.
+    """
+    from datetime import datetime, timedelta
+
+    text = value.strip()
+    if re.fullmatch(r"\d\d?:\d\d(?::\d\d)?", text, re.ASCII):
+        hour, minute, second = (*(int(part) for part in text.split(":")), 0)[:3]
+        moment = datetime.fromtimestamp(now).replace(hour=hour, minute=minute, second=second, microsecond=0)
+        return (moment if moment.timestamp() <= now else moment - timedelta(days=1)).timestamp()
+    if re.match(r"\d{4}-\d\d", text, re.ASCII):
+        return datetime.fromisoformat(text).timestamp()
+    return now - parse_walltime(text)
+
+
 def parse_size(value: str | int) -> int:
     """Return bytes from `256 GB`, `16GiB`, `512M` or a plain number of bytes.
 

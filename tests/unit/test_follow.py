@@ -1,12 +1,12 @@
 """Following gives every complete line once, from every rank."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from hackathon.logs.follow import follow, tail
+from hackathon.logs import follow as following
+from hackathon.logs.follow import follow, offset_of_last, tail
 
 
 def _steps(*steps: Callable[[], object]) -> Callable[[], bool]:
@@ -20,6 +20,10 @@ def _steps(*steps: Callable[[], object]) -> Callable[[], bool]:
         return True
 
     return stop
+
+
+def _flat(portions: Iterator[list[tuple[Path, str]]]) -> list[tuple[str, str]]:
+    return [(path.stem, line) for portion in portions for path, line in portion]
 
 
 def _append(path: Path, text: str) -> None:
@@ -41,7 +45,7 @@ def test_new_lines_of_all_ranks_come_once_and_whole(run: Path) -> None:
         lambda: (_append(zero, "f\n"), _append(one, "later\n")),
         lambda: _append(job, "bye"),
     )
-    assert list(follow(run, stop=stop, pause=0)) == [
+    assert _flat(follow(run, stop=stop, pause=0)) == [
         ("rank-0", "a"),
         ("rank-0", "b"),
         ("rank-0", "half"),
@@ -50,21 +54,20 @@ def test_new_lines_of_all_ranks_come_once_and_whole(run: Path) -> None:
     ]
 
 
-def test_only_chosen_ranks_and_only_the_last_lines(run: Path) -> None:
+def test_only_chosen_ranks_and_only_what_comes_after_the_start(run: Path) -> None:
+    logs = run / "logs"
     for rank in range(12):
-        _append(run / "logs" / f"rank-{rank}.log", "".join(f"{rank}:{i}\n" for i in range(50)))
-    found = list(follow(run, ranks={2, 11}, lines=2, stop=_steps()))
+        _append(logs / f"rank-{rank}.log", "".join(f"{rank}:{i}\n" for i in range(50)))
+    starts = {path: offset_of_last(path, 2) for path in logs.glob("rank-*.log")}
+    found = _flat(follow(run, ranks={2, 11}, starts=starts, stop=_steps()))
     assert found == [("rank-2", "2:48"), ("rank-2", "2:49"), ("rank-11", "11:48"), ("rank-11", "11:49")]
-    assert len(list(follow(run, ranks={3}, lines=None, stop=_steps()))) == 50
-    assert list(follow(run, ranks={3}, lines=0, stop=_steps())) == []
+    assert len(_flat(follow(run, ranks={3}, stop=_steps()))) == 50
 
 
-def test_old_files_are_silent_with_since(run: Path) -> None:
-    path = run / "logs" / "rank-0.log"
-    _append(path, "old\n")
-    os.utime(path, (1000, 1000))
-    stop = _steps(lambda: None, lambda: _append(path, "new\n"))
-    assert list(follow(run, since=2000, stop=stop, pause=0)) == [("rank-0", "new")]
+def test_what_was_written_between_two_looks_comes_in_portions(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "PORTION", 10)
+    _append(run / "logs" / "rank-0.log", "".join(f"{i}\n" for i in range(25)))
+    assert [len(portion) for portion in follow(run, stop=_steps())] == [10, 10, 5]
 
 
 def test_a_cut_file_and_a_replaced_file_begin_anew(run: Path) -> None:
@@ -76,14 +79,14 @@ def test_a_cut_file_and_a_replaced_file_begin_anew(run: Path) -> None:
         other.write_text("replaced with a longer text\n")
         other.rename(path)
 
-    found = list(follow(run, stop=_steps(lambda: None, lambda: path.write_text("cut\n"), replace), pause=0))
+    found = _flat(follow(run, stop=_steps(lambda: None, lambda: path.write_text("cut\n"), replace), pause=0))
     assert [line for _, line in found] == ["one", "two", "cut", "replaced with a longer text"]
 
 
 def test_a_file_that_vanishes_ends_nothing(run: Path) -> None:
     path = run / "logs" / "rank-0.log"
     _append(path, "x\n")
-    assert list(follow([path], stop=_steps(lambda: None, path.unlink), pause=0)) == [("rank-0", "x")]
+    assert _flat(follow([path], stop=_steps(lambda: None, path.unlink), pause=0)) == [("rank-0", "x")]
 
 
 def test_tail_reads_from_the_end(tmp_path: Path) -> None:
