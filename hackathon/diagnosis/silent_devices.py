@@ -137,8 +137,8 @@ def _network(cluster: str) -> str:
 def slow_node(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """One host's ranks take longer for a step without communication than the other hosts' ranks.
 
-    `ratio`: at least so many times the median of the other hosts; `often`: so often the slowest, as a share of the
-    intervals. Not judged: less than `steps` or `seconds` behind the warm-up, and a program that does not tell
+    `ratio`: at least so many times the median of the other hosts; `lost`: more by so much of the whole step; `often`: so
+    often the slowest, as a share of the intervals. Not judged: less than `steps` or `seconds` behind the warm-up, and a program that does not tell
     communication from computing.
     """
     splits = {rank: training.split(run, rank) for rank in run.metrics if rank in run.host_of}
@@ -158,7 +158,9 @@ def slow_node(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     others = [own[host] for host in own if host != slowest]
     typical = median(median(each) for each in others)
     often = sum(all(own[slowest][at] > each[at] for each in others) for at in range(count)) / count
-    if typical <= 0 or median(own[slowest]) < thresholds["ratio"] * typical or often < thresholds["often"]:
+    step = median(each.seconds / each.steps for each in splits.values())
+    slow = median(own[slowest]) >= typical + max((thresholds["ratio"] - 1) * typical, thresholds["lost"] * step)
+    if typical <= 0 or not slow or often < thresholds["often"]:
         return []
     rank = by_host[slowest][0]
     line = [line for _, line in training.intervals(run, rank)][-1]

@@ -11,6 +11,7 @@ import pytest
 
 from hackathon.config.load import load_rule_file
 from hackathon.diagnosis.facts import FactHit, RunFacts, find_check
+from hackathon.scaling import measured
 from hackathon.text.files import write_json
 from hackathon.text.messages import speaking
 
@@ -343,6 +344,276 @@ def test_one_gpu_for_all_that_has_no_other_is_fine(make: Make) -> None:
     for rank in range(2):
         run.meter(rank, falling(seed=rank), device="cuda:0 a1b0c-77")
     assert found(run) == {}
+
+
+@pytest.mark.parametrize(
+    ("device", "package", "looks", "rows", "expected"),
+    [
+        ("cpu", "2.13.0+cpu", 0, [], True),
+        ("cpu", "2.13.0+cu126", 3, [(0, 4), (0, 4)], True),
+        ("", "2.13.0+cu126", 6, [(0, 4), (0, 4)], True),
+        ("cpu", "2.13.0+cu126", 2, [(0, 4), (0, 4)], False),
+        ("", "2.13.0+cu126", 5, [(0, 4), (0, 4)], False),
+        ("cpu", "2.13.0+cu126", 9, [(0, 4), (3, 900)], False),  # the loss was fetched from a GPU
+        ("cuda:1", "2.13.0+cu126", 9, [(0, 4), (0, 4)], False),
+        ("/job:worker/replica:0/task:0/device:CPU:0", "", 3, [(0, 4)], True),
+        ("/job:worker/replica:0/task:0/device:GPU:0", "", 3, [(0, 4)], False),
+    ],
+)
+def test_on_cpu(make: Make, device: str, package: str, looks: int, rows: list[tuple[int, int]], expected: bool) -> None:
+    run = make(1)
+    run.environment("n1", gpus=["NVIDIA H100, 560.1, 81559 MiB"] * 2, packages={"torch": package} if package else {})
+    run.meter(0, falling(), **({"device": device} if device else {}))
+    if looks:
+        run.gpus("n1", [rows] * looks)
+    assert set(found(run)) == ({"silent-on-cpu"} if expected else set())
+
+
+def test_on_cpu_where_there_is_no_gpu_is_fine(make: Make) -> None:
+    run = make(1)
+    run.environment("n1", packages={"torch": "2.13.0+cpu"})
+    run.meter(0, falling(), device="cpu")
+    assert found(run) == {}
+
+
+# ---- the network ----
+INIT = "n1:2011:2088 [0] NCCL INFO "
+BY_SOCKETS = [
+    INIT + "Bootstrap : Using ib0:10.0.0.1<0>", INIT + "NET/IB : No device found.",
+    INIT + "NET/Socket : Using [0]ib0:10.0.0.1<0>", INIT + "Using network Socket",
+]  # fmt: skip
+BY_INFINIBAND = [
+    INIT + "NET/Plugin: Using internal network plugin.",
+    INIT + "NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB ib0:10.0.0.1<0>", INIT + "Using network IB",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cluster", "interfaces", "log", "expected"),
+    [
+        ("reedbush-h", ["lo"], BY_SOCKETS, True),
+        ("laptop", ["lo", "eth0", "ib0"], [INIT + "Channel 00/0 : 1[0] -> 0[0] [send] via NET/Socket/0"], True),
+        ("laptop", ["lo", "eth0", "mlx5_0"], BY_SOCKETS, False),  # the adapter may be one of Ethernet
+        ("reedbush-h", ["ib0"], BY_INFINIBAND, False),
+        ("reedbush-h", ["ib0"], [*BY_SOCKETS, *BY_INFINIBAND], False),
+        ("reedbush-h", ["ib0"], ["no word of NCCL, but of NET/Socket : Using"], False),
+    ],
+)
+def test_sockets(make: Make, cluster: str, interfaces: list[str], log: list[str], expected: bool) -> None:
+    run = make(2, hosts=("n1", "n2"), cluster=cluster)
+    run.environment("n1", interfaces=interfaces)
+    run.log(0, "training begins")
+    run.log(1, *log)
+    hits = found(run)
+    assert set(hits) == ({"silent-sockets"} if expected else set())
+
+
+def test_sockets_inside_one_node_are_no_failure(make: Make) -> None:
+    run = make(2, cluster="reedbush-h")
+    run.log(0, *BY_SOCKETS)
+    assert found(run) == {}
+
+
+# ---- nodes and all-reduces ----
+@pytest.mark.parametrize(
+    ("compute", "seconds", "expected"), [(0.95, 2.0, True), (0.65, 2.0, True), (0.5, 2.0, False), (0.95, 0.5, False)]
+)
+def test_slow_node(make: Make, compute: float, seconds: float, expected: bool) -> None:
+    run = make(6, hosts=("n1", "n2", "n3"))
+    for rank in range(6):
+        share = compute if rank in (2, 3) else 0.4
+        run.meter(rank, falling(seed=rank), seconds=seconds, shares={"compute": share, "communication": 1 - share})
+    hits = found(run)
+    assert set(hits) == ({"silent-slow-node"} if expected else set())
+    if expected:
+        assert hits["silent-slow-node"].ranks == (2, 3)
+        assert hits["silent-slow-node"].values["host"] == "n2"
+        assert float(hits["silent-slow-node"].values["ratio"]) == pytest.approx(compute / 0.4, abs=0.1)
+
+
+def test_nodes_that_are_slow_in_turn_are_healthy(make: Make) -> None:
+    run = make(2, hosts=("n1", "n2"))
+    for number in range(18):
+        for rank in range(2):
+            compute = 0.9 if number % 3 == rank else 0.3
+            line = {"t": T, "attempt": 1, "step": 25 * (number + 1), "seconds": 2.0, "loss": 1 / (number + 1)}
+            shares = {"compute_share": compute, "communication_share": 1 - compute}
+            run.add(f"metrics/rank-{rank}.jsonl", line | shares)
+    assert found(run) == {}
+
+
+def _measured(processes: int, nodes: int) -> None:
+    """Keep what `hackathon clusters laptop --measure` would: 100 MB take 40 µs + 10 ms."""
+    line = {"alpha_us": 40.0, "beta_gb_s": 10.0, "from_bytes": 65536, "to_bytes": 2**30, "relative_error": 0.1}
+    measured.keep("laptop", [{
+        "nodes": nodes, "processes": processes, "hosts": nodes, "where": "between", "backend": "nccl",
+        "device": "H100", "launcher": "mpirun", "date": "2026-01-02T03:04:05Z", "run": "r", "job_id": "7",
+        "operations": {"all-reduce": {"bytes": 2**30, "busbw_gb_s": 18.0, "latency_us": 13.0, "fits": {"large": line}}},
+    }])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("communication", "known", "expected"),
+    [(0.9, 4, True), (0.45, 4, True), (0.3, 4, False), (0.9, 8, False), (0.9, 0, False)],
+)
+def test_slow_allreduce(make: Make, communication: float, known: int, expected: bool) -> None:
+    run = make(4, hosts=("n1", "n2"))
+    if known:
+        _measured(known, 2)
+    for rank in range(4):  # rank 3 waits least: what it waits is not for slower ranks
+        waits = communication + (0.05 if rank < 3 else 0.0)
+        # 80 ms a step
+        shares = {"compute": 1 - waits, "communication": waits}
+        run.meter(rank, falling(seed=rank), seconds=2.0, shares=shares)
+    run.final(0, gradient_bytes=100_000_000)
+    hits = found(run)
+    assert set(hits) == ({"silent-slow-allreduce"} if expected else set())
+    if expected:
+        assert hits["silent-slow-allreduce"].values["waits_ms"] == f"{80 * communication:.3g}"
+        assert hits["silent-slow-allreduce"].values["expected_ms"] == "10"
+
+
+# ---- against the smallest run of the study ----
+@pytest.fixture
+def study(tmp_path: Path) -> Callable[..., Run]:
+    """Make the run with `processes` of a study whose run with one process has ended."""
+    folder = tmp_path / "studies/20261121-185440-own-abcdefgh"
+
+    def make(processes: int, base: Callable[[Run], None], **record: Any) -> Run:
+        (folder / "points").mkdir(parents=True)
+        points = [{"processes": count, "repeat": 1} for count in (processes, 1)]
+        write_json(folder / "study.json", {"schema_version": 1, "id": folder.name, "mode": "weak", "points": points})
+        runs = {}
+        for count in (1, processes):
+            runs[count] = Run(
+                tmp_path / f"runs/20261121-18544{count}-own-{count}p-abcdefgh", count,
+                study={"id": folder.name, "processes": count, "repeat": 1}, **record,
+            )  # fmt: skip
+            (folder / f"points/{count}-1").write_text(f"{runs[count].path.name}\n{{}}\n")
+        base(runs[1])
+        return runs[processes]
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("processes", "rate", "expected"),
+    [
+        (8, 0.1, "silent-learning-rate"),
+        (4, 0.1, "silent-learning-rate"),
+        (2, 0.1, None),  # little is lost by it
+        (8, 0.28, None),  # the square root: Adam's rule
+        (8, 0.8, None),
+        (8, 6.4, "silent-learning-rate-twice"),
+        (2, 0.4, "silent-learning-rate-twice"),
+        (2, 0.2, None),
+        (8, 1.6, None),
+    ],
+)
+@pytest.mark.parametrize("noted", [True, False])
+def test_learning_rate(
+    study: Callable[..., Run], processes: int, rate: float, expected: str | None, noted: bool
+) -> None:
+    record = {} if noted else {"recipe": "torch-ddp", "parameters": {"lr": 0.1}}
+    run = study(processes, lambda base: base.meter(0, falling(), **({"lr": 0.1} if noted else {})), **record)
+    if not noted:
+        request = json.loads((run.path / "request.json").read_text())
+        write_json(run.path / "request.json", request | {"parameters": {"lr": rate}})
+    for rank in range(processes):
+        run.meter(rank, falling(seed=rank), **({"lr": rate} if noted else {}))
+    hits = found(run)
+    assert set(hits) == ({expected} if expected else set())
+    if expected:
+        assert hits[expected].values["times"] == str(processes)
+
+
+def test_learning_rate_of_own_code_that_did_not_note_it_is_unknown(study: Callable[..., Run]) -> None:
+    run = study(8, lambda base: base.meter(0, falling()), parameters={"lr": 0.1})
+    for rank in range(8):
+        run.meter(rank, falling(seed=rank))
+    assert found(run) == {}
+
+
+def test_learning_rate_in_strong_scaling_stays(study: Callable[..., Run]) -> None:
+    run = study(8, lambda base: base.meter(0, falling(), lr=0.1))
+    for rank in range(8):
+        run.meter(rank, falling(seed=rank), lr=0.1, batch=8)
+    assert found(run) == {}
+
+
+@pytest.mark.parametrize(
+    ("processes", "accuracy", "changed", "expected"),
+    [(8, 0.91, "", True), (4, 0.96, "", True), (2, 0.91, "", False), (8, 0.98, "", False), (8, 0.91, "epochs", False)],
+)
+def test_default_learning_rate_of_a_recipe(
+    make: Make, processes: int, accuracy: float, changed: str, expected: bool
+) -> None:
+    names = ("lr", "batch_size", "epochs")
+    run = make(
+        processes, recipe="torch-ddp", parameters={"lr": 0.05, "batch_size": 64, "epochs": 20},
+        origins={f"parameters.{name}": "command line" if name == changed else "default" for name in names},
+        check={"metric": "accuracy", "at_least": 0.97, "at_most": None},
+    )  # fmt: skip
+    recipe = Path(__file__).resolve().parents[2] / "recipes/torch-ddp/recipe.yaml"
+    (run.path / "source/recipe.yaml").write_text(recipe.read_text())
+    for rank in range(processes):
+        run.meter(rank, falling(seed=rank))
+        run.final(rank, accuracy=accuracy)
+    assert set(found(run)) == ({"silent-learning-rate"} if expected else set())
+
+
+@pytest.mark.parametrize(
+    ("processes", "accuracy", "loss", "expected"),
+    [
+        (4, 0.245, 1.0, ("0.98", "÷")),
+        (2, 0.485, 1.2, ("0.98", "÷")),
+        (4, 3.92, 1.0, ("0.98", "×")),
+        (4, 0.26, 1.0, None),  # not near enough
+        (4, 0.245, 20.0, None),  # it has not learned
+        (4, 0.97, 1.0, None),
+    ],
+)
+@pytest.mark.parametrize("metered", [True, False])
+def test_metric_against_the_smallest_run(
+    study: Callable[..., Run], processes: int, accuracy: float, loss: float,
+    expected: tuple[str, str] | None, metered: bool,
+) -> None:  # fmt: skip
+    def fill(run: Run, rank: int, value: float, factor: float) -> None:
+        losses = [each * factor for each in falling(seed=rank)]
+        if metered:
+            run.meter(rank, losses)
+            run.final(rank, accuracy=value)
+        else:
+            run.log(rank, *(f"step {n}: loss={each:.4f}" for n, each in enumerate(losses)), f"test accuracy {value}")
+
+    metrics = {} if metered else {"accuracy": {"pattern": "test accuracy ([0-9.]+)", "reduce": "last"}}
+    run = study(processes, lambda base: fill(base, 0, 0.98, 1.0), metrics=metrics)
+    for rank in range(processes):
+        fill(run, rank, accuracy, loss)
+    hits = found(run)
+    assert set(hits) == ({"silent-metric-count"} if expected else set())
+    if expected:
+        values = hits["silent-metric-count"].values
+        assert (values["expected"], values["sign"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "loss", "expected"),
+    [
+        (0.2450, 1, True),
+        (0.2426, 1, True),
+        (0.2420, 1, False),
+        (0.2510, 1, False),
+        (0.2450, 20, False),
+        (3.92, 1, True),
+    ],
+)
+def test_metric_against_its_own_check(make: Make, accuracy: float, loss: float, expected: bool) -> None:
+    run = make(4, check={"metric": "accuracy", "at_least": 0.97, "at_most": None})
+    for rank in range(4):
+        run.meter(rank, [each * loss for each in falling(seed=rank)])
+        run.final(rank, accuracy=accuracy)
+    assert set(found(run)) == ({"silent-metric-count"} if expected else set())
 
 
 def test_texts_are_in_both_languages() -> None:
