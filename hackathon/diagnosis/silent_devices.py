@@ -137,9 +137,9 @@ def _network(cluster: str) -> str:
 def slow_node(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """One host's ranks take longer for a step without communication than the other hosts' ranks.
 
-    `ratio`: at least so many times the median of the other hosts; `lost`: more by so much of the whole step; `often`: so
-    often the slowest, as a share of the intervals. Not judged: less than `steps` or `seconds` behind the warm-up, and a program that does not tell
-    communication from computing.
+    `ratio`: at least so many times the median of the other hosts; `lost`: more by so much of the whole step; `often`:
+    so often the slowest, as a share of the intervals. Not judged: less than `steps` or `seconds` behind the warm-up,
+    and a program that does not tell communication from computing.
     """
     splits = {rank: training.split(run, rank) for rank in run.metrics if rank in run.host_of}
     by_host: dict[str, list[int]] = {}
