@@ -12,6 +12,7 @@ from hackathon.text.messages import message
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.examine import Diagnosis
+    from hackathon.diagnosis.findings import Finding
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.states import RunStatus
 
@@ -101,29 +102,36 @@ def show(diagnosis: "Diagnosis", target: str) -> None:
         click.echo(click.style(printable(line), bold=True) if head else printable(line))
 
 
-def show_cause(run: "RunDirectory", state: "RunStatus") -> bool:
-    """Print to stderr the cause of a run that failed, in short; return False when none was found.
+def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
+    """Print to stderr the cause of a run that failed, in short; nothing for one that waits or succeeded.
 
     Whatever goes wrong here must not hide what the caller has to say about the run.
     """
     from hackathon.cli.show import printable
+    from hackathon.diagnosis.show import cause_lines
+
+    if state.open or state.state in ("SUCCEEDED", "CREATED") or state.cause == "preflight_failed":
+        return
+    root = cause_of(run, state)
+    if root is not None:
+        for line, head in cause_lines(root):
+            click.echo(click.style(printable(line), bold=True) if head else printable(line), err=True)
+    click.echo(message("diagnosis.more", run=run.id[-8:]), err=True)
+
+
+def cause_of(run: "RunDirectory", state: "RunStatus") -> "Finding | None":
+    """Return the cause of a run's failure and keep it in its folder; a run that can not be read has none."""
     from hackathon.diagnosis.examine import diagnose_run
     from hackathon.diagnosis.kept import keep
-    from hackathon.diagnosis.show import cause_lines
     from hackathon.text.errors import HackathonError
 
     try:
         diagnosis = diagnose_run(run, state, folders=rule_folders())
     except (HackathonError, OSError) as error:
         click.echo(f"{message('cli.warning')}: {error}", err=True)
-        return False
+        return None
     keep(run, diagnosis)
-    if diagnosis.root is None:
-        return False
-    for line, head in cause_lines(diagnosis.root):
-        click.echo(click.style(printable(line), bold=True) if head else printable(line), err=True)
-    click.echo(message("diagnosis.more", run=run.id[-8:]), err=True)
-    return True
+    return diagnosis.root
 
 
 def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, folders: Sequence[Path]) -> "tuple[list[Diagnosis], int]":

@@ -125,8 +125,10 @@ def _resumed(name: str, target: str | None, options: Options) -> "tuple[Study, S
 
 def _go_on(study: "Study", sources: "Sources", max_queued: int | None, waiting: bool, as_json: bool) -> None:
     """Submit what may be submitted now, wait if asked to, and show the table; exit code 1 when a point failed."""
+    from hackathon.cli.diagnose import show_cause
     from hackathon.cli.submit import show_tail, show_warnings
     from hackathon.cli.wait import wait
+    from hackathon.runs.directory import RunDirectory
     from hackathon.runs.launch import source_of, submit_points
     from hackathon.runs.status import status
     from hackathon.runs.study import next_points, pending_points, runs_of
@@ -155,7 +157,9 @@ def _go_on(study: "Study", sources: "Sources", max_queued: int | None, waiting: 
         for state in [state for state in wait(runs, tick) if state.state not in ("SUCCEEDED", "CREATED")][
             :SHOWN_FAILURES
         ]:
-            show_tail(study.runs_folder / state.run_id, state.first_rank)
+            run = RunDirectory(study.runs_folder / state.run_id)
+            show_tail(run.path, state.first_rank)
+            show_cause(run, state)
     states = status(runs_of(study))
     left = len(pending_points(study, states))
     if left:

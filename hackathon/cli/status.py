@@ -1,6 +1,7 @@
 """`hackathon status`: the states of runs."""
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -9,10 +10,15 @@ from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.diagnosis.findings import Finding
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
 
 SHOWN = 20
+DIAGNOSED = 3
+"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet."""
+SHOWN_CAUSES = 3
+"""Failed runs whose cause is told when a wait is over."""
 
 
 @named("status")
@@ -31,6 +37,7 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         states = wait(runs)
     else:
         states = status(runs, ask=not no_ask)
+    findings = _findings(runs, states)
     if as_json:
         import json
         from dataclasses import asdict
@@ -38,7 +45,11 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         from hackathon.runs.chain import segment_of
 
         rows = [
-            {**asdict(state), **({"segment": asdict(segment)} if (segment := segment_of(run)) else {})}
+            {
+                **asdict(state),
+                **({"segment": asdict(segment)} if (segment := segment_of(run)) else {}),
+                **({"finding": finding.to_json()} if (finding := findings.get(run.id)) else {}),
+            }
             for run, state in zip(runs, states, strict=True)
         ]
         click.echo(json.dumps({"runs": rows}, ensure_ascii=False, indent=1))
@@ -52,12 +63,48 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
     echo_table(
         [message("cli.run"), message("cli.state"), message("cli.job"), message("cli.since"), message("cli.reason")],
         [
-            [state.run_id, _state(state), state.job_id or "–", _since(state), _why(state, place(run))]
+            [
+                state.run_id,
+                _state(state),
+                state.job_id or "–",
+                _since(state),
+                _why(state, place(run), findings.get(run.id)),
+            ]
             for run, state in zip(runs, states, strict=True)
         ],
     )
     for problem in sorted({state.problem for state in states if state.problem}):
         click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
+    if waiting:
+        from hackathon.cli.diagnose import show_cause
+
+        failed = [(run, state) for run, state in zip(runs, states, strict=True) if _failed(state)]
+        for run, state in failed[:SHOWN_CAUSES]:
+            show_cause(run, state)
+
+
+def _failed(state: "RunStatus") -> bool:
+    return not state.open and state.state not in ("SUCCEEDED", "CREATED") and state.cause != "preflight_failed"
+
+
+def _findings(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "dict[str, Finding]":
+    """Return run id → the cause of its failure, as it was found before; of the newest sealed ones found now."""
+    failed = [(run, state) for run, state in zip(runs, states, strict=True) if _failed(state)]
+    if not failed:
+        return {}
+    from hackathon.diagnosis.kept import kept, looked_at
+
+    newest = {run for run, _ in sorted(failed, key=lambda each: each[0].id, reverse=True)[:DIAGNOSED]}
+    found = {}
+    for run, state in failed:
+        finding = kept(run)
+        if finding is None and state.sealed and run in newest and run.owned() and not looked_at(run):
+            from hackathon.cli.diagnose import cause_of
+
+            finding = cause_of(run, state)
+        if finding is not None:
+            found[run.id] = finding
+    return found
 
 
 def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirectory"]:
@@ -96,6 +143,9 @@ def _age(seconds: float) -> str:
     return format_age(seconds)
 
 
-def _why(state: "RunStatus", place: str) -> str:
+def _why(state: "RunStatus", place: str, finding: "Finding | None") -> str:
     unknown = f"[{state.raw}]" if state.raw and not state.reason and state.open else ""
-    return " ".join(part for part in (place and f"{place};", state.explanation, unknown) if part).rstrip(";")
+    # what the scheduler said stands there already
+    new = finding is not None and not finding.rule.startswith("job-")
+    known = f"→ {finding.part}: {finding.message}" if finding is not None and new else ""
+    return " ".join(part for part in (place and f"{place};", state.explanation, unknown, known) if part).rstrip(";")

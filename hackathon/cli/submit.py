@@ -135,12 +135,14 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) 
         from hackathon.cli.results import show_run
 
         show_run(submitted[0].run, states[0])
+    from hackathon.cli.diagnose import show_cause
     from hackathon.runs.after import waited_for
 
     failed = [state for state in states if state.state != "SUCCEEDED"]
     for state in failed:
         run = next(outcome.run for outcome in submitted if outcome.run.id == state.run_id)
         show_tail(waited_for(run).path if state.cause == "preflight_failed" else run.path, state.first_rank)
+        show_cause(run, state)
     if failed:
         raise click.exceptions.Exit(1)
 

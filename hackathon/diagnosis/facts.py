@@ -15,6 +15,7 @@ from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
 from hackathon.text.files import read_json, read_lines
+from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
 
 NOT_KNOWN = "?"
@@ -106,9 +107,11 @@ class RunFacts:
             "exit_code": status.exit_code if status else None,
             "signal": status.signal if status else None,
             "hosts": ", ".join(status.hosts if status else dict.fromkeys(self.host_of.values())),
-            "memory": self._most_memory(),
         }
-        return {name: NOT_KNOWN if value in (None, "") else str(value) for name, value in found.items()}
+        memory = self._most_memory()
+        seen = message("diagnosis.memory_seen", memory=memory) if memory else ""
+        texts = {name: NOT_KNOWN if value in (None, "") else str(value) for name, value in found.items()}
+        return {**texts, "memory": memory or NOT_KNOWN, "memory_seen": seen}
 
     def _most_memory(self) -> str:
         """Return the most main memory that was in use on one of the hosts, as text; empty when it was not measured."""

@@ -5,6 +5,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "; rank {missing} did not come ({operation})",
         "。ランク {missing} が来ていません({operation})",
     ),
+    "memory_seen": (" (in use on a node: up to {memory})", "(ノードでの使用量: 最大 {memory})"),
     # what is shown
     "cause": ("Cause: {part}", "原因: {part}"),
     "likely": ("May also matter: {part}", "関係があるかもしれません: {part}"),
