@@ -22,6 +22,7 @@ TORN_FROM = 9
 """Bytes of a literal from which on it is looked for without its first letters."""
 _TEARS = (b"\n", b"\r", b"\x1b")
 _OTHER_SPACE = (b"\t", b"  ", b" \t")
+_OTHER_SPACE_EXPRESSION = rb"(?:\t|\ [\ \t])"
 
 
 @dataclass(frozen=True)
@@ -56,50 +57,66 @@ class Needle:
         """What stands in one piece unless the message is torn behind its first letters."""
         return self.literal[len(self.head) - 1 :] if len(self.literal) >= TORN_FROM else self.literal
 
+    @cached_property
+    def early_spaces(self) -> list[bytes]:
+        """Beginnings of the literal up to a space within its head: other white space may stand there."""
+        return [
+            self.literal[:length]
+            for length in range(SHORTEST_HEAD, min(len(self.head), len(self.literal) - 1))
+            if self.literal[length : length + 1] == b" "
+        ]
+
     def tails(self) -> Iterator[bytes]:
-        """Yield the beginnings of the literal, each with what tears it."""
+        """Yield the beginnings of the literal, each with what tears it or with other white space than one space."""
+        for start in self.early_spaces:
+            yield from (start + space for space in _OTHER_SPACE)
         for length in range(len(self.head), len(self.literal)):
             start = self.literal[:length]
-            for tear in _TEARS:
-                yield start + tear
+            yield from (start + tear for tear in _TEARS)
             if self.literal[length : length + 1] == b" ":
-                for space in _OTHER_SPACE:
-                    yield start + space
+                yield from (start + space for space in _OTHER_SPACE)
 
     @cached_property
     def torn(self) -> bytes:
         """A regular expression for all `tails`; "" when the literal is too short to have any."""
+        early = [escaped(start) + _OTHER_SPACE_EXPRESSION for start in self.early_spaces]
+        return b"|".join([*early, *([escaped(self.head) + self._behind_head] if self._behind_head else [])])
+
+    @cached_property
+    def _behind_head(self) -> bytes:
         made = b""
         for length in range(len(self.literal) - 1, len(self.head) - 1, -1):
             letter = self.literal[length : length + 1]
-            other = [rb"\t", rb"\ [\ \t]"] if letter == b" " else []
+            other = [_OTHER_SPACE_EXPRESSION] if letter == b" " else []
             further = [escaped(letter) + made] if made else []
             made = b"(?:" + b"|".join([rb"[\n\r\x1b]", *other, *further]) + b")"
-        return escaped(self.head) + made if made else b""
+        return made
 
     @cached_property
-    def torn_compiled(self) -> re.Pattern[bytes]:
-        """The same, compiled."""
-        return re.compile(self.torn)
+    def _torn_after(self) -> list[tuple[bytes, re.Pattern[bytes]]]:
+        """(beginning, what follows it) of the torn forms."""
+        found = [(start, re.compile(_OTHER_SPACE_EXPRESSION)) for start in self.early_spaces]
+        return found + ([(self.head, re.compile(self._behind_head))] if self._behind_head else [])
 
     def places(self, text: bytes, start: int, end: int) -> Iterator[int]:
         """Yield where the body begins, from `start` on and before `end`."""
-        width = len(self.body)
-        at = text.find(self.body, start, end + width - 1)
-        while at >= 0:
-            yield at
-            at = text.find(self.body, at + 1, end + width - 1)
+        return _finds(self.body, text, start, end)
 
     def torn_places(self, text: bytes, start: int, end: int) -> Iterator[int]:
         """Yield where a torn literal begins, from `start` on and before `end`."""
-        if not self.torn:
-            return
-        head, match = self.head, self.torn_compiled.match
-        at = text.find(head, start, end + len(head) - 1)
-        while at >= 0:
-            if match(text, at):
-                yield at
-            at = text.find(head, at + 1, end + len(head) - 1)
+        for beginning, behind in self._torn_after:
+            for at in _finds(beginning, text, start, end):
+                if behind.match(text, at + len(beginning)):
+                    yield at
+
+
+def _finds(literal: bytes, text: bytes, start: int, end: int) -> Iterator[int]:
+    """Yield where a literal begins, from `start` on and before `end`."""
+    most = end + len(literal) - 1
+    at = text.find(literal, start, most)
+    while at >= 0:
+        yield at
+        at = text.find(literal, at + 1, most)
 
 
 def escaped(literal: bytes) -> bytes:

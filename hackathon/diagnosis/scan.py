@@ -26,8 +26,6 @@ from hackathon.logs.prefixes import is_labelled
 
 RANKS = 64
 """Ranks of one log of which each keeps its first place."""
-TEXT = 500
-"""Letters of a line that are kept."""
 LOOKED_AT = 2000
 """Places of one literal in one log that are verified, whatever they cost."""
 LOOKED_AT_MORE = 64
@@ -230,7 +228,7 @@ class _Log:
         evidence = Evidence(
             file=self._file.name,
             line=self._block.line(match.start),
-            text=match.text.strip()[:TEXT],
+            text=match.text,
             rank=rank,
             host=match.prefixed.host or self._file.host,
             time=match.prefixed.time if match.prefixed.time is not None else window.time,

@@ -15,6 +15,8 @@ BEFORE, AFTER = 3, 5
 """Lines before and after a place that one message may be torn into."""
 UNLESS = 3
 """Lines after a place in which `unless` is looked for."""
+SHOWN = 500
+"""Letters of a line that are kept."""
 FULL = 60
 """Letters of a raw line from which on it may have been wrapped at a terminal's width."""
 _ENDS = re.compile(rb"[\r\n]+")
@@ -43,7 +45,7 @@ class Match:
     prefixed: Prefixed
     """That line."""
     text: str
-    """The line; when it was torn, the lines it is made of, put together."""
+    """The line; when it was torn, the lines it is made of, put together; the part around the match of a long one."""
     values: dict[str, str]
 
 
@@ -60,7 +62,9 @@ class Window:
     def search(self, expression: re.Pattern[str]) -> Match | None:
         """Return the first match within the place's own line."""
         found = expression.search(self.own.text)
-        return Match(self.start, self.own.prefixed, self.own.text, _values(found)) if found else None
+        if found is None:
+            return None
+        return Match(self.start, self.own.prefixed, _shown(self.own.text, found.start()), _values(found))
 
     def search_torn(self, expression: re.Pattern[str], *, wide: bool) -> Match | None:
         """Return the first match that is torn over lines of which the place's own is one.
@@ -80,7 +84,7 @@ class Window:
                     continue
                 if wide and any(each.raw < FULL for each in self.lines[first:last]):
                     continue
-                text = joint.join(pieces[first : last + 1])
+                text = _shown(joint.join(pieces[first : last + 1]), found.start() - starts[first])
                 return Match(self._around[2][first], self.lines[first].prefixed, text, _values(found))
         return None
 
@@ -93,7 +97,7 @@ class Window:
 
     @cached_property
     def lines(self) -> list[Line]:
-        """The lines around the place, those of other ranks left out."""
+        """The lines around the place, without empty ones and those of other ranks."""
         return self._around[1]
 
     @property
@@ -114,12 +118,15 @@ class Window:
         before = [(start, self._line(start, end)) for start, end in self._spans(forward=False)]
         after = [(start, self._line(start, end)) for start, end in self._spans(forward=True)]
         rank = self.own.prefixed.rank
-        mine = [[each for each in side if rank is None or each[1].prefixed.rank == rank] for side in (before, after)]
+        mine = [
+            [each for each in side if each[1].text.strip() and (rank is None or each[1].prefixed.rank == rank)]
+            for side in (before, after)
+        ]
         chosen = [*reversed(mine[0][:BEFORE]), (self.start, self.own), *mine[1][:AFTER]]
         return len(mine[0][:BEFORE]), [line for _, line in chosen], [start for start, _ in chosen]
 
     def _spans(self, *, forward: bool) -> "list[tuple[int, int]]":
-        """Return (start, end) of the lines after or before the own one, the nearest first; empty lines are left out."""
+        """Return (start, end) of the lines after or before the own one, the nearest first."""
         text = self._block.text
         spans: list[tuple[int, int]] = []
         at = self.end if forward else self.start
@@ -155,6 +162,12 @@ def line_end(text: bytes, position: int) -> int:
     most = min(len(text), position + NEAR)
     ends = [found for sign in (b"\n", b"\r") if (found := text.find(sign, position, most)) >= 0]
     return min(ends, default=most)
+
+
+def _shown(text: str, at: int) -> str:
+    """Return at most SHOWN letters of a text, with what begins at `at` in them."""
+    start = max(0, at - SHOWN // 3) if len(text) > SHOWN else 0
+    return text[start : start + SHOWN].strip()
 
 
 def _index(starts: Sequence[int], offset: int) -> int:
