@@ -16,7 +16,7 @@ from hackathon.text.messages import LANGUAGES, message, set_language
 COMMANDS = {
     "main": ("init", "scale", "results", "publish"),
     "jobs": ("check", "render", "submit", "status", "cancel", "rerun", "adopt", "shell"),
-    "trouble": ("logs", "diagnose", "ask", "board", "standup", "rules"),
+    "trouble": ("logs", "diagnose", "ask", "board", "standup", "rules", "notify"),
     "about": ("clusters", "recipes", "env", "data", "doctor", "schema", "clean", "completion"),
 }
 """Section of the help → commands; each lives in `hackathon.cli.<name>` as `command`."""

@@ -11,14 +11,19 @@ from hackathon.text.errors import RequestError
 
 if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.states import RunStatus
 
 
-def finding_of(run: "RunDirectory") -> Attached | None:
-    """Return what the diagnosis of a run names as its cause, None when it recognises nothing."""
+def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attached | None:
+    """Return what the diagnosis of a run names as its cause, None when it recognises nothing.
+
+    `status` None: as its directory alone tells it. Rules of the run's project and event count.
+    """
+    from hackathon.config.load import find_event, find_project
     from hackathon.diagnosis import diagnose_run
-    from hackathon.runs.status import status
 
-    found = diagnose_run(run, status([run])[0]).findings
+    folders = [folder for find in (find_project, find_event) if (folder := find(run.path)) is not None]
+    found = diagnose_run(run, status, folders=folders).findings
     return attach(found[0]) if found else None
 
 
