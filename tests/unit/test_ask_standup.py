@@ -156,3 +156,67 @@ def test_an_edited_template_is_parted_into_its_sections(language: str) -> None:
 def test_wrong_requests(event: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str) -> None:
     assert run(words) == 2
     assert text in capsys.readouterr().err
+
+
+@pytest.fixture
+def failed(event: Path) -> str:
+    """A project in the event with a rule of its own; return the id of its run that failed, older than a good one."""
+    (event / "templates" / "rules").mkdir(parents=True)
+    (event / "templates" / "rules" / "own.yaml").write_text(
+        "rules:\n- id: whale\n  part: nccl\n  level: root\n  title: {en: a whale ate the link, ja: クジラ}\n"
+        "  patterns: [{text: link was eaten by a whale}]\n"
+    )
+    (event / "project.yaml").write_text("name: own\ncommand: python train.py\n")
+    for name, state in (
+        ("20190101-090000-own-2p-aaaaaaaa", "FAILED"),
+        ("20190102-090000-own-2p-bbbbbbbb", "SUCCEEDED"),
+    ):
+        path = event / "runs" / name
+        (path / "logs").mkdir(parents=True)
+        (path / "request.json").write_text(json.dumps({"name": "own", "processes": 2, "scheduler": "local"}))
+        (path / "logs" / "rank-1.log").write_text("epoch 1\n" + "link was eaten by a whale\n" * (state == "FAILED"))
+        (path / "final.json").write_text(json.dumps({"state": state, "cause": "", "job_id": "7", "attempt": 1}))
+    return "20190101-090000-own-2p-aaaaaaaa"
+
+
+def test_a_request_carries_the_newest_failure_and_where_to_look(
+    event: Path, failed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["ask"]) == 0  # the diagnosis says enough
+    assert f"about run {failed}: [nccl] a whale ate the link" in capsys.readouterr().out
+    (request,) = value(capsys, "ask", "list")["requests"]
+    assert (request["title"], request["part"], request["rule"]) == ("a whale ate the link", "nccl", "whale")
+    assert request["folder"] == str(event / "runs" / failed)
+    finding = request["finding"]
+    assert isinstance(finding, dict)
+    assert (finding["file"], finding["line"], finding["rank"]) == ("logs/rank-1.log", 2, 1)
+    assert run(["ask", "take", str(request["short"])]) == 0
+    out = capsys.readouterr().out
+    assert "diagnosis: a whale ate the link" in out
+    assert "logs/rank-1.log:2 (rank 1" in out
+    assert str(event / "runs" / failed) in out
+    assert run(["ask", "why?", "--no-run"]) == 0
+    assert run(["ask", "why slow?", "--run", "bbbbbbbb"]) == 0
+    requests = value(capsys, "ask", "list")["requests"]
+    assert [(each["run"], each["finding"]) for each in requests[1:]] == [
+        ("", None),
+        ("20190102-090000-own-2p-bbbbbbbb", None),
+    ]
+
+
+def test_a_post_carries_a_run_s_finding_and_is_found_for_the_next_one(
+    event: Path, failed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hackathon.diagnosis import diagnose
+    from hackathon.share.board import similar
+
+    assert run(["board", "post", "--run", "aaaaaaaa"]) == 0
+    assert run(["board", "post", "--run", "bbbbbbbb", "nothing to see"]) == 0
+    assert "recognises nothing" in capsys.readouterr().err
+    first, second = value(capsys, "board")["posts"]
+    assert (first["rule"], first["run"], second["finding"]) == ("whale", failed, None)
+    assert [each["id"] for each in value(capsys, "board", "--rule", "whale")["posts"]] == [first["id"]]
+    (finding,) = diagnose([event / "runs" / failed], folders=[event])
+    assert similar(finding) == []
+    assert run(["board", "solve", str(first["short"]), "feed it"]) == 0
+    assert [each.id for each in similar(finding)] == [first["id"]]
