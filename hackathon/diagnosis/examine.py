@@ -14,6 +14,7 @@ from hackathon.diagnosis.hang import WORDS, Hang, find_hang, last_steps
 from hackathon.diagnosis.order import Circumstances, Place, Ranked, order
 from hackathon.diagnosis.scan import LogFile, Scanner
 from hackathon.diagnosis.sources import of_paths, of_run
+from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
@@ -21,6 +22,8 @@ from hackathon.text.messages import localized, message
 
 LOOKED_AT = 200
 """Places whose surroundings are read."""
+UNKNOWN = 12
+"""Lines that are shown of a failure that no rule knows."""
 TRACEBACKS = 200
 """Tracebacks that are looked at, those of the first files."""
 # They end a program and say nothing of a cause: somebody told it to end, or another program did fail.
@@ -113,11 +116,21 @@ class _Examined:
         status = self._facts.status if self._facts is not None else None
         return Diagnosis(
             findings,
-            harmless=harmless,
+            self._worth_reading(findings),
+            harmless,
             run=self._facts.path.name if self._facts is not None else "",
             state=status.state if status is not None else "",
             status=status,
         )
+
+    def _worth_reading(self, findings: Sequence[Finding]) -> tuple[Evidence, ...]:
+        """Return lines to read when nothing that was found can be the cause of a failure."""
+        status = self._facts.status if self._facts is not None else None
+        if any(each.level in ("root", "likely") for each in findings):
+            return ()
+        if status is not None and (status.open or status.state in (states.SUCCEEDED, states.CREATED)):
+            return ()
+        return tuple(rarest(self._files, UNKNOWN))
 
     def _from_logs(self) -> list[Place]:
         places = []
