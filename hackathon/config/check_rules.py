@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from hackathon.config.literals import PatternError, required
+from hackathon.config.literals import PatternError, analysed, compiled
 from hackathon.config.problems import KeyPath, shown
 from hackathon.config.rule import Pattern, Rule, RuleFile
 
@@ -45,7 +45,8 @@ def _pattern(pattern: Pattern, path: KeyPath, report: "Report", *, needs_words: 
         report.add("rules.text_or_regex", path)
         return
     try:
-        required(pattern.text, pattern.regex, pattern.ignore_case)
+        compiled(pattern.text, pattern.regex, pattern.ignore_case)
+        analysed(pattern.text, pattern.regex, pattern.ignore_case)
     except PatternError as error:
         if error.id == "rules.pattern_short" and not needs_words:
             return

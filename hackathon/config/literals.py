@@ -5,6 +5,7 @@ Works on the standard library's own parse of the expression (`re._parser`), so t
 
 import re
 import warnings
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -46,39 +47,39 @@ def compiled(text: str, regex: str, ignore_case: bool) -> re.Pattern[str]:
         raise PatternError("rules.regex_wrong", pattern=shown(regex or text), reason=str(error)) from None
 
 
-@lru_cache(maxsize=2048)
-def required(text: str, regex: str, ignore_case: bool) -> tuple[tuple[str, bool], ...]:
-    """Return (literal, whether capitals do not matter) of which one at least stands in every match.
+@dataclass(frozen=True)
+class Analysis:
+    """What can be said of a pattern without looking at a log."""
 
-    Literals have single spaces for white space. Raises PatternError: no expression, a construct that is refused, or no
-    literal that is long enough.
-    """
-    made = compiled(text, regex, ignore_case)
+    literals: tuple[tuple[str, bool], ...]
+    """(literal, whether capitals do not matter) of which one at least stands in every match; single spaces stand for
+    white space."""
+    wide: bool
+    """Whether it can match any letters at all somewhere (`.`, `[^…]`, `\\S`): across lines it then needs more proof."""
+
+
+@lru_cache(maxsize=4096)
+def analysed(text: str, regex: str, ignore_case: bool) -> Analysis:
+    """Return what a pattern needs. Raises PatternError: no expression, a construct that is refused, or no literal that
+    is long enough. The expression is parsed and not compiled, which takes longer."""
     if not regex:
         literal = " ".join(text.split())
         if _letters(literal) < SHORTEST:
-            raise PatternError("rules.pattern_short", pattern=shown(regex or text), least=str(SHORTEST))
-        return ((literal, ignore_case),)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = parser.parse(regex, made.flags & ~re.UNICODE)
+            raise PatternError("rules.pattern_short", pattern=shown(text), least=str(SHORTEST))
+        return Analysis(((literal, ignore_case),), wide=False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = parser.parse(regex, re.IGNORECASE if ignore_case else 0)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise PatternError("rules.regex_wrong", pattern=shown(regex), reason=str(error)) from None
     construct = _refused(tree)
     if construct:
         raise PatternError("rules.regex_construct", pattern=shown(regex), construct=construct)
-    found = _best(tree, bool(made.flags & re.IGNORECASE))
+    found = _best(tree, bool(tree.state.flags & re.IGNORECASE))
     if not found or min(_letters(literal) for literal, _ in found) < SHORTEST:
-        raise PatternError("rules.pattern_short", pattern=shown(regex or text), least=str(SHORTEST))
-    return tuple(dict.fromkeys(found))
-
-
-def wide(text: str, regex: str) -> bool:
-    """Return whether an expression can match any letters at all somewhere (`.`, `[^…]`, `\\S`): across lines it then
-    needs more proof."""
-    if not regex:
-        return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return _wide(parser.parse(regex))
+        raise PatternError("rules.pattern_short", pattern=shown(regex), least=str(SHORTEST))
+    return Analysis(tuple(dict.fromkeys(found)), _wide(tree))
 
 
 def _letters(literal: str) -> int:

@@ -17,6 +17,8 @@ from hackathon.text.paths import user_cache
 
 ENGINES = ("hyperscan", "ahocorasick", "re")
 """Names of the searches, the fastest first."""
+SLOW_TO_MAKE = 200_000_000
+"""Bytes to read from which on the time to compile for Hyperscan is won back."""
 KEPT = 20
 """Compiled searches that the user's cache holds at most."""
 
@@ -30,13 +32,15 @@ class Matcher(Protocol):
         """Return the keys of what may stand in the block, each once, in no order."""
 
 
-def make_matcher(needles: Sequence[Needle], engine: str | None = None) -> Matcher:
-    """Return a search: the named one, or the fastest that works here. Raises ImportError when the named one does not.
+def make_matcher(needles: Sequence[Needle], engine: str | None = None, *, size: int = SLOW_TO_MAKE) -> Matcher:
+    """Return a search: the named one, or the fastest for `size` bytes that works here. Raises ImportError when the
+    named one does not.
 
-    A library that is there but does not work on this processor counts as missing.
+    Hyperscan takes seconds to compile what is not in the cache yet, so it is left out for little to read. A library
+    that is there but does not work on this processor counts as missing.
     """
     makers: dict[str, Callable[[Sequence[Needle]], Matcher]] = {
-        "hyperscan": _Hyperscan,
+        "hyperscan": lambda needles: _Hyperscan(needles, from_cache=not engine and size < SLOW_TO_MAKE),
         "ahocorasick": _AhoCorasick,
         "re": _Plain,
     }
@@ -100,7 +104,8 @@ class _Hyperscan:
 
     name = "hyperscan"
 
-    def __init__(self, needles: Sequence[Needle]) -> None:
+    def __init__(self, needles: Sequence[Needle], *, from_cache: bool = False) -> None:
+        """`from_cache`: take it from the cache only. Raises ImportError when it is not to be had."""
         library: Any = importlib.import_module("hyperscan")
         once, caseless = library.HS_FLAG_SINGLEMATCH, library.HS_FLAG_CASELESS
         expressions: list[bytes] = []
@@ -116,7 +121,7 @@ class _Hyperscan:
         if not expressions:
             return
         try:
-            self._database = self._load(library, expressions, flags, keys)
+            self._database = self._load(library, expressions, flags, keys, from_cache=from_cache)
         except library.HyperscanError as error:
             raise ImportError(f"hyperscan does not work here: {error}") from error
 
@@ -128,7 +133,9 @@ class _Hyperscan:
         self._database.scan(block.text, match_event_handler=lambda key, start, end, flags, context: add(key))
         return found
 
-    def _load(self, library: Any, expressions: list[bytes], flags: list[int], keys: list[int]) -> Any:
+    def _load(
+        self, library: Any, expressions: list[bytes], flags: list[int], keys: list[int], *, from_cache: bool
+    ) -> Any:
         """Return the database: from the cache, else compiled and put there."""
         described = repr((library.__version__, library.HS_MODE_BLOCK, expressions, flags, keys)).encode()
         try:
@@ -138,6 +145,8 @@ class _Hyperscan:
             file = None
         if file is not None and (database := _recall(library, file)) is not None:
             return database
+        if from_cache:
+            raise ImportError("nothing compiled in the cache")
         database = library.Database(mode=library.HS_MODE_BLOCK)
         database.compile(expressions=expressions, ids=keys, elements=len(expressions), flags=flags)
         if file is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from hackathon.config.literals import PatternError, compiled, required, wide
+from hackathon.config.literals import PatternError, analysed, compiled
 from hackathon.config.rule import Pattern, Rule
 
 SHORTEST_HEAD, LONGEST_HEAD = 4, 8
@@ -25,15 +25,20 @@ _OTHER_SPACE = (b"\t", b"  ", b" \t")
 _OTHER_SPACE_EXPRESSION = rb"(?:\t|\ [\ \t])"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Wanted:
-    """A pattern of a rule, ready to verify a place."""
+    """A pattern of a rule, to verify a place with."""
 
     rule: int
     """Index of its rule."""
-    expression: re.Pattern[str]
+    pattern: Pattern
     wide: bool
     """Whether it can run over anything: then only a long line counts as wrapped."""
+
+    @cached_property
+    def expression(self) -> re.Pattern[str]:
+        """The expression, compiled when it is first needed: most rules are never met."""
+        return expression_of(self.pattern)
 
 
 @dataclass
@@ -130,12 +135,12 @@ def needles_of(rules: Sequence[Rule]) -> list[Needle]:
     for index, rule in enumerate(rules):
         for pattern in rule.patterns:
             try:
-                literals = required(pattern.text, pattern.regex, pattern.ignore_case)
+                analysis = analysed(pattern.text, pattern.regex, pattern.ignore_case)
             except PatternError:
                 # a rule that was made without being checked: it finds nothing
                 continue
-            wanted = Wanted(index, expression_of(pattern), wide(pattern.text, pattern.regex))
-            for literal, folded in literals:
+            wanted = Wanted(index, pattern, analysis.wide)
+            for literal, folded in analysis.literals:
                 raw = _shortened((literal.lower() if folded else literal).encode())
                 found.setdefault((raw, folded), Needle(raw, folded)).wanted.append(wanted)
     return list(found.values())

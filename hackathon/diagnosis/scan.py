@@ -18,7 +18,7 @@ from hackathon.config.literals import PatternError
 from hackathon.config.rule import Pattern, Rule
 from hackathon.diagnosis.blocks import SIZE, Block, read_blocks
 from hackathon.diagnosis.findings import Evidence
-from hackathon.diagnosis.matcher import Matcher, make_matcher
+from hackathon.diagnosis.matcher import ENGINES, SLOW_TO_MAKE, Matcher, make_matcher
 from hackathon.diagnosis.needles import Needle, Wanted, expression_of, needles_of
 from hackathon.diagnosis.window import Match, Window, line_end, line_start
 from hackathon.logs.lines import clean
@@ -71,12 +71,13 @@ class Scanner:
         self._rules = list(rules)
         self._unless = [_compiled(rule.unless) for rule in rules]
         self._needles = needles_of(rules)
-        self._matcher: Matcher = make_matcher(self._needles, engine)
+        self._named = engine
+        self._matcher: Matcher | None = make_matcher(self._needles, engine) if engine else None
 
     @property
     def engine(self) -> str:
-        """Name of the search that is used."""
-        return self._matcher.name
+        """Name of the search that was used last; "" before the first time when none was named."""
+        return self._matcher.name if self._matcher else ""
 
     def scan(self, files: Sequence[LogFile], *, now: float | None = None, size: int = SIZE) -> list[Hit]:
         """Return what is found, in the order of files and places; a file that can not be read has nothing.
@@ -84,11 +85,12 @@ class Scanner:
         `now`: what time stamps without a year are near to. `size`: bytes that are read at once.
         """
         hits: list[Hit] = []
+        matcher = self._prepared(sum(_bytes(file.path) for file in files))
         for number, file in enumerate(files):
             log = _Log(self._rules, self._unless, file, number, now)
             try:
                 with _opened(file.path) as stream:
-                    self._read(stream, log, size)
+                    self._read(stream, log, matcher, size)
             except OSError:
                 pass  # what was found before counts
             hits += log.hits()
@@ -97,16 +99,23 @@ class Scanner:
     def scan_text(self, text: str, name: str = "") -> list[Hit]:
         """Return what is found in a text."""
         log = _Log(self._rules, self._unless, LogFile(Path(name), name), 0, None)
-        self._read(io.BytesIO(text.encode("utf-8", "surrogateescape")), log, SIZE)
+        self._read(io.BytesIO(text.encode("utf-8", "surrogateescape")), log, self._prepared(len(text)), SIZE)
         return sorted(log.hits(), key=lambda hit: hit.order)
 
-    def _read(self, stream: BinaryIO, log: "_Log", size: int) -> None:
-        for block in read_blocks(stream, size):
-            self._block(block, log)
+    def _prepared(self, size: int) -> Matcher:
+        """Return the search for so many bytes; a slower one that is there already is given up for much to read."""
+        slow = self._matcher is not None and self._matcher.name != ENGINES[0] and size >= SLOW_TO_MAKE
+        if self._matcher is None or (slow and not self._named):
+            self._matcher = make_matcher(self._needles, self._named, size=size)
+        return self._matcher
 
-    def _block(self, block: Block, log: "_Log") -> None:
+    def _read(self, stream: BinaryIO, log: "_Log", matcher: Matcher, size: int) -> None:
+        for block in read_blocks(stream, size):
+            self._block(block, log, matcher)
+
+    def _block(self, block: Block, log: "_Log", matcher: Matcher) -> None:
         log.begin(block)
-        for key in sorted(self._matcher.present(block)):
+        for key in sorted(matcher.present(block)):
             needle = self._needles[key // 2]
             wanted = [each for each in needle.wanted if log.wants(each.rule)]
             if not wanted:
@@ -265,6 +274,13 @@ def _compiled(patterns: Sequence[Pattern]) -> list[re.Pattern[str]]:
         except PatternError:
             continue
     return found
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 @contextmanager

@@ -377,7 +377,9 @@ def test_without_the_libraries_the_plain_search_is_used(monkeypatch: pytest.Monk
         make_matcher(needles_of(RULES), "hyperscan")
     monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
     log.write_text(OOM)
-    assert Scanner(RULES).engine == "re"
+    scanner = Scanner(RULES)
+    assert [hit.rule.id for hit in scanner.scan([LogFile(log, "log", "rank")])] == ["oom", "allocate"]
+    assert scanner.engine == "re"
     assert [hit.rule.id for hit in scan([LogFile(log, "log", "rank")], RULES)] == ["oom", "allocate"]
 
 
@@ -397,6 +399,22 @@ def test_a_compiled_search_is_kept_and_a_damaged_one_is_made_anew(own_home: Path
         file.write_bytes(damaged)
         assert sorted(make_matcher(needles, "hyperscan").present(text)) == wanted
         assert file.read_bytes() == content
+
+
+def test_little_to_read_does_not_wait_for_a_slow_compiler(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("hyperscan")
+    log.write_text(OOM)
+    scanner = Scanner(RULES)
+    first = scanner.scan([LogFile(log, "log", "rank")])
+    assert scanner.engine == "ahocorasick"
+    monkeypatch.setattr("hackathon.diagnosis.scan._bytes", lambda path: 1 << 30)
+    assert scanner.scan([LogFile(log, "log", "rank")]) == first
+    assert scanner.engine == "hyperscan"
+    monkeypatch.undo()
+    # now it is in the cache
+    again = Scanner(RULES)
+    assert again.scan([LogFile(log, "log", "rank")]) == first
+    assert again.engine == "hyperscan"
 
 
 def test_no_rules_find_nothing(log: Path) -> None:
