@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hackathon.cli.options import named, runs_folder
+from hackathon.cli.sharing import board_if_any, echo_similar, solved_before
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -35,14 +36,16 @@ def command(targets: tuple[str, ...], as_json: bool) -> None:
         from hackathon.diagnosis.examine import diagnose_files
 
         diagnoses.append(diagnose_files(files, names, folders=folders))
+    board = board_if_any()
     if as_json:
-        _print_json(diagnoses)
+        _print_json(diagnoses, [post.to_json() for each in diagnoses for post in solved_before(each, board)])
         return
     if not diagnoses:
         click.echo(message("diagnosis.all_well"))
     for number, diagnosis in enumerate(diagnoses):
         if number:
             click.echo()
+        echo_similar(solved_before(diagnosis, board))  # first: the cause stands last on a terminal
         show(diagnosis, diagnosis.run[-8:] if diagnosis.run else " ".join(names))
     if left:
         click.echo(message("diagnosis.more_runs", count=left), err=True)
@@ -157,8 +160,11 @@ def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, folders: Sequence[P
     return found, len(wanted) - len(shown)
 
 
-def _print_json(diagnoses: "Sequence[Diagnosis]") -> None:
-    """Print all findings, the cause of each run first; `run` and `state` are those of the only run, else null."""
+def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]]) -> None:
+    """Print all findings, the cause of each run first; `run` and `state` are those of the only run, else null.
+
+    `similar`: solved posts of the event's board about the same failures.
+    """
     import json
 
     findings = [
@@ -173,6 +179,7 @@ def _print_json(diagnoses: "Sequence[Diagnosis]") -> None:
         "findings": findings,
         "harmless": [finding.to_json() for each in diagnoses for finding in each.harmless],
         "unknown": [evidence.to_json() for each in diagnoses for evidence in each.unknown],
+        "similar": similar,
     }
     if only is None:
         value["runs"] = [{"run": each.run or None, "state": each.state or None} for each in diagnoses]

@@ -15,6 +15,7 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.diagnosis.examine import Diagnosis
     from hackathon.share.board import Board, Post
     from hackathon.share.entry import Attached
     from hackathon.share.people import People
@@ -108,6 +109,37 @@ def _edited(template: str) -> str:
             raise RequestError("board.no_editor", editor=words[0]) from error
         text = path.read_text(encoding="utf-8", errors="replace")
     return "\n".join(line for line in text.splitlines() if not line.startswith("# "))
+
+
+def solved_before(diagnosis: "Diagnosis", board: "Board | None") -> "list[Post]":
+    """Return solved posts like a diagnosis's cause, or like the lines worth reading of a failure that no rule knows."""
+    from hackathon.diagnosis.findings import Finding
+    from hackathon.share.board import similar
+
+    if board is None:
+        return []
+    wanted = diagnosis.findings[:1] or tuple(Finding("", "", "", "", line, "") for line in diagnosis.unknown)
+    found = {post.id: post for finding in wanted for post in similar(finding, board)}
+    return list(found.values())
+
+
+def board_if_any() -> "Board | None":
+    """Return the event's board; None when there is none or it can not be read: a diagnosis does not depend on it."""
+    from hackathon.share.board import open_board
+    from hackathon.text.errors import HackathonError
+
+    try:
+        return open_board()
+    except (HackathonError, OSError):
+        return None
+
+
+def echo_similar(posts: "Sequence[Post]") -> None:
+    """Print solved posts that may be about the same failure."""
+    if posts:
+        click.echo(message("board.similar"))
+    for post in posts:
+        click.echo(printable(f"  {message('board.similar_post', title=post.title, name=post.short)}"))
 
 
 def echo_posts(posts: "Sequence[Post]", people: "People") -> None:

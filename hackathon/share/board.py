@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.share.entry import Attached, Entry
+from hackathon.share.entry import Attached, Entry, clean_line
 from hackathon.share.people import People
 from hackathon.share.place import Place, find_people, find_shared, open_place
 from hackathon.share.store import Owned, PassedOver, read_entries, write_entry
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SHORT = 8
 """Letters of an id that people use: its random end."""
+TELLING = 12
+"""Letters of a masked log line that tell one failure from another."""
 
 
 @dataclass(frozen=True)
@@ -247,8 +249,9 @@ def similar(finding: "Finding", board: Board | None = None, limit: int = 3) -> l
             return []
     solved = [post for post in reversed(board.posts) if post.solved]
     same_rule = [post for post in solved if finding.rule and post.rule == finding.rule]
-    line = masked(finding.evidence.text) if finding.evidence else ""
-    same_line = [post for post in solved if line and post.finding and masked(post.finding.text) == line]
+    line = masked(clean_line(finding.evidence.text)) if finding.evidence else ""
+    told = len(line) >= TELLING
+    same_line = [post for post in solved if told and post.finding and masked(post.finding.text) == line]
     return list({post.id: post for post in [*same_rule, *same_line]}.values())[:limit]
 
 

@@ -219,4 +219,10 @@ def test_a_post_carries_a_run_s_finding_and_is_found_for_the_next_one(
     (finding,) = diagnose([event / "runs" / failed], folders=[event])
     assert similar(finding) == []
     assert run(["board", "solve", str(first["short"]), "feed it"]) == 0
+    capsys.readouterr()
     assert [each.id for each in similar(finding)] == [first["id"]]
+    assert run(["diagnose", failed]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "others have solved something like it:"
+    assert lines[1] == f"  a whale ate the link (`hackathon board show {first['short']}`)"
+    assert [each["id"] for each in value(capsys, "diagnose", failed)["similar"]] == [first["id"]]

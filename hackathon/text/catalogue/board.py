@@ -144,6 +144,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "step_take": ("{name} takes it", "{name} が対応"),
     "step_solve": ("{name} closed it as solved", "{name} が解決済みに"),
     "ago": ("{age} ago", "{age}前"),
+    "similar": ("others have solved something like it:", "似た問題の解決例があります:"),
+    "similar_post": (
+        "{title} (`hackathon board show {name}`)",
+        "{title}(`hackathon board show {name}` で表示)",
+    ),
     # requests for help
     "asked": ("the tutors see your request: #{name}", "チューターに届きました: #{name}"),
     "asked_about": ("about run {run}: {about}", "対象の実行 {run}: {about}"),
