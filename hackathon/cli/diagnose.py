@@ -24,11 +24,14 @@ MOST_RUNS = 10
 @named("diagnose")
 @click.argument("targets", nargs=-1, metavar="[RUN|STUDY|FILE]...")
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-def command(targets: tuple[str, ...], as_json: bool) -> None:
+@click.option("--bundle", is_flag=False, flag_value="", metavar="[FILE]", help=message("help.option_bundle"))
+def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None:
     import gc
 
     gc.enable()
     runs, files, names = chosen(targets)
+    if bundle is not None:
+        _refuse_bundle(bundle, len(runs) + bool(files))
     folders = rule_folders()
     _warn_of_rules(folders)
     diagnoses, left = _diagnoses(runs, len(targets) <= 1, folders)
@@ -36,6 +39,8 @@ def command(targets: tuple[str, ...], as_json: bool) -> None:
         from hackathon.diagnosis.examine import diagnose_files
 
         diagnoses.append(diagnose_files(files, names, folders=folders))
+    if bundle is not None:
+        _make_bundle(bundle, runs, files, names, diagnoses[0])
     board = board_if_any()
     if as_json:
         _print_json(diagnoses, [post.to_json() for each in diagnoses for post in solved_before(each, board)])
@@ -158,6 +163,37 @@ def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, folders: Sequence[P
         keep(run, diagnosis)
         found.append(diagnosis)
     return found, len(wanted) - len(shown)
+
+
+def _refuse_bundle(bundle: str, count: int) -> None:
+    """Raise RequestError when no bundle can be made, before anything is read."""
+    from hackathon.diagnosis.bundle import bundle_path
+    from hackathon.text.errors import RequestError
+
+    bundle_path(bundle, "bundle")
+    if count != 1:
+        raise RequestError("diagnosis.bundle_one", count=count)
+
+
+def _make_bundle(
+    bundle: str, runs: "Sequence[RunDirectory]", files: Sequence[Path], names: Sequence[str], diagnosis: "Diagnosis"
+) -> None:
+    """Pack what a tutor needs, and say to stderr what is not in it."""
+    from hackathon.cli.show import printable
+    from hackathon.diagnosis.bundle import bundle_files, bundle_path, bundle_run
+    from hackathon.text.units import format_size
+
+    if runs:
+        made = bundle_run(runs[0], diagnosis, bundle_path(bundle, runs[0].id))
+    else:
+        made = bundle_files(files, names, diagnosis, bundle_path(bundle, files[0].stem or "logs"))
+    size = format_size(made.size)
+    click.echo(message("diagnosis.bundled", path=made.path, size=size, count=len(made.taken)), err=True)
+    if made.left_out:
+        click.echo(message("diagnosis.bundle_left_out"), err=True)
+        for name, why in made.left_out:
+            click.echo(f"  {printable(name)}: {why}", err=True)
+    click.echo(message("diagnosis.bundle_scrubbed", path=made.path), err=True)
 
 
 def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]]) -> None:

@@ -32,6 +32,41 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "For a tutor: hackathon diagnose {target} --bundle FILE.tar.gz",
         "チューターに見せるには: hackathon diagnose {target} --bundle FILE.tar.gz",
     ),
+    "bundled": (
+        "{path} ({size}, {count} files) for a tutor",
+        "チューター用に {path} を作りました({size}、{count} ファイル)",
+    ),
+    "bundle_scrubbed": (
+        "Secrets, home folders and user names are replaced; host names and the logs' words are not. Look into it before "
+        "you send it: tar -tzf {path}",
+        "秘密情報・ホームディレクトリ・ユーザー名は置き換えましたが、ホスト名とログの文言はそのままです。"
+        "送る前に確認してください: tar -tzf {path}",
+    ),
+    "bundle_left_out": ("left out:", "含めなかったもの:"),
+    "bundle_one": (
+        "a bundle is for one run or for files, and these are {count}",
+        "--bundle は 1 つの実行かファイルに対して使います(対象が {count} 件あります)",
+    ),
+    "bundle_one_hint": (
+        "name the run: hackathon diagnose RUN --bundle",
+        "実行を 1 つ指定してください: hackathon diagnose RUN --bundle",
+    ),
+    "bundle_name": ("{name!r} is no name for a bundle", "{name!r} はファイル名にできません"),
+    "bundle_name_hint": (
+        "let it end in .tar.gz; a run comes before the option: hackathon diagnose RUN --bundle",
+        ".tar.gz で終わる名前にしてください。実行はオプションの前に書きます: hackathon diagnose RUN --bundle",
+    ),
+    "bundle_not_written": ("{path} can not be written: {what}", "{path} に書き込めません: {what}"),
+    "bundle_not_written_hint": (
+        "name another place: hackathon diagnose RUN --bundle /tmp/NAME.tar.gz",
+        "別の場所を指定してください: hackathon diagnose RUN --bundle /tmp/NAME.tar.gz",
+    ),
+    "left_many": ("{count} more files", "ほか {count} ファイル"),
+    "left_program": ("the program itself", "プログラム本体"),
+    "left_folder": ("no record of the run", "実行の記録ではないため"),
+    "left_full": ("the bundle is full", "容量の上限に達したため"),
+    "left_binary": ("not text", "テキストではないため"),
+    "left_beginning": ("only the last {kept} of {size}", "{size} のうち最後の {kept} だけ"),
     "more": ("everything: hackathon diagnose {run}", "詳しくは: hackathon diagnose {run}"),
     "more_runs": (
         "{count} more failed run(s) are not shown; name one to see it",

@@ -315,13 +315,19 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "  hackathon diagnose\n"
         "  hackathon diagnose k3m9x2qa\n"
         "  hackathon diagnose slurm-1234.out rank-*.log     logs of one job that was started by hand\n"
-        "  mpirun -np 4 python train.py 2>&1 | hackathon diagnose -",
+        "  mpirun -np 4 python train.py 2>&1 | hackathon diagnose -\n"
+        "  hackathon diagnose k3m9x2qa --bundle             one file for a tutor",
         "実行、測定、または任意のログについて、どこが、なぜ失敗し、どう直すかを表示します。原因は最後に出ます。"
         "名前を省くと最新の実行(測定の一部ならその測定)が対象です。\n\n\b\n"
         "  hackathon diagnose\n"
         "  hackathon diagnose k3m9x2qa\n"
         "  hackathon diagnose slurm-1234.out rank-*.log     手で動かした1つのジョブのログ\n"
-        "  mpirun -np 4 python train.py 2>&1 | hackathon diagnose -",
+        "  mpirun -np 4 python train.py 2>&1 | hackathon diagnose -\n"
+        "  hackathon diagnose k3m9x2qa --bundle             チューターに渡すファイル",
+    ),
+    "option_bundle": (
+        "Also pack records and ends of logs for a tutor, without secrets and names (.tar.gz).",
+        "チューター用に記録とログの末尾を .tar.gz にまとめる(秘密情報と名前は除く)",
     ),
     "logs_short": ("Show what the ranks of a run print.", "各ランクの出力を表示"),
     "logs_help": (
@@ -569,9 +575,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "hackathon.yaml の代わりに使う共有ディレクトリ",
     ),
     "option_part": ("Only of this part, e.g. nccl.", "この部分のものだけ(例: nccl)"),
-    "option_rule": ("Only of this failure rule.", "この規則のものだけ"),
+    "option_rule": ("Only of this failure rule.", "このルールのものだけ"),
     "option_part_of": ("The part that it is about, e.g. nccl.", "どの部分の問題か(例: nccl)"),
-    "option_rule_of": ("The failure rule that it is about.", "どの規則の問題か"),
+    "option_rule_of": ("The failure rule that it is about.", "どのルールの問題か"),
     "option_unsolved": ("Only what is not solved.", "未解決のものだけ"),
     "option_post_run": ("Attach this run's diagnosis.", "この実行の診断を付ける"),
     "option_board_mode": ("How posts are kept apart.", "投稿の分け方"),
@@ -622,7 +628,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "このツールを使わずに投入したジョブを実行として取り込み、status・logs・results で扱えるようにします。\n\n\b\n"
         "  hackathon adopt 123456\n  hackathon adopt ~/old-run-folder",
     ),
-    "rules_short": ("The failures that a diagnosis knows: list, show or check them.", "診断が知っている障害のルール: 一覧・表示・検査"),
+    "rules_short": (
+        "The failures that a diagnosis knows: list, show or check them.",
+        "診断が知っている障害のルール: 一覧・表示・検査",
+    ),
     "rules_help": (
         "The rules by which `hackathon diagnose` recognises failures: the shipped ones, and files in templates/rules of "
         "the project or the event, or in ~/.config/hackathon/rules. A rule there replaces the one of its id.\n\n\b\n"

@@ -1,0 +1,191 @@
+"""What a tutor needs to look at a failure, in one small file: a run's records and the ends of its logs, scrubbed."""
+
+import io
+import json
+import os
+import pwd
+import tarfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon import __version__
+from hackathon.diagnosis.scrub import scrub
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+from hackathon.text.units import format_size
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.examine import Diagnosis
+    from hackathon.runs.directory import RunDirectory
+
+ENDINGS = (".tar.gz", ".tgz")
+"""Ends of a bundle's name: without one it may be a run's id that was meant."""
+TOTAL = 24 << 20
+"""Bytes of all files together, before they are packed."""
+LOG, RECORD = 256 << 10, 64 << 10
+"""Bytes of the end of a log and of another file that grows; smaller files are taken whole."""
+FILES = 600
+"""Files of one folder that are taken: of a thousand ranks the first ones."""
+_FOLDERS = {"client": RECORD, "events": RECORD, "env": LOG, "claim": RECORD, "logs": LOG, "metrics": RECORD,
+            "telemetry": RECORD, "data": RECORD}  # fmt: skip
+"""Folders of a run that are taken, and how much of each of their files."""
+
+
+@dataclass
+class Bundle:
+    """A bundle that was made."""
+
+    path: Path
+    size: int = 0
+    taken: list[str] = field(default_factory=list)
+    """Names of the files in it."""
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    """(name, why it is not there or not whole)."""
+
+
+def bundle_path(given: str, name: str) -> Path:
+    """Return where a bundle goes: the given file, else `<name>.tar.gz` here.
+
+    Raises RequestError for a name that does not end like one: it may be a run that was meant.
+    """
+    if given and not given.endswith(ENDINGS):
+        raise RequestError("diagnosis.bundle_name", name=given)
+    return Path(given) if given else Path(f"{name}-bundle.tar.gz")
+
+
+def bundle_run(run: "RunDirectory", diagnosis: "Diagnosis", path: Path) -> Bundle:
+    """Pack a run's request, job script, events, logs' ends, metrics' ends, environment, status and findings.
+
+    The program's files, data and checkpoints are not taken. Raises RequestError when the file can not be written.
+    """
+    made = Bundle(path)
+    texts = _made_texts(diagnosis)
+    sizes = _of_run(run.path, made)
+    return _packed(made, texts, sizes, _owners(run.path))
+
+
+def bundle_files(paths: Sequence[Path], names: Sequence[str], diagnosis: "Diagnosis", path: Path) -> Bundle:
+    """Pack the ends of logs, and the findings in them. Raises RequestError when the file can not be written."""
+    made = Bundle(path)
+    sources: list[tuple[str, Path, int]] = []
+    for number, (file, name) in enumerate(zip(paths, names, strict=True)):
+        inside = sorted(file.rglob("*"))[:FILES] if file.is_dir() else [file]
+        for each in inside:
+            if each.is_file():
+                kept = each.relative_to(file) if file.is_dir() else Path(each.name if name != "-" else "stdin.log")
+                sources.append((f"files/{number}/{kept}", each, LOG))
+    return _packed(made, _made_texts(diagnosis), sources, set())
+
+
+def _made_texts(diagnosis: "Diagnosis") -> dict[str, str]:
+    from hackathon.diagnosis.show import lines_of
+
+    found: dict[str, Any] = {
+        "findings.json": {
+            "findings": [finding.to_json() for finding in diagnosis.findings],
+            "harmless": [finding.to_json() for finding in diagnosis.harmless],
+            "unknown": [evidence.to_json() for evidence in diagnosis.unknown],
+        },
+        "bundle.json": {"made": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "hackathon": __version__, "run": diagnosis.run},
+    }
+    if diagnosis.status is not None:
+        found["status.json"] = diagnosis.status.to_json()
+    texts = {name: json.dumps(value, ensure_ascii=False, indent=1) + "\n" for name, value in found.items()}
+    texts["diagnosis.txt"] = "\n".join(line for line, _ in lines_of(diagnosis, diagnosis.run)) + "\n"
+    return texts
+
+
+def _of_run(run: Path, made: Bundle) -> list[tuple[str, Path, int]]:
+    """Return (name, file, bytes of its end to take) of what is taken from a run directory."""
+    sources = []
+    for entry in sorted(run.iterdir()):
+        if entry.is_dir() and entry.name in _FOLDERS:
+            inside = sorted((each for each in entry.rglob("*") if each.is_file()), key=_natural)
+            sources += [(str(each.relative_to(run)), each, _FOLDERS[entry.name]) for each in inside[:FILES]]
+            if len(inside) > FILES:
+                made.left_out.append((f"{entry.name}/", message("diagnosis.left_many", count=len(inside) - FILES)))
+        elif entry.is_dir():
+            why = "left_program" if entry.name == "source" else "left_folder"
+            made.left_out.append((f"{entry.name}/", message(f"diagnosis.{why}")))
+        elif entry.is_file():
+            sources.append((entry.name, entry, LOG))
+    # What is small and says most comes first, so that it is there when not all fits.
+    order = {name: number for number, name in enumerate(("client", "events", "env", "logs", "metrics"), 1)}
+    return sorted(sources, key=lambda each: order.get(each[0].split("/")[0], 9 if "/" in each[0] else 0))
+
+
+def _packed(
+    made: Bundle, texts: Mapping[str, str], sources: Sequence[tuple[str, Path, int]], users: set[str]
+) -> Bundle:
+    temporary = made.path.with_name(f".{made.path.name}.{os.getpid()}.{os.urandom(3).hex()}.tmp")
+    folder = made.path.name.removesuffix(".tgz").removesuffix(".tar.gz")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as stream, tarfile.open(fileobj=stream, mode="w:gz") as archive:
+                for name, text, moment in _texts(made, texts, sources):
+                    _add(archive, f"{folder}/{scrub(name, users)}", scrub(text, users), moment)
+                    made.taken.append(name)
+            temporary.rename(made.path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        made.size = made.path.stat().st_size
+    except OSError as error:
+        raise RequestError("diagnosis.bundle_not_written", path=made.path, what=error.strerror or error) from error
+    return made
+
+
+def _texts(
+    made: Bundle, texts: Mapping[str, str], sources: Sequence[tuple[str, Path, int]]
+) -> Iterator[tuple[str, str, float]]:
+    """Yield (name, text, time of the file) of what goes in; note what does not."""
+    for name, text in texts.items():
+        yield name, text, time.time()
+    total = 0
+    for name, path, most in sources:
+        if total >= TOTAL:
+            made.left_out.append((name, message("diagnosis.left_full")))
+            continue
+        try:
+            size, moment = path.stat().st_size, path.stat().st_mtime
+            with path.open("rb") as stream:
+                stream.seek(max(0, size - most))
+                data = stream.read(most)
+        except OSError as error:
+            made.left_out.append((name, error.strerror or str(error)))
+            continue
+        if b"\0" in data[:4096]:
+            made.left_out.append((name, message("diagnosis.left_binary")))
+            continue
+        if size > most:
+            # A line whose beginning is cut off may have lost the word that says that it is a secret.
+            data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
+            why = message("diagnosis.left_beginning", kept=format_size(len(data)), size=format_size(size))
+            made.left_out.append((name, why))
+        total += len(data)
+        yield name, data.decode("utf-8", "replace"), moment
+
+
+def _add(archive: tarfile.TarFile, name: str, text: str, moment: float) -> None:
+    data = text.encode("utf-8", "replace")
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mtime, entry.mode = len(data), int(moment), 0o600
+    archive.addfile(entry, io.BytesIO(data))
+
+
+def _owners(run: Path) -> set[str]:
+    """Return the name of who owns a run, and what its home is called."""
+    try:
+        entry = pwd.getpwuid(run.stat().st_uid)
+    except (KeyError, OSError):
+        return set()
+    return {entry.pw_name, Path(entry.pw_dir).name} - {"", "/"}
+
+
+def _natural(path: Path) -> tuple[str, int, str]:
+    digits = "".join(letter for letter in path.stem if letter.isdigit())[:9]
+    return path.parent.name, int(digits or 0), path.name
