@@ -37,8 +37,18 @@ class DefaultGroup(Group):
         first = args[at] if at < len(args) else None
         completing = ctx.resilient_parsing and first is None
         if not completing and first not in (*self.commands, *ctx.help_option_names):
+            self._refuse_slip(ctx, args[at:])
             args = [*args[:at], self.default, *args[at:]]
         return super().parse_args(ctx, args)
+
+    def _refuse_slip(self, ctx: click.Context, words: list[str]) -> None:
+        """Refuse a slip of a sub-verb, which would be taken for a text: `ask lits`."""
+        import difflib
+
+        near = difflib.get_close_matches(words[0], self.commands, 1, 0.75) if words else []
+        if near:
+            text = message("cli.no_command", name=words[0])
+            raise click.UsageError(f"{text} {message('cli.did_you_mean', name=near[0])}", ctx)
 
 
 def shared_options(function: Function) -> Function:
@@ -140,6 +150,8 @@ def echo_similar(posts: "Sequence[Post]") -> None:
         click.echo(message("board.similar"))
     for post in posts:
         click.echo(printable(f"  {message('board.similar_post', title=post.title, name=post.short)}"))
+        if post.solved and post.solved.text:
+            click.echo(printable(f"    → {post.solved.text.splitlines()[0]}"))
 
 
 def echo_posts(posts: "Sequence[Post]", people: "People") -> None:

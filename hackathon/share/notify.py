@@ -127,7 +127,8 @@ def _post_text(notice: Notice, people: "People | None") -> str:
     if post.text.strip():
         lines.append(_said(post.text.strip()[:LONG]))
     if post.finding:
-        lines += [_said(post.finding.message), *_finding_lines(post.finding)]
+        lines += [] if post.finding.message == post.title else [_said(post.finding.message)]
+        lines += _finding_lines(post.finding)
     if post.run:
         lines.append(message("notify.about_run", run=_said(post.folder or post.run)))
     return "\n".join(lines)

@@ -23,8 +23,9 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 
 
 @pytest.fixture
-def event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An event whose only member and tutor is this user."""
+def event(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An event whose only member and tutor is this user; the checked shipped rules are kept from test to test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache-of-requests"))
     make_place(tmp_path / "shared", "sticky")
     (tmp_path / "hackathon.yaml").write_text(
         "title: E\nshared: shared\nteams:\n"
@@ -151,6 +152,8 @@ def test_an_edited_template_is_parted_into_its_sections(language: str) -> None:
         (["standup"], "there is no text"),
         (["ask", "--run", "zzz"], "no run 'zzz'"),
         (["ask"], "there is no text"),
+        (["ask", "lits"], "Did you mean 'list'?"),
+        (["ask", "--lang", "en", "clsoe", "k7qd"], "Did you mean 'close'?"),
     ],
 )
 def test_wrong_requests(event: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str) -> None:
@@ -225,4 +228,5 @@ def test_a_post_carries_a_run_s_finding_and_is_found_for_the_next_one(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "others have solved something like it:"
     assert lines[1] == f"  a whale ate the link (`hackathon board show {first['short']}`)"
+    assert lines[2] == "    → feed it"
     assert [each["id"] for each in value(capsys, "diagnose", failed)["similar"]] == [first["id"]]

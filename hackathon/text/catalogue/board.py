@@ -132,7 +132,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "state_taken_by": ("taken by {name}", "対応中: {name}"),
     "state_solved": ("solved", "解決済み"),
     "of_part": ("part {part}", "部分 {part}"),
-    "of_rule": ("rule {rule}", "規則 {rule}"),
+    "of_rule": ("rule {rule}", "ルール {rule}"),
     "of_run": ("run: {run}", "実行: {run}"),
     "of_rank": ("rank {rank}", "ランク {rank}"),
     "diagnosed": ("diagnosis: {text}", "診断: {text}"),
