@@ -60,7 +60,10 @@ class Needle:
     @cached_property
     def body(self) -> bytes:
         """What stands in one piece unless the message is torn behind its first letters."""
-        return self.literal[len(self.head) - 1 :] if len(self.literal) >= TORN_FROM else self.literal
+        if len(self.literal) < TORN_FROM:
+            return self.literal
+        # a space where the head ends may be the tear itself
+        return self.literal[len(self.head) - 1 :].lstrip(b" ")
 
     @cached_property
     def early_spaces(self) -> list[bytes]:

@@ -107,6 +107,28 @@ def test_a_message_that_is_torn_anywhere(log: Path, prefix: str, at: int) -> Non
     assert hit.evidence.rank == (1 if prefix else None)
 
 
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "which did not receive grad for rank",
+        "Expected to have finished reduction in the prior iteration",
+        "a bc def ghij",
+        "symbol lookup error",
+        "ChildFailedError",
+        "in the system to satisfy",
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "[1,1]<stderr>:"])
+def test_any_phrase_that_is_torn_anywhere(log: Path, phrase: str, prefix: str) -> None:
+    """A launcher that wraps at words swallows the space; a terminal keeps it on one of the two lines."""
+    scanners = [Scanner([rule("x", Pattern(text=phrase))], engine) for engine in ENGINES]
+    for at in range(1, len(phrase)):
+        for first, second in {(phrase[:at], phrase[at:]), (phrase[:at].rstrip(), phrase[at:].lstrip())}:
+            log.write_text(f"one\n{prefix}Error: {first}\n{prefix}{second} 3\n")
+            for scanner in scanners:
+                assert [hit.evidence.line for hit in scanner.scan([LogFile(log, "log")])] == [2], (scanner.engine, at)
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\n \n", "\n\n", "\x1b[K\n", "\x1b[0m\n\x1b[31m"])
 @pytest.mark.parametrize("at", [4, 8, 11, 15])
 def test_line_ends_of_all_kinds_in_a_message(log: Path, end: str, at: int) -> None:
