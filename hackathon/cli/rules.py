@@ -94,7 +94,7 @@ def show(name: str, as_json: bool) -> None:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
 def check(files: tuple[Path, ...]) -> None:
     from hackathon.config.load import load_rule_file, load_rules, rule_files
-    from hackathon.diagnosis.rules import check_file
+    from hackathon.diagnosis.rules import check_files
 
     folders = _folders()
     known, problems = load_rules(folders)
@@ -104,8 +104,7 @@ def check(files: tuple[Path, ...]) -> None:
         return
     # what is wrong with a file by itself is told when the file is checked
     found = [] if files else [problem for problem in problems if problem.id == "rules.id_elsewhere"]
-    for path in chosen:
-        found += check_file(path, known)
+    found += check_files(chosen, known)
     if found:
         for problem in found:
             click.echo(str(problem))

@@ -17,32 +17,40 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _Complaint = tuple[str, KeyPath, dict[str, str]]
 
 
-def check_file(path: Path, known: Sequence[Rule] = (), *, strict: bool | None = None) -> list[Problem]:
-    """Return what is wrong with a file of rules: its keys and values, and what its rules make of their examples.
+def check_files(paths: Sequence[Path], known: Sequence[Rule] = (), *, strict: bool | None = None) -> list[Problem]:
+    """Return what is wrong with files of rules: their keys and values, and what the rules make of their examples.
 
-    `known`: the other rules, which the file's replace. `strict`: ask for what every shipped rule has (an example with
-    its source, another wording, texts in both languages); None: when the file is a shipped one.
+    `known`: the other rules, which a file's replace. `strict`: ask for what every shipped rule has (an example with
+    its source, another wording, texts in both languages); None: of shipped files only.
     """
-    try:
-        rules = load_rule_file(path)
-        document = read_yaml(path)
-    except ConfigError as error:
-        return list(error.problems)
-    if strict is None:
-        strict = path.resolve().is_relative_to(shipped("templates", "rules").resolve())
-    own = {rule.id for rule in rules}
-    together = [*rules, *(rule for rule in known if rule.id not in own)]
-    # in one order for all files: then a search that was made ready for one serves the others
-    scanner = Scanner(sorted(together, key=lambda rule: rule.id))
-    problems = []
-    for index, rule in enumerate(rules):
-        complaints = [*_recognised(rule, scanner), *_texts(rule), *_named(rule, together)]
-        if strict:
-            complaints += _complete(rule)
-        for identifier, inner, values in complaints:
-            key: KeyPath = ("rules", index, *inner)
-            problems.append(Problem(identifier, path, document.line(key), key, {"id": rule.id, **values}))
+    problems: list[Problem] = []
+    together: list[Rule] = []
+    scanner = Scanner([])
+    for path in paths:
+        try:
+            rules = load_rule_file(path)
+            document = read_yaml(path)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        own = {rule.id for rule in rules}
+        others = sorted([*rules, *(rule for rule in known if rule.id not in own)], key=lambda rule: rule.id)
+        if others != together:
+            # making a search ready takes a while, and mostly all files are among the known ones
+            together, scanner = others, Scanner(others)
+        complete = _is_shipped(path) if strict is None else strict
+        for index, rule in enumerate(rules):
+            complaints = [*_recognised(rule, scanner), *_texts(rule), *_named(rule, together)]
+            if complete:
+                complaints += _complete(rule)
+            for identifier, inner, values in complaints:
+                key: KeyPath = ("rules", index, *inner)
+                problems.append(Problem(identifier, path, document.line(key), key, {"id": rule.id, **values}))
     return problems
+
+
+def _is_shipped(path: Path) -> bool:
+    return path.resolve().is_relative_to(shipped("templates", "rules").resolve())
 
 
 def where_of(path: Path, rule: str) -> int:
@@ -107,11 +115,10 @@ def _complete(rule: Rule) -> Iterator[_Complaint]:
         return
     if rule.sample is None:
         yield "rules.no_sample", (), {}
+    elif not rule.sample.source.strip():
+        yield "rules.no_source", ("sample",), {}
     if not rule.variants:
         yield "rules.no_variant", (), {}
-    for path, example in _examples(rule):
-        if not example.source.strip():
-            yield "rules.no_source", path, {}
 
 
 def _whole_texts(rule: Rule) -> Iterator[tuple[KeyPath, object]]:

@@ -67,8 +67,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_sample": ("{id} has no `sample`", "{id} に sample がありません"),
     "no_variant": ("{id} has no `variants`", "{id} に variants がありません"),
     "no_source": (
-        "an example of {id} has no `source`; say where it was seen",
-        "{id} の例に source がありません。どこで見たものかを書いてください",
+        "the sample of {id} has no `source`; say where it was seen",
+        "{id} の sample に source がありません。どこで見たものかを書いてください",
     ),
     "check_good": (
         "{count} rules in {files} files are good.",
