@@ -11,14 +11,15 @@ from hackathon.diagnosis.ends import End, Traceback, is_warning, last_tracebacks
 from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts, find_check
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hang import WORDS, Hang, find_hang, last_steps
+from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.order import Circumstances, Place, Ranked, order
 from hackathon.diagnosis.scan import LogFile, Scanner
 from hackathon.diagnosis.sources import of_paths, of_run
+from hackathon.diagnosis.telling import finding_of, line_number
 from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
-from hackathon.text.messages import localized, message
 
 LOOKED_AT = 200
 """Places whose surroundings are read."""
@@ -26,6 +27,8 @@ UNKNOWN = 12
 """Lines that are shown of a failure that no rule knows."""
 TRACEBACKS = 200
 """Tracebacks that are looked at, those of the first files."""
+UNKNOWN = 8
+"""Lines that are shown of a failure that no rule knows."""
 # They end a program and say nothing of a cause: somebody told it to end, or another program did fail.
 _NO_CAUSE = frozenset(
     {"KeyboardInterrupt", "SystemExit", "SignalException", "ChildFailedError", "ProcessExitedException"}
@@ -33,7 +36,6 @@ _NO_CAUSE = frozenset(
 _FOLLOWING = frozenset(
     {"BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionError", "EOFError"}
 )
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,10 @@ class _Examined:
         found += self._from_facts()
         found = self._with_hang(found)
         ranked = order(found, self._circumstances(found))
-        findings = tuple(self._finding(each) for each in ranked)
+        numbers = self._facts.numbers if self._facts is not None else {}
+        findings = tuple(finding_of(each, self._files, numbers) for each in ranked)
         benign: dict[str, Place] = {place.rule.id: place for place in reversed(found) if place.rule.level == "benign"}
-        harmless = tuple(self._finding(Ranked((place,), "benign", 0)) for place in benign.values())
+        harmless = tuple(finding_of(Ranked((place,), "benign", 0), self._files, numbers) for place in benign.values())
         status = self._facts.status if self._facts is not None else None
         return Diagnosis(
             findings,
@@ -134,15 +137,26 @@ class _Examined:
 
     def _from_logs(self) -> list[Place]:
         places = []
-        for hit in self._scanner.scan(self._files):
+        hits = self._scanner.scan(self._files)
+        # what one rule reads out of a line is true for the others that hold there
+        named = {hit.order: hit.values["rank"] for hit in hits if hit.values.get("rank")}
+        for hit in hits:
             number, offset = hit.order
-            evidence = self._attributed(hit.evidence, hit.values)
+            evidence = self._attributed(hit.evidence, {"rank": named.get(hit.order, ""), **hit.values})
             ranks = () if evidence.rank is None else (evidence.rank,)
             places.append(
                 Place(
-                    hit.rule, evidence, hit.values, number, offset, hit.count, ranks, time=evidence.time
+                    hit.rule,
+                    evidence,
+                    hit.values,
+                    number,
+                    offset,
+                    hit.count,
+                    ranks,
+                    time=evidence.time,
+                    matched=_matched(hit.rule, evidence.text),
                 )
-            )  # fmt: skip
+            )
         return places
 
     def _attributed(self, evidence: Evidence, values: Mapping[str, str]) -> Evidence:
@@ -219,7 +233,18 @@ class _Examined:
         evidence = Evidence(file.name, None, text[:500], each.rank, each.host, each.time)
         evidence = self._attributed(evidence, values)
         ranks = () if evidence.rank is None else (evidence.rank,)
-        return Place(rule, evidence, values, each.file, offset, 1, ranks, exception=True, time=each.time)
+        return Place(
+            rule,
+            evidence,
+            values,
+            each.file,
+            offset,
+            1,
+            ranks,
+            exception=True,
+            time=each.time,
+            matched=_matched(rule, text),
+        )
 
     def _from_facts(self) -> list[Place]:
         if self._facts is None:
@@ -271,7 +296,7 @@ class _Examined:
                 own = line.read.rank if line.read.rank is not None else file.rank
                 if own == rank and line.read.text.strip():
                     host = line.read.host or file.host
-                    at = _line_number(self._files[number].path, line.offset)
+                    at = line_number(self._files[number].path, line.offset)
                     return Evidence(file.name, at, line.read.text.strip()[:500], rank, host, line.read.time)
         return None
 
@@ -299,42 +324,11 @@ class _Examined:
         rank = first[0] if first is not None else status.first_rank
         return Circumstances(failed, failed and not status.open, rank, ended, by_itself)
 
-    def _finding(self, ranked: Ranked) -> Finding:
-        best = ranked.places[0]
-        evidence = best.evidence
-        if evidence is not None and evidence.line is None and best.file >= 0:
-            evidence = replace(evidence, line=_line_number(self._files[best.file].path, best.offset))
-        values = dict(self._facts.numbers) if self._facts is not None else {}
-        values |= {"rank": NOT_KNOWN, "host": NOT_KNOWN}
-        if evidence is not None:
-            values |= {"file": evidence.file, "line": str(evidence.line or NOT_KNOWN)}
-            values |= {"rank": str(evidence.rank)} if evidence.rank is not None else {}
-            values |= {"host": evidence.host} if evidence.host else {}
-        values |= best.values
-        if best.hang and evidence is not None:
-            values |= {"rank": str(evidence.rank), "host": evidence.host or NOT_KNOWN}
-        rule = best.rule
-        text = fill(localized(rule.title), values)
-        if best.hang and not best.fact:
-            text += message("diagnosis.missing", **{name: values[name] for name in ("missing", "operation")})
-        ranks = {rank for place in ranked.places for rank in place.ranks}
-        count = (
-            max(place.count for place in ranked.places)
-            if best.exception
-            else sum(place.count for place in ranked.places if not place.exception)
-        )
-        return Finding(
-            rule=rule.id,
-            part=rule.part,
-            level=ranked.level,
-            message=text,
-            evidence=evidence,
-            advice=fill(localized(rule.advice), values),
-            causes=tuple((fill(localized(cause.text), values), fill(cause.check, values)) for cause in rule.causes),
-            references=tuple(rule.references),
-            ranks=best.ranks if best.hang else tuple(sorted(ranks)),
-            count=max(1, count),
-        )
+
+def _matched(rule: Rule, text: str) -> int:
+    """Return the letters of a line that the longest of a rule's patterns holds."""
+    matches = [expression_of(pattern).search(text) for pattern in rule.patterns]
+    return max((match.end() - match.start() for match in matches if match), default=0)
 
 
 def _of_fact(rule: Rule, hit: FactHit) -> Place:
@@ -364,21 +358,3 @@ def _first_told(ends: Iterable[End]) -> int | None:
                     if match := _RANK_LINE.search(later.read.text):
                         return int(match[1])
     return None
-
-
-def fill(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with each `{name}` replaced; a name without a value becomes `?`. Nothing in it is evaluated."""
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], NOT_KNOWN), text)
-
-
-def _line_number(path: Path, offset: int) -> int | None:
-    """Return the number of the line that holds a byte, from 1."""
-    number, left = 1, offset
-    try:
-        with path.open("rb") as stream:
-            while left > 0 and (block := stream.read(min(left, 1 << 20))):
-                number += block.count(b"\n")
-                left -= len(block)
-    except OSError:
-        return None
-    return number

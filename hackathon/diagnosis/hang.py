@@ -73,7 +73,7 @@ def find_hang(
 ) -> Hang | None:
     """Return which ranks the others waited for, None when nothing tells.
 
-    `processes`: how many ranks there are; None: as many as the logs name. `steps`: rank → last step by its own metrics.
+    `processes`: how many ranks there are; None: those that the logs name. `steps`: rank → last step by its own metrics.
     """
     named: Counter[int] = Counter()
     library = ""
@@ -111,14 +111,14 @@ def find_hang(
     told = _named(named, tensors)
     if told is not None:
         return replace(told, library=library)
-    count = processes or (max(ranks | waiting, default=-1) + 1)
-    if found := _by_numbers(watched, count):
+    everyone = ranks | set(range(processes or 0))
+    if found := _by_numbers(watched, everyone):
         return replace(found, library="nccl")
-    if ready and (absent := set(range(max(count, max(ready) + 1))) - ready):
+    if ready and (absent := (everyone | set(range(max(ready)))) - ready):
         return Hang(tuple(sorted(absent)), library="horovod")
-    if 0 < len(absent := set(range(count)) - waiting) <= len(waiting):
+    if 0 < len(absent := everyone - waiting) <= len(waiting):
         return Hang(tuple(sorted(absent)), library="gloo")
-    return _behind(steps or {}, count)
+    return _behind(steps or {}, len(everyone))
 
 
 def _numbers(text: str) -> list[int]:
@@ -161,7 +161,7 @@ def _watch(watched: dict[int, _Watched], text: str, rank: int | None) -> None:
         one.enqueued, one.completed = int(match["enqueued"]), int(match["completed"])
 
 
-def _by_numbers(group: Mapping[int, _Watched], count: int) -> Hang | None:
+def _by_numbers(group: Mapping[int, _Watched], everyone: set[int]) -> Hang | None:
     """Return who is missing by the numbers of collectives; None when all are equally far."""
     waits = {rank: one.waits_in for rank, one in group.items() if one.waits_in is not None}
     if not waits and not any(one.enqueued is not None for one in group.values()):
@@ -178,7 +178,7 @@ def _by_numbers(group: Mapping[int, _Watched], count: int) -> Hang | None:
         least = min(enqueued.values())
         if number is None or least < number:
             return Hang(tuple(sorted(rank for rank, each in enqueued.items() if each == least)), operation, number)
-    if 0 < len(silent := set(range(count)) - set(group)) <= len(group):
+    if 0 < len(silent := everyone - set(group)) <= len(group):
         return Hang(tuple(sorted(silent)), operation, number)
     if len(set(waits.values())) > 1:  # one waits in a collective that the others have left behind, or not reached
         least = min(waits.values())

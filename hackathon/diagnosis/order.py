@@ -38,6 +38,8 @@ class Place:
     hang: bool = False
     """It names the ranks that the others waited for."""
     time: float | None = None
+    matched: int = 0
+    """Letters of the line that the rule's pattern holds: of two rules for one line the more exact one counts."""
 
     @property
     def rank(self) -> int | None:
@@ -150,6 +152,7 @@ def _key(place: Place, about: Circumstances, follower: bool, behind: bool, timed
         not place.exception,
         place.file,
         place.offset,
+        -place.matched,
     )
 
 
