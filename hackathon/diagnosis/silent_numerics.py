@@ -11,10 +11,9 @@ from hackathon.diagnosis.facts import FactHit, RunFacts, fact
 from hackathon.diagnosis.training import Loss, mean
 from hackathon.logs.metrics import read_metrics
 from hackathon.logs.values import number
-from hackathon.text.errors import RequestError
+from hackathon.text.errors import HackathonError, RequestError
 
 _RATES = ("lr", "learning_rate", "base_lr")
-_SCALED = re.compile(r"\bscale_learning_rate:\s*(\w+)")
 _SHARE_OF_RIGHT = re.compile(r"(?i)(?:.*[_/])?(?:acc(?:uracy)?|top_?[15]|f1|auc|precision|recall)\Z")
 
 
@@ -32,7 +31,7 @@ def nan_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     listed, good = ended[rank]
     first = listed[good]
     values = {
-        "value": f"{first.value}", "step": "?" if first.step is None else str(first.step),
+        "value": "NaN" if math.isnan(first.value) else "Infinity", "step": "?" if first.step is None else str(first.step),
         "before": f"{listed[good - 1].value:.4g}" if good else "–", "rank": str(rank), "of": str(len(listed) - good),
     }  # fmt: skip
     return [FactHit(training.placed(run, first.evidence), values, tuple(sorted(ended)), len(listed) - good)]
@@ -89,16 +88,20 @@ def learning_rate(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHi
 
 
 def _default_rate(run: RunFacts, least: float) -> list[FactHit]:
-    record, origins = run.record, run.record.get("origins")
-    if not record.get("recipe") or record.get("study") or not isinstance(origins, dict) or _fulfilled(run) is not False:
+    from hackathon.config.load import load_recipe
+
+    record, parameters = run.record, run.record.get("parameters")
+    processes = record.get("processes")
+    alone = not record.get("recipe") or record.get("study") or not isinstance(parameters, dict)
+    if alone or not isinstance(processes, int) or processes < least or _fulfilled(run) is not False:
         return []
     try:
-        declared = _SCALED.search((run.run.source() / "recipe.yaml").read_text(errors="replace"))
-    except OSError:
+        recipe, _ = load_recipe(str(record["recipe"]))
+    except HackathonError:
         return []
-    name, rate, processes = declared[1] if declared else "", _highest_rate(run), int(record.get("processes") or 1)
-    changed = any(origin != "default" for key, origin in origins.items() if key.startswith("parameters."))
-    if rate is None or processes < least or changed or origins.get(f"parameters.{name}") is None:
+    name, rate = recipe.scaling.weak.scale_learning_rate, _highest_rate(run)
+    defaults = {each: parameter.default for each, parameter in recipe.parameters.items()}
+    if name not in defaults or rate is None or defaults != parameters:
         return []
     batch = training.samples_per_step(run)
     values = {
@@ -176,10 +179,11 @@ def metric_count(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit
 def _by_base(run: RunFacts, base: RunFacts, name: str, value: float, thresholds: Mapping[str, float]) -> float | None:
     other = _accuracies(base).get(name)
     factor = run.record["processes"] / base.record["processes"]
-    if not other or not 0 < other <= 1:
+    whole = 100 if (other or 0) > 1 else 1  # percent
+    if not other or not 0 < other <= whole:
         return None
     divided = abs(value * factor / other - 1) <= thresholds["tolerance"]
-    multiplied = value > 1 and abs(value / factor / other - 1) <= thresholds["tolerance"]
+    multiplied = value > whole and abs(value / factor / other - 1) <= thresholds["tolerance"]
     losses = [_last_loss(each) for each in (run, base)]
     alike = losses[0] <= losses[1] * (1 + thresholds["loss"]) or losses[0] <= losses[1] + thresholds["loss"]
     return other if (divided or multiplied) and alike else None
@@ -188,10 +192,12 @@ def _by_base(run: RunFacts, base: RunFacts, name: str, value: float, thresholds:
 def _by_check(run: RunFacts, base: RunFacts, name: str, value: float, thresholds: Mapping[str, float]) -> float | None:
     check = run.record.get("check")
     least = number(check.get("at_least")) if isinstance(check, dict) and check.get("metric") == name else None
-    if least is None or not 0.5 <= least <= 1 or least <= value <= 1 or not _last_loss(run) < thresholds["learned"]:
+    whole = 100 if least is not None and least > 1 else 1  # percent
+    unclear = least is None or not 0.5 * whole <= least <= whole or not _last_loss(run) < thresholds["learned"]
+    if least is None or unclear or least <= value <= whole:
         return None
     processes = run.record["processes"]
-    return next((each for each in (value * processes, value / processes) if least <= each <= 1), None)
+    return next((each for each in (value * processes, value / processes) if least <= each <= whole), None)
 
 
 def _accuracies(run: RunFacts) -> dict[str, float]:

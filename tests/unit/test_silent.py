@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hackathon.config.load import load_rule_file
+from hackathon.config.load import load_recipe, load_rule_file
 from hackathon.diagnosis.facts import FactHit, RunFacts, find_check
 from hackathon.scaling import measured
 from hackathon.text.files import write_json
@@ -548,14 +548,11 @@ def test_learning_rate_in_strong_scaling_stays(study: Callable[..., Run]) -> Non
 def test_default_learning_rate_of_a_recipe(
     make: Make, processes: int, accuracy: float, changed: str, expected: bool
 ) -> None:
-    names = ("lr", "batch_size", "epochs")
+    defaults = {name: parameter.default for name, parameter in load_recipe("torch-ddp")[0].parameters.items()}
     run = make(
-        processes, recipe="torch-ddp", parameters={"lr": 0.05, "batch_size": 64, "epochs": 20},
-        origins={f"parameters.{name}": "command line" if name == changed else "default" for name in names},
+        processes, recipe="torch-ddp", parameters=defaults | ({changed: 3} if changed else {}),
         check={"metric": "accuracy", "at_least": 0.97, "at_most": None},
     )  # fmt: skip
-    recipe = Path(__file__).resolve().parents[2] / "recipes/torch-ddp/recipe.yaml"
-    (run.path / "source/recipe.yaml").write_text(recipe.read_text())
     for rank in range(processes):
         run.meter(rank, falling(seed=rank))
         run.final(rank, accuracy=accuracy)
@@ -608,11 +605,12 @@ def test_metric_against_the_smallest_run(
         (3.92, 1, True),
     ],
 )
-def test_metric_against_its_own_check(make: Make, accuracy: float, loss: float, expected: bool) -> None:
-    run = make(4, check={"metric": "accuracy", "at_least": 0.97, "at_most": None})
+@pytest.mark.parametrize("whole", [1, 100])
+def test_metric_against_its_own_check(make: Make, accuracy: float, loss: float, expected: bool, whole: int) -> None:
+    run = make(4, check={"metric": "accuracy", "at_least": 0.97 * whole, "at_most": None})
     for rank in range(4):
         run.meter(rank, [each * loss for each in falling(seed=rank)])
-        run.final(rank, accuracy=accuracy)
+        run.final(rank, accuracy=accuracy * whole)
     assert set(found(run)) == ({"silent-metric-count"} if expected else set())
 
 

@@ -1,0 +1,129 @@
+"""Runs that succeed and are wrong all the same: real jobs on this machine whose records tell what nothing printed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hackathon.diagnosis import diagnose
+
+ROOT = Path(__file__).resolve().parents[2]
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+pytestmark = [pytest.mark.torch, pytest.mark.timeout(600)]
+
+SHARE = "DistributedSampler(dataset, world_size, rank, shuffle=True, seed=seed)"
+BATCH = "for step, (images, labels) in enumerate(self._loader):"
+VARIANTS: dict[str, tuple[str, int, str, Mapping[str, str]]] = {
+    # name: (what it is made of, processes, options, what is put in the place of what)
+    "same-data": ("torch-ddp", 2, "--epochs 2", {SHARE: SHARE.replace("world_size, rank", "1, 0")}),
+    "starved": ("torch-ddp", 1, "--epochs 5", {BATCH: f"{BATCH}\n            __import__('time').sleep(0.05)"}),
+    "nan-loss": ("torch-ddp", 1, "--epochs 8 --lr 1e6 --warmup-epochs 0", {}),
+    "flat-loss": ("torch-ddp", 1, "--epochs 16 --lr 0", {}),
+}  # fmt: skip
+
+
+class Site:
+    """A folder with a project for each variant, and a local scheduler of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "local").mkdir(mode=0o700)
+        foreign = ("HK_", "HACKATHON_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {
+            "HACKATHON_LOCAL_DIR": str(folder / "local"), "HACKATHON_LOCAL_SLOTS_DIR": str(folder / "slots"),
+            "HACKATHON_LOCAL_SLOTS": "4", "XDG_CONFIG_HOME": str(folder / "config"),
+            "XDG_CACHE_HOME": str(folder / "cache"), "HACKATHON_LANG": "en", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }  # fmt: skip
+
+    def call(self, *words: str, where: str = "") -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "hackathon", *words], cwd=self.folder / where, env=self.environ,
+            capture_output=True, text=True, timeout=500, check=False,
+        )  # fmt: skip
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        return done.stdout
+
+    def make(self, name: str, origin: Path, command: str, changes: Mapping[str, str]) -> None:
+        """Make a project with the files of a program, some of their lines changed."""
+        shutil.copytree(origin, self.folder / name, ignore=shutil.ignore_patterns("runs", "__pycache__", "*.yaml"))
+        for old, new in changes.items():
+            files = [path for path in (self.folder / name).glob("*.py") if old in path.read_text()]
+            assert len(files) == 1, old
+            files[0].write_text(files[0].read_text().replace(old, new))
+        project = {"name": name, "command": command, "framework": "torch", "cluster": "laptop", "walltime": "00:05:00"}
+        (self.folder / name / "project.yaml").write_text(json.dumps(project))
+
+    def wait(self, name: str) -> None:
+        """Wait until the project's run is sealed: it has ended, and somebody has looked."""
+        end = time.monotonic() + 400
+        while not (self.runs(name)[0] / "final.json").exists():
+            assert time.monotonic() < end, self.call("status", where=name)
+            self.call("status", where=name)
+            time.sleep(0.5)
+
+    def runs(self, name: str) -> list[Path]:
+        return sorted((self.folder / name / "runs").iterdir())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """All runs, started together and ended."""
+    made = Site(tmp_path_factory.mktemp("silent"))
+    for name, (recipe, processes, options, changes) in VARIANTS.items():
+        made.make(name, ROOT / "recipes" / recipe, f"python train.py {options}", changes)
+        made.call("submit", "--processes", str(processes), where=name)
+    made.call("init", "--recipe", "torch-ddp", str(made.folder / "study"))
+    made.call("scale", "--cluster", "laptop", "--processes", "1,2", "--wait", where="study")
+    for name in VARIANTS:
+        made.wait(name)
+    yield made
+
+
+def told(run: Path) -> list[Any]:
+    assert json.loads((run / "final.json").read_text())["state"] == "SUCCEEDED", (run / "logs/rank-0.log").read_text()
+    return diagnose([run])
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "level"),
+    [
+        ("same-data", "data", "root"),
+        ("starved", "data", "likely"),
+        ("nan-loss", "numerics", "root"),
+        ("flat-loss", "numerics", "likely"),
+    ],
+)
+def test_what_nothing_printed_is_found(site: Site, name: str, part: str, level: str) -> None:
+    (run,) = site.runs(name)
+    findings = told(run)
+    assert {each.part for each in findings} == {part}  # a log may say the same in words
+    (finding,) = (each for each in findings if each.rule == f"silent-{name}")
+    assert finding is findings[0]
+    assert finding.level in (level, "root")
+    assert finding.evidence is not None and finding.evidence.line is not None
+    text = (run / finding.evidence.file).read_text().splitlines()[finding.evidence.line - 1]
+    assert json.loads(text)
+
+
+def test_healthy_runs_give_nothing(site: Site) -> None:
+    runs = site.runs("study")
+    assert len(runs) == 2
+    for run in runs:
+        assert told(run) == []
+
+
+def test_command_tells_it_with_numbers_in_both_languages(site: Site) -> None:
+    (run,) = site.runs("starved")
+    for language, word in (("en", "waits for data"), ("ja", "データ待ち")):
+        found = json.loads(site.call("diagnose", str(run), "--json", "--lang", language))
+        (finding,) = found["findings"]
+        assert word in finding["message"] and "{" not in finding["message"] + finding["advice"]
