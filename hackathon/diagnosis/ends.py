@@ -8,8 +8,6 @@ from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.prefixes import Prefixed, is_labelled, read_prefix
 
-TAIL = 256 * 1024
-"""Bytes at a file's end in which the last tracebacks are looked for."""
 AFTER = 48 * 1024
 """Bytes behind a place in which it is looked for signs that the program went on."""
 MESSAGE = 12
@@ -113,8 +111,8 @@ class End:
     tracebacks: list[Traceback] = field(default_factory=list)
 
 
-def read_end(number: int, file: LogFile, tail: int = TAIL) -> End:
-    """Return a file's last lines with the tracebacks in them; an unreadable file has none."""
+def read_end(number: int, file: LogFile, tail: int) -> End:
+    """Return the lines in a file's last `tail` bytes with the tracebacks in them; an unreadable file has none."""
     try:
         with file.path.open("rb") as stream:
             size = stream.seek(0, 2)

@@ -21,8 +21,8 @@ from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
 
-LOOKED_AT = 200
-"""Places whose surroundings are read."""
+TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
+"""Bytes at the end of a log that are read line by line: at most, at least, and of all logs together."""
 UNKNOWN = 12
 """Lines that are shown of a failure that no rule knows."""
 TRACEBACKS = 200
@@ -102,7 +102,8 @@ class _Examined:
     def __init__(self, files: Sequence[LogFile], rules: Sequence[Rule], facts: RunFacts | None) -> None:
         self._files, self._rules, self._facts = files, rules, facts
         self._by_fact = {rule.fact: rule for rule in rules if rule.fact}
-        self._ends: list[End] = [read_end(number, file) for number, file in enumerate(files)]
+        share = max(LEAST_TAIL, min(TAIL, TAILS // max(1, len(files))))
+        self._ends: list[End] = [read_end(number, file, share) for number, file in enumerate(files)]
         self._scanner = Scanner([rule for rule in rules if rule.patterns])
 
     def diagnosis(self) -> Diagnosis:
@@ -280,7 +281,7 @@ class _Examined:
             if place in waiting and place.rule.part == part and place.rule.level in ("root", "likely"):
                 own = evidence or replace(place.evidence or Evidence("", None, ""), rank=hang.missing[0], host="")
                 merged = {**place.values, **values}
-                place = replace(place, evidence=own, values=merged, ranks=hang.missing, hang=True, weak=False)
+                place = replace(place, evidence=own, values=merged, ranks=hang.missing, hang=True)
             changed.append(place)
         rule = self._by_fact.get(f"log:hang-{hang.library}" if hang.library else "log:hang")
         if rule is not None and not any(place.hang for place in changed):

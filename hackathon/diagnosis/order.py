@@ -97,7 +97,21 @@ def order(places: Sequence[Place], about: Circumstances) -> list[Ranked]:
     followers = _followers(counted)
     behind = _behind_follower(counted, followers)
     timed = all(place.time is not None for place in counted if not place.fact)
-    keyed = [(_key(place, about, place.rule.id in followers, id(place) in behind, timed), place) for place in counted]
+    ended = {(place.file, place.rank) for place in counted if place.exception and place.rule.id not in followers}
+    keyed = [
+        (
+            _key(
+                place,
+                about,
+                follower=place.rule.id in followers,
+                behind=id(place) in behind,
+                timed=timed,
+                ended=(place.file, place.rank) in ended,
+            ),
+            place,
+        )
+        for place in counted
+    ]
     keyed.sort(key=lambda each: each[0])
     grouped: dict[str, list[tuple[tuple[float, ...], Place]]] = {}
     for each in keyed:
@@ -139,7 +153,14 @@ def _behind_follower(places: Sequence[Place], followers: set[str]) -> set[int]:
     }
 
 
-def _key(place: Place, about: Circumstances, follower: bool, behind: bool, timed: bool) -> tuple[float, ...]:
+def _key(
+    place: Place, about: Circumstances, *, follower: bool, behind: bool, timed: bool, ended: bool
+) -> tuple[float, ...]:
+    """Return what places are compared by, the smallest first.
+
+    `behind`: behind a consequence on the same rank; `timed`: all places have a time; `ended`: its rank ended with an
+    exception that is no consequence, to which this place may have led.
+    """
     other_rank = about.first_rank is not None and place.rank is not None and place.rank != about.first_rank
     return (
         _band(place, about, follower),
@@ -149,7 +170,7 @@ def _key(place: Place, about: Circumstances, follower: bool, behind: bool, timed
         place.rule.part not in _GROUND,
         place.time if timed and place.time is not None else 0.0,
         place.fact,
-        not place.exception,
+        not (place.exception or ended),
         place.file,
         place.offset,
         -place.matched,
