@@ -31,7 +31,8 @@ def nan_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     listed, good = ended[rank]
     first = listed[good]
     values = {
-        "value": "NaN" if math.isnan(first.value) else "Infinity", "step": "?" if first.step is None else str(first.step),
+        "value": "NaN" if math.isnan(first.value) else "Infinity",
+        "step": "?" if first.step is None else str(first.step),
         "before": f"{listed[good - 1].value:.4g}" if good else "–", "rank": str(rank), "of": str(len(listed) - good),
     }  # fmt: skip
     return [FactHit(training.placed(run, first.evidence), values, tuple(sorted(ended)), len(listed) - good)]
