@@ -314,6 +314,31 @@ def test_links_fifos_folders_and_big_files_are_passed_over_without_waiting(site:
     assert {each.uid for each in board.passed} == {uid}
 
 
+@pytest.mark.parametrize("swap", ["link", "fifo"])
+def test_a_file_that_is_swapped_while_it_is_read(site: Site, monkeypatch: pytest.MonkeyPatch, swap: str) -> None:
+    """Between the look at a file and its opening its owner puts something else in its place."""
+    mine = site.post("alice", "mine")
+    uid, opened = site.users["eve"], os.open
+    entry = Entry(new_id(uid), "post", time.time(), open_place(site.shared).board, text="innocent")
+    path = site.forge("eve", entry)
+
+    def swapping(name: Any, *words: Any, **more: Any) -> int:
+        if name == path.name and path.exists():
+            path.unlink()
+            if swap == "link":
+                path.symlink_to(site.entries / f"{mine.id}.json")
+            else:
+                os.mkfifo(path)
+        return opened(name, *words, **more)
+
+    monkeypatch.setattr(os, "open", swapping)
+    board = site.board()
+    assert board.posts == [mine]
+    assert [(each.name, each.why) for each in board.passed] == [
+        (path.name, {"link": "unreadable", "fifo": "special"}[swap])
+    ]
+
+
 @pytest.mark.parametrize(
     "raw",
     [
