@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.options import Group, named
+from hackathon.cli.teaching import add
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import localized, message
 
@@ -167,3 +168,4 @@ def _echo_json(value: object) -> None:
 command.add_command(list_rules)  # type: ignore[attr-defined]
 command.add_command(show)  # type: ignore[attr-defined]
 command.add_command(check)  # type: ignore[attr-defined]
+command.add_command(add)  # type: ignore[attr-defined]

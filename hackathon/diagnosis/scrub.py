@@ -95,7 +95,7 @@ def scrub(text: str, users: Iterable[str] = ()) -> str:
     if "PRIVATE KEY" in text:
         text = _without_keys(text)
     text = "\n".join(map(_scrub_line, text.split("\n")))
-    return _nameless(text, tuple(sorted({*users, *_own_names()})))
+    return _nameless(text, tuple(sorted({*users, *own_names()})))
 
 
 def is_secret(name: str) -> bool:
@@ -151,7 +151,8 @@ def _secrets(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted((value for value in values if not plain.match(value)), key=len, reverse=True))
 
 
-def _own_names() -> set[str]:
+def own_names() -> set[str]:
+    """Return the names of who runs this."""
     import pwd
 
     names = {os.environ.get("USER", ""), os.environ.get("LOGNAME", "")}

@@ -661,6 +661,34 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "ルールのファイル(省略時は見つかるすべて)を検査します。キーやパターンの誤りと、各ルールが自分の例を検出できるかを"
         "調べます。問題があれば終了コード 2。\n\n\b\n  hackathon rules check\n  hackathon rules check templates/rules/ours.yaml",
     ),
+    "rules_add_short": ("Make a rule of a line in a log.", "ログの 1 行からルールを作る"),
+    "rules_add_help": (
+        "Make a rule for everybody of a line that you recognised: numbers, paths, hosts and the like may be others, and it "
+        "is tried at once. The line is named as `hackathon diagnose` shows it; a file that is not here is the newest "
+        "run's.\n\n\b\n"
+        "  hackathon rules add --from logs/rank-1.log:812 --advice 'Load the module gcc/12 first.'\n"
+        "  hackathon rules add --from slurm-7.out:90 --part mpi --healthy slurm-6.out",
+        "見覚えのある行から、全員が使えるルールを作ります。数値・パス・ホスト名などは違っていても一致し、その場で試されます。"
+        "行は `hackathon diagnose` の表示のとおりに指定します。手元にないファイルは最新の実行のものとみなします。\n\n\b\n"
+        "  hackathon rules add --from logs/rank-1.log:812 --advice '先に module load gcc/12 を実行する'\n"
+        "  hackathon rules add --from slurm-7.out:90 --part mpi --healthy slurm-6.out",
+    ),
+    "option_rules_from": ("The line, e.g. logs/rank-1.log:812.", "元になる行(例: logs/rank-1.log:812)"),
+    "option_rules_add_part": (
+        "Where the failure lies: nccl, mpi, …; guessed otherwise.",
+        "障害の部分(nccl、mpi など。省略時は推定)",
+    ),
+    "option_rules_level": ("How much the line says about the cause.", "その行がどこまで原因を示すか"),
+    "option_rules_title": (
+        "What it means, in one line; the line itself otherwise.",
+        "意味を 1 行で(省略時は行そのもの)",
+    ),
+    "option_rules_advice": ("What to do about it.", "対処"),
+    "option_rules_healthy": (
+        "A log of a good run: a rule that hits it is refused.",
+        "正常なログ。一致するルールは作らない",
+    ),
+    "option_rules_here": ("Whose rule it is.", "ルールを置く場所"),
     "option_rules_part": ("Only this part: gpu, nccl, mpi, ….", "この部分だけ: gpu、nccl、mpi など"),
     "clean_short": ("Show what can be deleted, and delete it when told so.", "消せるものを示し、確認して消す"),
     "clean_help": (

@@ -101,4 +101,64 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "show_sample": ("sample", "例"),
     "show_variants": ("variants", "別の表現"),
     "show_ignore_case": ("any capitals", "大文字・小文字を区別しない"),
+    # rules add
+    "added": ("added {id} to {path}:", "{id} を {path} に追加しました:"),
+    "added_places": ("found {count} times in {log}", "{log} に {count} か所あります"),
+    "added_untried": (
+        "Not tried on a healthy log: --healthy FILE refuses a rule that hits one.",
+        "正常なログでは試していません。--healthy FILE を付けると、それに反応するルールは作られません。",
+    ),
+    "add_origin": ("{origin!r} is not FILE:LINE", "{origin!r} は FILE:LINE の形ではありません"),
+    "add_origin_hint": (
+        "e.g. --from logs/rank-1.log:812, as `hackathon diagnose` prints it",
+        "`hackathon diagnose` の表示のとおりに、例えば --from logs/rank-1.log:812 と書いてください",
+    ),
+    "add_unreadable": ("{path} can not be read: {what}", "{path} を読めません: {what}"),
+    "add_no_file": ("no such file", "ファイルがありません"),
+    "add_no_line": (
+        "line {line} of {path} is empty or not there ({count} lines)",
+        "{path} の {line} 行目は空か、存在しません(全 {count} 行)",
+    ),
+    "add_too_general": ("a rule of this line would hit far too much: {text}", "この行のルールは広すぎます: {text}"),
+    "add_too_general_hint": (
+        "choose a line with words of this failure, e.g. the last line of a traceback",
+        "その障害に特有の語がある行を選んでください(例: Traceback の最後の行)",
+    ),
+    "add_known": ("the rule {id} has this pattern already", "同じパターンのルール {id} がすでにあります"),
+    "add_known_hint": (
+        "`hackathon rules show {id}` shows it; a rule of the same id in the event's file replaces it",
+        "`hackathon rules show {id}` で内容を確認できます。同じ id のルールを書けば置き換えられます",
+    ),
+    "add_misses": ("the pattern does not find its own line: {pattern}", "パターンが元の行に一致しません: {pattern}"),
+    "add_misses_hint": (
+        "write the rule by hand, and try it with `hackathon rules check FILE`",
+        "手でルールを書き、`hackathon rules check FILE` で試してください",
+    ),
+    "add_healthy": ("it hits the healthy log {path}:{line}: {text}", "正常なログ {path}:{line} に一致します: {text}"),
+    "add_healthy_hint": ("choose another line of the failure", "障害のログの別の行を選んでください"),
+    "add_often": (
+        "it hits {count} of {lines} lines of its own log: the program always says that",
+        "元のログの {lines} 行のうち {count} 行に一致します。普段の出力と思われます",
+    ),
+    "add_often_hint": ("choose another line of the failure", "障害のログの別の行を選んでください"),
+    "add_not_written": ("no rule can be written in {folder}: {what}", "{folder} にルールを書けません: {what}"),
+    "add_not_written_hint": (
+        "--here project or --here user writes it elsewhere",
+        "--here project か --here user で別の場所に書けます",
+    ),
+    "add_broken": ("{path} would be wrong: {problem}", "{path} が正しい形になりません: {problem}"),
+    "add_broken_hint": (
+        "repair the file (`hackathon rules check`) and try again",
+        "ファイルを直してから(`hackathon rules check`)やり直してください",
+    ),
+    "add_no_event": (
+        "this folder is in no event (hackathon.yaml)",
+        "イベント(hackathon.yaml)のフォルダの中ではありません",
+    ),
+    "add_no_event_hint": (
+        "go there, or write the rule with --here project or --here user",
+        "イベントのフォルダに移るか、--here project または --here user を付けてください",
+    ),
+    "add_no_project": ("this folder is in no project", "プロジェクトのフォルダの中ではありません"),
+    "add_no_project_hint": ("go there, or use --here user", "プロジェクトに移るか、--here user を付けてください"),
 }

@@ -1,0 +1,339 @@
+"""Make a rule of a line that somebody recognised: what varies is generalised, then it is tried at once."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pwd
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hackathon.config.literals import PatternError, analysed
+from hackathon.config.load import load_rule_file
+from hackathon.config.problems import ConfigError
+from hackathon.config.rule import Example, Level, Part, Pattern, Rule
+from hackathon.diagnosis.rules import check_files
+from hackathon.diagnosis.scan import LogFile, Scanner
+from hackathon.diagnosis.scrub import REMOVED, own_names, scrub
+from hackathon.logs.lines import Splitter
+from hackathon.logs.prefixes import SAMPLE, Prefixed, is_labelled, read_prefix
+from hackathon.text.errors import RequestError
+from hackathon.text.files import write_whole
+from hackathon.text.messages import message
+
+FILE = "event.yaml"
+"""The file of rules that were made of lines, in `templates/rules`."""
+LETTERS = 10
+"""Letters that a pattern needs outside of what varies: fewer stand in many lines."""
+LONGEST = 240
+"""Letters of a line that a pattern is made of: messages begin with what is stable."""
+OFTEN, SHARE = 20, 0.2
+"""A line that comes oftener than this, in number and in share of its log, is how the program always talks."""
+WAIT = 20.0
+"""Seconds in which somebody else's addition to the same file is waited for."""
+_HEADER = (
+    "# Rules made by `hackathon rules add`. Change them as you like; `hackathon rules check` says whether they hold.\n"
+)
+_VARIES = (
+    r"(?P<path>(?:~|\.{1,2})?(?:/[\w.+@%=~-]+){2,}/?|~/[\w./+@%=-]+)|(?P<hex>0x[0-9a-fA-F]+|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b)|"
+    r"(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b)|(?P<number>[+-]?\d+(?:[.,:]\d+)*(?:[eE][+-]?\d+)?)"
+)
+_BEFORE_HOSTS = frozenset({"on", "from", "at", "to", "host", "hosts", "node", "nodes", "between", "and", "with", "via"})
+_HOST = re.compile(r"[A-Za-z][\w.-]*\d[\w.-]*")
+# They come with every failure and name none.
+_WRAPPER = re.compile(
+    r'Traceback \(most recent call last\)|^\s*File "[^"]*", line \d+|ChildFailedError|'
+    r"^\s*(?:Killed|Aborted|Terminated)\s*$|exited (?:on|with)|non-zero (?:status|exit)|\bexit(?:ed)? (?:code|status)\b"
+)
+_PARTS: tuple[tuple[Part, str], ...] = (
+    ("nccl", "nccl"), ("horovod", "horovod"), ("chainermn", "chainermn"), ("gloo", "gloo"),
+    ("mpi", r"\bmpi|_mpi_|\bucx\b|\bpmix|\bprte|\borte"), ("tensorflow", "tensorflow|keras"),
+    ("cuda", "cuda|cublas|cudnn"),
+    ("gpu", r"\bgpu|out of memory"), ("rendezvous", "rendezvous|tcpstore|master_addr"),
+    ("scheduler", "slurm|srun|sbatch|pbs|qsub|walltime|time limit"),
+    ("hardware", r"xid|ecc error|nvlink|machine check"),
+    ("filesystem", r"no space left|disk quota|stale file|input/output error|read-only file|permission denied"),
+    ("env", r"no module named|importerror|cannot open shared object|command not found|glibc"),
+    ("data", r"dataset|dataloader|decode|corrupt|\.(?:tar|h5|zarr|parquet|tfrecord)\b"),
+    ("numerics", r"\bnan\b|\binf\b|overflow|diverge"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a log, and what is known about it."""
+
+    path: Path
+    number: int
+    read: Prefixed
+    raw: str
+    lines: int
+    """Lines of the log."""
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A rule that was made."""
+
+    rule: Rule
+    path: Path
+    """The file that it was written to."""
+    text: str
+    """What was written."""
+
+
+def place_of(path: Path, number: int) -> Place:
+    """Return a line of a file, from 1. Raises RequestError when there is no such line, or nothing in it."""
+    splitter = Splitter(states=False)
+    wanted = ""
+    count = 0
+    head: list[str] = []
+    try:
+        with path.open("rb") as stream:
+            for block in iter(lambda: stream.read(1 << 20), b""):
+                for line in splitter.feed(block):
+                    count += 1
+                    if len(head) < SAMPLE:
+                        head.append(line)
+                    if count == number:
+                        wanted = line
+    except OSError as error:
+        raise RequestError("rules.add_unreadable", path=path, what=error.strerror or error) from error
+    if rest := splitter.rest():
+        count += 1
+        wanted = rest if count == number else wanted
+    if not wanted.strip():
+        raise RequestError("rules.add_no_line", path=path, line=number, count=count)
+    return Place(path, number, read_prefix(wanted, labelled=is_labelled(head)), wanted, count)
+
+
+def pattern_of(text: str, names: Sequence[str] = ()) -> str:
+    """Return the regular expression for a line: numbers, paths, hexadecimal words and `names` may be others.
+
+    `names`: hosts and users. Secrets are left out as well. Raises RequestError for a line in which too little is left.
+    """
+    kept = _head(" ".join(text.split()))
+    clean = set(scrub(kept).split())
+    varying = "|".join(
+        [*(rf"(?P<name{n}>\b{re.escape(name)}\b)" for n, name in enumerate(names) if len(name) > 1), _VARIES]
+    )
+    expression = re.compile(varying)
+    words = [word if word in clean else None for word in kept.split(" ")]  # not what was scrubbed
+    pieces = [
+        r"\S+" if word is None else _generalised(word, expression, place=before in _BEFORE_HOSTS)
+        for before, word in zip([None, *words], words, strict=False)
+    ]
+    while pieces and pieces[-1] == r"\S+":  # what varies at the end says nothing
+        pieces.pop()
+    while pieces and pieces[0] == r"\S+":
+        pieces.pop(0)
+    made = r"\s+".join(pieces)
+    letters = sum(letter.isalpha() for letter in re.sub(r"\\[sSdw]|\[[^\]]*\]", "", made))
+    if letters < LETTERS or _WRAPPER.search(text):
+        raise RequestError("rules.add_too_general", text=text.strip()[:120])
+    try:
+        analysed("", made, False)
+    except PatternError as error:
+        raise RequestError("rules.add_too_general", text=text.strip()[:120]) from error
+    return made
+
+
+def make_rule(
+    place: Place,
+    known: Sequence[Rule],
+    *,
+    part: Part | None = None,
+    level: Level = "root",
+    title: str = "",
+    advice: str = "",
+    hosts: Sequence[str] = (),
+) -> Rule:
+    """Return a rule for a line. Raises RequestError when the line is too general, or when a rule knows it already."""
+    text = place.read.text
+    pattern = pattern_of(text, [*hosts, *([place.read.host] if place.read.host else []), *own_names()])
+    for rule in known:
+        if any(each.regex == pattern for each in rule.patterns):
+            raise RequestError("rules.add_known", id=rule.id)
+    sample = scrub(" ".join(text.split()) if len(text) > LONGEST else text.strip())
+    source = scrub(f"{Path(*place.path.parts[-2:])}:{place.number}, {time.strftime('%Y-%m-%d')}")
+    return Rule(
+        _free(_name(sample), {rule.id for rule in known}),
+        part or _part_of(text),
+        level,
+        _plain(title or sample)[:160],
+        [Pattern(regex=pattern)],
+        advice=_plain(advice),
+        sample=Example(sample, source),
+    )
+
+
+def try_rule(rule: Rule, place: Place, healthy: Sequence[Path] = ()) -> int:
+    """Return how many places of the rule its own log has.
+
+    Raises RequestError when it does not find its line or hits too much: lines of a healthy log, or many of its own.
+    """
+    scanner = Scanner([rule])
+    if not scanner.scan_text(place.raw + "\n"):
+        raise RequestError("rules.add_misses", pattern=rule.patterns[0].regex)
+    for path in healthy:
+        if not path.is_file():
+            raise RequestError("rules.add_unreadable", path=path, what=message("rules.add_no_file"))
+        for hit in scanner.scan([LogFile(path, str(path))]):
+            raise RequestError("rules.add_healthy", path=path, line=hit.evidence.line, text=hit.evidence.text[:120])
+    count = sum(hit.count for hit in scanner.scan([LogFile(place.path, str(place.path))]))
+    if count > OFTEN and count > SHARE * place.lines:
+        raise RequestError("rules.add_often", count=count, lines=place.lines)
+    return count
+
+
+def write_rule(folder: Path, rule: Rule, known: Sequence[Rule]) -> Taught:
+    """Add a rule to `event.yaml` of a folder. Two that add at once lose nothing.
+
+    Where the file is another user's and can not be replaced (a folder with the sticky bit), the rule goes to
+    `event-<user>.yaml`. Raises RequestError when neither can be written, when the file that is there is broken, or when
+    somebody has added the same meanwhile.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
+            shared = folder / FILE
+            path = shared if _replaceable(shared) else folder / f"event-{_user()}.yaml"
+            return _added(path, rule, known)
+    except OSError as error:
+        raise RequestError("rules.add_not_written", folder=folder, what=error.strerror or error) from error
+
+
+def as_yaml(rule: Rule) -> str:
+    """Return a rule as an item of a list in YAML, indented by two; texts are in double quotes, as in JSON."""
+    pattern, sample = rule.patterns[0], rule.sample
+    lines = [
+        f"  - id: {rule.id}", f"    part: {rule.part}", f"    level: {rule.level}", f"    title: {_quoted(rule.title)}",
+        "    patterns:", f"      - regex: {_quoted(pattern.regex)}",
+    ]  # fmt: skip
+    lines += [f"    advice: {_quoted(rule.advice)}"] if rule.advice else []
+    if sample is not None:
+        lines += ["    sample:", f"      text: {_quoted(sample.text)}", f"      source: {_quoted(sample.source)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _added(path: Path, rule: Rule, known: Sequence[Rule]) -> Taught:
+    """Replace a file of rules by one with another rule at its end; a file that would be wrong is not put there."""
+    before = f"{_HEADER}rules:\n"
+    there: list[Rule] = []
+    if path.exists():
+        before = path.read_text("utf-8", "surrogateescape")
+        try:
+            there = load_rule_file(path)
+        except ConfigError as error:
+            raise RequestError("rules.add_broken", path=path, problem=str(error.problems[0])) from error
+    for other in there:
+        if other.patterns == rule.patterns:
+            raise RequestError("rules.add_known", id=other.id)
+    rule = replace(rule, id=_free(rule.id, {other.id for other in [*there, *known]}))
+    text = as_yaml(rule)
+    first = re.search(r"^rules:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*(?P<indent> *)-", before, re.MULTILINE)
+    shift = len(first["indent"]) - 2 if first is not None else 0
+    shifted = [f"{' ' * shift}{line}" if shift > 0 else line[-shift:] for line in text.splitlines(keepends=True)]
+    whole = before + ("" if before.endswith("\n") else "\n") + "".join(shifted)
+    trial = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.trial")
+    try:
+        write_whole(trial, whole)
+        # of the others only the names are needed: making a search ready for all of them takes seconds
+        problems = check_files([trial], [replace(each, patterns=[]) for each in known], strict=False)
+    finally:
+        trial.unlink(missing_ok=True)
+    if problems:
+        raise RequestError("rules.add_broken", path=path, problem=str(problems[0]).replace(trial.name, path.name))
+    write_whole(path, whole)
+    path.chmod(0o600 | path.parent.stat().st_mode & 0o066)
+    return Taught(rule, path, text)
+
+
+def _replaceable(path: Path) -> bool:
+    """Return whether a file may be replaced by this user: in a folder with the sticky bit only one's own."""
+    folder, user = path.parent.stat(), os.geteuid()
+    if not folder.st_mode & 0o1000 or user in (0, folder.st_uid):
+        return True
+    return not path.exists() or path.stat().st_uid == user
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; where locks do not work (some parallel file systems) go on without it."""
+    path = folder / f".{FILE}.lock"
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        with contextlib.suppress(OSError):
+            os.fchmod(descriptor, 0o600 | folder.stat().st_mode & 0o066)
+    try:
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _user() -> str:
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        name = str(os.geteuid())
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name)
+
+
+def _head(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0]
+
+
+def _generalised(word: str, varying: re.Pattern[str], *, place: bool) -> str:
+    """Return the expression for a word; `place`: a name with a number in it is a host's."""
+    host = _HOST.search(word) if place else None
+    if host is not None:
+        return re.escape(word[: host.start()]) + r"\S+" + re.escape(word[host.end() :])
+    made, at = "", 0
+    for found in varying.finditer(word):
+        made += re.escape(word[at : found.start()])
+        kind = found.lastgroup or ""
+        made += r"[+-]?\d[\d.,:eE+-]*" if kind == "number" else r"\w+" if kind == "hex" else r"\S+"
+        at = found.end()
+    return made + re.escape(word[at:])
+
+
+def _name(text: str) -> str:
+    words = [word.lower() for word in re.findall(r"[A-Za-z]{3,}", re.sub(_VARIES, " ", text.replace(REMOVED, " ")))]
+    return "-".join(words[:6])[:60].strip("-") or "taught"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    made, number = name, 2
+    while made in taken:
+        made, number = f"{name}-{number}", number + 1
+    return made
+
+
+def _part_of(text: str) -> Part:
+    lowered = text.lower()
+    return next((part for part, words in _PARTS if re.search(words, lowered)), "framework")
+
+
+def _plain(text: str) -> str:
+    """Return a text without braces, in which names would be filled in."""
+    return text.replace("{", "(").replace("}", ")")
+
+
+def _quoted(text: object) -> str:
+    return json.dumps(text, ensure_ascii=False)
