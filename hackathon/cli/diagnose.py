@@ -12,6 +12,7 @@ from hackathon.cli.sharing import board_if_any, echo_similar, solved_before
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.config.rule import Rule
     from hackathon.diagnosis.examine import Diagnosis
     from hackathon.diagnosis.findings import Finding
     from hackathon.runs.directory import RunDirectory
@@ -32,13 +33,12 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
     runs, files, names = chosen(targets)
     if bundle is not None:
         _refuse_bundle(bundle, len(runs) + bool(files))
-    folders = rule_folders()
-    _warn_of_rules(folders)
-    diagnoses, left = _diagnoses(runs, len(targets) <= 1, folders)
+    rules = _usable_rules()
+    diagnoses, left = _diagnoses(runs, len(targets) <= 1, rules)
     if files:
         from hackathon.diagnosis.examine import diagnose_files
 
-        diagnoses.append(diagnose_files(files, names, folders=folders))
+        diagnoses.append(diagnose_files(files, names, rules=rules))
     if bundle is not None:
         _make_bundle(bundle, runs, files, names, diagnoses[0])
     board = board_if_any()
@@ -142,7 +142,7 @@ def cause_of(run: "RunDirectory", state: "RunStatus") -> "Finding | None":
     return diagnosis.root
 
 
-def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, folders: Sequence[Path]) -> "tuple[list[Diagnosis], int]":
+def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Rule]") -> "tuple[list[Diagnosis], int]":
     """Return the diagnoses of runs and how many failed runs were left out; of several runs those that failed."""
     if not runs:
         return [], 0
@@ -159,7 +159,7 @@ def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, folders: Sequence[P
     shown = sorted(wanted, key=lambda each: each[0].id, reverse=True)[:MOST_RUNS] if single else wanted
     found = []
     for run, state in shown:
-        diagnosis = diagnose_run(run, state, folders=folders)
+        diagnosis = diagnose_run(run, state, rules=rules)
         keep(run, diagnosis)
         found.append(diagnosis)
     return found, len(wanted) - len(shown)
@@ -222,15 +222,16 @@ def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]])
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def _warn_of_rules(folders: Sequence[Path]) -> None:
-    """Say which rule files can not be read: the diagnosis goes on without them."""
+def _usable_rules() -> "Sequence[Rule]":
+    """Return the rules, and say which files of rules can not be read: the diagnosis goes on without them."""
     from hackathon.cli.show import printable
     from hackathon.config.load import load_rules
 
-    for problem in load_rules(folders)[1]:
-        click.echo(
-            f"{message('cli.warning')}: {message('diagnosis.bad_rules', problem=printable(str(problem)))}", err=True
-        )
+    rules, problems = load_rules(rule_folders())
+    for problem in problems:
+        text = message("diagnosis.bad_rules", problem=printable(str(problem)))
+        click.echo(f"{message('cli.warning')}: {text}", err=True)
+    return rules
 
 
 def _spooled() -> Path:

@@ -23,15 +23,17 @@ def diagnose(
     several runs each has a cause of its own. `rules`: instead of those on the search path, which begins with `folders`
     (a project's and an event's). Texts are in the current language.
     """
+    from hackathon.config.load import load_rules
     from hackathon.diagnosis.examine import diagnose_files
     from hackathon.diagnosis.sources import runs_among
 
+    rules = load_rules(folders)[0] if rules is None else rules
     runs, files = runs_among([Path(path) for path in paths])
     findings: list[Finding] = []
     for run in runs:
-        findings += diagnose_run(run, rules=rules, folders=folders).findings
+        findings += diagnose_run(run, rules=rules).findings
     if files:
-        findings += diagnose_files(files, rules=rules, folders=folders).findings
+        findings += diagnose_files(files, rules=rules).findings
     return findings
 
 
