@@ -134,7 +134,7 @@ class _Examined:
             return ()
         if status is not None and (status.open or status.state in (states.SUCCEEDED, states.CREATED)):
             return ()
-        return tuple(rarest(self._files, UNKNOWN))
+        return tuple(rarest(self._files, UNKNOWN, failed=status is not None))
 
     def _from_logs(self) -> list[Place]:
         places = []

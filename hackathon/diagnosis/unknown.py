@@ -27,11 +27,12 @@ AFTER = 200
 WORDS = 5
 """Lines after the first error that are shown at most: the end of a traceback, what the launcher says."""
 
+# How a failure reads where nothing else says that there was one: exceptions begin their line, names in quotes do not.
 _ERROR = re.compile(
-    r"Traceback \(most recent call last\)|(?<![\w.])[\w.]*(?:Error|Exception|Interrupt)\b(?=[:(]|\s*$)|"
-    r"\b(?:FATAL|Fatal|fatal|CRITICAL|PANIC|panic)\b|[Ss]egmentation fault|core dumped|\bAborted\b|\bKilled\b|"
-    r"terminate called|[Aa]ssertion\b.{0,80}\bfailed|\b[Ee]rror:|\bERROR\b|exited (?:on|with)|[Nn]on-?zero|"
-    r"\bCANCELLED\b|MPI_ABORT|cannot (?:open|allocate)|command not found|No such file|Permission denied|No space left"
+    r"Traceback \(most recent call last\)|^\s*[\w.]*(?:Error|Exception|Interrupt)(?::|\s*$)|"
+    r"\b(?:FATAL|CRITICAL|PANIC)\b|\b[Ff]atal error\b|^\s*[Ff]atal\b|Segmentation fault|[Cc]ore dumped|"
+    r"\bAborted\b|\bKilled\b|terminate called|[Aa]ssertion\b.{0,80}\bfailed|^\s*error:|\bERROR\b|exited (?:on|with)|"
+    r"[Nn]on-?zero (?:exit|status)|\bCANCELLED\b|MPI_ABORT|command not found"
 )
 # "0 errors", "error: 0.0123" and "Error rate: 3 %" are results.
 _RESULT = re.compile(

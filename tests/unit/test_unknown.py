@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.diagnosis import unknown
 from hackathon.diagnosis.scan import LogFile
 from hackathon.diagnosis.unknown import is_error, masked, rarest
+
+SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 def _files(tmp_path: Path, *texts: str) -> list[LogFile]:
@@ -94,3 +97,8 @@ def test_what_differs_between_ranks_and_runs_is_masked() -> None:
 def test_no_text_breaks_the_masks(text: str) -> None:
     assert masked(masked(text)) is not None
     is_error(text)
+
+
+@pytest.mark.parametrize("path", sorted((SAMPLES / "clean").glob("*.log")), ids=lambda path: path.stem)
+def test_of_a_real_healthy_log_nothing_is_to_read(path: Path) -> None:
+    assert rarest([LogFile(path, path.name)]) == []
