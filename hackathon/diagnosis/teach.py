@@ -248,7 +248,7 @@ def _added(path: Path, rule: Rule, known: Sequence[Rule]) -> Taught:
     if problems:
         raise RequestError("rules.add_broken", path=path, problem=str(problems[0]).replace(trial.name, path.name))
     write_whole(path, whole)
-    path.chmod(0o600 | path.parent.stat().st_mode & 0o066)
+    path.chmod(0o600 | path.parent.stat().st_mode & 0o044)  # others replace it, they do not write in it
     return Taught(rule, path, text)
 
 

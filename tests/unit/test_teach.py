@@ -181,3 +181,16 @@ def test_a_rule_that_misses_its_line_is_refused(event: Path) -> None:
     with pytest.raises(RequestError) as caught:
         try_rule(make_rule(place, []), place)
     assert caught.value.id == "rules.add_misses"
+
+
+def test_where_the_file_is_somebody_elses_the_rule_gets_an_own_one(
+    event: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (event / "more.log").write_text("LatticeError: boundary lost its colour\n")
+    assert command(["rules", "add", "--from", "bad.log:3"]) == 0
+    folder = event / "templates" / "rules"
+    folder.chmod(0o1777)
+    monkeypatch.setattr("hackathon.diagnosis.teach.os.geteuid", lambda: 54321)
+    assert command(["rules", "add", "--from", "more.log:1"]) == 0
+    (rule,) = load_rule_file(folder / "event-54321.yaml")
+    assert rule.id == "latticeerror-boundary-lost-its-colour" and len(load_rule_file(folder / "event.yaml")) == 1
