@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import json
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
-from hackathon.text.files import read_json, read_lines
+from hackathon.text.files import read_json
 from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
 
@@ -24,6 +25,10 @@ _OF_REQUEST = (
     "name", "recipe", "framework", "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes",
     "processes_per_node", "threads", "gpus_per_node", "launcher", "starter", "mpi", "mode",
 )  # fmt: skip
+
+
+METRICS = 16 << 20
+"""Bytes of the Meters' files that are held, about; as objects they take ten times as much."""
 
 
 class RunFacts:
@@ -73,10 +78,15 @@ class RunFacts:
 
     @cached_property
     def metrics(self) -> dict[int, list[dict[str, Any]]]:
-        """Rank → the lines that its Meter wrote; numbers that are not finite are strings, as they were written."""
+        """Rank → the lines that its Meter wrote; numbers that are not finite are strings, as they were written.
+
+        Of a long training the beginning and the end, METRICS bytes of all ranks together: the first line behind the
+        hole has `gap`.
+        """
+        files = rank_files(self.path / "metrics", ".jsonl")
+        most = min(METRICS // 16, max(METRICS // 1024, METRICS // (2 * max(1, len(files)))))
         return {
-            rank_of(path): [line for line in read_lines(path) if _attempt(line) == self.attempt]
-            for path in rank_files(self.path / "metrics", ".jsonl")
+            rank_of(path): [line for line in _both_ends(path, most) if _attempt(line) == self.attempt] for path in files
         }
 
     @cached_property
@@ -176,6 +186,32 @@ def _import_checks() -> None:
     for module in pkgutil.iter_modules([folder]):
         if module.name.startswith(("silent_", "ended")):
             importlib.import_module(f"hackathon.diagnosis.{module.name}")
+
+
+def _both_ends(path: Path, most: int) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSON-lines file; of one with more than 2 × `most` bytes the first and the last."""
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            yield from _objects(stream.read(2 * most if size <= 2 * most else most))
+            if size > 2 * most:
+                stream.seek(size - most)
+                stream.readline(most)
+                for number, line in enumerate(_objects(stream.read(most))):
+                    yield line if number else {**line, "gap": True}
+    except OSError:
+        return
+
+
+def _objects(raw: bytes) -> Iterator[dict[str, Any]]:
+    for line in raw.splitlines():
+        try:
+            value = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
 
 
 def _attempt(line: Mapping[str, Any]) -> int:

@@ -58,7 +58,8 @@ def intervals(run: RunFacts, rank: int) -> Iterator[tuple[int, dict[str, Any]]]:
     for line in run.metrics.get(rank, ()):
         step = line.get("step")
         if isinstance(step, int) and not line.get("final"):
-            yield max(0, step - before), line
+            if not line.get("gap"):
+                yield max(0, step - before), line
             before = step
 
 

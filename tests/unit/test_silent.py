@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hackathon.config.load import load_recipe, load_rule_file
+from hackathon.diagnosis import facts, training
 from hackathon.diagnosis.facts import FactHit, RunFacts, find_check
 from hackathon.scaling import measured
 from hackathon.text.files import write_json
@@ -140,6 +141,21 @@ def test_healthy_run_gives_nothing(make: Make, processes: int) -> None:
 
 def test_run_without_records_gives_nothing(make: Make) -> None:
     assert found(make(2)) == {}
+
+
+def test_of_a_long_training_both_ends_are_held(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make(1)
+    run.meter(0, [2.0 - at / 2000 for at in range(2000)] + [math.nan] * 5)
+    monkeypatch.setattr(facts, "METRICS", 1 << 20)
+    held = RunFacts(run.path).metrics[0]
+    assert 500 < len(held) < 700
+    assert (held[0]["step"], held[-1]["step"]) == (10, 10 + 25 * 2005)
+    assert sum("gap" in line for line in held) == 1
+    split = training.split(RunFacts(run.path), 0)
+    assert split.steps == 25 * round(split.seconds)  # the hole counts nowhere
+    hit = found(run)["silent-nan-loss"]
+    assert hit.evidence is not None and hit.evidence.line == 2002
+    assert hit.values["of"] == "5"
 
 
 # ---- every rank reads the same data ----
