@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hackathon.config.rule import Rule
+from hackathon.config.rule import LEVELS, Rule
 from hackathon.diagnosis.ends import End, Traceback, is_warning, last_tracebacks, look_around, read_end
 from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts, find_check
 from hackathon.diagnosis.findings import Evidence, Finding
@@ -25,6 +25,8 @@ TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
 """Bytes at the end of a log that are read line by line: at most, at least, and of all logs together."""
 UNKNOWN = 12
 """Lines that are shown of a failure that no rule knows."""
+LOOKED_AT = 200
+"""Places whose surroundings are read."""
 TRACEBACKS = 200
 """Tracebacks that are looked at, those of the first files."""
 UNKNOWN = 8
@@ -108,7 +110,9 @@ class _Examined:
 
     def diagnosis(self) -> Diagnosis:
         """Return what is found."""
-        found = [self._looked_at(place) for place in self._from_logs()]
+        # with thousands of ranks the first places of each kind will do
+        found = sorted(self._from_logs(), key=lambda place: LEVELS.index(place.rule.level))
+        found[:LOOKED_AT] = [self._looked_at(place) for place in found[:LOOKED_AT]]
         found += self._from_tracebacks(found)
         found += self._from_facts()
         found = self._with_hang(found)

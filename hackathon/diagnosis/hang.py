@@ -34,6 +34,7 @@ _NOT_JOINED = re.compile(r"\[(?P<ranks>[\d, ]+)\] finished collective (?:#|seq: 
 _RECORDER = re.compile(r"[Mm]issing ranks:? \{(?P<ranks>[\d, ]+)\}")
 _MISSING = re.compile(r"\[missing ranks: ?(?P<ranks>\d+(?:, ?\d+)*)")
 _READY = re.compile(r"\[ready ranks: ?(?P<ranks>\d+(?:, ?\d+)*)\]")
+_STALLED_HEAD = re.compile(r"(?:Stalled|Missing) ranks:")
 _STALLED = re.compile(r"^\s*(?P<rank>\d+)!?: \[(?P<what>[^\]]+)\]?")
 _BARRIER = re.compile(r"Ranks? (?P<ranks>\d+(?:, ?\d+)*) failed to pass monitoredBarrier")
 
@@ -89,7 +90,7 @@ def find_hang(
             rank = line.read.rank if line.read.rank is not None else file.rank
             if rank is not None:
                 ranks.add(rank)
-            stalled = 64 if "Stalled ranks:" in text else stalled - 1
+            stalled = 64 if _STALLED_HEAD.search(text) else stalled - 1
             if stalled > 0 and (match := _STALLED.match(text)):
                 library = "horovod"
                 named[int(match["rank"])] += 1

@@ -30,7 +30,8 @@ def finding_of(ranked: Ranked, files: Sequence[LogFile], numbers: Mapping[str, s
         values |= {"rank": str(evidence.rank), "host": evidence.host or NOT_KNOWN}
     rule = best.rule
     text = fill(localized(rule.title), values)
-    if best.hang and not best.fact:
+    named = re.search(rf"(?<!\d){re.escape(values.get('missing', ''))}(?!\d)", text)
+    if best.hang and not best.fact and not named:
         text += message("diagnosis.missing", missing=values["missing"], operation=values["operation"])
     own = [place.count for place in ranked.places if not place.exception]
     return Finding(

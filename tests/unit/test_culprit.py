@@ -24,6 +24,10 @@ CHILD = rule("child-failed", "secondary", "ChildFailedError", "rendezvous")
 HARMLESS = rule("fork-warning", "benign", "os.fork() was called", "mpi")
 NAN = rule("nan-loss", "root", "loss: nan", "numerics")
 GENERIC = Rule("python-exception", "framework", "likely", title="{what}", fact="log:exception")
+WATCHDOG = Rule(
+    "watchdog", "nccl", "likely", title="a collective timed out",
+    patterns=[Pattern(text="Watchdog caught collective operation timeout")],
+)  # fmt: skip
 HANG = Rule("hang-nccl", "nccl", "likely", title="rank {missing} did not come to {operation}", fact="log:hang-nccl")
 STALL = Rule(
     "hang-horovod", "horovod", "likely", title="rank {missing} is late with {operation}", fact="log:hang-horovod"
@@ -31,7 +35,7 @@ STALL = Rule(
 BARRIER = Rule("hang-gloo", "gloo", "likely", title="rank {missing} did not come", fact="log:hang-gloo")
 RULES = [
     MEMORY, DISK, PORT, GUESS, LIMIT, KILLED, PEER, CHILD, HARMLESS, NAN, GENERIC, HANG, STALL, BARRIER,
-    rule("watchdog", "likely", "Watchdog caught collective operation timeout", "nccl"),
+    WATCHDOG,
     rule("stalled", "likely", "submitted to be reduced, gathered or broadcasted by subset of ranks", "horovod"),
     rule("barrier", "likely", "failed to pass monitoredBarrier", "gloo"),
 ]  # fmt: skip
@@ -244,7 +248,7 @@ class TestHang:
         found = diagnose(files(tmp_path, *texts), rules=RULES)
         assert self.missing(found) == ("watchdog", (1,), 1)
         assert found[0].evidence is not None and found[0].evidence.text == "epoch 2: waiting for the lock"
-        assert "rank 1 did not come (ALLREDUCE #12)" in found[0].message
+        assert found[0].message == "a collective timed out; rank 1 did not come (ALLREDUCE #12)"
 
     def test_the_rank_that_enqueued_less(self, tmp_path: Path) -> None:
         texts = [watchdog(rank, last=11 if rank == 2 else 14) for rank in range(4)]
