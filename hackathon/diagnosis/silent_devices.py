@@ -109,8 +109,9 @@ def sockets(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     if not adapters and not _INFINIBAND.search(network):
         return []
     first: Evidence | None = None
-    for path in [*rank_files(run.path / "logs", ".log"), run.path / "logs" / "job.log"]:
-        for position, line in training.both_ends(path):
+    files = [*rank_files(run.path / "logs", ".log"), run.path / "logs" / "job.log"]
+    for path in files:
+        for position, line in training.both_ends(path, training.part(files)):
             if "NCCL INFO" not in line:
                 continue
             if _FAST.search(line):

@@ -3,10 +3,11 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.findings import Evidence
@@ -17,8 +18,8 @@ from hackathon.logs.values import number
 from hackathon.runs.study import FOLDER, Study
 from hackathon.text.files import read_json
 
-END = 2 << 20
-"""Bytes at the beginning and at the end of a log that are read: a log may be huge."""
+LOGS = 32 << 20
+"""Bytes of a run's logs that are read for one check, about: the beginning and the end of each."""
 _LOSS_NAME = re.compile(r"(?i)(?:.*[_/])?loss\Z")
 _OTHERS_LOSS = re.compile(r"(?i)(?:val|test|eval|dev)")
 _PRINTED = re.compile(rf"(?i)(?<![a-z])loss[\"']?(?:\s+is)?\s*[:=]?\s*({NUMBER})(?![\w.])")
@@ -52,6 +53,9 @@ class Split:
         return self.phases[phase] / self.seconds if phase in self.phases and self.seconds > 0 else None
 
 
+_losses: WeakKeyDictionary[RunFacts, dict[int, list[Loss]]] = WeakKeyDictionary()
+
+
 def intervals(run: RunFacts, rank: int) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (steps, line) for each interval of a rank's Meter; the steps are those since the line before."""
     before = 0
@@ -82,13 +86,19 @@ def split(run: RunFacts, rank: int) -> Split:
 
 def losses(run: RunFacts) -> dict[int, list[Loss]]:
     """Return each rank's losses in the order of time: those of the Meter, else those printed in the ranks' logs."""
+    if run not in _losses:
+        _losses[run] = _read_losses(run)
+    return _losses[run]
+
+
+def _read_losses(run: RunFacts) -> dict[int, list[Loss]]:
     metered = {rank: list(_metered(run, rank)) for rank in run.metrics}
     if any(metered.values()):
         return metered
     pattern = _own_pattern(run.record) or _PRINTED
+    files = rank_files(run.path / "logs", ".log")
     return {
-        rank_of(path): list(_printed(path, pattern, run.host_of.get(rank_of(path), "")))
-        for path in rank_files(run.path / "logs", ".log")
+        rank_of(path): list(_printed(path, part(files), pattern, run.host_of.get(rank_of(path), ""))) for path in files
     }
 
 
@@ -109,7 +119,9 @@ def metered_evidence(run: RunFacts, rank: int, line: Mapping[str, Any]) -> Evide
 
 
 def placed(run: RunFacts, evidence: Evidence) -> Evidence:
-    """Return the evidence of a Meter's line with its line number."""
+    """Return the evidence of a Meter's line with its line number, others as they are: a log may be huge."""
+    if not evidence.file.startswith("metrics/"):
+        return evidence
     try:
         with (run.path / evidence.file).open(encoding="utf-8", errors="replace") as stream:
             for position, text in enumerate(stream, start=1):
@@ -131,10 +143,15 @@ def _own_pattern(record: Mapping[str, Any]) -> re.Pattern[str] | None:
     return None
 
 
-def _printed(path: Path, pattern: re.Pattern[str], host: str) -> Iterator[Loss]:
+def part(files: Sequence[Path]) -> int:
+    """Return how many bytes of each end are read when there are so many files."""
+    return min(LOGS // 16, max(LOGS // 1024, LOGS // (2 * max(1, len(files)))))
+
+
+def _printed(path: Path, most: int, pattern: re.Pattern[str], host: str) -> Iterator[Loss]:
     rank = rank_of(path)
-    for position, line in both_ends(path):
-        for match in pattern.finditer(line):
+    for position, line in both_ends(path, most):
+        for match in pattern.finditer(line) if pattern is not _PRINTED or "oss" in line.lower() else ():
             value = number(match[1] if pattern.groups else match[0])
             if value is not None:
                 evidence = Evidence(f"logs/{path.name}", position, line.strip()[:500], rank, host)
@@ -142,23 +159,27 @@ def _printed(path: Path, pattern: re.Pattern[str], host: str) -> Iterator[Loss]:
                 yield Loss(None, value, evidence, of_training)
 
 
-def both_ends(path: Path) -> Iterator[tuple[int | None, str]]:
-    """Yield (line number, line) of a log; of one above 2 × END bytes the first and last END, the latter unnumbered."""
+def both_ends(path: Path, most: int) -> Iterator[tuple[int | None, str]]:
+    """Yield (line number, line) of a log; of one above 2 × `most` bytes its first and last ones, these unnumbered."""
     try:
         with path.open("rb") as stream:
             size = stream.seek(0, 2)
             stream.seek(0)
-            whole = size <= 2 * END
-            splitter = Splitter()
-            for position, line in enumerate(splitter.feed(stream.read(size if whole else END)), start=1):
-                yield position, line
+            whole = size <= 2 * most
+            yield from enumerate(_lines(stream.read(size if whole else most)), start=1)
             if not whole:
-                stream.seek(size - END)
-                splitter = Splitter()
-                for line in list(splitter.feed(stream.read(END)))[1:]:
+                stream.seek(size - most)
+                for line in list(_lines(stream.read(most)))[1:]:
                     yield None, line
     except OSError:
         return
+
+
+def _lines(block: bytes) -> Iterator[str]:
+    splitter = Splitter()
+    yield from splitter.feed(block)
+    if line := splitter.rest():
+        yield line
 
 
 def gpu_rows(run: RunFacts) -> dict[str, dict[int, list[tuple[float, float]]]]:
@@ -184,7 +205,7 @@ def telemetry_evidence(run: RunFacts, host: str) -> Evidence:
     """Return the last line about a GPU in a host's telemetry as a place."""
     name = f"telemetry/{host}.csv"
     found: tuple[int | None, str] = (None, "")
-    for position, line in both_ends(run.path / name):
+    for position, line in both_ends(run.path / name, LOGS // 16):
         found = (position, line) if ",gpu," in line else found
     return Evidence(name, found[0], found[1][:500], host=host)
 

@@ -251,6 +251,17 @@ def test_nan_loss(make: Make, tail: list[float], expected: bool, metered: bool) 
         assert hit.values["before"].startswith("1.")
 
 
+def test_nan_at_the_end_of_a_long_log(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make(1)
+    monkeypatch.setattr(training, "LOGS", 1 << 20)
+    run.log(
+        0, *(f"step {n}: loss={1 / n:.4f}" for n in range(1, 20000)), "step 20000: loss=nan", "step 20001: loss=nan"
+    )
+    hit = found(run)["silent-nan-loss"]
+    assert hit.evidence is not None
+    assert (hit.evidence.text, hit.evidence.line) == ("step 20000: loss=nan", None)
+
+
 def flat(count: int, noise: float, drift: float, value: float = 2.3026) -> list[float]:
     rolls = random.Random(2)
     values = [value * (1 + rolls.gauss(0, noise)) for _ in range(count)]
