@@ -7,11 +7,11 @@ from typing import Any
 from hackathon.diagnosis.facts import FACTS, NOT_KNOWN, Check, FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence
 from hackathon.runs import states
-from hackathon.runs.events import Failure
+from hackathon.runs.events import KILL, Failure
 from hackathon.text.files import read_json
 
 _STATES = (states.TIMEOUT, states.OUT_OF_MEMORY, states.CANCELLED, states.NODE_FAILED, states.LOST)
-_CAUSES = ("never_started", "no_trace", "no_cause", "refused", "never_runs", "uncertain")
+_CAUSES = ("never_started", "no_trace", "refused", "never_runs")
 _SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
 _CODES = (75, 78, 126, 127)
 
@@ -21,6 +21,9 @@ def _of_state(state: str) -> Check:
         status = facts.status
         if status is None or status.state != state or status.cause == "preflight_failed":
             return []
+        first = facts.first_failure
+        if state == states.OUT_OF_MEMORY and first is not None and first[1].get("signal") == KILL:
+            return [_of_rank(facts, first, {})]  # schedulers say which job, the ranks' records which rank
         return [FactHit(evidence=_of_scheduler(facts), values=_by(facts) if state == states.CANCELLED else {})]
 
     return check

@@ -180,7 +180,7 @@ def _takes(one: _Open, line: Line) -> bool:
     if not text.strip():
         return True
     one.lines += 1
-    if one.chained or one.lines > MESSAGE or line.read.time is not None:
+    if one.chained or one.lines > MESSAGE or line.read.time is not None or _PROGRESS.search(text):
         return False
     one.end = behind
     return True

@@ -19,6 +19,7 @@ from hackathon.diagnosis.telling import finding_of, line_number
 from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
+from hackathon.runs.events import KILL
 from hackathon.runs.states import RunStatus
 
 TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
@@ -31,6 +32,8 @@ TRACEBACKS = 200
 """Tracebacks that are looked at, those of the first files."""
 UNKNOWN = 8
 """Lines that are shown of a failure that no rule knows."""
+# What tells that the kernel or the scheduler killed for memory.
+_MEMORY = re.compile(r"(?i)\boom\b|oom[-_]kill|out of memory|memory limit|job killed: mem")
 # They end a program and say nothing of a cause: somebody told it to end, or another program did fail.
 _NO_CAUSE = frozenset(
     {"KeyboardInterrupt", "SystemExit", "SignalException", "ChildFailedError", "ProcessExitedException"}
@@ -170,6 +173,9 @@ class _Examined:
         if (named := values.get("rank") or "").isdigit():
             rank = int(named)
             host = "" if rank != evidence.rank else host
+        first = self._facts.first_failure if self._facts is not None else None
+        if rank is None and first is not None and first[1].get("signal") == KILL and _MEMORY.search(evidence.text):
+            rank = first[0]  # schedulers tell of memory by node, not by rank
         host = host or values.get("host") or ""
         if not host and rank is not None and self._facts is not None:
             host = self._facts.host_of.get(rank, "")
@@ -181,7 +187,23 @@ class _Examined:
             return place
         around = look_around(self._files[place.file], place.offset, place.evidence)
         weak = around.went_on or is_warning(place.evidence.text, around.level)
+        if weak and place.count > 1 and self._again(place):
+            weak = False
         return replace(place, weak=weak, far=around.far, time=around.time)
+
+    def _again(self, place: Place) -> bool:
+        """Return whether the same stands once more at the end, and the program did not go on after that."""
+        expressions = [expression_of(pattern) for pattern in place.rule.patterns]
+        rank = place.evidence.rank if place.evidence is not None else None
+        for line in reversed(self._ends[place.file].lines):
+            other = line.read.rank is not None and rank is not None and line.read.rank != rank
+            if line.offset <= place.offset or other:
+                continue
+            if any(expression.search(line.read.text) for expression in expressions):
+                if is_warning(line.read.text, line.read.level) or place.evidence is None:
+                    return False
+                return not look_around(self._files[place.file], line.offset, place.evidence).went_on
+        return False
 
     def _from_tracebacks(self, known: Sequence[Place]) -> list[Place]:
         """Return places for the exceptions that ranks ended with: of the rules that know them, else the general one."""
@@ -227,10 +249,7 @@ class _Examined:
             values = {"exception": each.exception[:300], "place": each.place or NOT_KNOWN}
             values |= {"name": each.name, "what": f"{where}{each.exception[:300]}"}
             place = self._of_traceback(each, generic, each.at, each.exception, values)
-            around = look_around(
-                self._files[each.file], max(each.end - 1, each.at), place.evidence or Evidence("", None, "")
-            )
-            places.append(replace(place, weak=around.went_on, far=each.name in _FOLLOWING, exception=False))
+            places.append(replace(place, far=each.name in _FOLLOWING, exception=False))
         return places
 
     def _of_traceback(self, each: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]) -> Place:
@@ -238,6 +257,8 @@ class _Examined:
         evidence = Evidence(file.name, None, text[:500], each.rank, each.host, each.time)
         evidence = self._attributed(evidence, values)
         ranks = () if evidence.rank is None else (evidence.rank,)
+        own = replace(evidence, rank=each.rank)
+        went_on = look_around(file, max(each.end - 1, each.at), own).went_on
         return Place(
             rule,
             evidence,
@@ -246,7 +267,8 @@ class _Examined:
             offset,
             1,
             ranks,
-            exception=True,
+            exception=not went_on,
+            weak=went_on,
             time=each.time,
             matched=_matched(rule, text),
         )

@@ -189,7 +189,7 @@ def _band(place: Place, about: Circumstances, follower: bool) -> int:
     if place.ending:
         return 62 if about.by_itself else 30
     if place.rule.fact == _GENERIC:
-        return 60
+        return WEAK if place.weak else 60
     if silent and about.failed and place.rule.part != "numerics":
         return 70
     if place.weak and place.rule.part != "numerics":

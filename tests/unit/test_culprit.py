@@ -219,6 +219,18 @@ class TestException:
         texts = [traceback("BrokenPipeError: [Errno 32] Broken pipe"), traceback("KeyError: 7")]
         assert root(diagnose(files(tmp_path, *texts), rules=RULES)).message == "train.py:12: KeyError: 7"
 
+    def test_caught_and_printed_is_no_end(self, tmp_path: Path) -> None:
+        steps = "\n".join(f"epoch 1 step {step} loss 0.{step}" for step in range(10, 20))
+        caught = f"{traceback(OOM)}\n{steps}"
+        found = diagnose(files(tmp_path, caught, traceback("KeyError: 7")), rules=RULES)
+        assert root(found).message == "train.py:12: KeyError: 7"
+        # the second time it was not caught
+        found = diagnose(files(tmp_path, f"{caught}\n{traceback(OOM)}", traceback("KeyError: 7")), rules=RULES)
+        assert root(found).rule == "device-memory"
+        # nor was it when it came without a traceback
+        found = diagnose(files(tmp_path, f"{caught}\nterminate: {OOM}", traceback("KeyError: 7")), rules=RULES)
+        assert root(found).rule == "device-memory"
+
     def test_many_occurrences_of_a_known_one_hide_no_last_one(self, tmp_path: Path) -> None:
         text = "\n".join(f"{traceback(LOST)}\n{STEP}" for _ in range(50))
         assert only_secondary(diagnose(files(tmp_path, f"{text}\n{traceback(LOST)}"), rules=RULES))

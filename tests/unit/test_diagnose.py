@@ -143,6 +143,15 @@ def test_a_killed_rank_is_named_with_its_host(tmp_path: Path) -> None:
     assert diagnose([run.path])[0].part in ("scheduler", "hardware") and diagnose([run.path])[0].rule != "rank-killed"
 
 
+def test_of_a_kill_for_memory_the_rank_is_named(tmp_path: Path) -> None:
+    run = (
+        Run(tmp_path, state="OUT_OF_MEMORY").rank(0, "ended", code=1, at=-3).rank(3, "ended", code=137, signal=9, at=-4)
+    )
+    run.log("rank-0", LOST)
+    assert root(run) == ("job-out-of-memory", "scheduler", 3)
+    assert diagnose([run.path])[0].evidence.host == "n2"  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("signal", "rule"), [(11, "rank-segmentation-fault"), (7, "rank-bus-error"), (4, "rank-illegal-instruction")]
 )
