@@ -14,13 +14,20 @@ from hackathon.config.literals import PatternError, analysed, compiled
 from hackathon.config.rule import Pattern, Rule
 
 SHORTEST_HEAD, LONGEST_HEAD = 4, 8
-"""Bytes of a literal (half of it, between these bounds) in which a tear is found by what follows, and behind which by
-what comes before: a longer head is rarer in a log."""
+"""Bytes of a literal in which a tear is found by what follows, and behind which by what comes before. Long heads are
+rarer in a log."""
+SHORTEST_BODY = 8
+"""Bytes that are left of a literal without its first letters, at least: fewer are too frequent in a log."""
 LONGEST = 24
 """Bytes of a literal that are looked for: its last ones, which say more than a module's name at the start."""
-TORN_FROM = 9
+TORN_FROM = SHORTEST_HEAD - 1 + SHORTEST_BODY
 """Bytes of a literal from which on it is looked for without its first letters."""
+NEAR = 2048
+"""Bytes before or after a tear in which the other half stands."""
+NEXT = 6
+"""Letters of the other half that are looked for."""
 _TEARS = (b"\n", b"\r", b"\x1b")
+_TEARS_AND_BLANKS = (*_TEARS, b" \n", b" \r", b" \x1b")
 _OTHER_SPACE = (b"\t", b"  ", b" \t")
 _OTHER_SPACE_EXPRESSION = rb"(?:\t|\ [\ \t])"
 
@@ -55,7 +62,8 @@ class Needle:
     @cached_property
     def head(self) -> bytes:
         """Its first letters."""
-        return self.literal[: max(SHORTEST_HEAD, min(LONGEST_HEAD, len(self.literal) // 2))]
+        most = len(self.literal) - SHORTEST_BODY + 1
+        return self.literal[: max(SHORTEST_HEAD, min(LONGEST_HEAD, most))]
 
     @cached_property
     def body(self) -> bytes:
@@ -107,15 +115,45 @@ class Needle:
         return found + ([(self.head, re.compile(self._behind_head))] if self._behind_head else [])
 
     def places(self, text: bytes, start: int, end: int) -> Iterator[int]:
-        """Yield where the body begins, from `start` on and before `end`."""
-        return _finds(self.body, text, start, end)
+        """Yield where the body begins, from `start` on and before `end`, and the letters before it stand too."""
+        before = self.literal[: len(self.literal) - len(self.body)].rstrip()
+        for at in _finds(self.body, text, start, end):
+            if not before or _stands_before(before, text, at):
+                yield at
 
     def torn_places(self, text: bytes, start: int, end: int) -> Iterator[int]:
-        """Yield where a torn literal begins, from `start` on and before `end`."""
+        """Yield where a torn literal begins, from `start` on and before `end`, and its rest follows."""
         for beginning, behind in self._torn_after:
             for at in _finds(beginning, text, start, end):
-                if behind.match(text, at + len(beginning)):
-                    yield at
+                match = behind.match(text, at + len(beginning))
+                if match:
+                    # the last byte, or two, are the tear
+                    torn = text[at : match.end()].rstrip(b" \t\r\n\x1b")
+                    rest = self.literal[len(torn) :].strip()[:NEXT]
+                    if match[0][-1:] not in _TEARS:
+                        # where the white space is not single, it may not be so further on either
+                        rest = rest.split(b" ")[0]
+                    if text.find(rest, match.end() - 1, match.end() + NEAR) >= 0:
+                        yield at
+
+
+def _stands_before(before: bytes, text: bytes, at: int) -> bool:
+    """Return whether the first letters of a literal stand before the rest of it, perhaps torn."""
+    position = at
+    while position and text[position - 1] in b" \t":
+        position -= 1
+    same = 0
+    while same < len(before) and position - same > 0 and before[-1 - same] == text[position - 1 - same]:
+        same += 1
+    if same == len(before):
+        return True
+    last = text[position - same - 1 : position - same]
+    if last.isalnum() and last != b"m":
+        # no line begins here, and no launcher's prefix or colour (`\x1b[0m`) ends here
+        return False
+    start = before[: len(before) - same].rstrip()
+    region = text[max(0, position - NEAR) : position]
+    return any(start + tear in region for tear in _TEARS_AND_BLANKS)
 
 
 def _finds(literal: bytes, text: bytes, start: int, end: int) -> Iterator[int]:

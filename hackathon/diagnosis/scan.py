@@ -26,9 +26,9 @@ from hackathon.logs.prefixes import is_labelled
 
 RANKS = 64
 """Ranks of one log of which each keeps its first place."""
-LOOKED_AT = 2000
+LOOKED_AT = 200
 """Places of one literal in one log that are verified, whatever they cost."""
-LOOKED_AT_MORE = 64
+LOOKED_AT_MORE = 4
 """Places of it in each further block that are verified."""
 
 

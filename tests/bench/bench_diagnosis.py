@@ -55,9 +55,10 @@ print(json.dumps({
 def write_log(path: Path, size: int) -> None:
     """Write a log of about `size` bytes: shuffled pieces of a training's output, a failure at the end."""
     chance = random.Random(SEED)
+    pieces = ["".join(_line(chance) for _ in range(20_000)).encode() for _ in range(10)]
     with path.open("wb") as stream:
         while stream.tell() < size:
-            stream.write("".join(_line(chance) for _ in range(20_000)).encode())
+            stream.write(chance.choice(pieces))
         stream.write(FAILURE.encode())
 
 
