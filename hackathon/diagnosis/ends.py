@@ -246,3 +246,30 @@ def last_tracebacks(ends: Sequence[End], files: Sequence[LogFile]) -> list[Trace
             apart = each.rank is not None
             found[(number, each.rank, 0 if apart else each.begin)] = each
     return list(found.values())
+
+
+# torchrun's summary; Open MPI's and horovodrun's; MPICH's; srun's
+_FIRST = re.compile(r"Root Cause \(first observed failure\)|The first process to do so was")
+_FIRST_RANK = re.compile(r"^\s*rank\s*: (\d+)|Process name: (?:\[\[\d+,\d+\],)?(\d+)")
+_ENDED_RANK = re.compile(
+    r"\bRANK (?P<mpich>\d+) PID \d+ RUNNING AT"
+    r"|srun: error: \S+: task (?P<srun>\d+): (?:Exited with exit code [1-9]|Killed|Segmen|Bus|Abort|Out Of M)"
+)
+
+
+def first_told(ends: Iterable[End]) -> int | None:
+    """Return the rank that a launcher says failed first, None when none does.
+
+    Launchers that only list the ranks that failed list them as they see them: the first is taken.
+    """
+    listed: int | None = None
+    for end in ends:
+        for number, line in enumerate(end.lines):
+            if _FIRST.search(line.read.text):
+                for later in end.lines[number : number + 8]:
+                    if match := _FIRST_RANK.search(later.read.text):
+                        return int(match[1] or match[2])
+            elif listed is None and (match := _ENDED_RANK.search(line.read.text)):
+                found = match["mpich"] or match["srun"]
+                listed = int(found) if found else None
+    return listed

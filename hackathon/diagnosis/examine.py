@@ -2,12 +2,12 @@
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hackathon.config.rule import LEVELS, Rule
-from hackathon.diagnosis.ends import End, Traceback, is_warning, last_tracebacks, look_around, read_end
+from hackathon.diagnosis.ends import End, Traceback, first_told, is_warning, last_tracebacks, look_around, read_end
 from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts, find_check
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hang import WORDS, Hang, find_hang, last_steps
@@ -330,7 +330,7 @@ class _Examined:
     def _circumstances(self, places: Sequence[Place]) -> Circumstances:
         facts = self._facts
         if facts is None or facts.status is None:
-            rank = _first_told(self._ends)
+            rank = first_told(self._ends)
             return Circumstances(
                 first_rank=rank,
                 by_itself=any(place.rule.fact == "log:exception" and not place.weak for place in places),
@@ -369,19 +369,3 @@ def _hang_values(hang: Hang) -> dict[str, str]:
         "missing": ", ".join(str(rank) for rank in hang.missing),
         "operation": f"{hang.operation}{number}" if hang.operation else NOT_KNOWN,
     }
-
-
-_ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\)")
-_RANK_LINE = re.compile(r"rank\s*:\s*(\d+)")
-
-
-def _first_told(ends: Iterable[End]) -> int | None:
-    """Return the rank that torchrun's summary calls the first observed failure, None without one."""
-    for end in ends:
-        lines = end.lines
-        for number, line in enumerate(lines):
-            if _ROOT_CAUSE.search(line.read.text):
-                for later in lines[number + 1 : number + 8]:
-                    if match := _RANK_LINE.search(later.read.text):
-                        return int(match[1])
-    return None

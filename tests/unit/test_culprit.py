@@ -140,11 +140,21 @@ def test_time_decides_between_ranks(tmp_path: Path) -> None:
     assert root(diagnose(files(tmp_path, early, late), rules=RULES)).rule == "device-memory"
 
 
-def test_torchrun_says_who_failed_first(tmp_path: Path) -> None:
-    summary = (
-        "ChildFailedError:\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026-11-21_10:00:00\n"
-        "  host      : n1\n  rank      : 2 (local_rank: 2)\n  exitcode  : 1 (pid: 5)\n"
-    )
+TORCHRUN = (
+    "ChildFailedError:\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026-11-21_10:00:00\n"
+    "  host      : n1\n  rank      : 2 (local_rank: 2)\n  exitcode  : 1 (pid: 5)"
+)
+OPENMPI = (
+    "mpirun detected that one or more processes exited with non-zero status, thus causing\nthe job to be terminated. "
+    "The first process to do so was:\n\n  Process name: [[45071,1],2]\n  Exit code:    1"
+)
+HOROVODRUN = "thus causing the job to be terminated. The first process to do so was:\nProcess name: 2\nExit code: 1"
+MPICH = "===   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK 2 PID 9 RUNNING AT n1\n=   EXIT STATUS: 1"
+SRUN = "srun: error: n1: task 2: Exited with exit code 1\nsrun: error: n1: task 0: Exited with exit code 1"
+
+
+@pytest.mark.parametrize("summary", [TORCHRUN, OPENMPI, HOROVODRUN, MPICH, SRUN])
+def test_a_launcher_says_who_failed_first(tmp_path: Path, summary: str) -> None:
     texts = [traceback(OOM), STEP, traceback("OSError: [Errno 28] No space left on device")]
     assert root(diagnose(files(tmp_path, *texts), rules=RULES)).rule == "device-memory"
     assert root(diagnose(files(tmp_path, *texts, job=summary), rules=RULES)).rule == "disk-full"
