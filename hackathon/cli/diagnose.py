@@ -143,7 +143,10 @@ def cause_of(run: "RunDirectory", state: "RunStatus") -> "Finding | None":
 
 
 def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Rule]") -> "tuple[list[Diagnosis], int]":
-    """Return the diagnoses of runs and how many failed runs were left out; of several runs those that failed."""
+    """Return the diagnoses of runs and how many failed runs were left out.
+
+    Of several runs: those that failed, and those that succeeded with something silently wrong.
+    """
     if not runs:
         return [], 0
     from hackathon.diagnosis.examine import diagnose_run
@@ -151,17 +154,21 @@ def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Ru
     from hackathon.runs.status import status
 
     pairs = list(zip(runs, status(runs), strict=True))
-    wanted = pairs
+    wanted, good = pairs, []
     if len(pairs) > 1:
+        good = sorted((pair for pair in pairs if pair[1].state == "SUCCEEDED"), key=lambda each: each[0].id)[
+            -MOST_RUNS:
+        ]
         wanted = [
             (run, state) for run, state in pairs if state.state not in ("SUCCEEDED", "CREATED") and not state.open
         ]
     shown = sorted(wanted, key=lambda each: each[0].id, reverse=True)[:MOST_RUNS] if single else wanted
     found = []
-    for run, state in shown:
+    for run, state in good + shown:
         diagnosis = diagnose_run(run, state, rules=rules)
-        keep(run, diagnosis)
-        found.append(diagnosis)
+        if diagnosis.root is not None or state.state != "SUCCEEDED" or len(pairs) == 1:
+            keep(run, diagnosis)
+            found.append(diagnosis)
     return found, len(wanted) - len(shown)
 
 

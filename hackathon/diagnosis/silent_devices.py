@@ -101,10 +101,10 @@ def sockets(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     nodes = run.record.get("nodes")
     if not isinstance(nodes, int) or nodes < thresholds["nodes"]:
         return []
+    listed = [found.get("interfaces") for found in run.environments.values()]
     adapters = [
-        name for found in run.environments.values() for name in found.get("interfaces") or ()
-        if _FAST_DEVICE.match(str(name))
-    ]  # fmt: skip
+        str(name) for each in listed if isinstance(each, list) for name in each if _FAST_DEVICE.match(str(name))
+    ]
     network = _network(str(run.record.get("cluster")))
     if not adapters and not _INFINIBAND.search(network):
         return []

@@ -203,10 +203,10 @@ def _by_check(run: RunFacts, base: RunFacts, name: str, value: float, thresholds
 
 def _accuracies(run: RunFacts) -> dict[str, float]:
     metrics = run.record.get("metrics")
+    entries = metrics.items() if isinstance(metrics, dict) else ()
+    patterns = {name: each for name, each in entries if isinstance(each, dict)}
     try:
-        found = read_metrics(
-            run.path, metrics if isinstance(metrics, dict) else {}, str(run.record.get("metric")), run.attempt
-        )
+        found = read_metrics(run.path, patterns, str(run.record.get("metric")), run.attempt)
     except RequestError:
         return {}
     return {name: value for name, value in found.items() if _SHARE_OF_RIGHT.match(name) and math.isfinite(value)}

@@ -127,3 +127,11 @@ def test_command_tells_it_with_numbers_in_both_languages(site: Site) -> None:
         found = json.loads(site.call("diagnose", str(run), "--json", "--lang", language))
         (finding,) = found["findings"]
         assert word in finding["message"] and "{" not in finding["message"] + finding["advice"]
+
+
+def test_command_looks_at_the_successful_runs_of_several(site: Site) -> None:
+    runs = [str(run) for name in ("starved", "flat-loss", "study") for run in site.runs(name)]
+    assert len(runs) == 4
+    found = json.loads(site.call("diagnose", *runs, "--json"))
+    assert {each["rule"] for each in found["findings"]} == {"silent-starved", "silent-flat-loss"}
+    assert "None of these runs failed" not in site.call("diagnose", *runs)

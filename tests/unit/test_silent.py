@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hackathon.config.load import load_recipe, load_rule_file
 from hackathon.diagnosis import facts, training
@@ -141,6 +143,40 @@ def test_healthy_run_gives_nothing(make: Make, processes: int) -> None:
 
 def test_run_without_records_gives_nothing(make: Make) -> None:
     assert found(make(2)) == {}
+
+
+WORDS = st.sampled_from(["", "NaN", "x", "cpu", "1e3"])
+ODD = st.none() | st.booleans() | st.integers(-3, 10**12) | st.floats() | WORDS
+ODD_OR_MORE = ODD | st.lists(ODD, max_size=3) | st.dictionaries(st.sampled_from(["metric", "at_least", "lr"]), ODD)
+KEYS = [
+    "t", "step", "seconds", "samples", "samples_per_s", "loss", "device", "data", "final", "warmup", "gap", "lr",
+    "gradient_bytes", "accuracy", "data_share", "communication_share",
+]  # fmt: skip
+FIELDS = ["processes", "nodes", "cluster", "recipe", "check", "study", "parameters", "metrics", "metric", "origins"]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    request=st.dictionaries(st.sampled_from(FIELDS), ODD_OR_MORE),
+    lines=st.lists(st.dictionaries(st.sampled_from(KEYS), ODD_OR_MORE, max_size=8), max_size=12),
+    environment=st.dictionaries(st.sampled_from(["gpus", "packages", "interfaces"]), ODD_OR_MORE),
+    row=st.lists(st.sampled_from(["", "gpu", "0", "1", "x", "97", "9000", "-1"]), max_size=8),
+)
+def test_records_of_any_shape_do_no_harm(
+    request: dict[str, Any], lines: list[dict[str, Any]], environment: dict[str, Any], row: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    run = Run(tmp_path_factory.mktemp("odd") / "run", 2)
+    record = json.loads((run.path / "request.json").read_text())
+    (run.path / "request.json").write_text(json.dumps(record | request))
+    for rank in range(2):
+        run.add(f"metrics/rank-{rank}.jsonl", *lines)
+    (run.path / "env/n1.json").write_text(json.dumps(environment))
+    (run.path / "telemetry/n1.csv").write_text("t,kind,index,utilisation_percent,memory_mib\n" + ",".join(row) + "\n")
+    for rule in RULES.values():
+        check = find_check(rule.fact)
+        assert check is not None
+        assert isinstance(check(RunFacts(run.path), rule.thresholds), list)
 
 
 def test_of_a_long_training_both_ends_are_held(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
