@@ -29,7 +29,7 @@ def time_phases(meter, batches, updater, evaluator, comm):
     thread meanwhile (double buffering): what overlaps with computing costs nothing and is not measured.
     """
     updater.update = _within(meter, "compute", updater.update)
-    batches.next = _within(meter, "data", batches.next)
+    batches.next = _seen(meter, _within(meter, "data", batches.next))
     evaluator.evaluate = _within(meter, "pause", evaluator.evaluate)
     if comm is not None and comm.size > 1:
         comm.multi_node_mean_grad = _within(meter, "communication", comm.multi_node_mean_grad)
@@ -42,3 +42,13 @@ def _within(meter, phase, function):
             return function(*arguments, **named)
 
     return timed
+
+
+def _seen(meter, function):
+    @functools.wraps(function)
+    def seen():
+        batch = function()
+        meter.saw(batch)
+        return batch
+
+    return seen

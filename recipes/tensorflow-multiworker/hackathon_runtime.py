@@ -199,10 +199,12 @@ def checkpoint_written(path: Any) -> None:
     log_event("checkpoint", path=path[len(run) + 1 :] if inside else path)
 
 
-def _checksum(values: Tuple[Any, ...]) -> str:
+def _checksum(values: Any) -> str:
     """Return the CRC-32 of the bytes of tensors, wherever they lie, and of how other values are printed."""
     total = 0
-    for value in values:
+    for value in values.values() if isinstance(values, dict) else values:
+        if isinstance(value, (dict, list, tuple)):
+            value = _checksum(value)
         try:
             for name in ("detach", "cpu", "get", "numpy", "tobytes"):
                 value = getattr(value, name)() if hasattr(value, name) else value

@@ -391,11 +391,11 @@ class OnGpu:
 def test_first_batches_are_noted_by_their_bytes(run: Path) -> None:
     meter = runtime.Meter(warmup=0)
     for number in range(10):
-        meter.saw(OnGpu(b"%d" % number), [3, 5])
+        meter.saw({"images": OnGpu(b"%d" % number), "labels": [3, 5]})
     meter.flush()
     again = runtime.Meter(warmup=0)
     for number in (0, 1, 2, 33):
-        again.saw(memoryview(b"%d" % number), [3, 5])
+        again.saw((memoryview(b"%d" % number), [3, 5]))
     again.saw(Broken())
     again.flush()
     first, second = [line["data"] for line in _lines(run / "metrics/rank-0.jsonl")]
