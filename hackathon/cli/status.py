@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 SHOWN = 20
-DIAGNOSED = 3
-"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet."""
+DIAGNOSED, LOOKED_FOR = 20, 3
+"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet: of so many, so
+many at a time."""
 SHOWN_CAUSES = 3
 """Failed runs whose cause is told when a wait is over."""
 
@@ -94,13 +95,15 @@ def _findings(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> 
         return {}
     from hackathon.diagnosis.kept import kept, looked_at
 
-    newest = {run for run, _ in sorted(failed, key=lambda each: each[0].id, reverse=True)[:DIAGNOSED]}
     found = {}
-    for run, state in failed:
+    left = LOOKED_FOR
+    for number, (run, state) in enumerate(sorted(failed, key=lambda each: each[0].id, reverse=True)):
         finding = kept(run)
-        if finding is None and state.sealed and run in newest and run.owned() and not looked_at(run):
+        may = left and number < DIAGNOSED and state.sealed and run.owned()
+        if finding is None and may and not looked_at(run):
             from hackathon.cli.diagnose import cause_of
 
+            left -= 1
             finding = cause_of(run, state)
         if finding is not None:
             found[run.id] = finding

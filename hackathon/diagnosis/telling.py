@@ -32,7 +32,10 @@ def finding_of(ranked: Ranked, files: Sequence[LogFile], numbers: Mapping[str, s
     text = fill(localized(rule.title), values)
     named = re.search(rf"(?<!\d){re.escape(values.get('missing', ''))}(?!\d)", text)
     if best.hang and not best.fact and not named:
-        text += message("diagnosis.missing", missing=values["missing"], operation=values["operation"])
+        if values["operation"] == NOT_KNOWN:
+            text += message("diagnosis.missing", missing=values["missing"])
+        else:
+            text += message("diagnosis.missing_in", missing=values["missing"], operation=values["operation"])
     own = [place.count for place in ranked.places if not place.exception]
     return Finding(
         rule=rule.id,

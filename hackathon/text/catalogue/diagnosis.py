@@ -1,7 +1,8 @@
 """Messages of `hackathon.diagnosis` and of `hackathon diagnose`: key → (English, Japanese)."""
 
 MESSAGES: dict[str, tuple[str, str]] = {
-    "missing": (
+    "missing": ("; rank {missing} did not come", "。ランク {missing} が来ていません"),
+    "missing_in": (
         "; rank {missing} did not come ({operation})",
         "。ランク {missing} が来ていません({operation})",
     ),
