@@ -19,6 +19,8 @@ ENGINES = ("hyperscan", "ahocorasick", "re")
 """Names of the searches, the fastest first."""
 SLOW_TO_MAKE = 200_000_000
 """Bytes to read from which on the time to compile for Hyperscan is won back."""
+MOST_IN_TABLE = 70_000
+"""Literals of which Aho-Corasick makes a full table, which takes 120 MB then."""
 KEPT = 20
 """Compiled searches that the user's cache holds at most."""
 
@@ -87,8 +89,8 @@ class _AhoCorasick:
                 for literal in literals:
                     keys.setdefault(literal.lower() if self._folded else literal, set()).add(key)
         self._keys = [tuple(each) for each in keys.values()]
-        # the kind that is largest (some 20 MB) and twice as fast as the others
-        kind = library.Implementation.DFA
+        # twice as fast as the others, but some 1.7 kB for each literal
+        kind = library.Implementation.DFA if len(keys) <= MOST_IN_TABLE else None
         self._automaton: Any = library.BytesAhoCorasick(list(keys), implementation=kind) if keys else None
 
     def present(self, block: Block) -> set[int]:
