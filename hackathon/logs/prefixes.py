@@ -145,8 +145,10 @@ def is_labelled(lines: Iterable[str]) -> bool:
     """Return whether a log's lines begin with ranks (`srun --label`), seen from its first SAMPLE lines.
 
     So it is when nearly all begin with a number, and numbers come again: a listing with line numbers has each once.
+    What the launcher says itself has no label.
     """
-    sample = list(islice((line for line in lines if line.strip()), SAMPLE))
+    ranks = (line for line in lines if line.strip() and not line.startswith(("srun: ", "slurmstepd", "hackathon: ")))
+    sample = list(islice(ranks, SAMPLE))
     matches = [_LABEL[1].match(line) or _LABEL_BRACKET[1].match(line) for line in sample]
     seen = [int(match["rank"]) for match in matches if match]
     return len(seen) >= 3 and len(seen) >= 0.9 * len(sample) and len(set(seen)) <= 0.75 * len(seen)
