@@ -326,6 +326,12 @@ class Site:
         """Return what `status --json` says about a run."""
         return self.states(run.id)[0]
 
+    def diagnosed(self, run: Run) -> dict[str, Any]:
+        """Return what `diagnose --json` names as the cause."""
+        found: list[dict[str, Any]] = json.loads(self.run("diagnose", "--json", run.id))["findings"]
+        assert found and found[0]["level"] == "root", found
+        return found[0]
+
     def await_state(self, run: Run, *wanted: str, seconds: float = PATIENCE) -> dict[str, Any]:
         """Return the run's status when it has one of these states."""
         found: dict[str, Any] = {}

@@ -65,3 +65,5 @@ def test_a_killed_rank_ends_the_job_and_is_named(site: Site) -> None:
     host = site.backend.node_names[1] if site.backend.node_names else os.uname().nodename
     assert (state["first_rank"], state["first_host"]) == (1, host)
     assert f"rank 1 on {host}" in site.run("status", "--no-ask", run.id).decode()
+    cause = site.diagnosed(run)
+    assert (cause["part"], cause["evidence"]["rank"], cause["evidence"]["host"]) == ("hardware", 1, host), cause

@@ -121,6 +121,8 @@ def test_a_killed_rank_ends_the_job_and_is_named(site: Site) -> None:
     assert state["first_host"] == host
     said = site.run("status", "--no-ask", run.id).decode()
     assert f"rank 1 on {host}" in said
+    cause = site.diagnosed(run)
+    assert (cause["part"], cause["evidence"]["rank"], cause["evidence"]["host"]) == ("hardware", 1, host), cause
 
 
 @pytest.mark.parametrize("site", [_case(*case) for case in SILENT], indirect=True)

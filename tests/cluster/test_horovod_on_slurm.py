@@ -83,6 +83,8 @@ def test_a_killed_rank_on_the_other_node_ends_the_job(site: Site, launcher: str)
     state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", seconds=120)
     assert (state["state"], state["first_rank"], state["first_signal"]) == ("FAILED", 1, 9), run.log("job")
     assert state["first_host"] == hosts[1]
+    cause = site.diagnosed(run)
+    assert (cause["part"], cause["evidence"]["rank"], cause["evidence"]["host"]) == ("hardware", 1, hosts[1]), cause
     assert run.job_events[-1]["event"] == "ended" and run.job_events[-1]["t"] - killed < 60
 
 

@@ -66,6 +66,8 @@ def test_two_nodes_train_together_and_a_dead_rank_ends_the_job(site: Site) -> No
     assert 0 <= run.job_events[-1]["t"] - died["t"] < LIMIT
     assert (state["first_rank"], state["first_host"], state["first_signal"]) == (1, hosts[1], 9)
     assert f"rank 1 on {hosts[1]}" in site.run("status", "--no-ask", run.id).decode()
+    cause = site.diagnosed(run)
+    assert (cause["part"], cause["evidence"]["rank"], cause["evidence"]["host"]) == ("hardware", 1, hosts[1]), cause
 
 
 def _program(run: Run, rank: int) -> int:

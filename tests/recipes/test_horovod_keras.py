@@ -176,6 +176,8 @@ def test_scales_on_this_machine_and_a_killed_rank_is_named(tmp_path: Path) -> No
     assert (state["state"], state["first_rank"], state["first_signal"]) == ("FAILED", 1, 9), run.log("job")
     assert run.job_events[-1]["event"] == "ended" and run.job_events[-1]["t"] - killed < 60
     assert f"rank 1 on {state['first_host']}" in site.run("status", "--no-ask", run.id).decode()
+    cause = site.diagnosed(run)
+    assert (cause["part"], cause["evidence"]["rank"]) == ("hardware", 1), cause
 
 
 def _trainer(run: Run, rank: int) -> int:

@@ -250,6 +250,8 @@ def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path, launcher: str) 
     state = _until(failed, run)
     assert (state["first_rank"], state["first_signal"]) == (1, 9)
     assert f"rank 1 on {state['first_host']}" in _hackathon(tmp_path, "status", "--no-ask", run.name)
+    cause = json.loads(_hackathon(tmp_path, "diagnose", "--json", run.name))["findings"][0]
+    assert (cause["part"], cause["level"], cause["evidence"]["rank"]) == ("hardware", "root", 1), cause
 
 
 def test_recipe_yaml_says_what_train_py_takes() -> None:
