@@ -101,6 +101,19 @@ def _rules(rules: Sequence[Rule] | None, folders: Sequence[Path]) -> Sequence[Ru
     return load_rules(folders)[0]
 
 
+_scanners: dict[tuple[int, ...], tuple[Sequence[Rule], Scanner]] = {}
+"""Scanners that were made, by the identity of their rules, which stay alive beside them: making one takes far longer
+than a small log."""
+
+
+def _scanner(rules: Sequence[Rule]) -> Scanner:
+    key = tuple(id(rule) for rule in rules)
+    if key not in _scanners:
+        _scanners.clear()  # one set of rules is in use at a time
+        _scanners[key] = rules, Scanner([rule for rule in rules if rule.patterns])
+    return _scanners[key][1]
+
+
 class _Examined:
     """One examination: files, and a run's facts if there is a run."""
 
@@ -109,7 +122,7 @@ class _Examined:
         self._by_fact = {rule.fact: rule for rule in rules if rule.fact}
         share = max(LEAST_TAIL, min(TAIL, TAILS // max(1, len(files))))
         self._ends: list[End] = [read_end(number, file, share) for number, file in enumerate(files)]
-        self._scanner = Scanner([rule for rule in rules if rule.patterns])
+        self._scanner = _scanner(rules)
 
     def diagnosis(self) -> Diagnosis:
         """Return what is found."""
