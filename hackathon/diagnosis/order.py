@@ -121,6 +121,8 @@ def order(places: Sequence[Place], about: Circumstances) -> list[Ranked]:
     ranked = []
     for number, listed in enumerate(grouped.values()):
         band = int(listed[0][0][0])
+        if band >= NOT_A_CAUSE and not about.failed:
+            continue  # whatever it was, it did no harm
         certain = band < WEAK or failing
         level = "secondary" if band >= NOT_A_CAUSE else "root" if number == 0 and certain else "likely"
         ranked.append(Ranked(tuple(place for _, place in listed), level, band))
