@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
+from rule_pages import pages
 
 from hackathon.cli import main
 from hackathon.config.cluster import Cluster, Queue
@@ -64,6 +65,7 @@ def files() -> dict[str, str]:
         "commands.ja.md": commands("ja"),
         "files.md": _keys(),
         "clusters.md": _machines(),
+        **pages(),
     }
 
 
@@ -147,6 +149,8 @@ def _keys() -> str:
         "recipe": "A training program with its parameters",
         "cluster": "A machine. See [how to add one](../how-to/add-a-cluster.md) and [those that are shipped](clusters.md)",
         "event": "One hackathon, in a folder above its projects",
+        "rule": "Failures that can be recognised. See [how to add a rule](../how-to/add-a-rule.md) and"
+        " [those that are shipped](rules.md)",
         "user": "What the user wants when the project is silent",
     }
     for name, (_, file) in RECORDS.items():
