@@ -39,7 +39,7 @@ GOOD = """rules:
     advice: Delete something.
     sample: {text: "write: quota of the group is used up", source: seen here}
     variants:
-      - text: "ONLY 3 MB left on /work"
+      - text: "ONLY 3 MB left on /lustre"
 """
 
 
@@ -304,7 +304,7 @@ def test_rules_show(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypa
     for words in (
         f"{path}:2", "our-disk · filesystem · root", "The disk of {host} is full", "quota of the group is used up",
         "/only (?P<left>[0-9]+ MB) left on/", "any capitals", "1. Old checkpoints", "$ du -sh checkpoints",
-        "(seen here)", "| ONLY 3 MB left on /work",
+        "(seen here)", "| ONLY 3 MB left on /lustre",
     ):  # fmt: skip
         assert words in shown
     assert "\x1b[31m" not in shown
