@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Backend, LocalBackend, Run, Site, SlurmBackend
+from backends import REPOSITORY, Backend, LocalBackend, Run, Site, SlurmBackend
 from slurm import SlurmLab, missing
 
 GLOO = """
@@ -218,7 +218,7 @@ def test_the_part_and_the_rank_are_named(failure: Failure, campaign: Campaign) -
         assert said["findings"], said
         first = said["findings"][0]
         assert first["part"] in failure.parts and first["level"] == "root", said["findings"]
-        assert failure.key in f"{first['message']} {(first['evidence'] or {}).get('text')}", first
+        assert failure.key.lower() in f"{first['message']} {(first['evidence'] or {}).get('text')}".lower(), first
         if failure.rank is not None:
             assert run is not None
             host = run.rank_events(failure.rank)[0]["host"]
@@ -232,10 +232,15 @@ def test_the_part_and_the_rank_are_named(failure: Failure, campaign: Campaign) -
 
 @pytest.mark.slurm
 @pytest.mark.slow
-def test_slurm_kills_what_takes_too_much_memory(tmp_path: Path) -> None:
+def test_a_slurm_that_is_strict_about_memory_and_qos(tmp_path: Path) -> None:
     if reason := missing():
         pytest.skip(f"no real Slurm: {reason}")
-    options = {"JobAcctGatherParams": "OverMemoryKill", "SelectTypeParameters": "CR_CPU_Memory", "DefMemPerNode": "100"}
+    options = {
+        "JobAcctGatherParams": "OverMemoryKill",
+        "SelectTypeParameters": "CR_CPU_Memory",
+        "DefMemPerNode": "100",
+        "AccountingStorageEnforce": "associations,qos",
+    }
     with (
         tempfile.TemporaryDirectory(prefix="hk-slurm-", dir="/tmp") as folder,
         SlurmLab(folder, options=options) as lab,
@@ -250,4 +255,14 @@ def test_slurm_kills_what_takes_too_much_memory(tmp_path: Path) -> None:
         assert first["part"] in ("scheduler", "hardware"), first
         assert "memory" in first["message"].lower() + first["evidence"]["text"].lower(), first
         assert run.rank_events(1)[0]["host"] in first["evidence"]["text"], first
+
+        # a QOS is asked for as a team would: in a template of its own
+        templates = site.folder / "templates" / "jobs"
+        templates.mkdir(parents=True)
+        header = (REPOSITORY / "templates" / "jobs" / "scheduler-slurm.sh.j2").read_text()
+        (templates / "scheduler-slurm.sh.j2").write_text(header.rstrip("\n") + "\n#SBATCH --qos=nosuch\n")
+        site.run("submit", code=None)
+        first = json.loads(site.run("diagnose", "--json"))["findings"][0]
+        assert (first["part"], first["level"]) == ("scheduler", "root"), first
+        assert "Invalid qos specification" in first["evidence"]["text"], first
         backend.stop()
