@@ -39,6 +39,7 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
         from hackathon.diagnosis.examine import diagnose_files
 
         diagnoses.append(diagnose_files(files, names, rules=rules))
+        _tell_unread(files, names)
     if bundle is not None:
         _make_bundle(bundle, runs, files, names, diagnoses[0])
     board = board_if_any()
@@ -63,9 +64,10 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
     A target is a path, else a study's id or a run's id or a part of it; `-` is what is piped in, kept in a file.
     """
     from hackathon.cli.logs import one_run
-    from hackathon.diagnosis.sources import runs_among
+    from hackathon.diagnosis.sources import TEXT, runs_among
     from hackathon.runs.directory import find_run
     from hackathon.runs.study import find_study, runs_of
+    from hackathon.text.errors import RequestError
 
     if not targets:
         newest = one_run(None)
@@ -86,6 +88,8 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
             runs |= {run.path: run for run in found}
             files += others
             names += [target for _ in others]
+        elif path.is_absolute() or path.suffix in TEXT:
+            raise RequestError("diagnosis.no_file", path=target)
         else:
             study = find_study(target, folder.parent, exact=False)
             found = list(runs_of(study)) if study is not None else [find_run(target, folder)]
@@ -124,7 +128,7 @@ def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
     if root is not None:
         for line, head in cause_lines(root):
             click.echo(click.style(printable(line), bold=True) if head else printable(line), err=True)
-    click.echo(message("diagnosis.more", run=run.id[-8:]), err=True)
+    click.echo(message("diagnosis.more" if root else "diagnosis.more_unknown", run=run.id[-8:]), err=True)
 
 
 def cause_of(run: "RunDirectory", state: "RunStatus") -> "Finding | None":
@@ -239,6 +243,27 @@ def _usable_rules() -> "Sequence[Rule]":
         text = message("diagnosis.bad_rules", problem=printable(str(problem)))
         click.echo(f"{message('cli.warning')}: {text}", err=True)
     return rules
+
+
+def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
+    """Warn on stderr of what was named and could not tell anything: nothing in it, or not readable."""
+    from hackathon.cli.show import printable
+    from hackathon.diagnosis.sources import of_paths
+
+    for path, name in zip(files, names, strict=True):
+        found = of_paths([path], [name])
+        told = [] if found else [message("diagnosis.empty_folder", path=name)]
+        for each in found:
+            try:
+                with each.path.open("rb") as stream:
+                    if path.is_dir() or stream.read(1):
+                        continue
+            except OSError as error:
+                told.append(message("diagnosis.unreadable", path=each.name, what=error.strerror))
+            else:
+                told.append(message("diagnosis.empty_input" if name == "-" else "diagnosis.empty_file", path=name))
+        for text in told:
+            click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
 
 
 def _spooled() -> Path:

@@ -137,7 +137,10 @@ def _merged(
         groups = deque(groups, maxlen=lines)
     shown = _print(groups, reader)
     if not shown and not following:
-        click.echo(message("cli.no_logs" if pattern is None and since is None else "logs.none_match"), err=True)
+        if pattern is None and since is None and lines != 0:
+            click.echo(_nothing_of(run, ranks), err=True)
+        else:
+            click.echo(message("logs.none_match"), err=True)
     if not following:
         return
     known = set(starts or ())
@@ -148,6 +151,18 @@ def _merged(
         reader.now = time.time()
         fresh = (reader.line(path, text) for path, text in portion)
         _print(fold(_matching((line for line in fresh if ranks is None or line.rank in ranks), pattern)), reader)
+
+
+def _nothing_of(run: "RunDirectory", ranks: set[int] | None) -> str:
+    """Return why nothing of these ranks is shown."""
+    from hackathon.logs.fold import ranks_text
+    from hackathon.logs.follow import log_files
+    from hackathon.logs.metrics import rank_of
+
+    known = {rank_of(path) for path in log_files(run.path)} - {-1}
+    if ranks is None or not known or ranks & known:
+        return message("cli.no_logs")
+    return message("logs.no_rank", ranks=ranks_text(ranks), known=ranks_text(known))
 
 
 def _matching(lines: "Iterable[Line]", pattern: "re.Pattern[str] | None") -> "Iterator[Line]":

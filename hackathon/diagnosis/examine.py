@@ -24,8 +24,6 @@ from hackathon.runs.states import RunStatus
 
 TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
 """Bytes at the end of a log that are read line by line: at most, at least, and of all logs together."""
-UNKNOWN = 12
-"""Lines that are shown of a failure that no rule knows."""
 LOOKED_AT = 200
 """Places whose surroundings are read."""
 TRACEBACKS = 200
@@ -154,7 +152,9 @@ class _Examined:
             return ()
         if status is not None and (status.open or status.state in (states.SUCCEEDED, states.CREATED)):
             return ()
-        return tuple(rarest(self._files, UNKNOWN, failed=status is not None))
+        first = self._facts.first_failure if self._facts is not None else None
+        rank = first[0] if first is not None else None
+        return tuple(rarest(self._files, UNKNOWN, failed=status is not None, rank=rank))
 
     def _from_logs(self) -> list[Place]:
         places = []

@@ -12,6 +12,7 @@ from hackathon.diagnosis.training import Loss, mean
 from hackathon.logs.metrics import read_metrics
 from hackathon.logs.values import number
 from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
 
 _RATES = ("lr", "learning_rate", "base_lr")
 _SHARE_OF_RIGHT = re.compile(r"(?i)(?:.*[_/])?(?:acc(?:uracy)?|top_?[15]|f1|auc|precision|recall)\Z")
@@ -30,10 +31,12 @@ def nan_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     rank = min(ended, key=lambda each: (_moment(ended[each][0][ended[each][1]]), each))
     listed, good = ended[rank]
     first = listed[good]
+    before = f"{listed[good - 1].value:.4g}" if good else ""
     values = {
-        "value": "NaN" if math.isnan(first.value) else "Infinity",
-        "step": "?" if first.step is None else str(first.step),
-        "before": f"{listed[good - 1].value:.4g}" if good else "–", "rank": str(rank), "of": str(len(listed) - good),
+        "value": "NaN" if math.isnan(first.value) else "Infinity", "rank": str(rank), "of": str(len(listed) - good),
+        "step": "" if first.step is None else str(first.step), "before": before,
+        "at_step": "" if first.step is None else message("diagnosis.at_step", step=first.step),
+        "last_good": message("diagnosis.last_good", value=before) if good else "",
     }  # fmt: skip
     return [FactHit(training.placed(run, first.evidence), values, tuple(sorted(ended)), len(listed) - good)]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.metrics import rank_of
-from hackathon.runs.directory import RunDirectory
+from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.study import Study, runs_of
 
 MOST_FILES = 4000
 """Files of a folder that are read; a folder that is no run may be anything."""
-_TEXT = (".log", ".out", ".err", ".txt", ".stdout", ".stderr")
+TEXT = (".log", ".out", ".err", ".txt", ".stdout", ".stderr")
 # `rank-3.log`, `rank_3.out`, Open MPI's and horovodrun's `rank.3/stdout`, torchrun's `attempt_0/3/stderr.log`,
 # Slurm's `job-%t.out` as people name it
 _RANK = re.compile(r"(?i)(?:rank|task|worker|proc)[._-]?(\d{1,6})(?!\d)|(?:^|/)(\d{1,6})/std(?:out|err)(?:\.log)?$")
@@ -34,7 +34,7 @@ def of_run(facts: RunFacts) -> list[LogFile]:
             found.append((1, name, LogFile(path, name, "job", None, _job_host(facts))))
         elif rank >= 0:
             found.append((2, f"{rank:09d}", LogFile(path, name, "rank", rank, hosts.get(rank, ""))))
-        elif path.suffix in _TEXT:
+        elif path.suffix in TEXT:
             found.append((3, name, LogFile(path, name, "other", _rank_in(name), "")))
     refused = facts.path / "client" / "refused.json"
     if facts.status is not None and facts.status.cause == "refused" and refused.is_file():
@@ -43,7 +43,10 @@ def of_run(facts: RunFacts) -> list[LogFile]:
 
 
 def runs_among(paths: Sequence[Path]) -> tuple[list[RunDirectory], list[Path]]:
-    """Return the runs that paths name (a study names the runs of its points), and the other files and folders."""
+    """Return the runs that paths name, and the other files and folders.
+
+    A study names the runs of its points, a project or its folder `runs` all that are in there.
+    """
     runs: dict[Path, RunDirectory] = {}
     others = []
     for path in paths:
@@ -51,6 +54,8 @@ def runs_among(paths: Sequence[Path]) -> tuple[list[RunDirectory], list[Path]]:
             found = [RunDirectory(path.absolute())]
         elif (path / "study.json").is_file():
             found = runs_of(Study(path.absolute()))
+        elif inside := _runs_in(path.absolute()) or _runs_in(path.absolute() / "runs"):
+            found = inside
         else:
             others.append(path)
             continue
@@ -58,12 +63,16 @@ def runs_among(paths: Sequence[Path]) -> tuple[list[RunDirectory], list[Path]]:
     return list(runs.values()), others
 
 
+def _runs_in(folder: Path) -> list[RunDirectory]:
+    return [run for run in find_runs(folder) if (run.path / "request.json").is_file()]
+
+
 def of_paths(paths: Sequence[Path], names: Sequence[str]) -> list[LogFile]:
     """Return files that somebody names, as the logs of one job; a folder stands for the text files in it."""
     found = []
     for path, name in zip(paths, names, strict=True):
         if path.is_dir():
-            inside = [each for each in _below(path) if each.suffix in _TEXT or _SCHEDULER.search(each.name)]
+            inside = [each for each in _below(path) if each.suffix in TEXT or _SCHEDULER.search(each.name)]
             found += [_file(each, str(Path(name) / each.relative_to(path))) for each in inside]
         else:
             found.append(_file(path, name))

@@ -43,6 +43,8 @@ _MASK = re.compile(
     r"(?P<number>[+-]?\d+(?:[.,:]\d+)*(?:[eE][+-]?\d+)?)"
 )
 _BAR = re.compile(r"\d+%\|")
+# What this toolkit's job script says of every job.
+_OURS = re.compile(r"^hackathon: (?:ended with \d+$|.*: job \S+, attempt \d+, on )")
 
 
 # Digits are all the same before anything else is looked at: then a log has few different lines.
@@ -85,11 +87,13 @@ def is_error(text: str) -> bool:
     return _ERROR.search(text) is not None and _RESULT.search(text) is None
 
 
-def rarest(files: Sequence[LogFile], limit: int = 20, *, failed: bool = False) -> list[Evidence]:
+def rarest(
+    files: Sequence[LogFile], limit: int = 20, *, failed: bool = False, rank: int | None = None
+) -> list[Evidence]:
     """Return the lines most worth reading, in the order of files and lines: the rarest before each log's first error.
 
     Nothing when no log shows an error, unless `failed`: then the rarest before the ends. Of each log its beginning and
-    its end are read, READ bytes of all together.
+    its end are read, READ bytes of all together. `rank`: who failed first, whose log counts also without an error.
     """
     share = min(MOST, max(LEAST, READ // max(1, len(files))))
     kinds: dict[tuple[str, bool], _Kind] = {}
@@ -98,14 +102,18 @@ def rarest(files: Sequence[LogFile], limit: int = 20, *, failed: bool = False) -
     firsts = [next((seen.number for seen in lines if seen.kind.error), None) for lines in read]
     if all(first is None for first in firsts) and not failed:
         return []
-    shown = [index for index, first in enumerate(firsts) if first is not None] or range(len(files))
+    shown = [
+        index
+        for index, first in enumerate(firsts)
+        if first is not None or (rank is not None and files[index].rank == rank)
+    ] or range(len(files))
     chosen: list[tuple[tuple[float, ...], int, _Seen]] = []
     told: set[str] = set()
     for index in shown:
-        for rank, seen in _candidates(read[index], firsts[index], counts):
+        for turn, seen in _candidates(read[index], firsts[index], counts):
             if seen.kind.mask not in told:
                 told.add(seen.kind.mask)
-                chosen.append((rank, index, seen))
+                chosen.append((turn, index, seen))
     best = sorted(chosen, key=lambda each: (each[0], each[1]))[:limit]
     before: dict[tuple[int, int], int] = {}
     found = []
@@ -162,7 +170,7 @@ def _lines(file: LogFile, share: int, kinds: dict[tuple[str, bool], _Kind]) -> I
 
 def _kind(text: str) -> _Kind:
     mask = masked(text)
-    dull = _BAR.search(text) is not None or sum(letter.isalpha() for letter in mask) < 4
+    dull = any(each.search(text) for each in (_BAR, _OURS)) or sum(letter.isalpha() for letter in mask) < 4
     return _Kind(mask, is_error(text), dull)
 
 

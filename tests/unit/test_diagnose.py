@@ -309,6 +309,47 @@ class TestCommand:
         code, out, _ = told(self.capsys, "diagnose", "odd.log")
         assert code == 0 and "flux capacitor" in out and "odd.log:301" in out and "--bundle" in out
 
+    def test_what_holds_nothing_is_said_to(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        (self.folder / "empty.log").touch()
+        (self.folder / "folder").mkdir()
+        code, out, err = told(self.capsys, "diagnose", "empty.log", "folder", "--json")
+        assert code == 0 and json.loads(out)["findings"] == []
+        assert "empty.log is empty" in err and "no log in the folder folder" in err
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        code, out, err = told(self.capsys, "diagnose", "-")
+        assert code == 0 and "nothing came from standard input" in err
+        code, out, err = told(self.capsys, "diagnose", "folder/rank-0.log")
+        assert code == 2 and "there is no file folder/rank-0.log" in err
+
+    def test_a_project_stands_for_its_runs(self) -> None:
+        Run(self.folder, "aaaaaaaa").log("rank-0", KEY)
+        Run(self.folder, "bbbbbbbb").log("rank-0", "ModuleNotFoundError: No module named 'chainermn'")
+        for target in (".", "runs", str(self.folder)):
+            code, out, _ = told(self.capsys, "diagnose", target, "--json")
+            causes = {(each["run"][-8:], each["rule"]) for each in json.loads(out)["findings"]}
+            assert code == 0, target
+            assert causes == {("aaaaaaaa", "python-exception"), ("bbbbbbbb", "env-module-missing")}
+
+    def test_of_an_unknown_failure_the_log_of_the_first_rank_is_shown_and_not_our_own_lines(self) -> None:
+        run = Run(self.folder).rank(0).rank(1, "ended", code=3).log("rank-1", "the flux capacitor is empty")
+        begun = "hackathon: demo: job 77, attempt 1, on n1, 2 node(s), 4 process(es)"
+        run.log("job", f"{begun}\nPrimary job  terminated normally, but 1 process returned\nhackathon: ended with 3")
+        code, out, _ = told(self.capsys, "diagnose", "--json")
+        unknown = [each["text"] for each in json.loads(out)["unknown"]]
+        assert code == 0 and "the flux capacitor is empty" in unknown
+        assert not any(text.startswith("hackathon:") for text in unknown)
+
+    def test_a_loss_that_never_was_a_number_has_no_gaps_in_its_title(self) -> None:
+        run = Run(self.folder).rank(0, "ended", code=1)
+        run.log("rank-0", "Loss is nan, stopping training\nFloatingPointError: Loss is nan, stopping training")
+        _, out, _ = told(self.capsys, "diagnose")
+        assert "The loss of rank 0 became NaN and stayed so\n" in out
+        run.log("rank-0", "".join(f"step {n}: loss={0.5 if n < 3 else 'nan'}\n" for n in range(9)))
+        _, out, _ = told(self.capsys, "diagnose")
+        assert "The loss of rank 0 became NaN and stayed so (before: 0.5)" in out
+        _, out, _ = told(self.capsys, "--lang", "ja", "diagnose")
+        assert "ランク 0 の損失が NaN になり、そのまま戻りませんでした（直前の値: 0.5）" in out
+
     def test_what_is_harmless_is_told_apart(self) -> None:
         text = 'A process has executed an operation involving a call to the\n"fork()" system call to create a child.'
         (self.folder / "out.log").write_text(f"{text}\n")

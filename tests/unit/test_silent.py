@@ -284,7 +284,8 @@ def test_nan_loss(make: Make, tail: list[float], expected: bool, metered: bool) 
         assert hit.ranks == (1,) and hit.evidence is not None
         # the warm-up's line is the first of the Meter's file, and its loss is the same as the next one's
         assert hit.evidence.line == (8 if metered else 7)
-        assert hit.values["before"].startswith("1.")
+        assert hit.values["before"].startswith("1.") and hit.values["last_good"].startswith(" (before: 1.")
+        assert hit.values["at_step"] == (f" at step {hit.values['step']}" if metered else "")
 
 
 def test_nan_at_the_end_of_a_long_log(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

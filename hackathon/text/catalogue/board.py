@@ -143,7 +143,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "step_answer": ("{name} answers", "{name} の回答"),
     "step_take": ("{name} takes it", "{name} が対応"),
     "step_solve": ("{name} closed it as solved", "{name} が解決済みに"),
-    "ago": ("{age} ago", "{age}前"),
+    "ago": ("{age} ago", "{age} 前"),
     "similar": ("others have solved something like it:", "似た問題の解決例があります:"),
     "similar_post": (
         "{title} (`hackathon board show {name}`)",

@@ -7,6 +7,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "。ランク {missing} が来ていません({operation})",
     ),
     "memory_seen": (" (in use on a node: up to {memory})", "(ノードでの使用量: 最大 {memory})"),
+    "at_step": (" at step {step}", "ステップ {step} で"),
+    "last_good": (" (before: {value})", "（直前の値: {value}）"),
     # what is shown
     "cause": ("Cause: {part}", "原因: {part}"),
     "likely": ("May also matter: {part}", "関係があるかもしれません: {part}"),
@@ -69,10 +71,23 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "left_binary": ("not text", "テキストではないため"),
     "left_beginning": ("only the last {kept} of {size}", "{size} のうち最後の {kept} だけ"),
     "more": ("everything: hackathon diagnose {run}", "詳しくは: hackathon diagnose {run}"),
+    "more_unknown": (
+        "no rule names a cause; the lines worth reading: hackathon diagnose {run}",
+        "既知の原因には当てはまりません。手がかりになる行を見るには: hackathon diagnose {run}",
+    ),
     "more_runs": (
         "{count} more failed run(s) are not shown; name one to see it",
         "ほかに失敗した実行が {count} 件あります。個別に指定すると表示します",
     ),
+    "no_file": ("there is no file {path}", "ファイル {path} がありません"),
+    "no_file_hint": (
+        "a run or a study is named by its id: `hackathon status` lists them",
+        "実行や測定は ID で指定します。一覧は `hackathon status` で表示できます",
+    ),
+    "empty_input": ("nothing came from standard input", "標準入力から何も届きませんでした"),
+    "empty_file": ("{path} is empty", "{path} は空です"),
+    "empty_folder": ("there is no log in the folder {path}", "フォルダ {path} にログがありません"),
+    "unreadable": ("{path} can not be read: {what}", "{path} を読めません: {what}"),
     "all_well": ("None of these runs failed.", "失敗した実行はありません。"),
     "bad_rules": ("rules that can not be read: {problem}", "読み込めないルールがあります: {problem}"),
     # parts

@@ -30,5 +30,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "--raw はファイルをそのまま表示します。--follow、--grep、--since とは併用できません",
     ),
     "raw_alone_hint": ("leave out --raw, or the other option", "--raw か他方のオプションを外してください"),
+    "no_rank": (
+        "nothing from rank {ranks}; ranks with a log: {known}",
+        "ランク {ranks} の出力はありません。ログがあるのはランク {known} です",
+    ),
     "none_match": ("no line matches", "該当する行はありません"),
 }

@@ -75,7 +75,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{files} 個のファイルのルール {count} 件に問題はありません。",
     ),
     "check_none": ("There are no files of rules.", "ルールのファイルがありません。"),
-    "check_bad": ("{count} problems in rules", "ルールに {count} 件の問題があります"),
+    "check_bad": ("{count} problem(s) in rules", "ルールに {count} 件の問題があります"),
     # rules list, rules show
     "id": ("id", "id"),
     "part": ("part", "部分"),

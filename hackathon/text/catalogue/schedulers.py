@@ -90,8 +90,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "スケジューラにそのキューはありません: {words}",
     ),
     "unknown_queue_hint": (
-        "`hackathon clusters show` lists the queues; so does `qstat -Q` or `sinfo`.",
-        "`hackathon clusters show` または `qstat -Q`、`sinfo` でキューの一覧を確認できます。",
+        "`hackathon clusters NAME` lists the queues; so does `qstat -Q` or `sinfo`.",
+        "`hackathon clusters NAME` または `qstat -Q`、`sinfo` でキューの一覧を確認できます。",
     ),
     "queue_disabled": ("The queue takes no jobs now: {words}", "キューは現在ジョブを受け付けていません: {words}"),
     "queue_disabled_hint": ("Choose another queue or try later.", "別のキューを選ぶか、後で試してください。"),
@@ -164,8 +164,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "要求を満たすノードがこのクラスタにありません: {words}",
     ),
     "no_such_nodes_hint": (
-        "Check nodes, GPUs a node and memory against `hackathon clusters show`.",
-        "ノード数、ノードあたりの GPU 数、メモリを `hackathon clusters show` で確認してください。",
+        "Check nodes, GPUs a node and memory against `hackathon clusters NAME`.",
+        "ノード数、ノードあたりの GPU 数、メモリを `hackathon clusters NAME` で確認してください。",
     ),
     "unknown_job": ("The scheduler does not know this job: {words}", "スケジューラにそのジョブはありません: {words}"),
 }
