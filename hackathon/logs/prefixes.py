@@ -10,7 +10,8 @@ Forms, and where they were read:
 - `[n1:1234]`, `[n1:1234:0:1234]`, `[1700000000.123456] [n1:1234:0]`: Open MPI's and UCX's own messages
 - `n1:12:34 [0] NCCL INFO`, `[2026-11-21 10:00:00] n1:12:34 [0] init.cc:573 NCCL WARN`: NCCL (src/debug.cc)
 - `E1121 10:00:00.123456 1234 file.cpp:12]`, the same in brackets, `I0000 00:00:1723456789.123456 12 file.cc:1]`: glog,
-  PyTorch's c10 without it (no thread there), absl
+  PyTorch's c10 without it (no thread there, and a month of one digit is not padded: `E626`), absl
+- `(pid=1234) `, `(RayTrainWorker pid=1234, ip=10.0.0.3) `, `(raylet, ip=10.0.0.3) `: Ray (ray-project/ray#31828)
 - `2026-11-21 10:00:00,123`, `[2026-11-21 10:00:00]`, `2026-11-21T10:00:00Z`: Python's logging and others;
   `2026-11-21 10:00:00.123456: E tensorflow/`: TensorFlow
 """
@@ -51,7 +52,8 @@ class Prefixed:
     stream: str = ""
     """`stdout` or `stderr`, where the launcher tells."""
     source: str = ""
-    """Who wrote the outermost prefix: openmpi, horovodrun, torchrun, mpich, srun, ucx, nccl, glog, logging; "" none."""
+    """Who wrote the outermost prefix: openmpi, horovodrun, torchrun, mpich, srun, ucx, nccl, ray, glog, logging;
+    "" none."""
     level: str = ""
     """Level of a glog stamp: D, I, W, E, F or C."""
 
@@ -60,7 +62,7 @@ _DATE = r"(?P<year>\d{4})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[ T_](?P<clock>\d\d
 _DATE += r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
 _CTIME = r"(?:[A-Z][a-z]{2} (?P<word>[A-Z][a-z]{2}) (?P<day>[ \d]\d) (?P<clock>\d\d:\d\d:\d\d) (?P<year>\d{4}))"
 _STREAM = r"<(?P<stream>std(?:out|err|diag))>:?"
-_GLOG = r"(?P<level>[DIWEFC])(?:0000 00:00:(?P<epoch>\d{9,11}\.\d{1,6})|(?P<month>\d\d)(?P<day>\d\d) "
+_GLOG = r"(?P<level>[DIWEFC])(?:0000 00:00:(?P<epoch>\d{9,11}\.\d{1,6})|(?P<month>\d\d?)(?P<day>\d\d) "
 _GLOG += r"(?P<clock>\d\d:\d\d:\d\d)(?:\.(?P<part>\d{1,9}))?) +(?:(?P<pid>\d{1,19}) )?(?=[^\s\]]{1,200}:\d+\])"
 # Words that programs write before a number in brackets, and ends of source files: neither is a host.
 _NO_HOST = (
@@ -91,6 +93,13 @@ _BRACKET = (
     _compiled(
         "openmpi",
         rf"\[{_NO_HOST}(?=[\w.-]*[A-Za-z.])(?P<host>[A-Za-z0-9][\w.-]{{0,199}}):(?P<pid>\d{{2,9}})(?::\d+){{0,2}}\] ?",
+    ),
+)
+_ROUND = (
+    _compiled(
+        "ray",
+        r"\((?:[\w.:<>-]{1,100} )?(?:pid=(?P<pid>\d{1,9})|raylet)(?:, ip=(?P<host>[\w.:-]{1,60}))?"
+        r"(?:, repr=[^)]{1,100})?\) ?",
     ),
 )
 _LABEL_BRACKET = _compiled("mpich", r"\[(?P<rank>\d{1,7})\] ")
@@ -192,6 +201,8 @@ def _step(line: str, facts: _Facts, labelled: bool | None) -> str | None:
     forms: tuple[tuple[str, re.Pattern[str]], ...] = ()
     if first == "[":
         forms = _BRACKET
+    elif first == "(":
+        forms = _ROUND
     elif first.isdigit():
         forms = _DIGIT
     elif first.isupper():

@@ -11,6 +11,7 @@ from hackathon.logs.prefixes import Prefixed, is_labelled, read_prefix
 
 NOW = time.mktime((2026, 11, 21, 12, 0, 0, 0, 0, -1))
 TEN = time.mktime((2026, 11, 21, 10, 0, 0, 0, 0, -1))
+JUNE = time.mktime((2026, 6, 26, 6, 24, 44, 0, 0, -1))
 THURSDAY = time.mktime((2026, 11, 19, 10, 0, 0, 0, 0, -1))
 
 FORMS = {
@@ -91,6 +92,15 @@ FORMS = {
     "[1,1]<stderr>:2026-11-21 10:00:00.250000: I tensorflow/a.cc:1] y": Prefixed(
         "I tensorflow/a.cc:1] y", 1, "", None, TEN + 0.25, "stderr", "openmpi"
     ),
+    "[rank1]:[E626 06:24:44.250000000 ProcessGroupNCCL.cpp:633] [Rank 3] Watchdog": Prefixed(
+        "ProcessGroupNCCL.cpp:633] [Rank 3] Watchdog", 1, "", None, JUNE + 0.25, "", "torchrun", "E"
+    ),
+    "(pid=909608) boom": Prefixed("boom", None, "", 909608, source="ray"),
+    "(RayTrainWorker pid=1234, ip=10.0.0.3)   File": Prefixed("  File", None, "10.0.0.3", 1234, source="ray"),
+    "\x1b[36m(RayTrainWorker pid=7, ip=10.0.0.3)\x1b[0m [rank1]: boom": Prefixed(
+        "boom", 1, "10.0.0.3", 7, source="ray"
+    ),
+    "(raylet, ip=10.0.0.3) A worker died": Prefixed("A worker died", None, "10.0.0.3", source="ray"),
     "\x1b[31m[rank1]:\x1b[0m red": Prefixed("red", 1, source="torchrun"),
 }  # fmt: skip
 
@@ -112,7 +122,8 @@ def test_a_form_is_read(line: str, expected: Prefixed) -> None:
         "", "plain words", "12: foo", "[3] foo", "  4: bar 5", "12:30 is lunch", "[epoch:100] loss 0.3",
         "[train.py:123] start", "[0, 1, 2]", "[1,2,3]", "[ERROR] x", "[12/100] eta", "loss: 3", "Epoch 3: 100%",
         "3: 4: 5", "0: (480x640) 4 persons", "Error at 2026", "20 files", "2026 was a year", "E1121 words",
-        "user@host:22 [ok]", "[I] x", "a:1:2 [0] other words", "   indented", "1,2,3,4", "[[12345,0],0] ORTE",
+        "user@host:22 [ok]", "[I] x", "a:1:2 [0] other words", "(see pid=3 now) x", "(pid) x",
+        "   indented", "1,2,3,4", "[[12345,0],0] ORTE",
     ],
 )  # fmt: skip
 def test_a_programs_own_words_stay(line: str) -> None:
