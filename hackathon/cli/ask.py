@@ -53,7 +53,9 @@ def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, 
         board, words or "", kind="ask", run=run.id if run else "", folder=run.path if run else None, finding=found
     )
     if run and not as_json:
-        about = f"[{found.part}] {found.message}" if found else message("board.no_finding")
+        about = message("board.no_finding")
+        if found:
+            about = f"[{found.part}] {found.message}" if found.part else found.message
         click.echo(message("board.asked_about", run=run.id, about=about))
     said(written.entry.id, "board.asked", as_json)
 

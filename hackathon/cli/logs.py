@@ -81,7 +81,7 @@ def command(
         return
     click.echo(message("cli.logs_of", run=run.id, folder=run.path / "logs"), err=True)
     if not wanted and not following:
-        click.echo(message("cli.no_logs"), err=True)
+        click.echo(_nothing_of(run, ranks), err=True)
     elif raw:
         _raw(wanted, lines)
     else:

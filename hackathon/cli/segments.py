@@ -97,6 +97,7 @@ def show_curve(run: "RunDirectory", metric: str) -> None:
 
 def show_submitted(runs: "Sequence[RunDirectory]", outcomes: "Outcomes", waiting: bool, as_json: bool) -> None:
     """Print what was submitted of a chain, or its numbers after waiting for them; exit code 1 if it is not complete."""
+    from hackathon.cli.diagnose import show_cause
     from hackathon.cli.submit import finish, show_tail
     from hackathon.cli.wait import wait
     from hackathon.runs.chain import is_complete, speaking
@@ -111,4 +112,5 @@ def show_submitted(runs: "Sequence[RunDirectory]", outcomes: "Outcomes", waiting
         last = speaking(runs[0])
         state = next(state for state in states if state.run_id == last.id)
         show_tail(last.path, state.first_rank)
+        show_cause(last, state)
     show_chain(runs[0], "json" if as_json else "table")

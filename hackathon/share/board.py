@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SHORT = 8
 """Letters of an id that people use: its random end."""
+ANY_FAILURE = frozenset({"python-exception"})
+"""Rules that say nothing of what failed."""
 TELLING = 12
 """Letters of a masked log line that tell one failure from another."""
 
@@ -197,7 +199,9 @@ def find_post(board: Board, text: str, kind: str | None = None) -> Post:
     if found:
         names = "\n".join(f"  {post.id}  {post.user}  {post.title[:60]}" for post in found[:8])
         raise RequestError("board.ambiguous", text=text, count=len(found), names=names)
-    raise RequestError("board.unknown", text=text)
+    if kind == "ask" and any(wanted in (post.id, post.short) for post in board.posts):
+        raise RequestError("board.only_requests")
+    raise RequestError("board.unknown_request" if kind == "ask" else "board.unknown", text=text)
 
 
 def reply(board: Board, post: Post, kind: str, text: str = "") -> Owned:
@@ -240,7 +244,8 @@ def _all_text(post: Post) -> str:
 def similar(finding: "Finding", board: Board | None = None, limit: int = 3) -> list[Post]:
     """Return solved posts and requests about the same failure: of the same rule, then with the same masked log line.
 
-    The newest first. Without a board that can be read there are none: a diagnosis does not depend on one.
+    A rule that says only that something else failed, or that stands for any exception, does not make two failures the
+    same. The newest first. Without a board that can be read there are none: a diagnosis does not depend on one.
     """
     if board is None:
         try:
@@ -248,7 +253,8 @@ def similar(finding: "Finding", board: Board | None = None, limit: int = 3) -> l
         except (HackathonError, OSError):
             return []
     solved = [post for post in reversed(board.posts) if post.solved]
-    same_rule = [post for post in solved if finding.rule and post.rule == finding.rule]
+    names = finding.rule and finding.rule not in ANY_FAILURE and finding.level != "secondary"
+    same_rule = [post for post in solved if names and post.rule == finding.rule]
     line = masked(clean_line(finding.evidence.text)) if finding.evidence else ""
     told = len(line) >= TELLING
     same_line = [post for post in solved if told and post.finding and masked(post.finding.text) == line]

@@ -85,9 +85,11 @@ def _run_text(notice: Notice) -> str:
         found = finding_of(run, state)
     except (HackathonError, OSError):
         found = None  # that it failed is told all the same
-    if found is None:
+    if found is None or not found.part:
         why = _said(state.explanation)
-        return message("notify.run_failed", run=_said(run.id), state=state.state) + (f"\n{why}" if why else "")
+        about = f"{state.state}, {why}" if why else state.state
+        lines = _finding_lines(found) if found else []
+        return "\n".join([message("notify.run_failed", run=_said(run.id), state=about), *lines])
     first = message(
         "notify.run_failed_part", run=_said(run.id), state=state.state, part=found.part, text=_said(found.message)
     )

@@ -15,16 +15,24 @@ if TYPE_CHECKING:
 
 
 def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attached | None:
-    """Return what the diagnosis of a run names as its cause, None when it recognises nothing.
+    """Return what the diagnosis of a run names as its cause, None when there is nothing to tell.
 
-    `status` None: as its directory alone tells it. Rules of the run's project and event count.
+    Of a failure that no rule knows: how it ended, and the last line that is worth reading of who failed first, without
+    a rule and a part. `status` None: as its directory alone tells it. Rules of the run's project and event count.
     """
     from hackathon.config.load import find_event, find_project
     from hackathon.diagnosis import diagnose_run
+    from hackathon.diagnosis.findings import Finding
 
     folders = [folder for find in (find_project, find_event) if (folder := find(run.path)) is not None]
-    found = diagnose_run(run, status, folders=folders).findings
-    return attach(found[0]) if found else None
+    found = diagnose_run(run, status, folders=folders)
+    if found.findings and found.findings[0].level in ("root", "likely"):
+        return attach(found.findings[0])
+    state = found.status
+    if state is None or not found.unknown:
+        return None
+    own = [line for line in found.unknown if line.rank is not None and line.rank == state.first_rank]
+    return attach(Finding("", "", "", state.explanation or state.state, [*found.unknown, *own][-1], ""))
 
 
 def post(

@@ -68,10 +68,16 @@ def checked_address(text: str) -> str:
 
 
 def keep_address(text: str) -> None:
-    """Write the address where only this user can read it. Raises RequestError for what is no address."""
+    """Write the address where only this user can read it.
+
+    Raises RequestError for what is no address, and when it can not be written.
+    """
     address = checked_address(text)
-    folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_whole(address_file(), address + "\n", mode=0o600)
+    try:
+        folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(address_file(), address + "\n", mode=0o600)
+    except OSError as error:
+        raise RequestError("notify.not_written", path=address_file(), what=error.strerror) from error
 
 
 def read_address() -> tuple[str, float] | None:

@@ -71,7 +71,9 @@ def test_a_post_is_not_taken(event: Path, capsys: pytest.CaptureFixture[str]) ->
     name = str(value(capsys, "board")["posts"][0]["short"])
     assert run(["ask", "take", name]) == 2
     assert run(["ask", "close", name]) == 2
-    assert f"no post '{name}'" in capsys.readouterr().err
+    assert capsys.readouterr().err.count("this is a post, not a request for help") == 2
+    assert run(["ask", "take", "nothing"]) == 2
+    assert "no request 'nothing'" in capsys.readouterr().err
 
 
 def test_a_report_and_the_page_of_all_teams(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,3 +232,21 @@ def test_a_post_carries_a_run_s_finding_and_is_found_for_the_next_one(
     assert lines[1] == f"  a whale ate the link (`hackathon board show {first['short']}`)"
     assert lines[2] == "    → feed it"
     assert [each["id"] for each in value(capsys, "diagnose", failed)["similar"]] == [first["id"]]
+
+
+def test_a_failure_that_no_rule_knows_is_told_by_its_first_rank_s_last_words_and_found_for_the_next_one(
+    event: Path, failed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_of = event / "runs" / failed
+    (run_of / "logs" / "rank-1.log").write_text("begin\nthe flux capacitor 7 grumbles\n")
+    (run_of / "logs" / "job.log").write_text("Primary job  terminated normally, but 1 process returned\n")
+    assert run(["ask"]) == 0
+    assert f"about run {failed}: " in capsys.readouterr().out
+    (request,) = value(capsys, "ask", "list")["requests"]
+    assert (request["part"], request["rule"], request["title"]) == ("", "", request["finding"]["message"])  # type: ignore[index]
+    assert request["finding"]["text"] == "the flux capacitor 7 grumbles"  # type: ignore[index]
+    assert run(["ask", "close", str(request["short"]), "feed it"]) == 0
+    (run_of / "logs" / "rank-1.log").write_text("begin\nthe flux capacitor 8 grumbles\n")
+    assert [each["id"] for each in value(capsys, "diagnose", failed)["similar"]] == [request["id"]]
+    (run_of / "logs" / "rank-1.log").write_text("begin\nthe horn section 8 grumbles\n")
+    assert value(capsys, "diagnose", failed)["similar"] == []

@@ -188,6 +188,16 @@ def test_similar_gives_solved_posts_of_the_rule_first_then_of_the_same_line(shar
     assert [each.id for each in similar(finding("unknown-rule"), open_board(shared))] == [ids["line"]]
 
 
+def test_two_exceptions_are_not_alike_because_no_rule_knows_either(shared: Path) -> None:
+    from hackathon.share.entry import attach
+
+    board = open_board(shared)
+    written = post(board, "x", finding=attach(finding("python-exception", "KeyError: 'train_images'"))).entry.id
+    reply(board, find_post(open_board(shared), written), "solve", "done")
+    assert similar(finding("python-exception", "ValueError: 7 is not 8")) == []
+    assert [each.id for each in similar(finding("python-exception", "KeyError: 'train_images'"))] == [written]
+
+
 def test_similar_without_a_board_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert similar(finding()) == []

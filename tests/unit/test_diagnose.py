@@ -350,6 +350,11 @@ class TestCommand:
         _, out, _ = told(self.capsys, "--lang", "ja", "diagnose")
         assert "ランク 0 の損失が NaN になり、そのまま戻りませんでした（直前の値: 0.5）" in out
 
+    def test_a_rank_that_is_not_there_is_told_with_those_that_are(self) -> None:
+        Run(self.folder).log("rank-0", "hello").log("rank-1", "hello")
+        code, out, err = told(self.capsys, "logs", "--rank", "5-6")
+        assert (code, out) == (0, "") and "nothing from rank 5-6; ranks with a log: 0-1" in err
+
     def test_what_is_harmless_is_told_apart(self) -> None:
         text = 'A process has executed an operation involving a call to the\n"fork()" system call to create a child.'
         (self.folder / "out.log").write_text(f"{text}\n")

@@ -481,6 +481,16 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 
+def test_a_home_that_can_not_be_written_is_told(
+    chat: Chat, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    typed(monkeypatch, chat.address + "\n")
+    assert command(["notify", "set"]) == 2
+    assert f"{tmp_path}/file/hackathon/notify/url can not be written" in capsys.readouterr().err
+
+
 def test_from_off_to_on_and_off_again(
     chat: Chat, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

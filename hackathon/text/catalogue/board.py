@@ -91,6 +91,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_such_part_hint": ("one of: {parts}", "次のどれかです: {parts}"),
     "unknown": ("there is no post {text!r}", "投稿 {text!r} はありません"),
     "unknown_hint": ("`hackathon board` lists them", "`hackathon board` で一覧を表示します"),
+    "unknown_request": ("there is no request {text!r}", "質問 {text!r} はありません"),
+    "unknown_request_hint": ("`hackathon ask list` lists them", "`hackathon ask list` で一覧を表示します"),
     "ambiguous": ("{count} posts match {text!r}:\n{names}", "{text!r} に当てはまる投稿が {count} 件あります:\n{names}"),
     "only_asker": (
         "only {user}, who asked, or a tutor of hackathon.yaml can close this",

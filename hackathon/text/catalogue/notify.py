@@ -45,6 +45,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "chmod 600 {path} としてください。見られたおそれがあれば Webhook を作り直してください",
     ),
     "unreadable": ("{path} can not be read: {what}", "{path} を読めません: {what}"),
+    "not_written": ("{path} can not be written: {what}", "{path} に書き込めません: {what}"),
+    "not_written_hint": (
+        "set XDG_CONFIG_HOME to a folder of your own",
+        "XDG_CONFIG_HOME に自分が書き込めるフォルダを設定してください",
+    ),
     "dead": ("{host} knows no such webhook ({what})", "{host} にその Webhook はありません({what})"),
     "dead_hint": (
         "set its new address: `hackathon notify set`",

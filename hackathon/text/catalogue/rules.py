@@ -103,7 +103,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "show_ignore_case": ("any capitals", "大文字・小文字を区別しない"),
     # rules add
     "added": ("added {id} to {path}:", "{id} を {path} に追加しました:"),
-    "added_places": ("found {count} times in {log}", "{log} に {count} か所あります"),
+    "added_places": ("found {count} time(s) in {log}", "{log} に {count} か所あります"),
     "added_untried": (
         "Not tried on a healthy log: --healthy FILE refuses a rule that hits one.",
         "正常なログでは試していません。--healthy FILE を付けると、それに反応するルールは作られません。",
