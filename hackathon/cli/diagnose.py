@@ -115,19 +115,21 @@ def show(diagnosis: "Diagnosis", target: str) -> None:
 
 
 def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
-    """Print to stderr the cause of a run that failed, in short; nothing for one that waits or succeeded.
+    """Print to stderr the cause of a run that failed, in short, or what is silently wrong with one that succeeded.
 
     Whatever goes wrong here must not hide what the caller has to say about the run.
     """
     from hackathon.cli.show import printable
     from hackathon.diagnosis.show import cause_lines
 
-    if state.open or state.state in ("SUCCEEDED", "CREATED") or state.cause == "preflight_failed":
+    if state.open or state.state == "CREATED" or state.cause == "preflight_failed":
         return
     root = cause_of(run, state)
     if root is not None:
         for line, head in cause_lines(root):
             click.echo(click.style(printable(line), bold=True) if head else printable(line), err=True)
+    elif state.state == "SUCCEEDED":
+        return
     click.echo(message("diagnosis.more" if root else "diagnosis.more_unknown", run=run.id[-8:]), err=True)
 
 

@@ -123,7 +123,9 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) 
         if submitted and not as_json:
             click.echo(message("cli.submit_next", run=submitted[0].run.id[-8:]), err=True)
         return
+    from hackathon.cli.diagnose import show_cause
     from hackathon.cli.wait import wait
+    from hackathon.runs.after import waited_for
 
     states = wait([outcome.run for outcome in submitted])
     if as_json:
@@ -135,9 +137,7 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) 
         from hackathon.cli.results import show_run
 
         show_run(submitted[0].run, states[0])
-    from hackathon.cli.diagnose import show_cause
-    from hackathon.runs.after import waited_for
-
+        show_cause(submitted[0].run, states[0])
     failed = [state for state in states if state.state != "SUCCEEDED"]
     for state in failed:
         run = next(outcome.run for outcome in submitted if outcome.run.id == state.run_id)

@@ -15,7 +15,9 @@ REFERENCES = 2
 def lines_of(diagnosis: Diagnosis, target: str) -> Iterator[tuple[str, bool]]:
     """Yield (line, whether it is a head) of a diagnosis; `target` is what its user calls it."""
     if diagnosis.run:
-        yield f"{diagnosis.run}  {diagnosis.state}", True
+        # without a cause it matters how it ended: which rank was the first, with which exit code
+        why = diagnosis.status.explanation if diagnosis.status and diagnosis.unknown and not diagnosis.root else ""
+        yield f"{diagnosis.run}  {diagnosis.state}" + (f"  {why}" if why else ""), True
     for each in diagnosis.harmless if not diagnosis.findings else ():
         yield message("diagnosis.harmless", text=each.message), False
     root = diagnosis.root

@@ -331,12 +331,17 @@ class TestCommand:
             assert causes == {("aaaaaaaa", "python-exception"), ("bbbbbbbb", "env-module-missing")}
 
     def test_of_an_unknown_failure_the_log_of_the_first_rank_is_shown_and_not_our_own_lines(self) -> None:
-        run = Run(self.folder).rank(0).rank(1, "ended", code=3).log("rank-1", "the flux capacitor is empty")
+        ended = {"exit_code": 3, "first_rank": 1, "first_host": "n1", "first_exit_code": 3}
+        run = Run(self.folder, **ended).rank(0).rank(1, "ended", code=3).log("rank-1", "the flux capacitor is empty")
         begun = "hackathon: demo: job 77, attempt 1, on n1, 2 node(s), 4 process(es)"
         run.log("job", f"{begun}\nPrimary job  terminated normally, but 1 process returned\nhackathon: ended with 3")
         code, out, _ = told(self.capsys, "diagnose", "--json")
         unknown = [each["text"] for each in json.loads(out)["unknown"]]
         assert code == 0 and "the flux capacitor is empty" in unknown
+        _, out, _ = told(self.capsys, "diagnose")
+        assert out.splitlines()[0].endswith(
+            "demo-4p-aaaaaaaa  FAILED  exit code 3: rank 1 on n1 failed first, exit code 3"
+        )
         assert not any(text.startswith("hackathon:") for text in unknown)
 
     def test_a_loss_that_never_was_a_number_has_no_gaps_in_its_title(self) -> None:
