@@ -18,6 +18,8 @@ _START = "Traceback (most recent call last)"
 _FRAME = re.compile(r"\s*File \"(?P<path>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<where>.+))?")
 # Behind the frames the first line that is not indented is the exception.
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::(?:\s.*)?)?$")
+# Before a traceback: Python printed it and went on.
+_IGNORED = ("Exception ignored in", "--- Logging error ---")
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
 _NOT_OWN = (
     "site-packages",
@@ -98,6 +100,8 @@ class _Open:
     place: str = ""
     chained: bool = False
     """Another traceback follows that goes with this one."""
+    ignored: bool = False
+    """Python says that it ignored the exception."""
     taken: list[Line] = field(default_factory=list)
 
 
@@ -144,17 +148,20 @@ def _tracebacks(number: int, file: LogFile, lines: Iterable[Line]) -> list[Trace
     """Return all tracebacks, each rank's own lines taken together."""
     found: list[Traceback] = []
     opened: dict[int | None, _Open] = {}
+    announced: set[int | None] = set()
     for line in lines:
         rank = line.read.rank if line.read.rank is not None else file.rank
         one = opened.get(rank)
         if _START in line.read.text:
             if one is None or not one.chained:
                 found += _closed(number, file, opened.pop(rank, None))
-                opened[rank] = _Open(line.offset, rank, line.read.host, line.read.time, taken=[line])
+                ignored = rank in announced
+                opened[rank] = _Open(line.offset, rank, line.read.host, line.read.time, ignored=ignored, taken=[line])
             else:
                 one.exception, one.lines, one.chained = "", 0, False
         elif one is not None and not _takes(one, line):
             found += _closed(number, file, opened.pop(rank))
+        (announced.add if line.read.text.startswith(_IGNORED) else announced.discard)(rank)
     for one in opened.values():
         found += _closed(number, file, one)
     return found
@@ -187,7 +194,7 @@ def _takes(one: _Open, line: Line) -> bool:
 
 
 def _closed(number: int, file: LogFile, one: _Open | None) -> list[Traceback]:
-    if one is None or not one.exception:
+    if one is None or one.ignored or not one.exception:
         return []
     lines = tuple(line for line in one.taken if line.offset < one.end)
     host = one.host or file.host
