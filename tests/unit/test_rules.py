@@ -332,7 +332,7 @@ def test_rules_check(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeyp
     assert run(["rules", "check", str(good), str(bad)]) == 2
     told = capsys.readouterr()
     assert told.out.startswith("bad.yaml:14: rules[1].sample.text: the rule our-disk does not find this example")
-    assert "1 problems" in told.err
+    assert "1 problem(s)" in told.err
     assert run(["rules", "check", "none.yaml"]) == 2
     assert "none.yaml: there is no such file" in capsys.readouterr().out
     write(tmp_path / "project.yaml", "name: x\ncommand: run\n")
