@@ -42,6 +42,7 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
         _tell_unread(files, names)
     if bundle is not None:
         _make_bundle(bundle, runs, files, names, diagnoses[0])
+    _tell_closed(runs)
     board = board_if_any()
     if as_json:
         _print_json(diagnoses, [post.to_json() for each in diagnoses for post in solved_before(each, board)])
@@ -83,7 +84,7 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
         if target == "-":
             files.append(_spooled())
             names.append(target)
-        elif path.exists():
+        elif _is_there(path):
             found, others = runs_among([path])
             runs |= {run.path: run for run in found}
             files += others
@@ -95,6 +96,17 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
             found = list(runs_of(study)) if study is not None else [find_run(target, folder)]
             runs |= {run.path: run for run in found}
     return list(runs.values()), files, names
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether something is there. Raises RequestError when this user may not look at it or into it."""
+    from hackathon.text.errors import RequestError
+
+    try:
+        (path / "request.json").exists()
+        return path.exists()
+    except OSError as error:
+        raise RequestError("diagnosis.not_open", path=path, what=error.strerror) from error
 
 
 def rule_folders() -> list[Path]:
@@ -266,6 +278,19 @@ def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
                 told.append(message("diagnosis.empty_input" if name == "-" else "diagnosis.empty_file", path=name))
         for text in told:
             click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
+
+
+def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
+    """Warn on stderr of logs of runs that this user may not read: the cause may stand in them."""
+    import os
+
+    from hackathon.logs.follow import log_files
+
+    for run in runs[:MOST_RUNS]:
+        closed = [path for path in log_files(run.path) if not os.access(path, os.R_OK)]
+        if closed:
+            what = message("diagnosis.closed", path=closed[0], count=len(closed))
+            click.echo(f"{message('cli.warning')}: {what}", err=True)
 
 
 def _spooled() -> Path:

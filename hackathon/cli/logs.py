@@ -108,10 +108,14 @@ def _raw(files: Iterable[Path], lines: int | None) -> None:
     output = sys.stdout.buffer
     for path in files:
         click.echo(f"==> {path.name} <==", err=True)
-        with path.open("rb") as stream:
-            if lines is not None:
-                stream.seek(offset_of_last(path, lines))
-            shutil.copyfileobj(stream, output)
+        try:
+            with path.open("rb") as stream:
+                if lines is not None:
+                    stream.seek(offset_of_last(path, lines))
+                shutil.copyfileobj(stream, output)
+        except PermissionError as error:
+            told = message("diagnosis.unreadable", path=path, what=error.strerror)
+            click.echo(f"{message('cli.warning')}: {told}", err=True)
         output.flush()
 
 

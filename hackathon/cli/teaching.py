@@ -89,7 +89,11 @@ def _origin(origin: str) -> tuple[Path, int, list[str]]:
     if not name or not (line.isascii() and line.isdigit()) or int(line) < 1:
         raise RequestError("rules.add_origin", origin=origin)
     path = Path(name)
-    if not path.is_file():
+    try:
+        here = path.is_file()
+    except OSError as error:
+        raise RequestError("rules.add_unreadable", path=name, what=error.strerror) from error
+    if not here:
         try:
             path = one_run(None).path / name
         except RequestError:

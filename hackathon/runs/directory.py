@@ -213,7 +213,7 @@ def find_run(text: str, runs_folder: Path) -> RunDirectory:
     Raises RequestError: several runs (they are listed), or none (near names are offered).
     """
     given = Path(text)
-    if os.sep in text and (given / "request.json").is_file():
+    if os.sep in text and os.access(given / "request.json", os.R_OK):
         return RunDirectory(given.absolute())
     return RunDirectory(runs_folder / pick(text, list_ids(runs_folder), "run", runs_folder))
 

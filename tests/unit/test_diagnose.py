@@ -372,6 +372,15 @@ class TestCommand:
         code, _, err = told(self.capsys, "diagnose", "no-such-thing")
         assert code == 2 and "no-such-thing" in err
 
+    def test_what_can_not_be_looked_at_is_a_wrong_request(self) -> None:
+        for name in ("x" * 300, "y" * 300 + "/rank-0.log"):
+            code, _, err = told(self.capsys, "diagnose", name)
+            assert code == 2 and "can not be read: File name too long" in err
+        code, _, err = told(self.capsys, "rules", "add", "--here", "user", "--from", "x" * 300 + ":3")
+        assert code == 2 and "File name too long" in err
+        code, _, err = told(self.capsys, "logs", "y" * 300 + "/run")
+        assert code == 2 and "there is no run" in err
+
     def test_a_study_tells_of_its_failed_runs(self) -> None:
         study = self.folder / "studies" / "20261121-095959-demo-ssssssss"
         (study / "points").mkdir(parents=True)

@@ -88,6 +88,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "empty_file": ("{path} is empty", "{path} は空です"),
     "empty_folder": ("there is no log in the folder {path}", "フォルダ {path} にログがありません"),
     "unreadable": ("{path} can not be read: {what}", "{path} を読めません: {what}"),
+    "not_open": ("{path} can not be read: {what}", "{path} を読めません: {what}"),
+    "not_open_hint": (
+        "its owner can make one file for you: hackathon diagnose RUN --bundle",
+        "所有者に `hackathon diagnose RUN --bundle` でファイルを作ってもらってください",
+    ),
+    "closed": (
+        "{count} log(s) of this run may not be read by you: {path}",
+        "この実行のログ {count} 件を読む権限がありません: {path}",
+    ),
     "all_well": ("None of these runs failed.", "失敗した実行はありません。"),
     "bad_rules": ("rules that can not be read: {problem}", "読み込めないルールがあります: {problem}"),
     # parts
