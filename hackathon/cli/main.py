@@ -111,7 +111,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; expected failures are shown without a traceback."""
     set_language(_language_of(arguments) or _language_of_user())
     try:
-        result: Any = build()(list(arguments), prog_name="hackathon", standalone_mode=False)
+        color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org; None: on a terminal
+        result: Any = build()(list(arguments), prog_name="hackathon", standalone_mode=False, color=color)
         return result if isinstance(result, int) else 0
     except HackathonError as error:
         show_error(error)

@@ -1,6 +1,7 @@
 """The command line: help, languages, exit codes, what it loads, and what it says to wrong usage."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -285,3 +286,16 @@ def test_results_of_one_run(project: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(["results", "abcd", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["job_id"], found["metrics"]["accuracy"], found["check"]["passed"]) == ("7", 0.98, True)
+
+
+@pytest.mark.parametrize(("value", "styled"), [("1", False), ("", True)])
+def test_no_color_on_a_terminal(value: str, styled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("TERM", "xterm")
+    leader, follower = os.openpty()
+    try:
+        subprocess.run([sys.executable, "-m", "hackathon", "clusters"], stdout=follower, check=True, timeout=120)
+        assert (b"\x1b[" in os.read(leader, 65536)) is styled
+    finally:
+        os.close(leader)
+        os.close(follower)
