@@ -128,7 +128,8 @@ def solved_before(diagnosis: "Diagnosis", board: "Board | None") -> "list[Post]"
 
     if board is None:
         return []
-    wanted = [*diagnosis.findings[:1], *(Finding("", "", "", "", line, "") for line in diagnosis.unknown)]
+    causes = [finding for finding in diagnosis.findings[:1] if finding.level != "secondary"]
+    wanted = [*causes, *(Finding("", "", "", "", line, "") for line in diagnosis.unknown)]
     found = {post.id: post for finding in wanted for post in similar(finding, board)}
     return list(found.values())
 

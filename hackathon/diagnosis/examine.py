@@ -154,7 +154,9 @@ class _Examined:
             return ()
         first = self._facts.first_failure if self._facts is not None else None
         rank = first[0] if first is not None else None
-        return tuple(rarest(self._files, UNKNOWN, failed=status is not None, rank=rank))
+        known = {(each.evidence.file, each.evidence.line) for each in findings if each.evidence is not None}
+        lines = rarest(self._files, UNKNOWN + len(known), failed=status is not None, rank=rank)
+        return tuple([line for line in lines if (line.file, line.line) not in known][:UNKNOWN])
 
     def _from_logs(self) -> list[Place]:
         places = []

@@ -250,3 +250,8 @@ def test_a_failure_that_no_rule_knows_is_told_by_its_first_rank_s_last_words_and
     assert [each["id"] for each in value(capsys, "diagnose", failed)["similar"]] == [request["id"]]
     (run_of / "logs" / "rank-1.log").write_text("begin\nthe horn section 8 grumbles\n")
     assert value(capsys, "diagnose", failed)["similar"] == []
+    launcher = value(capsys, "diagnose", failed)
+    assert [each["rule"] for each in launcher["findings"]] == ["mpi-rank-failed"]
+    assert not any(
+        "Primary job" in str(each["text"]) for each in launcher["unknown"]
+    )  # it follows, and is told already
