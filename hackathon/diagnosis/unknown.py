@@ -8,7 +8,7 @@ are compared; nothing has to be learnt before.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hackathon.diagnosis.findings import Evidence
@@ -42,6 +42,7 @@ _MASK = re.compile(
     r"(?P<path>(?:~|\.{1,2})?(?:/[\w.+@%=-]+){2,}/?)|(?P<hex>0x[0-9a-fA-F]+|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b)|"
     r"(?P<number>[+-]?\d+(?:[.,:]\d+)*(?:[eE][+-]?\d+)?)"
 )
+_IGNORED = "Exception ignored in"
 _BAR = re.compile(r"\d+%\|")
 # What this toolkit's job script says of every job.
 _OURS = re.compile(r"^hackathon: (?:ended with \d+$|.*: job \S+, attempt \d+, on )")
@@ -156,6 +157,7 @@ def _lines(file: LogFile, share: int, kinds: dict[tuple[str, bool], _Kind]) -> I
     number = 0
     for offset, texts in _parts(file.path, share):
         labelled = file.rank is None and is_labelled(texts[:SAMPLE])
+        ignored = False
         for line, long in enumerate(texts):
             text = long[: 4 * LETTERS]
             if not text.strip():
@@ -164,6 +166,11 @@ def _lines(file: LogFile, share: int, kinds: dict[tuple[str, bool], _Kind]) -> I
             kind = kinds.get(key)
             if kind is None:
                 kind = kinds[key] = _kind(read_prefix(text, labelled=labelled).text)
+            if ignored or _IGNORED in text:
+                # Python tells of a destructor that failed and goes on: up to the exception nothing is an error
+                kind = replace(kind, error=False)
+                said = read_prefix(text, labelled=labelled).text
+                ignored = said.startswith((_IGNORED, "Traceback ", " "))
             yield _Seen(number, offset, line, text, labelled, kind)
             number += 1
 
