@@ -14,7 +14,7 @@ from hackathon.text.messages import lookup, message, set_language
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
-PACKAGES = sorted(path.stem for path in CATALOGUE.glob("*.py") if path.stem != "__init__")
+PACKAGES = sorted(path.stem for path in CATALOGUE.glob("[!_]*.py"))
 MODULES = sorted(path for path in (ROOT / "hackathon").rglob("*.py") if CATALOGUE not in path.parents)
 IDENTIFIER = re.compile(rf"({'|'.join(PACKAGES)})\.[a-z][a-z0-9_]*")
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in (".j2", ".json"))
