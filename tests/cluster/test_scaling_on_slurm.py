@@ -110,7 +110,7 @@ def _metrics(run: Run) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run.path / "metrics" / "rank-0.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("launcher", ["torchrun", "mpirun"])
+@pytest.mark.parametrize("launcher", ["torchrun", pytest.param("mpirun", marks=pytest.mark.slow)])
 def test_study_of_1_2_4(site: Site, launcher: str) -> None:
     if launcher == "mpirun" and not shutil.which("mpirun", path=site.backend.environment()["PATH"]):
         pytest.skip("no mpirun")

@@ -17,7 +17,7 @@ from hackathon.diagnosis import diagnose
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
-pytestmark = [pytest.mark.torch, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.torch, pytest.mark.timeout(600), pytest.mark.slow]
 
 SHARE = "DistributedSampler(dataset, world_size, rank, shuffle=True, seed=seed)"
 BATCH = "for step, (images, labels) in enumerate(self._loader):"

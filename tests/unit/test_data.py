@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import socket
 import subprocess
 import tarfile
 import threading
@@ -159,8 +160,10 @@ def test_no_such_file_and_no_server(server: Server, tmp_path: Path) -> None:
         data.fetch(Data("a", server.url("nowhere")), tmp_path)
     with pytest.raises(RequestError, match="No such file"):
         data.fetch(Data("a", f"file://{tmp_path}/nowhere"), tmp_path)
-    with pytest.raises(UnavailableError, match="refused"):
-        data.fetch(Data("a", "http://127.0.0.1:1/a"), tmp_path)
+    with socket.socket() as nobody:  # a port that is taken, and where nobody listens
+        nobody.bind(("127.0.0.1", 0))
+        with pytest.raises(UnavailableError, match="refused"):
+            data.fetch(Data("a", f"http://127.0.0.1:{nobody.getsockname()[1]}/a"), tmp_path)
 
 
 def test_archives_become_folders(server: Server, tmp_path: Path) -> None:
