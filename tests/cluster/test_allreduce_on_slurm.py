@@ -11,6 +11,7 @@ from slurm import SlurmLab
 
 pytestmark = [
     pytest.mark.slurm,
+    pytest.mark.slow,
     pytest.mark.torch,
     pytest.mark.skipif(not shutil.which("torchrun", path=Path(sys.executable).parent), reason="no torch"),
 ]
@@ -32,7 +33,6 @@ def _hosts(site: Site, nodes: int) -> int:
     return nodes if site.backend.node_names else 1
 
 
-@pytest.mark.slow
 def test_measured_inside_a_node_and_between_nodes(site: Site) -> None:
     answer = json.loads(site.run("clusters", "slurm", "--measure", *SMALL, "--json", seconds=200))
     found = answer["measured"]

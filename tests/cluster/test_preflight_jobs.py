@@ -91,6 +91,7 @@ def test_one_preflight_for_a_whole_study(tmp_path: Path, good: bool) -> None:
 HOROVOD = [pytest.mark.slow, pytest.mark.mpi]
 
 
+@pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.parametrize(
     "launcher",
@@ -122,6 +123,7 @@ def test_two_nodes(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
         assert states["nodes"] == "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.slurm
 def test_a_folder_that_each_node_has_for_itself(slurm: SlurmLab, tmp_path: Path) -> None:
     """Every virtual node has its own /dev/shm: there it looks shared to nobody but the ranks of one node."""
@@ -137,6 +139,7 @@ def test_a_folder_that_each_node_has_for_itself(slurm: SlurmLab, tmp_path: Path)
     assert state["state"] == "FAILED" and "shared folder: rank 0" in state["reason"]
 
 
+@pytest.mark.slow
 @pytest.mark.slurm
 def test_a_node_whose_rank_never_comes(slurm: SlurmLab, tmp_path: Path) -> None:
     """The launcher starts it, and it hangs before it says a word: rank and host are named within the time given."""

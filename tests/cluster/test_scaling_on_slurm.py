@@ -124,11 +124,13 @@ def test_study_of_1_2_4(site: Site, launcher: str) -> None:
         examine(site, point, 1 if _flat(site) else point["nodes"])
 
 
+@pytest.mark.slow
 def test_srun_gives_ranks_their_identity(site: Site) -> None:
     found = study(site, "srun", "4", "--cluster", "slurm")
     examine(site, found["points"][0], 1 if _flat(site) else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 def test_open_mpi_of_debian(site: Site, tmp_path: Path) -> None:
     """The mpirun of the system, also where a virtual environment brings another one."""

@@ -134,6 +134,7 @@ def test_pbs_tmrsh_ends_all_ranks_when_one_fails(tmrsh_site: Site) -> None:
     failing(tmrsh_site)
 
 
+@pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.mpi
 def test_mpirun_starts_torchrun_on_two_nodes(slurm: SlurmLab, tmp_path: Path) -> None:
@@ -144,6 +145,7 @@ def test_mpirun_starts_torchrun_on_two_nodes(slurm: SlurmLab, tmp_path: Path) ->
     two_nodes(site)
 
 
+@pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.parametrize("launcher", ["torchrun", "mpirun"])
 def test_ssh_on_two_nodes(ssh_site: Site, launcher: str) -> None:
@@ -154,11 +156,13 @@ def test_ssh_on_two_nodes(ssh_site: Site, launcher: str) -> None:
     two_nodes(ssh_site, launcher)
 
 
+@pytest.mark.slow
 @pytest.mark.slurm
 def test_ssh_ends_all_ranks_when_one_fails(ssh_site: Site) -> None:
     failing(ssh_site)
 
 
+@pytest.mark.slow
 @pytest.mark.slurm
 def test_ssh_ends_all_ranks_when_cancelled(ssh_site: Site) -> None:
     """Slurm does not know what sshd started: only the closed connection ends it."""

@@ -28,7 +28,7 @@ from trouble import ask, hidden_in, runs_in, start, write_project
 from hackathon.runs.faults import CREATE_STEPS, STEPS, SUBMIT_STEPS
 from hackathon.runs.submit import SETTLE
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(600)]
 
 TRIALS = 200
 """Kills at least. A window of 1 % of a submission's time, hit at random, is missed by 200 kills in 13 % of all sessions

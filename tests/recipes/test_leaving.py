@@ -14,7 +14,7 @@ import pytest
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
-pytestmark = [pytest.mark.torch, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(200)]
 
 # runs the program as its launcher would, then says which threads are still there
 WRAPPER = """

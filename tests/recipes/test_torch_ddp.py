@@ -116,6 +116,7 @@ def test_two_processes_learn_together(place: Place) -> None:
     assert place.metrics(1)[-1]["accuracy"] == final["accuracy"]  # every rank knows the whole test's result
 
 
+@pytest.mark.slow
 def test_strong_scaling_keeps_the_global_batch(place: Place) -> None:
     _good(place.train(2, "--batch-size", "32"))
     _final(place, 2)
@@ -148,6 +149,7 @@ def test_without_the_all_reduce_it_fails(place: Place) -> None:
     assert "accuracy" not in final and "samples_per_s" not in final
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, processes: int) -> None:
     whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
@@ -168,6 +170,7 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, processes: 
     assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_is_the_same(tmp_path: Path) -> None:
     whole, killed = Place(tmp_path / "whole"), Place(tmp_path / "killed")
     options = ("--epochs", "6", "--checkpoint-every", "1")
@@ -188,6 +191,7 @@ def test_killed_and_started_again_is_the_same(tmp_path: Path) -> None:
     assert _same(killed.checkpoint(), whole.checkpoint())
 
 
+@pytest.mark.slow
 def test_resumed_by_another_number_of_processes(place: Place) -> None:
     place.stop.touch()
     _good(place.train(2, "--epochs", "2"))
@@ -198,6 +202,7 @@ def test_resumed_by_another_number_of_processes(place: Place) -> None:
     assert place.metrics()[-1]["epochs"] == 2
 
 
+@pytest.mark.slow
 def test_stop_file_in_the_middle_of_training(place: Place) -> None:
     process = subprocess.Popen(
         place.argv(2, "--epochs", "100000", "--checkpoint-every", "0"),
