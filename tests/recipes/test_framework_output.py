@@ -168,6 +168,20 @@ class Team:
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{logs}"
         return done
 
+    def scale(self) -> None:
+        """Run the study; once more when Gloo, not the program, aborted a rank at the end of a good run.
+
+        PyTorch issue 190489: a race of Gloo's threads with the end of Python, which frameworks that keep their DDP
+        model to the end lose once in some forty runs.
+        """
+        words = ("scale", "--processes", "1,2", "--wait", "--launcher", self.case.launcher)
+        try:
+            self.hackathon(*words)
+        except AssertionError as failure:
+            if "terminate called without an active exception" not in str(failure):
+                raise
+            self.hackathon(*words)
+
     def json(self, *words: str) -> Any:
         return json.loads(self.hackathon(*words).stdout)
 
@@ -178,7 +192,7 @@ def test_numbers_of_an_unmodified_program_are_found(name: str, tmp_path: Path) -
     text = (OWN_CODE / case.program).read_text()
     assert "hackathon" not in text.lower() and "HK_" not in text
     team = Team(tmp_path, case)
-    team.hackathon("scale", "--processes", "1,2", "--wait", "--launcher", case.launcher)
+    team.scale()
     study = team.json("results", "--json")
     assert [point["processes"] for point in study["points"]] == [1, 2]
     if case.throughput:

@@ -1,9 +1,11 @@
 """Digits the way PyTorch's MNIST example prints: Train Epoch, Test set."""
 
 import argparse
+import gc
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before the process group: its default arguments would keep that one
 import torch.nn.functional as F
 from sklearn.datasets import load_digits
 from torch import nn, optim
@@ -35,14 +37,7 @@ def test(model, images, labels):
     print(f"\nTest set: Average loss: {loss:.4f}, Accuracy: {correct}/{total} ({100.0 * correct / total:.0f}%)\n")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--lr", type=float, default=0.1)
-    parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--log-interval", type=int, default=10)
-    args = parser.parse_args()
-
-    dist.init_process_group("gloo")
+def run(args):
     torch.manual_seed(1)
     images, labels = load_digits(return_X_y=True)
     images, labels = torch.tensor(images, dtype=torch.float32) / 16, torch.tensor(labels)
@@ -58,6 +53,18 @@ def main():
         if dist.get_rank() == 0:
             test(model.module, images[1500:], labels[1500:])
         dist.barrier()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr", type=float, default=0.1)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--log-interval", type=int, default=10)
+    args = parser.parse_args()
+
+    dist.init_process_group("gloo")
+    run(args)
+    gc.collect()  # a DDP model that is still there keeps Gloo's threads (PyTorch issue 190489)
     dist.destroy_process_group()
 
 

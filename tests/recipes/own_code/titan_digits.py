@@ -1,11 +1,13 @@
 """A small training loop that reports the way torchtitan does: its logger, its words, its colours."""
 
 import argparse
+import gc
 import logging
 import time
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before the process group: its default arguments would keep that one
 from sklearn.datasets import load_digits
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -38,15 +40,7 @@ class Model(nn.Module):
         return self.head(self.rnn(self.embedding(tokens))[0])
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--lr", type=float, default=1e-2)
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--log_freq", type=int, default=10)
-    args = parser.parse_args()
-
-    init_logger()
-    dist.init_process_group("gloo")
+def run(args):
     rank, world = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
     pixels = torch.tensor(load_digits().data, dtype=torch.long)
@@ -87,6 +81,19 @@ def main():
             ntokens, time_last_log = 0, time.perf_counter()
     logger.info(f"Training completed: {world * all_tokens} tokens in {time.perf_counter() - begin:.3f} seconds")
     dist.barrier()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr", type=float, default=1e-2)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--log_freq", type=int, default=10)
+    args = parser.parse_args()
+
+    init_logger()
+    dist.init_process_group("gloo")
+    run(args)
+    gc.collect()  # a DDP model that is still there keeps Gloo's threads (PyTorch issue 190489)
     dist.destroy_process_group()
 
 
