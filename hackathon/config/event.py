@@ -61,6 +61,8 @@ class Team:
     """Accounts of the tutors who help it."""
     project: str = ""
     """What it works on."""
+    folders: list[str] = field(default_factory=list)
+    """Folders that its projects lie in, relative to this file, e.g. `/lustre/{group}/{user}`; default: its name."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """The published site: static pages of studies that need no server, no script and no other site."""
 
-import base64
-import hashlib
 import os
 import re
 import shutil
@@ -9,20 +7,16 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hackathon.scaling import show
 from hackathon.scaling.plot import PANELS, panel, pictures, plot_spec
-from hackathon.scaling.table import SUCCEEDED, TARGET
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import write_whole
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.messages import language as current_language
-from hackathon.text.paths import shipped
+from hackathon.web.pages import Link, Site, render
 from hackathon.web.views import StudyView
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 ABANDONED = 3600.0
 """Seconds after which a temporary folder of a killed publication is removed by the next one."""
@@ -57,6 +51,7 @@ def publish(
     chosen = list(languages or dict.fromkeys((current_language(), *LANGUAGES)))
     moment = time.time() if now is None else now
     names = _file_names(studies)
+    site = Site(title, subtitle, chosen)
     warnings: list[str] = []
     try:
         with _temporary(directory) as folder:
@@ -64,8 +59,11 @@ def publish(
             files: list[str] = []
             for study, name, plots in zip(studies, names, drawn, strict=True):
                 for language in chosen:
-                    values = {"study": study, "plots": plots.get(language, {}), "base_name": name}
-                    page = _page("study.html.j2", language, chosen, name, title, subtitle, moment, values)
+                    page = render(
+                        "study.html.j2", site, language, _links(language, chosen), now=moment, here="study",
+                        others=_others(name, language, chosen),
+                        study=study, plots=plots.get(language, {}), base_name=name,
+                    )  # fmt: skip
                     files.append(_file(name, language, chosen))
                     write_whole(folder / files[-1], page)
                 files += [f"{name}.csv", f"{name}.json"]
@@ -74,7 +72,11 @@ def publish(
                     write_whole(folder / f"{name}.json", show.render(study.results, "json"))
             listed = sorted(zip(studies, names, strict=True), key=lambda pair: pair[0].created or 0.0, reverse=True)
             for language in reversed(chosen):
-                page = _page("index.html.j2", language, chosen, "index", title, subtitle, moment, {"studies": listed})
+                page = render(
+                    "index.html.j2", site, language, _links(language, chosen), now=moment, here="home",
+                    others=_others("index", language, chosen),
+                    studies=[(study, _file(name, language, chosen)) for study, name in listed],
+                )  # fmt: skip
                 files.append(_file("index", language, chosen))
                 write_whole(folder / files[-1], page)
             for name in files:
@@ -121,6 +123,14 @@ def _file(name: str, language: str, languages: Sequence[str]) -> str:
     return f"{name}.html" if language == languages[0] else f"{name}.{language}.html"
 
 
+def _links(language: str, languages: Sequence[str]) -> Link:
+    return lambda kind, key: _file("index", language, languages) if kind == "home" else None
+
+
+def _others(name: str, language: str, languages: Sequence[str]) -> list[tuple[str, str]]:
+    return [(other, _file(name, other, languages)) for other in languages if other != language]
+
+
 def _draw(study: StudyView, languages: Sequence[str], warnings: list[str]) -> dict[str, dict[str, str]]:
     """Return language → panel → SVG of a study, all drawn by one child process; {} and a warning when it fails."""
     if study.best is None:
@@ -147,76 +157,3 @@ def _for_page(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
     chart = {**panel(spec, name), "background": None, "padding": 2, **size}
     chart.pop("title", None)
     return chart
-
-
-def _page(
-    template: str, language: str, languages: Sequence[str], name: str, title: str, subtitle: str, now: float,
-    values: Mapping[str, Any],
-) -> str:  # fmt: skip
-    with speaking(language):
-        style = shipped("templates", "pages", "style.css").read_text(encoding="utf-8")
-        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        page: str = (
-            _environment()
-            .get_template(template)
-            .render(
-                site_title=title,
-                site_subtitle=subtitle,
-                language=language,
-                others=[(other, _file(name, other, languages)) for other in languages if other != language],
-                index=_file("index", language, languages),
-                page_of=lambda base: _file(base, language, languages),
-                style=style,
-                policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-                now=now,
-                target=TARGET,
-                succeeded=SUCCEEDED,
-                **values,
-            )
-        )
-        return page
-
-
-def _environment() -> "Environment":
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=FileSystemLoader(shipped("templates", "pages")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(
-        t=message,
-        processes=_processes,
-        remarks=show.remarks,
-        check_rule=show.check_rule,
-        below_target=show.below_target,
-        markup=Markup,
-    )
-    environment.filters.update(
-        number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=_moment, span=_span
-    )
-    return environment
-
-
-def _processes(count: int) -> str:
-    return message("web.processes_one" if count == 1 else "web.processes_count", count=count)
-
-
-def _moment(seconds: float | None) -> str:
-    """Return a moment as `2026-03-01 10:15 JST`; – for None."""
-    if seconds is None:
-        return "–"
-    try:
-        return time.strftime("%Y-%m-%d %H:%M %Z", time.localtime(seconds))
-    except (OverflowError, ValueError, OSError):
-        return "–"
-
-
-def _span(seconds: float) -> str:
-    """Return a duration as `2 min 20 s` would be typed on a clock: `0:02:20`."""
-    minutes, rest = divmod(max(0, round(seconds)), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

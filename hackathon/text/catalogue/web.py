@@ -17,6 +17,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "skip": ("To the content", "本文へ"),
     "made": ("Made {when} with hackathon", "{when} に hackathon で作成"),
     "all_studies": ("All studies", "すべての測定"),
+    "menu": ("Pages", "ページ"),
+    "languages": ("Languages", "言語"),
+    "menu_now": ("Now", "今"),
+    "menu_teams": ("Teams", "チーム"),
+    "menu_scaling": ("Scaling", "スケーリング"),
+    "menu_board": ("Problem board", "掲示板"),
+    "menu_cluster": ("Cluster", "クラスタ"),
     # the index
     "index_lead": (
         "How far training goes beyond one GPU: measured throughput, speed-up and parallel efficiency of every study.",

@@ -1,0 +1,146 @@
+"""Views to HTML: the same templates for the published site and for the live dashboard.
+
+A page is a template `templates/pages/<name>.html.j2` and one record `view`. It refers to other pages by
+`link(kind, key)`, which each way out answers with its own addresses, or with None where it has no such page: then the
+template shows the words without a link.
+"""
+
+import base64
+import functools
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hackathon.scaling import show
+from hackathon.scaling.table import SUCCEEDED, TARGET
+from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.paths import shipped
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+KINDS = ("now", "teams", "team", "study", "run", "diff", "scaling", "board", "cluster", "home", "file")
+"""Kinds of pages. Keys: team: its name; study and run: `<project folder>//<id>`; diff: two such with `|` between;
+file: a path in the site, e.g. a CSV; the others have none."""
+MENU = ("now", "teams", "scaling", "board", "cluster")
+"""Pages of the menu, in its order; those without an address are left out."""
+
+Link = Callable[[str, str], str | None]
+"""(kind, key) → the address, relative to the page that is being made, or None."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all pages of one way out have in common."""
+
+    title: str
+    subtitle: str = ""
+    languages: Sequence[str] = LANGUAGES
+    live: bool = False
+    """Whether a server keeps the pages fresh: then `live.js` and the stream are there."""
+    masked: bool = True
+    """Whether names of people and machines were taken out: told in the footer."""
+    scripts: Sequence[str] = ()
+    """Addresses of script files for this page, e.g. `vega.js`; all of the same origin."""
+    stylesheet: str | None = None
+    """The address of the style sheet; None puts it into the page."""
+    policy: str | None = None
+    """The Content-Security-Policy for a `meta` element; None: the default below; "": the server sends a header."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further values for the templates."""
+
+
+def render(
+    template: str,
+    site: Site,
+    language: str,
+    link: Link,
+    *,
+    others: Sequence[tuple[str, str]] = (),
+    now: float | None = None,
+    here: str = "",
+    **values: Any,
+) -> str:
+    """Return a page in a language.
+
+    `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of its making.
+    """
+    with speaking(language):
+        page: str = environment().get_template(template).render(
+            site=site,
+            language=language,
+            others=others,
+            link=lambda kind, key="": link(kind, key),
+            here=here,
+            menu=[(kind, address) for kind in MENU if (address := link(kind, "")) is not None],
+            home=link("home", ""),
+            style=style() if site.stylesheet is None else "",
+            policy=default_policy() if site.policy is None else site.policy,
+            now=time.time() if now is None else now,
+            target=TARGET,
+            succeeded=SUCCEEDED,
+            **values,
+        )  # fmt: skip
+        return page
+
+
+@functools.cache
+def style() -> str:
+    """Return the style sheet of all pages."""
+    return shipped("templates", "pages", "style.css").read_text(encoding="utf-8")
+
+
+@functools.cache
+def default_policy() -> str:
+    """Return the policy of a page that holds its style and runs nothing."""
+    digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+@functools.cache
+def environment() -> "Environment":
+    """Return the templates' environment: everything is escaped, and what is not defined is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=FileSystemLoader(shipped("templates", "pages")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(
+        t=message,
+        processes=_processes,
+        remarks=show.remarks,
+        check_rule=show.check_rule,
+        below_target=show.below_target,
+        markup=Markup,
+    )
+    made.filters.update(
+        number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span
+    )
+    return made
+
+
+def _processes(count: int) -> str:
+    return message("web.processes_one" if count == 1 else "web.processes_count", count=count)
+
+
+def moment(seconds: float | None) -> str:
+    """Return a moment as `2026-03-01 10:15 JST`; – for None."""
+    if seconds is None:
+        return "–"
+    try:
+        return time.strftime("%Y-%m-%d %H:%M %Z", time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "–"
+
+
+def span(seconds: float) -> str:
+    """Return a duration as `2 min 20 s` would be typed on a clock: `0:02:20`."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

@@ -1,0 +1,122 @@
+"""What the index keeps of each run: the one record that every view and both ways out (dashboard, site) begin with."""
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with `runs/`, and whose it is."""
+
+    path: Path
+    team: str = ""
+    """The team of the event; empty outside an event."""
+    title: str = ""
+    """What it works on, in the words of `hackathon.yaml`."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """The cause of a failure as a page shows it, in one language."""
+
+    message: str
+    advice: str = ""
+    evidence: str = ""
+    """The line that shows it; empty when it is a fact and no line."""
+    place: str = ""
+    """Where that line stands: `logs/rank-1.log:17`; empty without one."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One run in the index. Times are seconds since 1970; None is not known."""
+
+    id: str
+    project: str
+    """The project's folder, absolute: the key with `id`."""
+    team: str = ""
+    name: str = ""
+    """Its recipe or project."""
+    study: str = ""
+    """The id of the study that it is a point of."""
+    user: str = ""
+    cluster: str = ""
+    queue: str = ""
+    job_id: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    parent: str = ""
+    processes: int = 0
+    nodes: int = 0
+    gpus: int = 0
+    """GPUs of all its nodes; 0 on machines without."""
+    walltime: int = 0
+    """Seconds asked for."""
+    state: str = "CREATED"
+    """One of runs.states.STATES."""
+    cause: str = ""
+    """RunStatus.cause."""
+    reason: str = ""
+    """RunStatus.explanation in the first language that was asked for; the scheduler's words stay as they are."""
+    sealed: bool = False
+    stale_seconds: float | None = None
+    created: float | None = None
+    submitted: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    attempt: int = 1
+    metric: str = "samples_per_s"
+    value: float | None = None
+    """The metric at the end, or over the last intervals of a run that goes on."""
+    unit: str = ""
+    loss: float | None = None
+    step: int | None = None
+    progress: float | None = None
+    """When the newest metric line or log line was written: the time of the file's last change."""
+    check_passed: bool | None = None
+    gpu_percent: float | None = None
+    """Mean utilisation of its GPUs over the last minutes, 0…100."""
+    memory_percent: float | None = None
+    """The highest share of a GPU's memory in use over the last minutes, 0…100."""
+    cpu_percent: float | None = None
+    part: str = ""
+    """The failure's part (a finding's); empty when nothing was diagnosed or nothing failed."""
+    rule: str = ""
+    rank: int | None = None
+    host: str = ""
+    told: dict[str, Told] | None = None
+    """Language → the cause; None before the run was diagnosed."""
+    warned: tuple[str, ...] = ()
+    """Texts of the job's `warned` events and of silent findings."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran; None for a run that did not begin or has not ended."""
+        return None if self.started is None or self.ended is None else max(0.0, self.ended - self.started)
+
+    @property
+    def node_hours(self) -> float:
+        """Node-hours that it used; 0 while it runs."""
+        return self.nodes * (self.seconds or 0.0) / 3600
+
+    @property
+    def gpu_hours(self) -> float:
+        """GPU-hours that it used; 0 while it runs."""
+        return self.gpus * (self.seconds or 0.0) / 3600
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the summary as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Summary":
+        """Return a summary from JSON values; members that this version does not know are dropped."""
+        kept = {name: entry for name, entry in value.items() if name in _FIELDS}
+        kept["tags"], kept["warned"] = tuple(kept.get("tags") or ()), tuple(kept.get("warned") or ())
+        told = kept.get("told")
+        kept["told"] = {code: Told(**entry) for code, entry in told.items()} if isinstance(told, dict) else None
+        return cls(**kept)
+
+
+_FIELDS = frozenset(entry.name for entry in fields(Summary))
