@@ -1,6 +1,7 @@
 """Invented run directories that look like real ones: a study of torch-ddp on a PBS machine, with failures in it."""
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from hackathon.web.views import StudyView, study_view
 
 START = 1_772_326_800.0
 """2026-03-01 10:00 in Japan."""
+JAPAN = 9 * 3600
 USER, HOSTS = "tanaka07", ("a017.example.jp", "a018.example.jp", "a019.example.jp", "a020.example.jp")
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 CHECK = {"metric": "accuracy", "at_least": 0.97, "at_most": None}
@@ -43,15 +45,19 @@ DEFAULT = (
 )
 
 
-def write_run(runs: Path, sample: Sample, number: int = 0, *, name: str = "torch-ddp", study: str = "") -> Path:
+def write_run(
+    runs: Path, sample: Sample, number: int = 0, *, name: str = "torch-ddp", study: str = "", team: str = "aurora",
+    start: float = START,
+) -> Path:  # fmt: skip
     """Write one run directory as the toolkit and its job would have, and return it."""
     random = "".join(LETTERS[(number * 7 + sample.processes * 3 + i * 11) % 32] for i in range(8))
-    run = runs / f"20260301-10{number % 60:02d}00-{name}-{sample.processes}p-{random}"
+    begin = start + 240 * number
+    stamp = time.strftime("%Y%m%d-%H%M", time.gmtime(begin + JAPAN))
+    run = runs / f"{stamp}00-{name}-{sample.processes}p-{random}"
     nodes = max(1, sample.processes // 2)
-    begin = START + 240 * number
     for folder in ("client", "events", "logs", "metrics", "env", "claim", "source", "telemetry"):
         (run / folder).mkdir(parents=True)
-    _write(run / "request.json", _request(sample, nodes, name, study, number))
+    _write(run / "request.json", {**_request(sample, nodes, name, study, number), "team": team})
     _write(
         run / "client/created.json",
         {"t": begin, "user": USER, "host": "login02.example.jp", "toolkit_version": "0.1.0"},
@@ -87,20 +93,25 @@ def write_run(runs: Path, sample: Sample, number: int = 0, *, name: str = "torch
 
 
 def write_study(
-    folder: Path, samples: Sequence[Sample] = DEFAULT, *, name: str = "torch-ddp", title: str = ""
-) -> StudyView:
+    folder: Path, samples: Sequence[Sample] = DEFAULT, *, name: str = "torch-ddp", title: str = "",
+    team: str = "aurora", start: float = START,
+) -> StudyView:  # fmt: skip
     """Write a study with its runs below `folder` and return what a page shows of it."""
-    identifier = f"20260301-095900-{title or name}-kq3v7xya"
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(start - 60 + JAPAN))
+    identifier = f"{stamp}-{title or name}-kq3v7xya"
     runs = [
-        write_run(folder / "runs", sample, number, name=name, study=identifier) for number, sample in enumerate(samples)
+        write_run(folder / "runs", sample, number, name=name, study=identifier, team=team, start=start)
+        for number, sample in enumerate(samples)
     ]
     study = {
-        "schema_version": 1, "id": identifier, "name": title or name, "created": START, "mode": "weak",
+        "schema_version": 1, "id": identifier, "name": title or name, "created": start, "mode": "weak",
         "metric": "samples_per_s", "unit": "samples/s",
-        "points": [{"processes": sample.processes, "repeat": 0} for sample in samples],
-        "base_request": _request(samples[0], 1, name, identifier, 0), "options": {"repeat": 3},
+        "points": [{"processes": sample.processes, "repeat": number} for number, sample in enumerate(samples)],
+        "base_request": {**_request(samples[0], 1, name, identifier, 0), "team": team}, "options": {"repeat": 3},
     }  # fmt: skip
-    (folder / "studies" / identifier).mkdir(parents=True)
+    (folder / "studies" / identifier / "points").mkdir(parents=True)
+    for number, (sample, run) in enumerate(zip(samples, runs, strict=True)):
+        (folder / "studies" / identifier / "points" / f"{sample.processes}-{number}").write_text(f"{run.name}\n{{}}\n")
     _write(folder / "studies" / identifier / "study.json", study)
     return study_view(study, study_results(identifier, runs), runs)
 

@@ -1,0 +1,110 @@
+"""An invented event as it stands on its second morning: teams with studies, single runs, failures, a problem board."""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from sample_runs import Sample, write_run, write_study
+
+from hackathon.runs.directory import RunDirectory
+from hackathon.share.board import open_board, reply
+from hackathon.share.place import make_place
+from hackathon.share.post import finding_of, post
+
+NAMES = ("aurora", "ブリザード", "cirrus", "drizzle", "etesian", "foehn", "gale", "harmattan", "iris", "jetstream")
+PROJECTS = (
+    "Segmentation of satellite images", "気象レーダーの短時間予測", "Protein contact maps", "Speech recognition",
+    "Super-resolution of MRI", "Flood forecasts", "Crystal properties", "Traffic counting", "OCR of old maps",
+    "Bird songs",
+)  # fmt: skip
+TITLE = {"en": "Deep-learning hackathon 2026", "ja": "深層学習ハッカソン 2026"}
+FAILURES = (
+    ("logs/rank-1.log", "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.90 GiB total)\n"),
+    ("logs/rank-0.log", "ModuleNotFoundError: No module named 'horovod'\n"),
+    ("logs/rank-1.log", "torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
+                        "network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE\n"),
+)  # fmt: skip
+
+
+def write_event(
+    folder: Path, teams: int = 8, *, names: Sequence[str] = NAMES, hostile: str = "", start: float | None = None
+) -> Path:
+    """Write an event with `hackathon.yaml` into `folder` and return the folder; `hostile` goes into every free text.
+
+    Each team has a weak scaling study over 1…16 processes with two repeats and a second one, a failed run, and a run
+    that goes on; every third team waits for help. Times count back from `start` (default: now).
+    """
+    begin = (time.time() if start is None else start) - 6 * 3600
+    names = [names[i] if i < len(names) else f"team-{i + 1:03d}" for i in range(teams)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "hackathon.yaml").write_text(yaml.safe_dump(_event(names, hostile), allow_unicode=True), "utf-8")
+    make_place(folder / "shared", "sticky")
+    board = open_board(folder / "shared", folder)
+    for number, name in enumerate(names):
+        project = folder / name / "train"
+        speed = 0.97 - 0.035 * (number % 6)
+        write_study(project, _points(900.0 + 130 * number, speed - 0.12), team=name, start=begin + 60 * number)
+        later = begin + 3 * 3600 + 60 * number
+        write_study(project, _points(1000.0 + 140 * number, speed), title="tuned", team=name, start=later)
+        broken = write_run(
+            project / "runs", Sample(4, None, "FAILED", "exit code 1", exit_code=1, note=hostile), 1,
+            name="single", team=name, start=begin + 5 * 3600 + 120 * number,
+        )  # fmt: skip
+        file, text = FAILURES[number % len(FAILURES)]
+        (broken / file).write_text(text + hostile)
+        going = write_run(
+            project / "runs", Sample(8, 2000.0, note=hostile or "learning rate × 8"), 2, name="single", team=name,
+            start=begin + 5 * 3600 + 120 * number,
+        )  # fmt: skip
+        _unend(going)
+        if number % 3 == 0:
+            text = f"Our run of {name} ends at once\n{hostile or 'It worked yesterday.'}"
+            post(board, text, kind="ask", run=broken.name, folder=project, finding=finding_of(RunDirectory(broken)))
+    solved = post(board, hostile or "NCCL finds no InfiniBand\nThe log says NET/Socket.", part="nccl")
+    board = open_board(folder / "shared", folder)
+    found = next(each for each in board.posts if each.id in str(solved))
+    reply(board, found, "answer", hostile or "export NCCL_IB_HCA=mlx5_0")
+    reply(open_board(folder / "shared", folder), found, "solve", hostile or "that was it")
+    return folder
+
+
+def _points(speed: float, efficiency: float) -> list[Sample]:
+    """Return two runs each on 1…16 processes; the efficiency falls with each doubling."""
+    return [
+        Sample(count, round(speed * count * efficiency**doubling * (1 + 0.01 * repeat), 1))
+        for doubling, count in enumerate((1, 2, 4, 8, 16))
+        for repeat in range(2)
+    ]
+
+
+def _event(names: Sequence[str], hostile: str) -> dict[str, Any]:
+    teams = [
+        {
+            "name": name, "group": f"gz{number:02d}", "project": hostile or PROJECTS[number % len(PROJECTS)],
+            "members": [{"user": f"u{number:02d}{letter}", "kind": "student" if letter != "c" else "staff",
+                         "name": f"Member {number}{letter}"} for letter in "abc"],
+            "tutors": ["tutor1"],
+        }
+        for number, name in enumerate(names)
+    ]  # fmt: skip
+    return {
+        "title": hostile or TITLE, "dates": ["2026-03-01", "2026-03-02"], "place": hostile or "Kashiwa",
+        "clusters": {"reedbush-h": {"queue": "h-debug", "budget": {"node_hours": 200, "gpu_hours": 400}}},
+        "teams": teams, "tutors": [{"user": "tutor1", "name": "Tutor One", "knows": ["NCCL"]}], "shared": "shared",
+        "schedule": [{"title": "Work in teams", "day": "2026-03-01", "start": "09:30", "end": "17:30"}],
+    }  # fmt: skip
+
+
+def _unend(run: Path) -> None:
+    """Turn an ended run into one that goes on."""
+    (run / "final.json").unlink()
+    events = run / "events" / "job.jsonl"
+    lines = [line for line in events.read_text().splitlines() if json.loads(line)["event"] != "ended"]
+    events.write_text("".join(f"{line}\n" for line in lines))
+    metrics = run / "metrics" / "rank-0.jsonl"
+    metrics.write_text("".join(f"{line}\n" for line in metrics.read_text().splitlines() if "final" not in line))
+    os.utime(metrics)
