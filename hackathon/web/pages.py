@@ -8,6 +8,7 @@ template shows the words without a link.
 import base64
 import functools
 import hashlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from hackathon.text.paths import shipped
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 KINDS = ("now", "teams", "team", "study", "run", "diff", "scaling", "board", "cluster", "home", "file")
 """Kinds of pages. Keys: team: its name; study and run: `<project folder>//<id>`; diff: two such with `|` between;
@@ -121,9 +123,20 @@ def environment() -> "Environment":
         markup=Markup,
     )
     made.filters.update(
-        number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span
-    )
+        number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
+        spec=_spec,
+    )  # fmt: skip
     return made
+
+
+def _spec(spec: Mapping[str, Any]) -> "Markup":
+    """Return a specification as JSON that can stand in a `script` element: no `<`, `>`, `&` in any of its texts."""
+    from markupsafe import Markup
+
+    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)
 
 
 def _processes(count: int) -> str:
