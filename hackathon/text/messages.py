@@ -8,34 +8,41 @@ import importlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 LANGUAGES = ("en", "ja")
 _chosen: str | None = None
+# A server's threads make pages in both languages at the same time: a block's choice holds for its own thread only.
+_spoken: ContextVar[str | None] = ContextVar("spoken", default=None)
 
 
 def set_language(language: str | None) -> None:
     """Choose the language for this process; `None` returns to the environment's."""
     global _chosen
-    if language is not None and language not in LANGUAGES:
-        raise ValueError(f"language must be one of {', '.join(LANGUAGES)}, not {language!r}")
-    _chosen = language
+    _chosen = _known(language)
 
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Choose the language inside a `with` block: a page in two languages is made by one process."""
-    before = _chosen
-    set_language(language)
+    """Choose the language inside a `with` block of this thread: one process makes pages in two languages."""
+    token = _spoken.set(_known(language))
     try:
         yield
     finally:
-        set_language(before)
+        _spoken.reset(token)
+
+
+def _known(language: str | None) -> str | None:
+    if language is not None and language not in LANGUAGES:
+        raise ValueError(f"language must be one of {', '.join(LANGUAGES)}, not {language!r}")
+    return language
 
 
 def language(environment: Mapping[str, str] | None = None) -> str:
     """Return `en` or `ja`: what was chosen, else HACKATHON_LANG, else the locale (LC_ALL, LC_MESSAGES, LANG)."""
-    if _chosen is not None:
-        return _chosen
+    chosen = _spoken.get() or _chosen
+    if chosen is not None:
+        return chosen
     environment = os.environ if environment is None else environment
     for name in ("HACKATHON_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
         value = environment.get(name, "")

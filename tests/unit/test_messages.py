@@ -4,13 +4,14 @@ import ast
 import importlib
 import re
 import string
+import threading
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import lookup, message, set_language
+from hackathon.text.messages import language, lookup, message, set_language, speaking
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
@@ -175,3 +176,16 @@ def test_a_hint_without_values_shows_braces_once() -> None:
 
     assert "- {name: " in str(RequestError("data.none").hint)
     assert "`scaling: {strong: {divide: batch_size}}`" in str(RequestError("jobs.strong_needs_divide").hint)
+
+
+def test_a_block_speaks_its_language_in_its_own_thread_only() -> None:
+    heard: list[str] = []
+    set_language("en")
+    with speaking("ja"):
+        thread = threading.Thread(target=lambda: heard.append(language()))
+        thread.start()
+        thread.join()
+        heard.append(language())
+    assert [*heard, language()] == ["en", "ja", "en"]
+    with pytest.raises(ValueError, match="must be one of"), speaking("fr"):
+        pass
