@@ -95,17 +95,29 @@ class Item:
 
 @dataclass(frozen=True)
 class Publish:
-    """What may go out."""
+    """What may go out; secrets, e-mail addresses and network addresses never do."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
     teams: bool = True
     """Names of teams."""
     users: bool = False
-    """Accounts of people."""
+    """Accounts and names of people."""
+    groups: bool = False
+    """Groups (projects, accounts) that pay."""
+    hosts: bool = False
+    """Names of machines."""
     logs: bool = False
-    """Logs of runs."""
+    """Logs of runs, and lines of them as evidence of failures."""
     paths: bool = False
     """Paths on the cluster."""
+    source: bool = False
+    """The teams' programs: in the crates of runs, and as differences."""
+    board: bool = False
+    """The problem board."""
+    crates: bool = True
+    """A crate of each successful run of a study, to rerun it elsewhere."""
+    runs: Literal["all", "best", "none"] = "best"
+    """Runs with a page of their own; best: one for each study."""
 
 
 @dataclass(frozen=True)
