@@ -7,6 +7,7 @@ Read main() first: it is the whole story. GPUs are used where there are some.
 """
 
 import argparse
+import hashlib
 import math
 import os
 import sys
@@ -112,6 +113,7 @@ def main() -> None:
     numbers = {"gradient_check": difference, "rank_sum": rank_sum, "epochs": done, "stopped": stopped}
     numbers["gradient_bytes"] = sum(each.nbytes for each in net.parameters())
     with meter.phase("pause"):
+        numbers["weights"] = weight_digest(net)
         if data.test and not stopped:
             numbers["accuracy"] = evaluate(net, data, device)
     meter.final(**numbers)
@@ -168,6 +170,16 @@ def set_learning_rate(optimizer, args: argparse.Namespace, processes: int, step:
         rate *= (1 + math.cos(math.pi * (step - warmup) / max(1, total - warmup))) / 2
     for group in optimizer.param_groups:
         group["lr"] = rate
+
+
+@torch.no_grad()
+def weight_digest(net: nn.Module) -> str:
+    """Return the SHA-256 over all parameters, bit by bit: on a CPU a repeated training ends with the same one."""
+    total = hashlib.sha256()
+    for name, each in net.named_parameters():
+        total.update(f"{name} {each.dtype} {tuple(each.shape)}\n".encode())
+        total.update(each.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return f"sha256:{total.hexdigest()}"
 
 
 @torch.no_grad()

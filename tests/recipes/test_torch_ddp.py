@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -89,6 +90,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     assert final["rank_sum"] == processes * (processes + 1) // 2
     assert final["epochs"] == 20
     assert final["samples_per_s"] > 100
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}", final["weights"])
     shares = [final[f"{name}_share"] for name in ("data", "compute", "communication", "other")]
     assert sum(shares) == pytest.approx(1, abs=1e-4)
     assert all(share >= 0 for share in shares)
@@ -114,6 +116,7 @@ def test_two_processes_learn_together(place: Place) -> None:
     steps = [line for line in place.metrics() if "samples" in line]
     assert sum(line["samples"] for line in steps) == 20 * (719 // 64) * 64 * 2
     assert place.metrics(1)[-1]["accuracy"] == final["accuracy"]  # every rank knows the whole test's result
+    assert place.metrics(1)[-1]["weights"] == final["weights"]
 
 
 @pytest.mark.slow
