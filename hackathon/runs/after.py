@@ -56,8 +56,10 @@ def just_released(run: RunDirectory, markers: Markers) -> float | None:
     return None if other is None else read_markers(other).ended
 
 
-def explained(run: RunDirectory, markers: Markers, found: "RunStatus") -> "RunStatus":
+def explained(run: RunDirectory, markers: Markers, found: "RunStatus", *, write: bool = True) -> "RunStatus":
     """Return the status with a failed preflight's finding: its own status, or that of a run that waited for it.
+
+    With `write=False` the other run's folder tells alone, and nothing is written there.
 
     Schedulers say CANCELLED, or a job that never started, or one that can never run; here all of them are a run that
     was not started because the one before it did not succeed.
@@ -71,7 +73,7 @@ def explained(run: RunDirectory, markers: Markers, found: "RunStatus") -> "RunSt
     if found.cause not in ("cancelled", "never_started", "never_runs"):
         return found
     other = _other(run)
-    if other is None or (state := _state(other, found.open)) == SUCCEEDED or state not in ENDED:
+    if other is None or (state := _state(other, write)) == SUCCEEDED or state not in ENDED:
         return found
     reason = message("preflight.of", run=other.id[-8:], what=finding(other) or state)
     return replace(found, state=found.state if found.open else CANCELLED, cause="preflight_failed", reason=reason)
@@ -91,9 +93,9 @@ def _other(run: RunDirectory) -> RunDirectory | None:
     return RunDirectory(run.path.parent / str(name)) if name else None
 
 
-def _state(other: RunDirectory, waiting: bool) -> str:
+def _state(other: RunDirectory, write: bool) -> str:
     """Return the other run's state: by its folder, and by the scheduler when the folder does not tell an end."""
     from hackathon.runs.status import status
 
-    state = status([other], ask=False)[0].state
-    return state if state in ENDED else status([other])[0].state
+    state = status([other], ask=False, write=write)[0].state
+    return state if state in ENDED or not write else status([other])[0].state

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.text.errors import RequestError
-from hackathon.text.files import read_json, write_json
+from hackathon.text.files import open_regular, read_json, write_json
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
@@ -115,7 +115,8 @@ class RunDirectory:
     def claim(self) -> str | None:
         """Return the id of the job that took this run, None when none has started."""
         try:
-            raw = (self.path / "claim" / "job_id").read_bytes()
+            with open_regular(self.path / "claim" / "job_id") as stream:
+                raw = stream.read(4096)
         except OSError:
             return None
         return raw.decode("utf-8", "replace").strip() or None

@@ -1,8 +1,9 @@
 """The states of runs: from their directories, and from one question to each scheduler about those left open."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.runs import after, events
@@ -31,6 +32,9 @@ CAUSE_WAIT = 600.0
 """Seconds after `ended` in which the scheduler may still tell why; then FAILED is sealed as it is."""
 _JOB_FIELDS = frozenset(entry.name for entry in fields(JobState))
 
+Seen = MutableMapping[Path, dict[str, Any]]
+"""Run's folder → what `client/seen.json` holds otherwise: the memory of who may not write in runs."""
+
 
 @dataclass
 class _Looked:
@@ -38,12 +42,18 @@ class _Looked:
 
     run: RunDirectory
     markers: Markers
+    write: bool = True
     seen: dict[str, Any] = field(default_factory=dict)
-    """`client/seen.json` as it was."""
+    """`client/seen.json` as it was, or a newer memory of it."""
     answer: JobState | None = None
     asked: float | None = None
     """When the scheduler was asked; None when there is no answer."""
     problem: str = ""
+
+    @property
+    def writable(self) -> bool:
+        """Whether facts may be written in the run's folder."""
+        return self.write and self.run.owned()
 
     @property
     def wants_answer(self) -> bool:
@@ -58,32 +68,49 @@ def status(
     ask: bool = True,
     now: float | None = None,
     load: "Callable[[str], Scheduler] | None" = None,
+    write: bool = True,
+    seen: Seen | None = None,
 ) -> list[RunStatus]:
     """Return the states of runs, in their order.
 
     A sealed run costs one small read. Each scheduler is asked once, about the runs that their directories leave open,
     and not at all with `ask=False`. What it said is kept in `client/seen.json`, and a run that has surely ended is
     sealed with `final.json`, if the run is the user's own. `load` finds a scheduler by name (default: the registry).
+    With `write=False` nothing is written in any run's folder, and no job of an UNCERTAIN run is looked for; `seen` then
+    keeps what the scheduler said from one call to the next.
     Never raises for a scheduler that does not answer: those states are marked stale and carry the `problem`.
     """
     listed = list(runs)
     finals = {run: final for run in listed if (final := read_final(run)) is not None}
-    looked = {run: _Looked(run, read_markers(run)) for run in listed if run not in finals}
+    looked = {run: _Looked(run, read_markers(run), write) for run in listed if run not in finals}
     moment = time.time() if now is None else now
     for one in looked.values():
         if one.wants_answer or _is_uncertain(one.markers):
-            one.seen = one.run.client("seen")
+            one.seen = _newer(one.run.client("seen"), seen.get(one.run.path) if seen is not None else None)
     if ask:
         if load is None:
             from hackathon.schedulers import registry
 
             load = registry.load
-        _search(looked.values(), moment, load)
+        if write:
+            _search(looked.values(), moment, load)
         _ask(looked.values(), moment, load)
-    return [
+    found = [
         RunStatus.from_final(run.id, finals[run]) if run in finals else _conclude(looked[run], moment, ask)
         for run in listed
     ]
+    if seen is not None:
+        seen.update({one.run.path: one.seen for one in looked.values() if one.asked is not None})
+    return found
+
+
+def _newer(kept: dict[str, Any], memory: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what was said later: as the run's folder has it, or as it is remembered."""
+
+    def last(value: dict[str, Any]) -> float:
+        return max(number(value.get("t")) or 0.0, number(value.get("absent_t")) or 0.0)
+
+    return memory if memory is not None and last(memory) >= last(kept) else kept
 
 
 def _is_uncertain(markers: Markers) -> bool:
@@ -105,7 +132,7 @@ def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Schedu
         if job_id is not None:
             submitted = one.markers.submitted or one.markers.submitting
             one.markers = replace(one.markers, job_id=job_id, submitted=submitted)
-        elif one.run.owned():
+        elif one.writable:
             _keep(one.run, {**one.seen, "looked": now})
 
 
@@ -151,7 +178,7 @@ def scheduler_of(run: RunDirectory) -> tuple[str, str]:
 
 def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
     """Return a run's state; write down what the scheduler said, and seal it if it is over."""
-    owned = one.asked is not None and one.run.owned()
+    owned = one.asked is not None and one.writable
     if one.asked is not None:
         kept = _fold(one)
         if owned and _worth_keeping(one.seen, kept):
@@ -169,8 +196,8 @@ def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
     found = replace(found, problem=one.problem)
     if found.state == "FAILED" and found.cause in ("exit", "signal"):
         found = _with_first_rank(one.run, found)
-    found = after.explained(one.run, one.markers, found)
-    if _may_seal(one, found, now, ask) and one.run.owned():
+    found = after.explained(one.run, one.markers, found, write=one.write)
+    if _may_seal(one, found, now, ask) and one.writable:
         return _seal(one.run, found, now)
     return found
 

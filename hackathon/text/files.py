@@ -2,9 +2,13 @@
 
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+LARGEST = 64 << 20
+"""Bytes of a JSON file that is read: nobody's records are larger, and a foreign file may have any size."""
 
 
 def write_whole(path: Path, data: str | bytes, mode: int = 0o644) -> None:
@@ -30,11 +34,29 @@ def write_json(path: Path, value: Any) -> None:
     write_whole(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def read_json(path: Path) -> Any | None:
-    """Return the value in a JSON file, or None when the file is missing, half-written or not JSON."""
+def open_regular(path: Path | str) -> BinaryIO:
+    """Return a file opened for reading. Raises OSError, also for what is no regular file.
+
+    A pipe, socket or device in the place of a file, made by a program or by somebody, never makes the reader wait.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
-        return json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
-    except (OSError, ValueError):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path} is no regular file")
+        return open(descriptor, "rb")  # noqa: PTH123 — a descriptor, not a path; the caller closes it
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_json(path: Path) -> Any | None:
+    """Return the value in a JSON file, or None when it is missing, half-written, not JSON or larger than LARGEST."""
+    try:
+        with open_regular(path) as stream:
+            if os.fstat(stream.fileno()).st_size > LARGEST:
+                return None
+            return json.loads(stream.read().decode("utf-8", "surrogateescape"))
+    except (OSError, ValueError, RecursionError):
         return None
 
 
@@ -51,14 +73,14 @@ def append_line(path: Path, value: dict[str, Any]) -> None:
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON-lines file; torn lines and a missing file are passed over."""
     try:
-        stream = path.open("rb")
+        stream = open_regular(path)
     except OSError:
         return
     with stream:
         for raw in stream:
             try:
                 value = json.loads(raw.decode("utf-8", "replace"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
                 yield value
