@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.text.messages import message
+from hackathon.text.printable import printable as printable
 from hackathon.text.units import format_walltime
 
 if TYPE_CHECKING:
@@ -19,11 +20,6 @@ def width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
     )
-
-
-def printable(text: str) -> str:
-    """Return a text without control characters, so that names and log lines can not steer a terminal."""
-    return "".join(each if each.isprintable() else " " if each in "\n\t\r" else "·" for each in text)
 
 
 def echo_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -4,18 +4,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from hackathon.text.files import open_regular
+from hackathon.text.printable import without_escapes
+
 LONGEST = 64 * 1024
 """Bytes of one line that are kept; the rest of a longer line is dropped."""
 BLOCK = 256 * 1024
 
-# CSI sequences (colours, cursor), OSC sequences (window titles, links) and two-byte escapes: ECMA-48, section 5.3-5.4.
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _END = re.compile(rb"\r\n|\n|\r")
-
-
-def without_escapes(text: str) -> str:
-    """Return a text without the escape sequences of terminals (colours, cursor, titles)."""
-    return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def clean(raw: bytes) -> str:
@@ -85,7 +81,7 @@ def read_lines(path: Path, *, torn: bool = False) -> Iterator[str]:
     `torn`: give the last line too when it has no line end (the writer has finished, so it is complete).
     """
     try:
-        stream = path.open("rb", buffering=0)
+        stream = open_regular(path)
     except OSError:
         return
     splitter = Splitter()

@@ -58,10 +58,21 @@ def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float,
 
     The newest attempt unless one is named; warm-up is part of a curve, values that are not finite are left out.
     """
+    files = rank_files(run / "metrics", ".jsonl")
+    return curves_of(read_lines(files[0], torn=True) if files else (), attempt)
+
+
+def curves_of(
+    lines: Iterable[str], attempt: int | None = None, over: str = "step"
+) -> dict[str, list[tuple[float, float]]]:
+    """Return the curves in the lines of a Meter's file, as `series` does, over the field `over`: `step`, or time `t`.
+
+    Lines without that field count as one more each.
+    """
     curves: dict[str, list[tuple[float, float]]] = {}
     every: dict[str, int] = {}
     seen: dict[str, int] = {}
-    for fresh, line in _attempt_lines(run, attempt):
+    for fresh, line in _of_attempt(lines, attempt):
         if fresh:
             curves, every, seen = {}, {}, {}
         if line.get("final"):
@@ -70,7 +81,7 @@ def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float,
             count = seen[name] = seen.get(name, -1) + 1
             if name == "step" or not math.isfinite(value) or count % every.setdefault(name, 1):
                 continue
-            step = number(line.get("step"))
+            step = number(line.get(over))
             points = curves.setdefault(name, [])
             points.append((step if step is not None else float(count), value))
             if len(points) >= CURVE:
@@ -82,8 +93,12 @@ def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float,
 def _attempt_lines(run: Path, attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
     """Yield (a new attempt begins, line) of the rank that speaks; lines of other or older attempts are passed over."""
     files = rank_files(run / "metrics", ".jsonl")
+    yield from _of_attempt(read_lines(files[0], torn=True) if files else (), attempt)
+
+
+def _of_attempt(lines: Iterable[str], attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
     current = attempt
-    for text in read_lines(files[0], torn=True) if files else ():
+    for text in lines:
         try:
             line = json.loads(text)
         except (ValueError, RecursionError):

@@ -24,7 +24,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from itertools import islice
 
-from hackathon.logs.lines import without_escapes
+from hackathon.text.printable import without_escapes
 
 DEEPEST = 6
 """Prefixes of one line that are taken away, one inside the other."""

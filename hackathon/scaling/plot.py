@@ -37,14 +37,24 @@ def plot_spec(
     Raises HackathonError for a bad template.
     """
     path = template or shipped("templates", "plots", "scaling.vl.json")
-    try:
-        skeleton = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise HackathonError("scaling.plot_bad_template", path=path, reason=error) from None
     with speaking(language or current_language()):
         fills = _fills(results, results["study"] if title is None else title)
-        spec: dict[str, Any] = _filled(skeleton, fills)
-        spec["datasets"] = _datasets(results, fills)
+        return filled(path, fills, _datasets(results, fills))
+
+
+def filled(
+    template: Path, fills: Mapping[str, Any], datasets: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """Return the specification that a template makes with these values and data, texts in the current language.
+
+    In it `message:ID` becomes a text of the catalogue, `fill:NAME` a value. Raises HackathonError for a bad template.
+    """
+    try:
+        skeleton = json.loads(template.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise HackathonError("scaling.plot_bad_template", path=template, reason=error) from None
+    spec: dict[str, Any] = _filled(skeleton, fills)
+    spec["datasets"] = {name: list(rows) for name, rows in datasets.items()}
     return spec
 
 

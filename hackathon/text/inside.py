@@ -1,0 +1,118 @@
+"""Read files of a folder that others write in: no link leads outside, nothing blocks, everything is bounded."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hackathon.text.files import open_regular
+
+MOST = 16 << 20
+"""Bytes of one file that are read at most, unless the caller wants fewer."""
+ENTRIES = 20_000
+"""Names of one folder that are looked at."""
+
+
+class Inside:
+    """A folder whose content is read as somebody else's: regular files in it, or where its links inside lead to.
+
+    `also`: further folders that links may lead to, for files of the same owner as the folder itself.
+    """
+
+    def __init__(self, folder: Path, also: Sequence[Path] = ()) -> None:
+        self.folder = folder
+        self._root = os.path.realpath(folder)
+        self._also = tuple(os.path.realpath(each) for each in also)
+        try:
+            self._owner = os.stat(self._root).st_uid  # noqa: PTH116 — plain strings: asked for every file
+        except OSError:
+            self._owner = -1
+
+    def place(self, name: str) -> str | None:
+        """Return the real path of something below the folder, None when it is not there or a link leads outside."""
+        path = f"{self._root}/{name}"
+        try:
+            if not os.path.lexists(path):
+                return None
+            real = os.path.realpath(path)
+            if _under(real, self._root):
+                return real
+            allowed = any(_under(real, each) for each in self._also)
+            return real if allowed and os.stat(real).st_uid == self._owner else None  # noqa: PTH116
+        except (OSError, ValueError):
+            return None
+
+    def read(self, name: str, limit: int = MOST) -> bytes | None:
+        """Return the first `limit` bytes of a regular file; None for anything else, and when it can not be read."""
+        found = self._open(name, 0, limit)
+        return found[0] if found else None
+
+    def end(self, name: str, limit: int) -> tuple[bytes, int] | None:
+        """Return the last `limit` bytes of a regular file and its size; None as `read`."""
+        return self._open(name, -1, limit)
+
+    def _open(self, name: str, whence: int, limit: int) -> tuple[bytes, int] | None:
+        place = self.place(name)
+        if place is None:
+            return None
+        try:
+            with open_regular(place) as stream:
+                size = stream.seek(0, os.SEEK_END)
+                stream.seek(max(0, size - limit) if whence else 0)
+                return stream.read(limit), size
+        except OSError:
+            return None
+
+    def text(self, name: str, limit: int = MOST) -> str:
+        """Return the start of a file as text, decoding never fails; empty as `read` is None."""
+        return (self.read(name, limit) or b"").decode("utf-8", "replace")
+
+    def json(self, name: str, limit: int = MOST) -> dict[str, Any]:
+        """Return the object in a JSON file; empty when there is none, or when it is longer than `limit`."""
+        try:
+            value = json.loads((self.read(name, limit) or b"").decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def lines(self, name: str, limit: int = MOST) -> Iterator[dict[str, Any]]:
+        """Yield the objects of a JSON-lines file; torn lines are passed over. Of a longer file the end is read."""
+        found = self.end(name, limit)
+        for line in found[0].split(b"\n") if found else ():
+            try:
+                value = json.loads(line.decode("utf-8", "replace"))
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                yield value
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names in a folder below, sorted; those of folders too. None are there when it can not be read."""
+        place = self.place(folder) if folder else self._root
+        try:
+            with os.scandir(place or "") as entries:
+                return sorted(entry.name for entry, _ in zip(entries, range(ENTRIES), strict=False))
+        except OSError:
+            return []
+
+    def strange(self, folders: Sequence[str]) -> list[str]:
+        """Return what lies in these folders below and is not read: links that lead outside, pipes, sockets, devices.
+
+        With an empty answer code that knows nothing of this class may read those folders (not what lies deeper).
+        """
+        found = []
+        for folder in folders:
+            path = f"{self._root}/{folder}"
+            if os.path.lexists(path) and self.place(folder) is None:
+                found.append(folder)
+                continue
+            for name in self.names(folder):
+                place = self.place(f"{folder}/{name}")
+                if place is None or not (os.path.isfile(place) or os.path.isdir(place)):  # noqa: PTH112, PTH113
+                    found.append(f"{folder}/{name}")
+        return found
+
+
+def _under(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")

@@ -1,0 +1,21 @@
+"""Text of others – names, notes, log lines – without what steers a terminal or hides in a page."""
+
+import re
+
+# CSI sequences (colours, cursor), OSC sequences (window titles, links) and two-byte escapes: ECMA-48, section 5.3-5.4.
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+
+def without_escapes(text: str) -> str:
+    """Return a text without the escape sequences of terminals (colours, cursor, titles)."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def printable(text: str, *, kept: str = "") -> str:
+    """Return a text without control characters, direction marks and halves of pairs: each is shown as `·`.
+
+    Ends of lines and tabs become blanks; letters in `kept` stay as they are.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in kept else " " if each in "\n\t\r" else "·" for each in text)
