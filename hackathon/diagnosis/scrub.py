@@ -90,12 +90,16 @@ def scrub(text: str, users: Iterable[str] = ()) -> str:
     an address or header, and as values of such variables in this process's environment. Names: `users`, and who runs
     this.
     """
+    return _nameless(without_secrets(text), tuple(sorted({*users, *own_names()})))
+
+
+def without_secrets(text: str) -> str:
+    """Return a text in which secrets alone are `[removed]`, as `scrub` knows them."""
     for secret in _secrets(tuple(sorted(_own_secrets()))):
         text = text.replace(secret, REMOVED)
     if "PRIVATE KEY" in text:
         text = _without_keys(text)
-    text = "\n".join(map(_scrub_line, text.split("\n")))
-    return _nameless(text, tuple(sorted({*users, *own_names()})))
+    return "\n".join(map(_scrub_line, text.split("\n")))
 
 
 def is_secret(name: str) -> bool:

@@ -1,39 +1,122 @@
-"""Take people and machines out of what is published: user names, home folders, host names."""
+"""Take out of what is published all that an event does not allow: people, machines, folders, groups, secrets."""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-_HOME = re.compile(r"/(?:home|users?|Users|export/home)/[^\s/'\":;,()<>]+|/root(?![\w-])")
-_WORDLESS = frozenset({"root", "user"})
-"""User names that name nobody; they stay as words, only their home folders go."""
-_LOCAL = frozenset({"localhost", "localhost.localdomain", ""})
+from hackathon.config.event import Publish
+from hackathon.diagnosis.scrub import REMOVED, without_secrets
+
+KINDS = ("secret", "e-mail", "address", "path", "host", "group", "user", "team")
+"""What a mask takes out."""
+EXAMPLES = 5
+"""Originals of each kind that a mask remembers, for who asks what it took out."""
+KEPT, LONGEST_KEPT = 50_000, 400
+"""Texts, and letters of one, whose masked form is remembered: pages repeat their words."""
+
+_PATH = re.compile(r"(?:/[^\s/'\"`:;,()<>=|&\[\]{}]+)+/?")
+_HOMES = frozenset({"home", "user", "users", "Users"})
+_SYSTEM = frozenset(
+    {"bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "run", "sbin", "snap", "sys", "tmp", "usr", "var"}
+)
+"""First folders of paths that every machine has."""
+_WORDLESS = frozenset({"root", "user", "users", "group", "nobody", "home", "admin", "slurm", "work", "data", "test"})
+"""Names that name nobody; they stay as words, only their folders go."""
+_LOCAL = frozenset({"localhost", "ip6-localhost", ""})
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}(?![\w-])")
+_FOUR = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)")
+_HEX = r"[0-9A-Fa-f]"
+_SIX = re.compile(
+    rf"(?<![\w:.])(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}|(?:{_HEX}{{1,4}}:){{2,6}}(?::{_HEX}{{1,4}}){{1,5}}"
+    rf"|(?:fe80|f[cd]{_HEX}{{2}}|2{_HEX}{{3}}):(?::{_HEX}{{1,4}}){{1,6}}|(?:{_HEX}{{2}}:){{5}}{_HEX}{{2}})(?![\w:])"
+)
+_VERSION_BEFORE = re.compile(
+    r"(?i)(?:==|version|release|driver|nvidia[\w-]*|cu(?:da|dnn|blas)?[\w-]*|nccl[\w-]*|mpi)\W{0,3}\Z"
+)
+_WORD = re.compile(r"[A-Za-z0-9_]+")
+_LETTER = re.compile(r"[^\W\d_]|[/@.:]")
 
 
 class Mask:
-    """Replaces the named users by `user`, their folders by `~`, hosts by `host-1`, `host-2`, … in a fixed order."""
+    """Replaces users by `user`, their folders by `~`, hosts by `host-1`, `host-2`, … in a fixed order, and so on.
 
-    def __init__(self, users: Iterable[str], hosts: Iterable[str]) -> None:
-        names = sorted({user for user in users if user}, key=lambda name: (-len(name), name))
-        self._folders = [re.compile(rf"(?:/[^\s/'\":;,()<>=]+)*/{re.escape(name)}(?![\w.-])") for name in names]
-        self._users = [_word(name) for name in names if name not in _WORDLESS]
-        short = sorted({host.split(".")[0] for host in hosts} - _LOCAL, key=_natural)
-        numbers = {host: f"host-{i}" for i, host in enumerate(short, 1)}
-        by_length = sorted(numbers, key=lambda name: (-len(name), name))
-        self._hosts = [(_word(host, rest=r"(?:\.[A-Za-z][\w-]*)*"), numbers[host]) for host in by_length]
+    What `rules` allow stays; secrets, e-mail addresses and network addresses always go. `people` are names of persons,
+    `teams` the names in their order, `roots` folders (of the event, of projects) that a path is shown relative to.
+    `counts` and `examples` tell what was taken out so far.
+    """
+
+    def __init__(
+        self,
+        users: Iterable[str] = (),
+        hosts: Iterable[str] = (),
+        *,
+        people: Iterable[str] = (),
+        groups: Iterable[str] = (),
+        teams: Iterable[str] = (),
+        roots: Iterable[str] = (),
+        rules: Publish | None = None,
+    ) -> None:
+        self.rules = rules or Publish()
+        self.counts: Counter[str] = Counter()
+        self.examples: dict[str, dict[str, None]] = {}
+        self._kept: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
+        self._notes: list[tuple[str, str]] = []
+        self._by_word: dict[str, list[tuple[str, re.Pattern[str], str]]] = {}
+        self._letters: list[tuple[str, str, str]] = []
+        names = {name for name in users if name}
+        self._folders = {name.lower() for name in names} if not self.rules.users else set()
+        paying = {name for name in groups if name}
+        if not self.rules.groups:
+            self._folders |= {name.lower() for name in paying}
+        self._roots = tuple(sorted((root.rstrip("/") for root in roots), key=lambda root: -len(root)))
+        short = sorted({host.split(".")[0] for host in hosts if not _FOUR.match(host)} - _LOCAL, key=_natural)
+        self._stems = {host.rstrip("0123456789").lower() for host in short} if not self.rules.hosts else set()
+        if not self.rules.hosts:
+            for number, host in enumerate(short, 1):
+                self._learn("host", host, f"host-{number}", rest=r"(?:\.[A-Za-z][\w-]*)*")
+        if not self.rules.groups:
+            for name in paying - _WORDLESS:
+                self._learn("group", name, "group")
+        if not self.rules.users:
+            for name in (names - _WORDLESS) | {name for name in people if len(name.encode()) > 2}:
+                self._learn("user", name, "user")
+        if not self.rules.teams:
+            for number, name in enumerate(teams, 1):
+                self._learn("team", name, f"team-{number}")
+        for entries in self._by_word.values():
+            entries.sort(key=lambda entry: -len(entry[1].pattern))
+        self._letters.sort(key=lambda entry: -len(entry[1]))
+
+    def _learn(self, kind: str, name: str, instead: str, rest: str = "") -> None:
+        if not name.strip():
+            return
+        first = _WORD.search(name)
+        if name.isascii() and first:
+            # `_` and digits belong to a name, `-` and `.` do not: `alice-digits` and `node1.cluster` are found.
+            pattern = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}{rest}(?![A-Za-z0-9_])", re.IGNORECASE)
+            self._by_word.setdefault(first[0].lower(), []).append((kind, pattern, instead))
+        else:
+            self._letters.append((kind, name, instead))
 
     def text(self, text: str) -> str:
-        """Return a text without the users' and hosts' names, and without bytes that are not UTF-8."""
-        text = text.encode("utf-8", "replace").decode()
-        for folder in self._folders:
-            text = folder.sub("~", text)
-        text = _HOME.sub("~", text)
-        for host, number in self._hosts:
-            text = host.sub(number, text)
-        for user in self._users:
-            text = user.sub("user", text)
-        return text
+        """Return a text without what must not go out, and without bytes that are not UTF-8."""
+        known = self._kept.get(text)
+        if known is None:
+            self._notes = []
+            masked = self._masked(text.encode("utf-8", "replace").decode())
+            known = masked, tuple(self._notes)
+            if len(text) <= LONGEST_KEPT:
+                if len(self._kept) >= KEPT:
+                    self._kept.clear()
+                self._kept[text] = known
+        for kind, original in known[1]:
+            self.counts[kind] += 1
+            examples = self.examples.setdefault(kind, {})
+            if len(examples) < EXAMPLES:
+                examples[original] = None
+        return known[0]
 
     def value(self, value: Any) -> Any:
         """Return a JSON value or a record with every text in it masked, keys too."""
@@ -47,10 +130,94 @@ class Mask:
             return replace(value, **{each.name: self.value(getattr(value, each.name)) for each in fields(value)})
         return value
 
+    def add(self, counts: Mapping[str, int], examples: Mapping[str, Iterable[str]]) -> None:
+        """Add what another mask took out."""
+        self.counts.update(counts)
+        for kind, originals in examples.items():
+            own = self.examples.setdefault(kind, {})
+            for original in originals:
+                if len(own) < EXAMPLES:
+                    own[original] = None
 
-def _word(name: str, rest: str = "") -> re.Pattern[str]:
-    # `_` and digits belong to a name, `-` and `.` do not: `alice-digits` and `node1.cluster` are found.
-    return re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}{rest}(?![A-Za-z0-9_])", re.IGNORECASE)
+    def _masked(self, text: str) -> str:
+        if not _LETTER.search(text):
+            return text
+        text = self._without_secrets(text)
+        if "@" in text:
+            text = _EMAIL.sub(self._instead("e-mail", "[e-mail]"), text)
+        if "/" in text:
+            text = _PATH.sub(self._path, text)
+        if self._stems and "[" in text:
+            text = re.sub(r"(?<![A-Za-z0-9_])([A-Za-z][\w-]*?)\[\d[\d,-]*\]", self._host_list, text)
+        for word in dict.fromkeys(_WORD.findall(text.lower())):
+            for kind, pattern, instead in self._by_word.get(word, ()):
+                text = pattern.sub(self._instead(kind, instead), text)
+        for kind, name, instead in self._letters:
+            if name in text:
+                self._notes += [(kind, name)] * text.count(name)
+                text = text.replace(name, instead)
+        if text.count(".") >= 3:
+            text = _FOUR.sub(self._four, text)
+        if text.count(":") >= 2:
+            text = _SIX.sub(self._instead("address", "[address]"), text)
+        return text
+
+    def _without_secrets(self, text: str) -> str:
+        cleaned = without_secrets(text)
+        if cleaned != text:
+            more = cleaned.count(REMOVED) - text.count(REMOVED)
+            line = next((line for line in cleaned.splitlines() if REMOVED in line), "").strip()
+            place = max(0, line.find(REMOVED) - 40)
+            self._notes += [("secret", line[place : place + 40 + len(REMOVED)])] * max(1, more)
+        return cleaned
+
+    def _instead(self, kind: str, instead: str) -> Callable[[re.Match[str]], str]:
+        def taken(match: re.Match[str]) -> str:
+            self._notes.append((kind, match[0]))
+            return instead
+
+        return taken
+
+    def _host_list(self, match: re.Match[str]) -> str:
+        if match[1].lower() not in self._stems:
+            return match[0]
+        self._notes.append(("host", match[0]))
+        return "hosts"
+
+    def _four(self, match: re.Match[str]) -> str:
+        """Mask an IPv4 address; a version (`cublas 12.8.4.1`) and this machine itself (`127.0.0.1`) stay."""
+        numbers = [int(part) for part in match[0].split(".")]
+        before = match.string[max(0, match.start() - 40) : match.start()]
+        if max(numbers) > 255 or numbers[0] in (0, 127) or _VERSION_BEFORE.search(before):
+            return match[0]
+        self._notes.append(("address", match[0]))
+        return "[address]"
+
+    def _path(self, match: re.Match[str]) -> str:
+        path = match[0]
+        parts = path.strip("/").split("/")
+        owned = max((i for i, part in enumerate(parts) if part.lower() in self._folders), default=-1)
+        if parts[0] == "export" and len(parts) > 1 and parts[1] == "home":
+            owned = max(owned, min(2, len(parts) - 1))
+        elif parts[0] in _HOMES and len(parts) > 1 and not self.rules.users:
+            owned = max(owned, 1)
+        elif parts[0] == "root":
+            owned = max(owned, 0)
+        if owned >= 0:
+            self._notes.append(("path", path))
+            return "/".join(["~", *parts[owned + 1 :]])
+        if self.rules.paths:
+            return path
+        for root in self._roots:
+            if root and (path == root or path.startswith(f"{root}/")):
+                self._notes.append(("path", path))
+                return f"~{path[len(root) :]}"
+        # What follows a word or a dot is relative (`tokens/s/GPU`, `./a/b`), or an address on the web.
+        before = match.string[match.start() - 1 : match.start()]
+        if len(parts) < 2 or parts[0] in _SYSTEM or before.isalnum() or before in ("_", ".", "/", "~", "}", "…"):
+            return path
+        self._notes.append(("path", path))
+        return f"…/{parts[-1]}"
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

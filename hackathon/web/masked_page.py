@@ -1,0 +1,66 @@
+"""Mask a page that is made: every text, every attribute that is read, and the data in it. What views compute stays as
+it is, so that their links and keys work; a view can not forget to mask anything."""
+
+import json
+import re
+from html import escape, unescape
+
+from hackathon.diagnosis.scrub import REMOVED
+from hackathon.web.mask import Mask
+
+_TAG = re.compile(r"(<[^>]*>)")
+_READ = re.compile(r'(\s(?:aria-[a-z]+|title|alt|content|value|label|placeholder|datetime|data-[\w-]+|href)=")([^"]*)"')
+_SPACE = re.compile(r"\n\s*")
+_KEY_LINE = re.compile(r"\s*(?:\S{0,60} )?[A-Za-z0-9+/=]{16,80}\s*\Z")
+_VERBATIM = ("pre", "textarea")
+_DATA = ' type="application/json"'
+
+
+def mask_page(page: str, mask: Mask) -> str:
+    """Return an HTML page masked, and without the line ends and indents that only its template needed."""
+    pieces = _TAG.split(page)
+    verbatim, inside_key = 0, False
+    has_key = "PRIVATE KEY" in page
+    tag = ""
+    for number, piece in enumerate(pieces):
+        if number % 2:
+            tag = piece
+            name = piece[1:10].lstrip("/").split(" ")[0].rstrip(">").lower()
+            if name in _VERBATIM:
+                verbatim += -1 if piece.startswith("</") else 1
+            if '="' in piece:
+                pieces[number] = _READ.sub(lambda match: f'{match[1]}{_text(match[2], mask)}"', piece)
+        elif piece:
+            if tag.startswith("<style"):
+                continue
+            if tag.startswith("<script"):
+                pieces[number] = _data(piece, mask) if _DATA in tag else piece
+                continue
+            if not piece.strip():
+                pieces[number] = piece if verbatim else "\n" if "\n" in piece else " "
+                continue
+            if has_key:
+                begins, ends = "BEGIN " in piece, "-----END" in piece
+                if inside_key and not begins and (ends or _KEY_LINE.match(unescape(piece))):
+                    pieces[number] = REMOVED
+                    inside_key = not ends
+                    continue
+                inside_key = "PRIVATE KEY" in piece and begins and not ends
+            masked = _text(piece, mask)
+            pieces[number] = masked if verbatim else _SPACE.sub("\n", masked)
+    return "".join(pieces)
+
+
+def _text(raw: str, mask: Mask) -> str:
+    plain = unescape(raw) if "&" in raw else raw
+    masked = mask.text(plain)
+    return raw if masked == plain else escape(masked)
+
+
+def _data(raw: str, mask: Mask) -> str:
+    try:
+        value = mask.value(json.loads(raw))
+    except ValueError:
+        return escape(mask.text(raw))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
