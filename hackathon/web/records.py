@@ -74,6 +74,8 @@ class Summary:
     step: int | None = None
     progress: float | None = None
     """When the newest metric line or log line was written: the time of the file's last change."""
+    interval: float | None = None
+    """Seconds between its newest metric lines; None when it writes none."""
     check_passed: bool | None = None
     gpu_percent: float | None = None
     """Mean utilisation of its GPUs over the last minutes, 0…100."""
