@@ -1,18 +1,28 @@
 """Pictures of a page: a Vega-Lite specification, its drawing, and the same numbers as a table."""
 
+import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from hackathon.scaling.plot import pictures
 from hackathon.text.errors import HackathonError
+from hackathon.text.files import write_whole
+from hackathon.web.slim import slim
 
+VERSION = "1"
+"""Of how a drawing is made from a specification: another one draws anew what a cache holds."""
 KEPT = 500
 """Drawings that are kept in memory."""
+KEPT_ON_DISK = 20_000
+"""Drawings that are kept in a folder, about 4 kB each."""
+_SUFFIX = ".svg"
 _kept: dict[str, str] = {}
+_folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -34,29 +44,72 @@ class Figure:
     """The drawing, text as text; None before it is drawn, or when it can not be."""
 
 
-def drawn(figures: Sequence[Figure]) -> tuple[list[Figure], str]:
+def keep_in(folder: Path | None) -> None:
+    """Keep drawings in a folder of this user from now on, e.g. between two publications; None: in memory only.
+
+    It is on a disk of this machine, derived, and may be deleted at any time.
+    """
+    global _folder
+    _folder = folder
+
+
+def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Figure], str]:
     """Return the figures with their drawings, and why some are without one (empty when none is).
 
-    One drawing process for all that were not drawn before.
+    One drawing process for all that were not drawn before. `cache`: as `keep_in`, for this call.
     """
-    keys = [hashlib.sha256(json.dumps(figure.spec, sort_keys=True).encode()).hexdigest() for figure in figures]
-    missing = [number for number, key in enumerate(keys) if key not in _kept]
+    folder = cache or _folder
+    keys = [_key(figure.spec) for figure in figures]
+    found = {key: _kept.get(key) or _read(folder, key) for key in dict.fromkeys(keys)}
+    specs = dict(zip(keys, (figure.spec for figure in figures), strict=True))
+    missing = [key for key, svg in found.items() if not svg]
     problem = ""
     if missing:
         try:
-            found = pictures([figures[number].spec for number in missing], "svg")
+            for key, picture in zip(missing, pictures([specs[key] for key in missing], "svg"), strict=True):
+                found[key] = slim(picture.decode("utf-8", "replace"))
+                _write(folder, key, found[key] or "")
         except HackathonError as error:
             problem = error.message
-        else:
-            for number, picture in zip(missing, found, strict=True):
-                _kept[keys[number]] = picture.decode("utf-8", "replace")
+        except ValueError as error:
+            problem = str(error)
+    _kept.update((key, svg) for key, svg in found.items() if svg)
+    while len(_kept) > KEPT:
+        _kept.pop(next(iter(_kept)), None)
     made = [
-        replace(figure, svg=_own_names(_kept[key], figure.name)) if key in _kept else figure
+        replace(figure, svg=_own_names(svg, figure.name)) if (svg := found[key]) else figure
         for figure, key in zip(figures, keys, strict=True)
     ]
-    while len(_kept) > KEPT:
-        del _kept[next(iter(_kept))]
     return made, problem
+
+
+def _key(spec: Mapping[str, Any]) -> str:
+    text = json.dumps(spec, sort_keys=True)
+    return hashlib.sha256(f"{VERSION}\n{text}".encode()).hexdigest()
+
+
+def _read(folder: Path | None, key: str) -> str | None:
+    """Return a drawing from the folder, None when it is not there or not what was written."""
+    if folder is None:
+        return None
+    try:
+        digest, _, svg = (folder / f"{key}{_SUFFIX}").read_text("utf-8").partition("\n")
+    except (OSError, ValueError):
+        return None
+    return svg if digest == hashlib.sha256(svg.encode()).hexdigest() else None
+
+
+def _write(folder: Path | None, key: str, svg: str) -> None:
+    if folder is None:
+        return
+    with contextlib.suppress(OSError):  # a full disk, a folder that is gone: the next one draws it again
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(folder / f"{key}{_SUFFIX}", f"{hashlib.sha256(svg.encode()).hexdigest()}\n{svg}")
+        # A page that is watched live leaves a drawing for each change: now and then the oldest go.
+        if int(key[:2], 16) == 0:
+            kept = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
+            for path in kept[: -KEPT_ON_DISK or None]:
+                path.unlink(missing_ok=True)
 
 
 def _own_names(svg: str, name: str) -> str:

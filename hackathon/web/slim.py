@@ -1,0 +1,187 @@
+"""A drawing of the engine made small and harmless: only shapes and texts that a page needs, in few bytes.
+
+What goes: everything about roles (the page says what is to be seen), styles, fonts (the style sheet gives them),
+metadata, links, pictures, empty groups, and all but one decimal of the coordinates. What neighbours share stands at a
+group around them, straight lines that look alike become one path. Only elements and attributes named here
+come through, so that nothing in a specification can reach a page but as text.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
+from itertools import groupby
+from xml.etree import ElementTree
+
+_ELEMENTS = frozenset(
+    {"svg", "g", "path", "line", "text", "tspan", "rect", "circle", "defs", "clipPath", "linearGradient", "stop"}
+)
+_ATTRIBUTES = frozenset(
+    {
+        "id", "d", "x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "r", "cx", "cy", "width", "height", "viewBox",
+        "transform", "clip-path", "offset", "stop-color", "stop-opacity", "gradientUnits",
+        "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
+        "stroke-linejoin", "opacity", "font-size", "font-weight", "font-style", "text-anchor", "dominant-baseline",
+    }
+)  # fmt: skip
+_INHERITED = (
+    "fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-weight", "text-anchor", "fill-opacity",
+    "stroke-opacity", "stroke-linecap", "stroke-linejoin",
+)  # fmt: skip
+_DEFAULTS = {
+    "opacity": "1", "stroke-width": "1", "fill-opacity": "1", "stroke-opacity": "1", "transform": "translate(0,0)",
+    "font-weight": "normal", "text-anchor": "start", "stroke-dasharray": "", "font-style": "normal",
+}  # fmt: skip
+_LETTERS = frozenset({"text", "tspan"})
+_NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
+_TRANSLATE = re.compile(r"translate\(([-\d.e]+),\s*([-\d.e]+)\)\Z")
+_CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0\Z")
+_DEEPEST = 60
+_WORTH = 3
+"""So many neighbours that look alike are worth a group."""
+
+
+class _Node:
+    __slots__ = ("attributes", "children", "tag", "text")
+
+    def __init__(self, tag: str, attributes: dict[str, str], children: "list[_Node]", text: str = "") -> None:
+        self.tag, self.attributes, self.children, self.text = tag, attributes, children, text
+
+
+def slim(svg: str) -> str:
+    """Return a drawing as an `svg` element for HTML. Raises ValueError for what is no drawing."""
+    try:
+        root = ElementTree.fromstring(svg)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"no SVG: {error}") from None
+    nodes = _nodes(root, 0)
+    if len(nodes) != 1 or nodes[0].tag != "svg":
+        raise ValueError("no SVG")
+    top = nodes[0]
+    top.children = list(_gathered(top.children))
+    top.attributes = {"viewBox": top.attributes.get("viewBox", "0 0 1 1")}
+    return "".join(_written(top))
+
+
+def _nodes(element: ElementTree.Element, depth: int) -> list[_Node]:
+    """Return what is left of an element: one node, none, or its children when it was only a wrapper."""
+    tag = element.tag.rpartition("}")[2]
+    attributes = {name: _rounded(name, value) for name, value in element.attrib.items() if name in _ATTRIBUTES}
+    attributes = {name: value for name, value in attributes.items() if _DEFAULTS.get(name) != value}
+    if "stroke" not in attributes:
+        attributes.pop("stroke-width", None)
+    if depth > _DEEPEST or element.attrib.get("display") == "none" or attributes.get("opacity") == "0":
+        return []
+    if tag in _LETTERS:
+        _place(attributes, "x", "y")
+        nodes = [found for child in element for found in _nodes(child, depth + 1) if found.tag == "tspan"]
+        text = element.text or ""
+        return [_Node(tag, attributes, nodes, text)] if text.strip() or nodes else []
+    children = [found for child in element for found in _nodes(child, depth + 1)]
+    if tag not in _ELEMENTS:
+        return children if tag == "a" else []
+    if tag in ("g", "defs"):
+        children = list(_joined(children))
+        if not children:
+            return []
+        if tag == "g" and not attributes:
+            return children
+        if tag == "g" and len(children) == 1 and set(attributes) == {"transform"} and children[0].tag == "g":
+            return [_moved(attributes["transform"], children[0])]
+        return [_Node(tag, attributes, children)]
+    if tag == "path":
+        return _path(attributes, element.attrib.get("class", ""))
+    return [_Node(tag, attributes, children)]
+
+
+def _path(attributes: dict[str, str], role: str) -> list[_Node]:
+    seen = attributes.get("fill", "none") not in ("none", "transparent") or "stroke" in attributes
+    if not attributes.get("d") or (role in ("background", "foreground") and not seen):
+        return []
+    circle = _CIRCLE.match(attributes["d"])
+    if circle and _TRANSLATE.match(attributes.get("transform", "translate(0,0)")):
+        _place(attributes, "cx", "cy")
+        return [_Node("circle", {**{k: v for k, v in attributes.items() if k != "d"}, "r": circle[1]}, [])]
+    return [_Node("path", attributes, [])]
+
+
+def _place(attributes: dict[str, str], x: str, y: str) -> None:
+    """Say by coordinates what a translation says."""
+    found = _TRANSLATE.match(attributes.get("transform", ""))
+    if found and x not in attributes and y not in attributes:
+        del attributes["transform"]
+        attributes[x], attributes[y] = found[1], found[2]
+
+
+def _moved(transform: str, node: _Node) -> _Node:
+    """Return a group inside a group that only moves it as one."""
+    inner = node.attributes.get("transform")
+    first, second = _TRANSLATE.match(transform), _TRANSLATE.match(inner or "translate(0,0)")
+    if first and second and "clip-path" not in node.attributes:
+        x, y = float(first[1]) + float(second[1]), float(first[2]) + float(second[2])
+        node.attributes["transform"] = f"translate({_short(x)},{_short(y)})"
+        return node
+    return _Node("g", {"transform": transform}, [node])
+
+
+def _joined(nodes: Iterable[_Node]) -> Iterator[_Node]:
+    """Yield nodes, straight lines that follow each other and look alike as one path."""
+
+    def look(node: _Node) -> tuple[object, ...]:
+        if node.tag != "line" or not _TRANSLATE.match(node.attributes.get("transform", "translate(0,0)")):
+            return (id(node),)
+        return tuple(sorted((k, v) for k, v in node.attributes.items() if k not in ("transform", "x2", "y2")))
+
+    for _, same in groupby(nodes, look):
+        lines = list(same)
+        if lines[0].tag != "line" or look(lines[0]) == (id(lines[0]),):
+            yield from lines
+            continue
+        parts = []
+        for line in lines:
+            start = _TRANSLATE.match(line.attributes.pop("transform", "translate(0,0)"))
+            across, down = line.attributes.pop("x2", "0"), line.attributes.pop("y2", "0")
+            if start:
+                step = f"v{down}" if across == "0" else f"h{across}" if down == "0" else f"l{across},{down}"
+                parts.append(f"M{start[1]},{start[2]}{step}")
+        yield _Node("path", {**lines[0].attributes, "d": "".join(parts)}, [])
+
+
+def _gathered(nodes: Iterable[_Node]) -> Iterator[_Node]:
+    """Yield nodes, neighbours that share how they look inside one group that says it once."""
+
+    def look(node: _Node) -> tuple[tuple[str, str], ...]:
+        return tuple((name, node.attributes[name]) for name in _INHERITED if name in node.attributes)
+
+    for shared, same in groupby(nodes, look):
+        alike = list(same)
+        for node in alike:
+            node.children = node.children if node.tag in _LETTERS else list(_gathered(node.children))
+        if len(alike) < _WORTH or not shared:
+            yield from alike
+            continue
+        for node in alike:
+            for name, _ in shared:
+                del node.attributes[name]
+        yield _Node("g", dict(shared), alike)
+
+
+def _rounded(name: str, value: str) -> str:
+    if name in ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "width", "height", "dx", "dy"):
+        return _NUMBER.sub(lambda found: _short(float(found[0])), value)
+    return value.removesuffix("px") if name == "font-size" else value
+
+
+def _short(value: float) -> str:
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def _written(node: _Node) -> Iterator[str]:
+    words = "".join(f' {name}="{escape(value)}"' for name, value in node.attributes.items())
+    if not node.children and not node.text:
+        yield f"<{node.tag}{words}/>"
+        return
+    yield f"<{node.tag}{words}>{escape(node.text, quote=False)}"
+    for child in node.children:
+        yield from _written(child)
+    yield f"</{node.tag}>"
