@@ -1,5 +1,6 @@
 """What `--help` shows: key → (English, Japanese). Texts keep their line breaks after a `\\b`."""
 
+from hackathon.text.catalogue._help_pages import PAGES
 from hackathon.text.catalogue._help_trouble import TROUBLE
 
 MESSAGES: dict[str, tuple[str, str]] = {
@@ -379,4 +380,5 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "option_doctor_job": ("Also submit a job of seconds and wait for it.", "数秒のジョブも投入して確かめる"),
     **TROUBLE,
+    **PAGES,
 }

@@ -1,0 +1,136 @@
+"""`hackathon dashboard`: all runs of an event, live in a tutor's browser."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.web.door import Door
+
+LOCAL_PORT = 8000
+"""The port on the tutor's own computer that leads to the socket."""
+
+
+@named("dashboard")
+@click.argument(
+    "folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--socket", "path", metavar="PATH", type=click.Path(path_type=Path), help=message("help.option_socket"))
+@click.option("--port", metavar="N", type=click.IntRange(0, 65535), help=message("help.option_port"))
+@click.option("--bind", metavar="ADDRESS", help=message("help.option_bind"))
+@click.option("--team", metavar="NAME", default="", help=message("help.option_only_team"))
+@click.option("--title", metavar="TEXT", default="", help=message("help.option_page_title"))
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+def command(
+    folders: tuple[Path, ...], path: Path | None, port: int | None, bind: str | None, team: str, title: str,
+    no_ask: bool,
+) -> None:  # fmt: skip
+    import gc
+
+    if path is not None and (port is not None or bind is not None):
+        raise RequestError("dashboard.two_doors")
+    try:
+        from hackathon.web.server import Dashboard, serve
+    except ImportError as error:
+        raise RequestError("dashboard.no_web", what=error.name or error) from None
+    from hackathon.text.messages import localized
+    from hackathon.web.door import default_socket, port_door, private_folder, socket_door
+    from hackathon.web.watch import Watcher
+
+    event_folder, shown = event_and_folders(folders)
+    check_team(event_folder, team)
+    gc.enable()  # it was turned off for commands that live for a moment
+
+    def name() -> str:
+        event = watch.source().event
+        return title or (localized(event.title) if event else "") or (event_folder or shown[0]).name
+
+    if port is None and bind is None:
+        what = "\n".join([str(event_folder), *map(str, shown), team])
+        opening = socket_door(path or default_socket(what))
+    else:
+        opening = port_door(bind or "127.0.0.1", port or 0)
+    with opening as door:
+        watch = Watcher(event_folder, shown, team=team, ask=not no_ask)
+        try:
+            serve(door, Dashboard(watch, name, private_folder()), lambda: _tell(door, name()))
+        finally:
+            watch.stop()
+    click.echo(message("dashboard.ended"), err=True)
+
+
+def event_and_folders(folders: tuple[Path, ...]) -> tuple[Path | None, list[Path]]:
+    """Return the event's folder (or None) and the other folders with runs that were asked for, absolute.
+
+    Without a request: the event that holds this folder, else this folder's project, else this folder.
+    Raises RequestError for two events.
+    """
+    from hackathon.config.load import find_event, find_project
+
+    if not folders:
+        here = Path.cwd()
+        event = find_event(here)
+        return (event, []) if event is not None else (None, [find_project(here) or here])
+    absolute = list(dict.fromkeys(folder.resolve() for folder in folders))
+    events = [folder for folder in absolute if find_event(folder) == folder]
+    if len(events) > 1:
+        raise RequestError("dashboard.two_events", first=events[0], second=events[1])
+    return (events[0] if events else None), [folder for folder in absolute if folder not in events]
+
+
+def check_team(event_folder: Path | None, team: str) -> None:
+    """Raise RequestError when a team was asked for that the event does not have."""
+    if not team:
+        return
+    if event_folder is None:
+        raise RequestError("dashboard.team_without_event")
+    from hackathon.config.load import load_event
+
+    names = [each.name for each in load_event(event_folder).teams]
+    if team not in names:
+        raise RequestError("dashboard.no_team", team=team, teams=", ".join(names) or "–")
+
+
+def _tell(door: "Door", title: str) -> None:
+    """Print how to reach the dashboard from the user's own computer."""
+    import shlex
+
+    from hackathon.cli.show import printable
+    from hackathon.web.door import host_name
+
+    host, title = host_name(), printable(title)
+    if door.path is not None:
+        forward, address = f"{LOCAL_PORT}:{door.path}", f"http://localhost:{LOCAL_PORT}/"
+    else:
+        forward = f"{door.port}:{door.address}:{door.port}"
+        address = f"http://localhost:{door.port}/enter?token={door.token}"
+    if door.path is not None or door.address == "127.0.0.1":
+        click.echo(message("dashboard.open", title=title))
+        click.echo(f"  ssh -L {shlex.quote(forward)} {_user()}@{host}")
+        click.echo(message("dashboard.then"))
+    else:
+        reached = host if door.address in ("0.0.0.0", "::") else door.address
+        reached = f"[{reached}]" if ":" in reached else reached
+        address = f"http://{reached}:{door.port}/enter?token={door.token}"
+        warning = message("dashboard.not_local", address=f"{reached}:{door.port}")
+        click.echo(f"{message('cli.warning')}: {warning}", err=True)
+        click.echo(message("dashboard.direct", title=title))
+    click.echo(f"  {address}")
+    if door.token_file is not None:
+        click.echo(message("dashboard.token_file", path=door.token_file))
+    click.echo(message("dashboard.until"))
+
+
+def _user() -> str:
+    import os
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # a uid without an account, as in containers
+        return str(os.geteuid())

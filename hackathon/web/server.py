@@ -1,0 +1,236 @@
+"""The dashboard's server: addresses to pages, kept rendered, with a stream for each viewer.
+
+Addresses: `/<language>/<kind>` and `?key=` for kinds that have one; the language in the address is the language that is
+remembered. Files come from a fixed table, never from a path in a request.
+"""
+
+import asyncio
+import contextlib
+import functools
+import hashlib
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+import uvicorn
+from starlette.responses import RedirectResponse, Response
+
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.paths import shipped
+from hackathon.text.printable import printable
+from hackathon.web import pages as views
+from hackathon.web.access import Access, Application, Receive, Scope, Send
+from hackathon.web.door import Door
+from hackathon.web.scripts import FILES
+from hackathon.web.source import VIEWS, Source, values_of
+from hackathon.web.stream import Address, Pages, Watch, follow, in_thread, stream
+
+TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+KEYED = frozenset({"team", "study", "run", "diff"})
+LONGEST_KEY = 4000
+CONNECTIONS = 1000
+
+
+class Dashboard:
+    """The application: pages of all kinds in all languages, files of the table, and the stream."""
+
+    def __init__(self, watch: Watch, title: Callable[[], str], cache: Path) -> None:
+        self.title, self.cache = title, cache
+        self.pages = Pages(watch, self.render)
+        self._files: dict[str, bytes] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        if path == "/stream":
+            await self._stream(scope, receive, send)
+            return
+        if path == "/":
+            answer: Response = RedirectResponse(f"/{_preferred(scope)}/now", 303)
+        elif path[1:] in FILES:
+            answer = await self._file(path[1:], _preferred(scope))
+        elif path == "/favicon.ico":  # browsers ask for it unasked
+            answer = Response(status_code=204)
+        else:
+            answer = await self._page(path, scope["query_string"], _preferred(scope))
+        await answer(scope, receive, send)
+
+    async def _page(self, path: str, query: bytes, preferred: str) -> Response:
+        address = address_of(path, query)
+        if address is None:
+            _, _, rest = path.partition("/")
+            code = rest.partition("/")[0]
+            if code in LANGUAGES and rest in (code, f"{code}/"):
+                return RedirectResponse(f"/{code}/now", 303)
+            return self._trouble(404, code if code in LANGUAGES else preferred)
+        try:
+            page = await self.pages.get(address)
+        except TimeoutError:
+            return self._trouble(504, address[2])
+        except Exception as error:
+            # What went wrong is for the server's terminal; a page would show folders to whoever reads it.
+            with contextlib.suppress(OSError, ValueError):
+                _tell(address, error)
+            return self._trouble(500, address[2])
+        return _html(page.body) if page.body is not None else self._trouble(404, address[2])
+
+    async def _file(self, name: str, preferred: str) -> Response:
+        if name not in self._files:
+            try:
+                self._files[name] = await in_thread(lambda: FILES[name](self.cache))
+            except (HackathonError, OSError):  # pages do without scripts
+                return self._trouble(404, preferred)
+        # These are the program's own and hold nothing of the runs: a browser may keep them.
+        kept = {"cache-control": "private, max-age=3600"}
+        return Response(self._files[name], headers=kept, media_type=TYPES[Path(name).suffix])
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        given = parse_qs(scope["query_string"].decode("latin-1"), errors="surrogateescape")
+        path, _, query = given.get("page", [""])[0].partition("?")
+        address = address_of(path, query.encode("utf-8", "surrogateescape"))
+        if address is None:
+            await Response("no such page\n", 404, media_type="text/plain")(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":
+            await Response(media_type="text/event-stream")(scope, receive, send)
+            return
+        last = [value.decode("latin-1") for name, value in scope["headers"] if name == b"last-event-id"]
+        await stream(self.pages, address, last[0] if last else given.get("seen", [""])[0], receive, send)
+
+    def render(self, address: Address, source: Source, version: int) -> bytes | None:
+        """Return a page, None when there is none at this address; run in a thread."""
+        kind, key, language = address
+        with speaking(language):
+            found = values_of(kind, key, source)
+        if found is None:
+            return None
+        template, values = found
+        others = [(other, address_to(other, kind, key)) for other in LANGUAGES if other != language]
+        seen = f"{self.pages.nonce}.{version}"
+        return self._rendered(template, language, seen, others=others, here=kind, **values)
+
+    def _rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
+        with speaking(language):
+            title = self.title()
+        scripts = [f"/plots.js?{_digest('plots.js')}", f"/live.js?seen={seen}"] if seen else []
+        style = f"/style.css?{_digest('style.css')}"
+        site = views.Site(title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="")
+
+        def link(kind: str, key: str) -> str | None:
+            return link_to(language, kind, key)
+
+        page = views.render(template, site, language, link, now=time.time(), **values)
+        return page.encode("utf-8", "replace")
+
+    def _trouble(self, status: int, language: str) -> Response:
+        """Return a page that says what went wrong, without names of folders or programs."""
+        with speaking(language):
+            words = {"heading": message(f"dashboard.page_{status}"), "words": message(f"dashboard.page_{status}_lead")}
+        return _html(self._rendered("trouble.html.j2", language, **words), status)
+
+
+def link_to(language: str, kind: str, key: str = "") -> str | None:
+    """Return the address of a page in a language, None when there is none of this kind."""
+    if kind == "home":
+        return address_to(language, "now", "")
+    if kind not in VIEWS or (kind in KEYED) != bool(key) or len(key) > LONGEST_KEY:
+        return None
+    return address_to(language, kind, key)
+
+
+def address_to(language: str, kind: str, key: str) -> str:
+    """Return the address of a page."""
+    query = f"?key={quote(key, safe='', errors='surrogateescape')}" if key else ""
+    return f"/{language}/{kind}{query}"
+
+
+def address_of(path: str, query: bytes) -> Address | None:
+    """Return (kind, key, language) of an address, None when it is none of ours."""
+    parts = path.split("/")
+    if len(parts) != 3 or parts[0] or parts[1] not in LANGUAGES or parts[2] not in VIEWS:
+        return None
+    key = parse_qs(query.decode("latin-1"), errors="surrogateescape").get("key", [""])[0]
+    if (parts[2] in KEYED) != bool(key) or len(key) > LONGEST_KEY:
+        return None
+    return parts[2], key, parts[1]
+
+
+def _preferred(scope: Scope) -> str:
+    """Return the language that a browser prefers among ours."""
+    wanted: list[tuple[float, str]] = []
+    for name, value in scope["headers"]:
+        if name != b"accept-language":
+            continue
+        for entry in value.decode("latin-1").split(",")[:20]:
+            code, _, weight = entry.strip().partition(";q=")
+            with contextlib.suppress(ValueError):
+                wanted.append((-float(weight or 1), code[:2].lower()))
+    return next((code for _, code in sorted(wanted, key=lambda pair: pair[0]) if code in LANGUAGES), LANGUAGES[0])
+
+
+def _html(body: bytes, status: int = 200) -> Response:
+    return Response(body, status, media_type="text/html")
+
+
+@functools.cache
+def _digest(name: str) -> str:
+    return hashlib.sha256(shipped("templates", "pages", name).read_bytes()).hexdigest()[:12]
+
+
+def _tell(address: Address, error: Exception) -> None:
+    text = f"{address}\n{''.join(traceback.format_exception(error))}"
+    sys.stderr.write(printable(text, kept="\n"))  # names of runs must not steer the terminal
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handlers: they would raise the signal again before doors are closed."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def serve(
+    door: Door,
+    dashboard: Dashboard,
+    ready: Callable[[], None] = lambda: None,
+    signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+) -> None:
+    """Serve until one of the signals, or until `dashboard.pages.close` is called in the loop's thread.
+
+    `ready` is called when requests are answered. Streams end at once, so that nobody waits for them.
+    """
+    asyncio.run(_serve(door, dashboard, ready, signals))
+
+
+async def _serve(
+    door: Door, dashboard: Dashboard, ready: Callable[[], None], signals: Sequence[signal.Signals]
+) -> None:
+    loop, pages = asyncio.get_running_loop(), dashboard.pages
+    server = _Server(configuration(Access(dashboard, door)))
+
+    async def stop() -> None:
+        await pages.closing.wait()
+        server.should_exit = True
+
+    for each in signals:
+        loop.add_signal_handler(each, pages.close)
+    stopping = asyncio.create_task(stop())
+    follow(pages, loop)
+    ready()
+    await server.serve(sockets=[door.listener])
+    await stopping
+
+
+def configuration(application: Application) -> uvicorn.Config:
+    """Return how uvicorn runs: nothing is logged (addresses may hold the token), no header of a proxy is believed."""
+    return uvicorn.Config(
+        application, loop="asyncio", http="h11", ws="none", lifespan="off", log_config=None, log_level="critical",
+        access_log=False, server_header=False, proxy_headers=False, limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=30, timeout_graceful_shutdown=1,
+    )  # fmt: skip

@@ -1,0 +1,162 @@
+// Keeps a dashboard's page fresh: when the server says that it has changed, it is fetched again and only what differs
+// is put into it, so that scrolling, open details, focus, selections and plots that somebody works with stay.
+(() => {
+  "use strict";
+  const HIDDEN = 10_000; // milliseconds after which a page that nobody sees lets its stream go
+  const AGAIN = 5_000;
+  const script = document.currentScript;
+  const main = document.querySelector("main");
+  const notice = document.getElementById("connection");
+  if (!script || !main || !window.EventSource) return;
+
+  const page = location.pathname + location.search;
+  let seen = new URL(script.src).searchParams.get("seen") ?? "";
+  let shown = snapshot(document); // as the server made it, without what scripts did to it since
+  let source = null;
+  let timer = 0;
+  let resting = 0;
+  let busy = false;
+  let waiting = false;
+
+  function snapshot(from) {
+    return [...from.querySelectorAll("main, footer.site")].map((part) => part.cloneNode(true));
+  }
+
+  // The notice
+
+  function say(lost) {
+    const words = lost ? notice?.dataset.lost : "";
+    if (notice && notice.textContent !== words) notice.textContent = words;
+  }
+
+  // The stream
+
+  function connect() {
+    clearTimeout(timer);
+    source?.close();
+    source = new EventSource(`/stream?${new URLSearchParams({ page, seen })}`);
+    source.onopen = () => say(false);
+    source.onerror = () => {
+      say(true);
+      // The browser tries again by itself, except after a refusal.
+      if (source?.readyState === EventSource.CLOSED) later();
+    };
+    source.addEventListener("changed", (event) => {
+      seen = event.lastEventId;
+      refresh();
+    });
+  }
+
+  function later() {
+    clearTimeout(timer);
+    timer = setTimeout(connect, AGAIN);
+  }
+
+  function rest() {
+    clearTimeout(timer);
+    source?.close();
+    source = null;
+  }
+
+  // A browser opens six connections to a server, and tabs in the background would keep them all.
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(resting);
+    if (document.hidden) resting = setTimeout(rest, HIDDEN);
+    else if (!source) connect();
+  });
+  addEventListener("pagehide", rest);
+  addEventListener("pageshow", (event) => {
+    if (event.persisted && !source) connect();
+  });
+
+  // The page
+
+  async function refresh() {
+    if (busy || selecting()) {
+      if (!waiting) setTimeout(() => ((waiting = false), refresh()), 1000);
+      waiting = true;
+      return;
+    }
+    busy = true;
+    try {
+      const answer = await fetch(page, { credentials: "same-origin", signal: AbortSignal.timeout(30_000) });
+      if (!answer.ok && answer.status !== 404) return; // what is shown is better than a page of trouble
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (!next.querySelector("main")) return;
+      const tails = [...main.querySelectorAll("[data-tail]")].filter(atEnd);
+      const [top, anchor] = place();
+      const parts = snapshot(next);
+      const live = [...document.querySelectorAll("main, footer.site")];
+      if (parts.length === live.length && shown.length === live.length) {
+        live.forEach((part, number) => change(part, shown[number], parts[number]));
+        shown = parts;
+      }
+      document.title = next.title;
+      for (const tail of tails) tail.scrollTop = tail.scrollHeight;
+      if (anchor?.isConnected) scrollBy({ top: anchor.getBoundingClientRect().top - top, behavior: "instant" });
+    } catch {
+      // The stream tells whether the server is gone; if it is not, the next change brings the page.
+    } finally {
+      busy = false;
+    }
+  }
+
+  // Somebody who copies a line of a log does not lose it.
+  function selecting() {
+    const selection = getSelection();
+    return Boolean(selection && !selection.isCollapsed && main.contains(selection.anchorNode));
+  }
+
+  function atEnd(element) {
+    return element.scrollHeight - element.scrollTop - element.clientHeight < 8;
+  }
+
+  // The first thing that is wholly in view stays where it is, whatever comes in above it.
+  function place() {
+    if (scrollY < 1) return [0, null];
+    for (const each of main.querySelectorAll("h2, h3, tr, li, p, dt, pre, figure, summary")) {
+      const { top, height } = each.getBoundingClientRect();
+      if (height && top >= 0) return [top, each];
+    }
+    return [0, null];
+  }
+
+  // Change `live` from what the server sent before to what it sent now. What is the same in both is not touched, even
+  // if it looks different by now: an open <details>, an interactive plot.
+  function change(live, before, after) {
+    if (before.isEqualNode(after)) return;
+    const same = live.nodeName === after.nodeName && before.nodeName === after.nodeName;
+    if (!same || live.childNodes.length !== before.childNodes.length || live.id !== after.id) {
+      live.replaceWith(document.importNode(after, true));
+      return;
+    }
+    if (live.nodeType !== Node.ELEMENT_NODE) {
+      live.data = after.data;
+      return;
+    }
+    attributes(live, before, after);
+    const [olds, news] = [[...before.childNodes], [...after.childNodes]];
+    const lives = [...live.childNodes];
+    let start = 0;
+    while (start < olds.length && start < news.length && olds[start].isEqualNode(news[start])) start++;
+    let end = 0;
+    const room = Math.min(olds.length, news.length) - start;
+    while (end < room && olds[olds.length - 1 - end].isEqualNode(news[news.length - 1 - end])) end++;
+    const [last, final] = [olds.length - end, news.length - end];
+    const both = Math.min(last, final);
+    const following = lives[last] ?? null;
+    for (let at = start; at < both; at++) change(lives[at], olds[at], news[at]);
+    for (let at = both; at < last; at++) lives[at].remove();
+    for (let at = both; at < final; at++) live.insertBefore(document.importNode(news[at], true), following);
+  }
+
+  function attributes(live, before, after) {
+    for (const { name } of before.attributes) if (!after.hasAttribute(name)) live.removeAttribute(name);
+    for (const { name, value } of after.attributes) {
+      if (before.getAttribute(name) !== value) live.setAttribute(name, value);
+    }
+  }
+
+  for (const tail of main.querySelectorAll("[data-tail]")) tail.scrollTop = tail.scrollHeight;
+  connect();
+})();
