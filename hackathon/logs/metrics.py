@@ -53,6 +53,17 @@ def read_metrics(
     return found
 
 
+def final_texts(run: Path) -> dict[str, str]:
+    """Return what the newest attempt told at its end in words, such as the digest of its weights; name → text."""
+    found: dict[str, str] = {}
+    for fresh, line in _attempt_lines(run, None):
+        if fresh:
+            found = {}
+        if line.get("final"):
+            found |= {name: value for name, value in line.items() if isinstance(value, str) and number(value) is None}
+    return found
+
+
 def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float, float]]]:
     """Return the curves of a run: metric name → (step, value), at most CURVE points each, evenly thinned.
 
