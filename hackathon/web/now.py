@@ -1,0 +1,288 @@
+"""Who needs help: the page that tutors keep open, and what `hackathon top` shows."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
+from hackathon.share.people import People
+from hackathon.text.messages import language, message
+from hackathon.web import clean, problems
+from hackathon.web.machines import cores
+from hackathon.web.problems import LONGEST, line
+from hackathon.web.records import Summary, Told
+from hackathon.web.source import Source
+from hackathon.web.trouble import KINDS, RECENT, age, clock, kind_of, moment, says
+
+SHOWN = 40
+"""Runs that are well and have a line of their own."""
+MOST = 200
+"""Items on the page."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that somebody should look at."""
+
+    kind: str
+    """One of trouble.KINDS."""
+    team: str
+    person: str
+    """The name as the event gives it, else the account."""
+    name: str
+    """Its recipe or project; of a request its run's, empty without one."""
+    message: str
+    """What is the matter, in one sentence."""
+    since: float | None
+    age: str = ""
+    """How long ago that was."""
+    when: str = ""
+    """The same as a clock shows it."""
+    advice: str = ""
+    """What to do."""
+    state: str = ""
+    """The run's; empty for a request."""
+    processes: int = 0
+    part: str = ""
+    """Where a failure lies: gpu, nccl, …"""
+    evidence: str = ""
+    """The line that shows it."""
+    place: str = ""
+    """Where the line stands."""
+    run: str = ""
+    """The run's key; empty without one."""
+    run_id: str = ""
+    post: str = ""
+    """The short id of the request on the board."""
+    helper: str = ""
+    """Who has taken it."""
+    more: int = 0
+    """Further runs of the same name in the same trouble."""
+    newer: str = ""
+    """The state of a run of the same name that was submitted after a failure and goes on."""
+
+
+@dataclass(frozen=True)
+class Well:
+    """A run that goes on and needs nobody."""
+
+    team: str
+    person: str
+    name: str
+    processes: int
+    state: str
+    since: float | None
+    age: str
+    run: str
+    run_id: str
+    value: float | None = None
+    unit: str = ""
+    loss: float | None = None
+    gpu_percent: float | None = None
+
+
+@dataclass(frozen=True)
+class NowView:
+    """The Now page."""
+
+    items: tuple[Item, ...]
+    """The most urgent first."""
+    left: int
+    """Items that are not shown."""
+    well: tuple[Well, ...]
+    well_left: int
+    running: int
+    queued: int
+    ended: int
+    """Runs that ended since midnight, and how many of them well."""
+    succeeded: int
+    now: float
+    team: str = ""
+    problems: tuple[str, ...] = ()
+    """What could not be read."""
+
+    @property
+    def count(self) -> int:
+        """How many things need somebody."""
+        return len(self.items) + self.left
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the view as JSON values."""
+        return asdict(self)
+
+
+def values(source: Source, key: str = "") -> dict[str, Any] | None:
+    """Return what the template shows."""
+    return {"view": now_view(source)}
+
+
+def now_view(source: Source) -> NowView:
+    """Return who needs help, by urgency, and what goes on well. One pass over all runs, a second over recent ones."""
+    now = source.now
+    midnight = time.mktime((*time.localtime(now)[:3], 0, 0, 0, 0, 0, -1))
+    recent = [each for each in source.summaries if each.state in OPEN or moment(each) > now - RECENT]
+    ended = [each for each in recent if each.ended is not None and each.ended >= midnight and each.state not in OPEN]
+    board, problem = problems.read(source)
+    people = board.people if board is not None else People(source.event)
+    look = _Look(source, people, recent)
+    asked = [look.asked(post) for post in board.of("ask") if not post.solved] if board is not None else []
+    asked = [item for item in asked if not source.team or item.team == source.team]
+    told = {item.run for item in asked if item.run}
+    found = [*sorted(asked, key=_waits_longest), *(item for item in look.items() if item.run not in told)]
+    well = [look.well(each) for each in recent if each.state in (RUNNING, ENDING) and not look.troubled(each)]
+    return NowView(
+        items=tuple(found[:MOST]),
+        left=max(0, len(found) - MOST),
+        well=tuple(well[:SHOWN]),
+        well_left=max(0, len(well) - SHOWN),
+        running=sum(each.state in (RUNNING, ENDING) for each in recent),
+        queued=sum(each.state in (QUEUED, HELD) for each in recent),
+        ended=len(ended),
+        succeeded=sum(each.state == SUCCEEDED for each in ended),
+        now=now,
+        team=source.team,
+        problems=tuple(line(each) for each in (*source.problems, problem) if each),
+    )
+
+
+def _waits_longest(item: Item) -> tuple[bool, float]:
+    return bool(item.helper), item.since or 0.0
+
+
+def _same(run: Summary) -> tuple[str, str, str]:
+    return run.project, run.user, run.name
+
+
+class _Look:
+    """Looks at recent runs for trouble."""
+
+    def __init__(self, source: Source, people: People, recent: Sequence[Summary]) -> None:
+        self._source, self._now, self._people = source, source.now, people
+        self._by_id = {each.id: each for each in reversed(recent)}
+        self._good: dict[tuple[str, str, str], float] = {}
+        self._newer: dict[tuple[str, str, str], Summary] = {}
+        for each in recent:
+            created = each.created or 0.0
+            if each.state == SUCCEEDED:
+                self._good[_same(each)] = max(created, self._good.get(_same(each), 0.0))
+            elif each.state in OPEN:
+                other = self._newer.get(_same(each))
+                if other is None or created > (other.created or 0.0):
+                    self._newer[_same(each)] = each
+        self._found: dict[str, list[Summary]] = {kind: [] for kind in KINDS}
+        self._troubled: set[tuple[str, str]] = set()
+        for each in recent:
+            kind = self._kind(each)
+            if kind:
+                self._found[kind].append(each)
+                self._troubled.add((each.project, each.id))
+
+    def troubled(self, run: Summary) -> bool:
+        return (run.project, run.id) in self._troubled
+
+    def _kind(self, run: Summary) -> str:
+        """Return the kind of a run's trouble; empty for none, and for a failure that a success of its name followed."""
+        kind = kind_of(run, self._now, lambda: cores(self._source, run.cluster))
+        return "" if kind == "failed" and self._good.get(_same(run), -1.0) > moment(run) else kind
+
+    def items(self) -> list[Item]:
+        """Return the items of all troubled runs; runs of one person, name and trouble are one item."""
+        made: list[Item] = []
+        for kind in KINDS:
+            groups: dict[tuple[str, ...], list[Summary]] = {}
+            for run in self._found[kind]:
+                groups.setdefault((*_same(run), run.study), []).append(run)
+            if kind == "failed":
+                made += self._failed(groups.values())
+            else:
+                made += sorted((self._item(kind, self._oldest(each), len(each) - 1) for each in groups.values()),
+                               key=lambda item: item.since or 0.0)  # fmt: skip
+        return made
+
+    def _oldest(self, runs: Sequence[Summary]) -> Summary:
+        return min(runs, key=lambda run: (run.cause != "never_runs", run.started or run.submitted or 0.0))
+
+    def _failed(self, groups: Iterable[Sequence[Summary]]) -> list[Item]:
+        """Return failures: those without a newer try first, of each person the last one before further ones."""
+        latest = [(max(each, key=moment), len(each) - 1) for each in groups]
+        latest.sort(key=lambda each: -moment(each[0]))
+        nth: dict[tuple[str, str], int] = {}
+        ranked: list[tuple[tuple[bool, int], Item]] = []
+        for run, more in latest:
+            item = self._item("failed", run, more)
+            whose = (run.team or run.project, run.user)
+            nth[whose] = nth.get(whose, -1) + 1
+            ranked.append(((bool(item.newer), nth[whose]), item))
+        return [item for _, item in sorted(ranked, key=lambda each: each[0])]
+
+    def _item(self, kind: str, run: Summary, more: int) -> Item:
+        told = _told(run) if kind in ("failed", "stands", "lost") else None
+        said, advice, since = says(kind, run, self._now)
+        newer = self._newer.get(_same(run)) if kind == "failed" else None
+        again = newer is not None and (newer.created or 0.0) >= (run.created or 0.0)
+        return Item(
+            kind=kind,
+            **self._who(run),
+            message=line(told.message) if told else said,
+            since=since,
+            age=age(self._now, since),
+            when=clock(self._now, since),
+            advice=clean.block(told.advice, LONGEST) if told and told.advice else advice,
+            part=line(run.part),
+            evidence=line(told.evidence) if told else "",
+            place=line(told.place) if told else "",
+            more=more,
+            newer=newer.state if newer is not None and again else "",
+        )
+
+    def well(self, run: Summary) -> Well:
+        """Return the line of a run that is well."""
+        numbers = {"value": run.value, "unit": line(run.unit), "loss": run.loss, "gpu_percent": run.gpu_percent}
+        return Well(**self._who(run), since=run.started, age=age(self._now, run.started), **numbers)  # type: ignore[arg-type]
+
+    def _who(self, run: Summary) -> dict[str, Any]:
+        return {
+            "team": line(run.team) or self._people.team(run.user),
+            "person": line(self._people.name(run.user)) if run.user else "",
+            "name": line(run.name),
+            "state": run.state,
+            "processes": run.processes,
+            "run": f"{run.project}//{run.id}",
+            "run_id": line(run.id),
+        }
+
+    def asked(self, post: Any) -> Item:
+        """Return a request for help; with its run where that is known."""
+        run = self._by_id.get(post.run) if post.run else None
+        found = post.finding
+        about = self._who(run) if run is not None else {"name": "", "run_id": line(post.run), "state": ""}
+        about |= {"person": line(self._people.name(post.user)), "team": self._people.team(post.user)}
+        about["team"] = about["team"] or line(run.team if run is not None else self._team_at(post.folder))
+        helper = line(self._people.name(post.taken.user)) if post.taken else ""
+        return Item(
+            kind="asked",
+            **about,
+            message=line(post.title),
+            since=post.time,
+            age=age(self._now, post.time),
+            when=clock(self._now, post.time),
+            advice="" if helper else message("now.advice_asked", request=post.short),
+            part=line(post.part),
+            evidence=line(found.text) if found else "",
+            place=problems.place_of(found.file, found.line) if found else "",
+            post=post.short,
+            helper=helper,
+        )
+
+    def _team_at(self, folder: str) -> str:
+        """Return the team of the project that a folder lies in, empty for none."""
+        inside = (each.team for each in self._source.projects if f"{folder}/".startswith(f"{each.path}/"))
+        return next(inside, "") if folder else ""
+
+
+def _told(run: Summary) -> Told | None:
+    """Return the cause in the reader's language, else in any."""
+    if not run.told:
+        return None
+    return run.told.get(language()) or next(iter(run.told.values()))

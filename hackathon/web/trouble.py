@@ -1,0 +1,166 @@
+"""Whether a run needs somebody, and the sentences that say why, since when and what to do."""
+
+import time
+from collections.abc import Callable
+
+from hackathon.runs.states import (
+    FAILED,
+    HELD,
+    LOST,
+    NODE_FAILED,
+    OUT_OF_MEMORY,
+    QUEUED,
+    RUNNING,
+    TIMEOUT,
+    UNCERTAIN,
+)
+from hackathon.scaling.show import state as state_word
+from hackathon.text.messages import message
+from hackathon.text.units import format_age
+from hackathon.web.problems import line
+from hackathon.web.records import Summary
+
+KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "warned", "lost")
+"""Why somebody needs help, the most urgent first."""
+RECENT = 24 * 3600.0
+"""Seconds after its end in which a run still calls for help."""
+LONG_WAIT, LONG_HOLD = 15 * 60.0, 5 * 60.0
+"""Seconds in the queue, or held, that are longer than a hackathon has."""
+STANDS, INTERVALS = 5 * 60.0, 20
+"""A run without a new line for so many seconds and so many of its intervals makes no progress."""
+SETTLED = 3 * 60.0
+"""Seconds after which a run should be at work."""
+IDLE, FULL = 20.0, 95.0
+"""Percent of use below which a device idles, of memory above which it has too little."""
+LAST_MINUTES = 3 * 60.0
+"""Seconds before the walltime in which warnings are about its end."""
+
+Says = tuple[str, str, float | None]
+"""What is the matter, what to do, and since when."""
+
+
+def moment(run: Summary) -> float:
+    """Return when something last became of a run; 0 when nobody knows."""
+    return next((each for each in (run.ended, run.started, run.submitted, run.created) if each is not None), 0.0)
+
+
+def kind_of(run: Summary, now: float, cores: Callable[[], int | None]) -> str:
+    """Return why a run needs somebody, as one of KINDS; empty when it does not.
+
+    `cores` returns the cores of a node of its cluster, None when they are not known; asked only for runs without GPUs.
+    """
+    if run.state in (QUEUED, HELD):
+        return "waits" if _stuck(run, now) else ""
+    if run.state == RUNNING:
+        return _running(run, now, cores)
+    if run.state in (LOST, UNCERTAIN):
+        return "lost"
+    failed = run.state in (FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAILED) and run.cause != "preflight_failed"
+    return "failed" if failed else ""
+
+
+def _stuck(run: Summary, now: float) -> bool:
+    if run.cause == "never_runs":
+        return True
+    if run.state == HELD and run.parent:
+        return False  # it waits for the segment or the preflight before it
+    since = run.submitted or run.created
+    return since is not None and now - since > (LONG_HOLD if run.state == HELD else LONG_WAIT)
+
+
+def _running(run: Summary, now: float, cores: Callable[[], int | None]) -> str:
+    if run.started is None:
+        return ""
+    runs = now - run.started
+    if now - max(run.progress or 0.0, run.started) > max(STANDS, INTERVALS * (run.interval or 0.0)):
+        return "stands"
+    if runs > SETTLED and _idles(run, cores):
+        return "idle"
+    if run.memory_percent is not None and run.memory_percent > FULL:
+        return "memory"
+    ends = bool(run.walltime) and runs > run.walltime - LAST_MINUTES
+    return "warned" if run.warned and not ends else ""
+
+
+def _idles(run: Summary, cores: Callable[[], int | None]) -> bool:
+    if run.gpus:
+        return run.gpu_percent is not None and run.gpu_percent < IDLE
+    if run.cpu_percent is None:
+        return False
+    room = cores()
+    # a process uses one core at least: two processes on 36 cores are at work with 6 %
+    return bool(room) and run.cpu_percent < IDLE * min(1.0, run.processes / ((room or 1) * max(1, run.nodes)))
+
+
+def says(kind: str, run: Summary, now: float) -> Says:
+    """Return the sentences of a kind of trouble, for a run of which no diagnosis says more."""
+    return _SAYS[kind](run, now)
+
+
+def _says_failed(run: Summary, now: float) -> Says:
+    said = line(run.reason) or message("now.says_failed", state=state_word(run.state))
+    return said, message("now.advice_failed", run=line(run.id)), moment(run)
+
+
+def _says_waits(run: Summary, now: float) -> Says:
+    since = run.submitted or run.created
+    kind = "never" if run.cause == "never_runs" else "held" if run.state == HELD else "waits"
+    said = message(f"now.says_{kind}", queue=line(run.queue) or line(run.cluster), age=age(now, since))
+    reason = line(run.reason)
+    advice = message(f"now.advice_{kind}", run=line(run.id), cluster=line(run.cluster))
+    return f"{said}: {reason}" if reason else said, advice, since
+
+
+def _says_stands(run: Summary, now: float) -> Says:
+    since = max(run.progress or 0.0, run.started or 0.0)
+    key = "now.says_stands" if run.progress and run.progress > (run.started or 0.0) else "now.says_silent"
+    step = message("now.at_step", step=run.step) if run.step is not None else ""
+    return message(key, age=age(now, since), step=step), message("now.advice_stands", run=line(run.id)), since
+
+
+def _says_idle(run: Summary, now: float) -> Says:
+    if run.gpus:
+        said = message("now.says_idle_gpu", percent=f"{run.gpu_percent:.0f}")
+        return said, message("now.advice_idle_gpu"), run.started
+    return message("now.says_idle_cpu", percent=f"{run.cpu_percent:.0f}"), message("now.advice_idle_cpu"), run.started
+
+
+def _says_memory(run: Summary, now: float) -> Says:
+    return message("now.says_memory", percent=f"{run.memory_percent:.0f}"), message("now.advice_memory"), run.started
+
+
+def _says_warned(run: Summary, now: float) -> Says:
+    return line(run.warned[-1]), message("now.advice_warned", run=line(run.id)), run.started
+
+
+def _says_lost(run: Summary, now: float) -> Says:
+    kind = run.state.lower()
+    return message(f"now.says_{kind}"), message(f"now.advice_{kind}", run=line(run.id)), moment(run)
+
+
+_SAYS: dict[str, Callable[[Summary, float], Says]] = {
+    "failed": _says_failed,
+    "waits": _says_waits,
+    "stands": _says_stands,
+    "idle": _says_idle,
+    "memory": _says_memory,
+    "warned": _says_warned,
+    "lost": _says_lost,
+}
+"""Kind → its sentences, for a run of which no diagnosis says more."""
+
+
+def clock(now: float, since: float | None) -> str:
+    """Return a moment as a clock shows it, with its date when that is not today's; – when it is not known."""
+    if since is None:
+        return "–"
+    try:
+        there, here = time.localtime(since), time.localtime(now)
+        return time.strftime("%H:%M" if there[:3] == here[:3] else "%Y-%m-%d %H:%M", there)
+    except (OverflowError, ValueError, OSError):
+        return "–"
+
+
+def age(now: float, since: float | None) -> str:
+    """Return how long ago a moment was, as one short number; – when it is not known."""
+    return format_age(max(0.0, now - since)) if since is not None else "–"
