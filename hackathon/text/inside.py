@@ -96,6 +96,23 @@ class Inside:
         except OSError:
             return []
 
+    def facts(self, names: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
+        """Return (name, size, time of the last change in ns) of files below, and of those in folders below.
+
+        With the same answer their contents are the same.
+        """
+        found = []
+        for name in names:
+            inner = [f"{name}/{each}" for each in self.names(name)]
+            for each in inner or [name]:
+                place = self.place(each)
+                try:
+                    state = os.stat(place or "")  # noqa: PTH116
+                except OSError:
+                    continue
+                found.append((each, state.st_size, state.st_mtime_ns))
+        return tuple(found)
+
     def strange(self, folders: Sequence[str]) -> list[str]:
         """Return what lies in these folders below and is not read: links that lead outside, pipes, sockets, devices.
 
@@ -105,6 +122,9 @@ class Inside:
         for folder in folders:
             path = f"{self._root}/{folder}"
             if os.path.lexists(path) and self.place(folder) is None:
+                found.append(folder)
+                continue
+            if os.path.lexists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH112, PTH113
                 found.append(folder)
                 continue
             for name in self.names(folder):

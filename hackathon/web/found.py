@@ -1,0 +1,142 @@
+"""What is wrong with a run, as its page tells it: from the index, from what its owner's toolkit kept, or looked at."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import CREATED, OPEN, SUCCEEDED
+from hackathon.text.errors import HackathonError
+from hackathon.text.inside import Inside
+from hackathon.text.messages import language
+from hackathon.web.records import Summary
+from hackathon.web.source import Source
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.examine import Diagnosis
+    from hackathon.diagnosis.findings import Finding
+
+MOST = 64 << 20
+"""Bytes of logs that are looked at while a page waits; more than these the index looks at."""
+KEPT = 200
+"""Diagnoses that are held."""
+OTHERS = 6
+"""Findings beside the cause that a page shows."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing that is wrong, or looks so."""
+
+    level: str
+    """`root`: the cause; `likely`, `consequence`, `silent` …: as a diagnosis names it."""
+    part: str
+    """What the part is called; empty when it is not known."""
+    message: str
+    place: str = ""
+    """File and line, ranks, host."""
+    evidence: str = ""
+    """The line that shows it."""
+    advice: str = ""
+    causes: tuple[tuple[str, str], ...] = ()
+    """(what may be behind it, the command that shows whether it is so)."""
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known about what is wrong."""
+
+    findings: tuple[Found, ...] = ()
+    """The cause first."""
+    unknown: tuple[tuple[str, str], ...] = ()
+    """(place, line): worth reading, of a failure that no rule knows."""
+
+
+_kept: "OrderedDict[tuple[object, ...], Diagnosis]" = OrderedDict()
+
+
+def verdict(source: Source, summary: Summary, inside: Inside, *, safe: bool) -> Verdict:
+    """Return what is wrong with a run, in the current language.
+
+    Of a run that goes on the index' word; of one that is over everything that a diagnosis finds, where the page is
+    live and the logs are small, else what was kept. `safe`: nothing in the run's folders leads outside, so that the
+    diagnosis may read them.
+    """
+    told = (summary.told or {}).get(language())
+    over = summary.state not in OPEN and summary.state != CREATED
+    if over and safe:
+        from hackathon.diagnosis.kept import kept
+
+        run = RunDirectory(Path(summary.project) / "runs" / summary.id)
+        if source.live and _small(inside):
+            diagnosis = _diagnosis(source, summary, run, inside)
+            if diagnosis is not None:
+                return _of(diagnosis)
+        finding = kept(run) if summary.state != SUCCEEDED else None
+        if finding is not None:
+            return Verdict((_found(finding),))
+    if told is None:
+        return Verdict()
+    return Verdict((Found("root", _part(summary.part), told.message, told.place, told.evidence, told.advice),))
+
+
+def _small(inside: Inside) -> bool:
+    return sum(size for _, size, _ in inside.facts(("logs", "metrics", "telemetry"))) <= MOST
+
+
+def _diagnosis(source: Source, summary: Summary, run: RunDirectory, inside: Inside) -> "Diagnosis | None":
+    """Return the diagnosis of a run that is over, made once for each state of its logs; None when it can not be."""
+    from hackathon.diagnosis.examine import diagnose_run
+    from hackathon.runs.status import status
+
+    key = (str(run.path), language(), summary.state, *inside.facts(("logs", "events", "final.json")))
+    if key in _kept:
+        return _kept[key]
+    folders = [Path(summary.project), *([source.event_folder] if source.event_folder else [])]
+    try:
+        state = status([run], ask=False, write=False)[0]
+        _kept[key] = diagnose_run(run, state, folders=folders)
+    except (HackathonError, OSError, ValueError):
+        return None
+    while len(_kept) > KEPT:
+        _kept.popitem(last=False)
+    return _kept.get(key)
+
+
+def _of(diagnosis: "Diagnosis") -> Verdict:
+    from hackathon.diagnosis.show import place
+
+    unknown = () if diagnosis.root else tuple((place(each), each.text) for each in diagnosis.unknown)
+    return Verdict(tuple(_found(each) for each in _first(diagnosis.findings)), unknown)
+
+
+def _first(findings: "Sequence[Finding]") -> "Sequence[Finding]":
+    return findings[: 1 + OTHERS]
+
+
+def _found(finding: "Finding") -> Found:
+    from hackathon.diagnosis.show import place
+
+    evidence = finding.evidence
+    return Found(
+        finding.level,
+        _part(finding.part),
+        finding.message,
+        place(evidence, finding.ranks, finding.count) if evidence else "",
+        evidence.text if evidence else "",
+        finding.advice,
+        finding.causes,
+        tuple(each for each in finding.references if each.startswith(("https://", "http://"))),
+    )
+
+
+def _part(part: str) -> str:
+    from hackathon.diagnosis.show import part_name
+
+    try:
+        return part_name(part) if part else ""
+    except KeyError:
+        return part

@@ -1,0 +1,259 @@
+"""What a page shows of one run: its request, scripts, source, environment, and how it ended. Nothing is masked here."""
+
+import math
+import shlex
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.logs.metrics import read_metrics
+from hackathon.runs.inside import inside_of
+from hackathon.text.errors import RequestError
+from hackathon.text.inside import Inside
+from hackathon.text.units import format_walltime
+
+MOST_LOGS = 64 << 20
+"""Bytes of a run's logs that are read for its final numbers while a page waits."""
+KEPT = 500
+"""Runs whose final numbers are held."""
+HOSTS = 256
+"""Hosts whose environment is read."""
+LONGEST_TEXT = 200_000
+"""Letters of a script that a page shows."""
+PACKAGES = (
+    "torch", "tensorflow", "chainer", "horovod", "mpi4py", "cupy", "jax", "numpy",
+    "nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11",
+)  # fmt: skip
+"""Packages that decide a result; the rest of the list stays in the run directory."""
+_PATHS = frozenset({"source"})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: a name, a value, and where the value came from."""
+
+    name: str
+    value: str
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run as a page shows it."""
+
+    id: str
+    job_id: str
+    status: str
+    reason: str
+    processes: int
+    nodes: int
+    value: float | None
+    command: str
+    """The training command as one would type it."""
+    rerun: str
+    """The toolkit's command that submits it again."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    parent: str = ""
+    cluster: str = ""
+    scheduler: str = ""
+    queue: str = ""
+    request: tuple[Row, ...] = ()
+    """The resolved request with origins, empty fields left out."""
+    script: str = ""
+    rank_script: str = ""
+    commit: str = ""
+    """git commit of the source, with `+` when files differed from it; empty outside git."""
+    digest: str = ""
+    """SHA-256 over the source's names, contents and modes; empty when it was not recorded."""
+    environment: tuple[Row, ...] = ()
+    metrics: tuple[tuple[str, float | None], ...] = ()
+    check_passed: bool | None = None
+    check_value: float | None = None
+    created: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    attempts: int = 0
+    events: tuple[Row, ...] = ()
+    """Warnings of the job: name `warned`, value its text."""
+
+
+def run_view(
+    path: Path,
+    fact: Mapping[str, Any] | None = None,
+    check: Mapping[str, Any] | None = None,
+    metrics: Mapping[str, Mapping[str, float]] | None = None,
+) -> RunView:
+    """Return a run for a page; files that are missing, half-written or no files leave gaps.
+
+    `fact`: its entry in a study's results, whose state and reason are believed; `check`: its entry in the results'
+    checks. `metrics` (by run id) spares reading the logs again.
+    """
+    inside = inside_of(path)
+    fact = fact or {}
+    record = inside.json("request.json")
+    final = inside.json("final.json")
+    command = record.get("command")
+    source = inside.json("source.json")
+    events = list(inside.lines("events/job.jsonl"))
+    starts = [event for event in events if event.get("event") == "started"]
+    ends = [event for event in events if event.get("event") == "ended"]
+    tags = record.get("tags")
+    return RunView(
+        id=path.name,
+        # PBS adds the server's name to the number.
+        job_id=str(fact.get("job_id") or job_of(inside)).partition(".")[0],
+        status=str(fact.get("status") or final.get("state") or "CREATED"),
+        reason=str(fact.get("reason") or final.get("reason") or final.get("cause") or ""),
+        processes=int(real(record.get("processes")) or 0),
+        nodes=int(real(record.get("nodes")) or 0),
+        value=real(fact.get("value")),
+        command=shlex.join(str(word) for word in command) if isinstance(command, list) else "",
+        rerun=f"hackathon rerun {path.name}",
+        note=str(record.get("note") or ""),
+        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+        parent=str(record.get("parent") or ""),
+        cluster=str(record.get("cluster") or ""),
+        scheduler=str(record.get("scheduler") or ""),
+        queue=str(record.get("queue") or ""),
+        request=tuple(_request_rows(record)),
+        script=inside.text("job.sh", LONGEST_TEXT),
+        rank_script=inside.text("rank.sh", LONGEST_TEXT),
+        commit=_commit(mapping(source.get("git"))),
+        digest=str(source.get("digest") or ""),
+        environment=tuple(_environment_rows(inside)),
+        metrics=tuple(sorted(_metrics(path, inside, record, metrics))),
+        check_passed=check["passed"] if check else None,
+        check_value=real(check["value"]) if check else None,
+        created=real(inside.json("client/created.json").get("t")),
+        started=real(starts[0].get("t")) if starts else None,
+        ended=real(ends[-1].get("t")) if ends else None,
+        attempts=len(starts),
+        events=tuple(
+            Row(str(event.get("about") or "warned"), str(event.get("text") or ""))
+            for event in events
+            if event.get("event") == "warned"
+        ),
+    )
+
+
+def job_of(inside: Inside) -> str:
+    """Return the job's id as RunDirectory.job_id does; empty when there is none."""
+    facts = (inside.json(f"client/{name}.json").get("job_id") for name in ("submitted", "recovered", "adopted"))
+    claim = inside.text("claim/job_id", 1000).strip()
+    return claim or next((str(each) for each in facts if each), "")
+
+
+def _metrics(
+    path: Path, inside: Inside, record: Mapping[str, Any], known: Mapping[str, Mapping[str, float]] | None
+) -> list[tuple[str, float | None]]:
+    if known is not None and path.name in known:
+        found = dict(known[path.name])
+    else:
+        found = dict(end_metrics(path, inside, record))
+    return [(name, value if math.isfinite(value) else None) for name, value in found.items()]
+
+
+_read: OrderedDict[tuple[object, ...], dict[str, float]] = OrderedDict()
+"""Metrics that were read, by what tells that nothing changed."""
+
+
+def end_metrics(path: Path, inside: Inside, record: Mapping[str, Any]) -> dict[str, float]:
+    """Return a run's final numbers; {} when its logs are larger than MOST_LOGS, or when a link in them leads outside.
+
+    They are read again only when a file has changed.
+    """
+    facts = inside.facts(("metrics", "logs"))
+    if sum(size for _, size, _ in facts) > MOST_LOGS or inside.strange(("metrics", "logs", "request.json")):
+        return {}
+    key = (str(path), *facts)
+    if key not in _read:
+        try:
+            metric = str(record.get("metric") or "samples_per_s")
+            _read[key] = read_metrics(path, mapping(record.get("metrics")), metric)
+        except RequestError:
+            return {}
+        while len(_read) > KEPT:
+            _read.popitem(last=False)
+    return _read.get(key, {})
+
+
+def _request_rows(record: Mapping[str, Any]) -> list[Row]:
+    """Return the request's fields that say something; parameters and variables one line each."""
+    origins = mapping(record.get("origins"))
+    rows = []
+    hidden = {"origins", "schema_version", "note", "tags", "parent", "study", "command", "metrics"}
+    for name, value in record.items():
+        if name in hidden or value in (None, "", [], {}):
+            continue
+        if name in ("parameters", "variables") and isinstance(value, dict):
+            short = name.removesuffix("s")
+            rows += [Row(f"{short} {key}", str(entry), _origin(origins, name, key)) for key, entry in value.items()]
+        elif isinstance(value, dict):
+            shown = ", ".join(f"{key} {entry}" for key, entry in value.items() if entry is not None)
+            rows.append(Row(name, shown, str(origins.get(name) or "")))
+        elif isinstance(value, list):
+            rows.append(Row(name, "\n".join(str(entry) for entry in value), str(origins.get(name) or "")))
+        elif name == "walltime" and isinstance(value, int):
+            rows.append(Row(name, format_walltime(value), str(origins.get(name) or "")))
+        else:
+            shown = Path(str(value)).name if name in _PATHS else str(value)
+            rows.append(Row(name, shown, str(origins.get(name) or "")))
+    return rows
+
+
+def _origin(origins: Mapping[str, Any], name: str, key: str) -> str:
+    return str(origins.get(f"{name}.{key}") or origins.get(name) or "")
+
+
+def _environment_rows(inside: Inside) -> list[Row]:
+    """Return what the hosts ran with, each different value once; names are keys of the catalogue (`web.env_…`)."""
+    names = [name for name in inside.names("env") if name.endswith(".json")][:HOSTS]
+    hosts = [host for name in names if (host := inside.json(f"env/{name}"))]
+    rows = []
+
+    def add(name: str, values: Iterable[str]) -> None:
+        different = list(dict.fromkeys(value for value in values if value))
+        if different:
+            rows.append(Row(name, "\n".join(different)))
+
+    add("python", (str(host.get("python") or "").split(" ")[0] for host in hosts))
+    packages = [mapping(host.get("packages")) for host in hosts]
+    add("packages", (f"{name} {each[name]}" for name in PACKAGES for each in packages if name in each))
+    add("mpi", (str(host.get("mpi") or "") for host in hosts))
+    add("modules", (" ".join(map(str, host.get("modules") or ())) for host in hosts))
+    add("gpus", (_counted(host.get("gpus")) for host in hosts))
+    add("cores", (str(host.get("cores") or "") for host in hosts))
+    add("kernel", (str(host.get("kernel") or "") for host in hosts))
+    add("interfaces", (" ".join(map(str, host.get("interfaces") or ())) for host in hosts))
+    return rows
+
+
+def _counted(values: object) -> str:
+    """Return `2 × P100` from a list of equal texts."""
+    if not isinstance(values, list):
+        return ""
+    counts = {str(value): values.count(value) for value in values}
+    return ", ".join(f"{count} × {value}" if count > 1 else value for value, count in counts.items())
+
+
+def _commit(git: Mapping[str, Any]) -> str:
+    """Return the git commit of the snapshot, `+` behind it when the files differed."""
+    return f"{git['commit']}{'+' if git.get('dirty') else ''}" if git.get("commit") else ""
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return a JSON object; anything else is an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def real(value: object) -> float | None:
+    """Return a finite number from JSON, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
