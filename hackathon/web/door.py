@@ -22,7 +22,7 @@ from hackathon.text.files import write_whole
 
 LONGEST_PATH = 107
 """Bytes of a Unix socket's path on Linux (sun_path without its final zero)."""
-LOOPBACK = "127.0.0.1"
+FALLBACK = Path("/tmp")
 BACKLOG = 128
 
 
@@ -75,7 +75,7 @@ def private_folder() -> Path:
         # the longest name that is put into it
         if len(os.fsencode(folder)) + len("/dashboard-12345678.sock") <= LONGEST_PATH:
             return closed_folder(folder)
-    return closed_folder(Path("/tmp") / f"hackathon-{os.geteuid()}")
+    return closed_folder(FALLBACK / f"hackathon-{os.geteuid()}")
 
 
 def closed_folder(folder: Path) -> Path:
