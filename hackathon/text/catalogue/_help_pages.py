@@ -18,6 +18,24 @@ PAGES: dict[str, tuple[str, str]] = {
         "  hackathon dashboard /work/event --team Aurora     参加者用の表示\n"
         "  hackathon dashboard --port 8765                   ssh でソケットを転送できないとき(鍵つきのポート)",
     ),
+    "top_short": ("Show who needs help, in the terminal.", "助けが必要な実行を端末に表示"),
+    "top_help": (
+        "Show who needs help, in the terminal: requests, failures with their cause, runs that wait too long, stand still "
+        "or leave GPUs idle; then what goes well. FOLDER: an event, or folders with runs; without one the event that "
+        "holds this folder, else this folder's project. It only reads, and stays fresh until Ctrl-C; into a pipe it "
+        "prints once.\n\n\b\n"
+        "  hackathon top\n"
+        "  hackathon top /work/event --team Aurora\n"
+        "  hackathon top --once --json",
+        "助けが必要な実行を端末に表示します。質問、失敗とその原因、長く待っている実行、進まない実行、GPU が遊んでいる実行、"
+        "そして順調な実行の順です。FOLDER はイベントのフォルダ、または runs のあるフォルダです(省くと、今のフォルダを含む"
+        "イベント、なければ今のプロジェクト)。読むだけで、Ctrl-C まで更新を続けます。パイプには一度だけ出力します。\n\n\b\n"
+        "  hackathon top\n"
+        "  hackathon top /work/event --team Aurora\n"
+        "  hackathon top --once --json",
+    ),
+    "option_once": ("Print it once.", "一度だけ表示する"),
+    "option_interval": ("Seconds between two looks.", "更新の間隔(秒)"),
     "option_socket": (
         "The Unix socket's path, in a folder that only you can enter.",
         "Unix ソケットのパス(自分だけが入れるフォルダの中)",

@@ -25,6 +25,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "well_left": ("{count} more go well.", "ほかに {count} 件が順調です。"),
     "column_who": ("Who", "だれ"),
     "column_run": ("Run", "実行"),
+    "column_processes": ("Processes", "プロセス数"),
     "column_value": ("Speed", "速度"),
     "column_loss": ("Loss", "損失"),
     "column_gpu": ("GPU", "GPU"),
@@ -104,12 +105,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "投入し直す前にもう一度確認します: hackathon status {run}",
     ),
     # hackathon top
-    "no_folder": ("there is no event and no project here", "イベントもプロジェクトも見つかりません"),
-    "no_folder_hint": (
-        "name a folder, or go to one with hackathon.yaml, project.yaml or runs/",
-        "フォルダを指定するか、hackathon.yaml、project.yaml、runs/ のあるフォルダに移ってください",
+    "totals": (
+        "running {running} · waiting {queued} · ended today {ended}, {succeeded} well",
+        "実行中 {running} · 待ち {queued} · 今日の終了 {ended} (成功 {succeeded})",
     ),
-    "no_team": ("hackathon.yaml has no team {name}", "hackathon.yaml にチーム {name} がありません"),
-    "no_team_hint": ("teams: {teams}", "チーム: {teams}"),
+    "gpu_is": ("GPU {percent} %", "GPU {percent} %"),
     "keys": ("Ctrl-C ends", "Ctrl-C で終了"),
 }

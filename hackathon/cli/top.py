@@ -1,0 +1,185 @@
+"""`hackathon top`: who needs help, in the terminal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.dashboard import check_team, event_and_folders
+from hackathon.cli.options import named
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from hackathon.web.now import Item, NowView, Well
+    from hackathon.web.watch import Watcher
+
+FIRST = 60.0
+"""Seconds that the first look at all runs may take before what is known is shown."""
+BAD, ASKED, DOUBTFUL, GOOD, QUIET, BOLD = "red", "cyan", "yellow", "green", "dim", "bold"
+TONES = {"asked": ASKED, "failed": BAD, "lost": BAD}
+MARGIN = 22
+"""Columns of the kind and the age before the words of an item."""
+
+Part = tuple[str, str]
+"""A text and its style."""
+
+
+@named("top")
+@click.argument(
+    "folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--team", metavar="NAME", default="", help=message("help.option_only_team"))
+@click.option("--once", is_flag=True, help=message("help.option_once"))
+@click.option(
+    "--interval", metavar="SECONDS", type=click.FloatRange(0.5, 3600), default=2.0, help=message("help.option_interval")
+)
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(folders: tuple[Path, ...], team: str, once: bool, interval: float, no_ask: bool, as_json: bool) -> None:
+    import gc
+    import os
+    import sys
+
+    event_folder, shown = event_and_folders(folders)
+    check_team(event_folder, team)
+    gc.enable()  # it was turned off for commands that live for a moment
+    from hackathon.web.now import now_view
+    from hackathon.web.watch import Watcher
+
+    watch = Watcher(event_folder, shown, team=team, ask=not no_ask, interval=interval)
+    try:
+        watch.wait(0, FIRST)
+        if as_json:
+            import json
+
+            click.echo(json.dumps(now_view(watch.source()).to_json(), ensure_ascii=False, indent=1))
+        elif once or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+            view = now_view(watch.source())
+            for parts in lines(view, _title(watch, event_folder, shown)):
+                click.echo("".join(text for text, _ in parts).rstrip())
+        else:
+            _watch(watch, interval, event_folder, shown)
+    finally:
+        watch.stop()
+
+
+def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: list[Path]) -> None:
+    """Show the view on the whole terminal and keep it fresh until Ctrl-C or a polite end from outside."""
+    import signal
+
+    from rich.console import Console
+    from rich.live import Live
+
+    from hackathon.web.now import now_view
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    version = 0
+    console = Console(highlight=False, markup=False, emoji=False)
+    try:
+        with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="ellipsis") as live:
+            while True:
+                title = f"{_title(watch, event_folder, shown)} · {message('now.keys')}"
+                live.update(_drawn(now_view(watch.source()), title), refresh=True)
+                version = watch.wait(version, interval)
+    except KeyboardInterrupt:
+        pass  # that is how one leaves it
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _drawn(view: "NowView", title: str) -> "Group":
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(*(Text.assemble(*parts, no_wrap=True, overflow="ellipsis") for parts in lines(view, title)))
+
+
+def _title(watch: "Watcher", event_folder: Path | None, shown: list[Path]) -> str:
+    from hackathon.text.messages import localized
+
+    event = watch.source().event
+    return (localized(event.title) if event else "") or (event_folder or shown[0]).name
+
+
+def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
+    """Yield the view as lines of styled texts; what others wrote is in them without anything that steers a terminal."""
+    import time
+
+    from hackathon.cli.show import printable
+
+    team = f" · {view.team}" if view.team else ""
+    yield [(printable(title + team), BOLD), (time.strftime("  %H:%M:%S", time.localtime(view.now)), QUIET)]
+    many = message("now.help_one") if view.count == 1 else message("now.help_count", count=view.count)
+    need = (many, BOLD) if view.count else (message("now.calm"), GOOD)
+    yield [need, (f" · {message('now.totals', **_totals(view))}", "")]
+    for problem in view.problems:
+        yield [(f"{message('cli.warning')}: ", DOUBTFUL), (printable(problem), "")]
+    for item in view.items:
+        yield []
+        yield from _item(item)
+    if view.left:
+        yield [(message("now.left", count=view.left), QUIET)]
+    if view.well:
+        yield []
+        yield [(message("now.well"), BOLD)]
+        for run in view.well:
+            yield _well(run)
+        if view.well_left:
+            yield [(message("now.well_left", count=view.well_left), QUIET)]
+
+
+def _totals(view: "NowView") -> dict[str, int]:
+    return {"running": view.running, "queued": view.queued, "ended": view.ended, "succeeded": view.succeeded}
+
+
+def _item(item: "Item") -> Iterator[list[Part]]:
+    from hackathon.cli.show import printable
+    from hackathon.scaling.show import state
+
+    kind = _padded(message(f"now.kind_{item.kind}"), MARGIN - 10)
+    who = " · ".join(each for each in (item.team, item.person) if each) or message("now.person")
+    run = f" · {item.name or item.run_id}" + (f" ({item.processes})" if item.processes else "") if item.run_id else ""
+    yield [(kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(who + run), BOLD)]
+    yield _under(item.message)
+    if item.evidence:
+        yield _under(item.evidence, f"  {item.place}" if item.place else "")
+    if item.helper:
+        yield _under(message("now.helps", name=item.helper))
+    elif item.advice:
+        yield _under(f"→ {item.advice.splitlines()[0]}")
+    about = [message("now.part", part=item.part)] if item.part else []
+    if item.more:
+        about.append(message("now.more_one") if item.more == 1 else message("now.more_count", count=item.more))
+    about += [message("now.newer", state=state(item.newer))] if item.newer else []
+    if about:
+        yield _under("", " · ".join(about))
+
+
+def _under(text: str, quiet: str = "") -> list[Part]:
+    from hackathon.cli.show import printable
+
+    return [(" " * MARGIN + printable(text), ""), (printable(quiet), QUIET)]
+
+
+def _well(run: "Well") -> list[Part]:
+    from hackathon.cli.show import printable
+    from hackathon.scaling.show import number
+
+    who = " · ".join(each for each in (run.team, run.person, run.name or run.run_id) if each)
+    parts = [f"{number(run.value)} {run.unit}".strip()] if run.value is not None else []
+    parts += [message("now.gpu_is", percent=f"{run.gpu_percent:.0f}")] if run.gpu_percent is not None else []
+    return [
+        (" " * (MARGIN - 10), ""),
+        (_padded(run.age, 10), QUIET),
+        (printable(f"{who} ({run.processes})"), ""),
+        (printable(f"  {'  '.join(parts)}"), QUIET),
+    ]
+
+
+def _padded(text: str, columns: int) -> str:
+    from hackathon.cli.show import width
+
+    return text + " " * max(1, columns - width(text))
