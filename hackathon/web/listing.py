@@ -1,0 +1,77 @@
+"""Which runs a folder has and whether their files have changed, with as few looks at the disk as will do."""
+
+import os
+import time
+
+from hackathon.web.places import Bounds
+
+Signature = tuple[int, ...]
+"""For each of FACTS its time of change in nanoseconds plus its size, 0 for what is not there."""
+FACTS = (
+    "/client", "/final.json", "/request.json", "/claim", "/events", "/events/job.jsonl", "/metrics",
+    "/metrics/rank-0.jsonl", "/logs", "/logs/job.log", "/logs/rank-0.log",
+)  # fmt: skip
+"""What changes with a run's state and numbers; of a closed run only the first one is looked at."""
+LISTED, SETTLED = 30.0, 10.0
+"""Seconds after which a folder is listed again without a sign of a change; and for which a fresh change may hide
+another one, for want of finer clocks."""
+
+
+class Listing:
+    """The runs in one folder `runs`, listed again when the folder has changed."""
+
+    def __init__(self, folder: str) -> None:
+        self.names: dict[str, None] = {}
+        self.unreadable = 0
+        """Folders in it that this user may not read."""
+        self._folder = folder
+        self._changed = -1
+        self._listed = -1e9
+        self._fresh = True
+        # the folder had changed shortly before it was listed: more may have come with the same time
+
+    def look(self, bounds: Bounds, clock: float) -> None:
+        """Bring `names` up to date; `clock`: now, in seconds of the monotonic clock. A folder that is gone has none."""
+        try:
+            changed = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 — plain strings: done for every project
+        except OSError:
+            self.names, self._changed, self._fresh = {}, -1, True
+            return
+        if changed == self._changed and not self._fresh and clock - self._listed < LISTED:
+            return
+        self._fresh = abs(time.time() - changed / 1e9) < SETTLED or changed != self._changed
+        self._changed, self._listed = changed, clock
+        names: dict[str, None] = {}
+        self.unreadable = 0
+        try:
+            with os.scandir(self._folder) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name[0] == "." or not name.isprintable() or not entry.is_dir():
+                        continue
+                    if entry.is_symlink() and not bounds.allow(entry.path):
+                        continue
+                    if name not in self.names and not _is_run(entry.path):
+                        self.unreadable += not os.access(entry.path, os.R_OK | os.X_OK, effective_ids=True)
+                        continue
+                    names[name] = None
+        except OSError:
+            pass
+        self.names = names
+
+
+def mark(path: str) -> int:
+    try:
+        found = os.stat(path)  # noqa: PTH116 — plain strings: this is done for thousands of files
+    except OSError:
+        return 0
+    return found.st_mtime_ns + found.st_size
+
+
+def signature_of(base: str) -> Signature:
+    return tuple(mark(base + name) for name in FACTS)
+
+
+def _is_run(path: str) -> bool:
+    """Return whether a folder is a run: it has a request, even a broken one."""
+    return os.path.lexists(f"{path}/request.json")
