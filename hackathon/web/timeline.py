@@ -1,6 +1,7 @@
 """What happened to a run, in the order of time: facts of the toolkit, events of the job and of its ranks."""
 
 import math
+import time as clock
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,14 @@ class Moment:
     """Where, when it was one host."""
     bad: bool = False
     """It tells of something that went wrong."""
+
+    @property
+    def clock(self) -> str:
+        """When, as `03-01 10:15:30` of this machine's time."""
+        try:
+            return clock.strftime("%m-%d %H:%M:%S", clock.localtime(self.time))
+        except (OverflowError, ValueError, OSError):
+            return "–"
 
 
 @dataclass(frozen=True)

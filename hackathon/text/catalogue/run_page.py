@@ -5,6 +5,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # head
     "lead_processes": ("{processes} on {nodes} nodes", "{processes}、{nodes} ノード"),
     "asked_by": ("Submitted by", "投入者"),
+    "id": ("Run", "実行"),
     "started": ("Started", "開始"),
     "took": ("Duration", "所要時間"),
     "so_far": ("Running for", "経過時間"),
@@ -29,9 +30,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # ways on
     "ways": ("See also", "関連ページ"),
     "way_study": ("the study", "測定"),
-    "way_team": ("the team", "チーム"),
     "way_parent": ("the run it follows", "親の実行"),
-    "way_children": ("runs that follow it", "続きの実行"),
+    "way_child": ("{id}, which follows it", "続きの実行 {id}"),
     "way_diff_parent": ("compare with the run it follows", "親の実行と比較"),
     "way_diff_previous": ("compare with the previous run", "前の実行と比較"),
     # findings
@@ -45,7 +45,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "advice": ("What to do", "対処"),
     "causes": ("What may be behind it", "考えられる原因"),
     "check": ("To see whether it is so", "確認方法"),
-    "evidence": ("Where it shows", "根拠"),
     "read_on": ("Read on", "参考資料"),
     # over time
     "over_time": ("Over time", "時間変化"),
@@ -136,6 +135,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "scripts": ("Scripts", "スクリプト"),
     "files": ("{count} files", "{count} ファイル"),
+    "copy": ("Copy", "コピー"),
     "in_place": ("the live folder, not a copy", "コピーではなく元のフォルダ"),
     "uncommitted": ("What was not committed", "未コミットの変更"),
     "end_metrics": ("Metrics at the end", "最終メトリクス"),
