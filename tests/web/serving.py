@@ -1,6 +1,7 @@
 """A dashboard in a thread over runs that a test sets, asked through real sockets with requests of any shape."""
 
 import asyncio
+import contextlib
 import http.client
 import socket
 import sys
@@ -125,8 +126,10 @@ class Served:
             connection.close()
 
     def close(self) -> None:
+        """End the server; nothing when it has ended."""
         assert self.loop is not None
-        self.loop.call_soon_threadsafe(self.dashboard.pages.close)
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self.dashboard.pages.close)
 
 
 @dataclass

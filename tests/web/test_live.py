@@ -1,0 +1,134 @@
+"""A page in a real browser while its runs go on: it changes by itself, and leaves alone what the viewer is at."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jinja2 import ChoiceLoader, DictLoader
+from serving import Served, Told, plain_view, serving
+
+pytest.importorskip("playwright", reason="no Chromium")
+
+from browsing import chromium
+from playwright.sync_api import Page, expect
+
+from hackathon.web import pages, stream
+from hackathon.web.door import port_door
+from hackathon.web.records import Summary
+from hackathon.web.source import VIEWS
+
+pytestmark = pytest.mark.browser
+PATIENCE = 30_000
+TEMPLATE = """{% extends "layout.html.j2" %}
+{% block title %}{{ words }}{% endblock %}
+{% block content %}
+<h1>{{ heading }}</h1>
+<ul id="runs">{% for word in words.split() %}<li>{{ word }}</li>{% endfor %}</ul>
+<details id="more"><summary>More</summary><p>{{ words }}</p></details>
+<p id="still">Some words that stay as they are</p>
+<p><a id="here" href="?">Link</a></p>
+<pre id="log" data-tail class="script" tabindex="0">{% for number in range(200) %}line {{ number }}
+{% endfor %}{{ words }}</pre>
+<p id="end">{% for number in range(300) %}<br>{{ number }}{% endfor %}</p>
+{% endblock %}
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setattr(stream, "SHORTEST_GAP", 0.0)
+    loader = pages.environment().loader
+    assert loader is not None
+    monkeypatch.setattr(
+        pages.environment(), "loader", ChoiceLoader([DictLoader({"live_test.html.j2": TEMPLATE}), loader])
+    )
+    with plain_view(monkeypatch), tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as name:
+        monkeypatch.setitem(VIEWS, "now", ("live_test.html.j2", VIEWS["now"][1]))
+        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
+        with serving(port_door("127.0.0.1", 0), tmp_path) as made:
+            yield made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    with chromium() as started:
+        yield started
+
+
+def tell(watch: Told, *names: str) -> None:
+    watch.tell(*(Summary(name, "/team") for name in names))
+
+
+@pytest.fixture
+def page(browser: object, served: Served) -> Iterator[Page]:
+    context = browser.new_context()  # type: ignore[attr-defined]
+    context.set_default_timeout(PATIENCE)
+    made = context.new_page()
+    made.said = []
+    made.on("console", lambda line: made.said.append(line.text))
+    made.on("pageerror", lambda error: made.said.append(str(error)))
+    made.goto(f"http://localhost:{served.door.port}/enter?token={served.door.token}")
+    yield made
+    context.close()
+
+
+def test_a_page_changes_by_itself_and_leaves_the_viewer_s_things_alone(page: Page, served: Served) -> None:
+    assert page.url == f"http://localhost:{served.door.port}/en/now"
+    expect(page.locator("#runs li")).to_have_text(["none"])
+    page.evaluate("window.mark = 1; document.getElementById('still').mark = 2")
+    log = page.locator("#log")
+    # the end of a log is in view, and stays in view
+    assert log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight < 8")
+    page.locator("summary").click()
+    page.locator("#here").focus()
+    tell(served.watch, "a", "b", "c")
+    expect(page.locator("#runs li")).to_have_text(["run-a", "run-b", "run-c"], timeout=PATIENCE)
+    expect(page).to_have_title("run-a run-b run-c")
+    assert page.evaluate("window.mark") == 1  # no reload
+    assert page.evaluate("document.getElementById('still').mark") == 2
+    assert page.locator("#more").get_attribute("open") is not None
+    assert page.evaluate("document.activeElement.id") == "here"
+    assert log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight < 8")
+    assert log.inner_text().endswith("run-a run-b run-c")
+    # who reads further up is not pulled down
+    log.evaluate("log => { log.scrollTop = 100; }")
+    tell(served.watch, "c")
+    expect(page.locator("#runs li")).to_have_text(["run-c"], timeout=PATIENCE)
+    assert log.evaluate("log => log.scrollTop") == 100
+    assert page.said == []  # type: ignore[attr-defined]
+
+
+def test_what_is_in_view_stays_in_view(page: Page, served: Served) -> None:
+    page.locator("#still").evaluate("each => each.scrollIntoView()")
+    before = page.locator("#still").evaluate("each => each.getBoundingClientRect().top")
+    tell(served.watch, *(f"x{number}" for number in range(40)))
+    expect(page.locator("#runs li")).to_have_count(40, timeout=PATIENCE)
+    assert abs(page.locator("#still").evaluate("each => each.getBoundingClientRect().top") - before) < 2
+
+
+def test_a_selection_is_kept_until_it_is_let_go(page: Page, served: Served) -> None:
+    page.evaluate("getSelection().selectAllChildren(document.getElementById('still'))")
+    tell(served.watch, "a")
+    page.wait_for_timeout(1500)
+    expect(page.locator("#runs li")).to_have_text(["none"])
+    page.evaluate("getSelection().removeAllRanges()")
+    expect(page.locator("#runs li")).to_have_text(["run-a"], timeout=PATIENCE)
+
+
+def test_a_lost_connection_is_told(page: Page, served: Served) -> None:
+    notice = page.locator("#connection")
+    expect(notice).to_be_hidden()
+    expect(notice).to_have_attribute("role", "status")
+    served.close()
+    expect(notice).to_be_visible(timeout=PATIENCE)
+    expect(notice).to_have_text(re.compile("^Connection lost"))
+    expect(page.locator("#runs li")).to_have_text(["none"])  # what was there stays
+
+
+def test_markup_in_texts_of_others_stays_text(page: Page, served: Served) -> None:
+    tell(served.watch, "<img/src=x/onerror=alert(1)>", "<script>alert(2)</script>")
+    expect(page.locator("#runs li")).to_have_count(2, timeout=PATIENCE)
+    assert page.locator("main img, main script").count() == 0
+    assert page.said == []  # type: ignore[attr-defined]
