@@ -1,27 +1,35 @@
 """Pictures of a page: a Vega-Lite specification, its drawing, and the same numbers as a table."""
 
 import contextlib
+import functools
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hackathon.scaling.plot import pictures
-from hackathon.text.errors import HackathonError
+from hackathon.text.errors import HackathonError, UnavailableError
 from hackathon.text.files import write_whole
+from hackathon.text.paths import shipped
 from hackathon.web.slim import slim
 
-VERSION = "1"
+VERSION = "2"
 """Of how a drawing is made from a specification: another one draws anew what a cache holds."""
 KEPT = 500
 """Drawings that are kept in memory."""
 KEPT_ON_DISK = 20_000
 """Drawings that are kept in a folder, about 4 kB each."""
 _SUFFIX = ".svg"
+BATCH, ATTEMPTS = 200, 20
+"""Drawings that one process makes, and how often it may fail, where many are drawn ahead."""
 _kept: dict[str, str] = {}
+_given_up: dict[str, str] = {}
+"""Key of what could not be drawn ahead → why: it is not tried again for each page."""
+_ahead: ContextVar[dict[str, Mapping[str, Any]] | None] = ContextVar("ahead", default=None)
 _folder: Path | None = None
 
 
@@ -59,20 +67,20 @@ def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Fi
     One drawing process for all that were not drawn before. `cache`: as `keep_in`, for this call.
     """
     folder = cache or _folder
+    figures = [replace(figure, spec=themed(figure.spec)) for figure in figures]
     keys = [_key(figure.spec) for figure in figures]
     found = {key: _kept.get(key) or _read(folder, key) for key in dict.fromkeys(keys)}
     specs = dict(zip(keys, (figure.spec for figure in figures), strict=True))
-    missing = [key for key, svg in found.items() if not svg]
-    problem = ""
-    if missing:
+    missing = [key for key, svg in found.items() if not svg and key not in _given_up]
+    problem = next((_given_up[key] for key in found if key in _given_up), "")
+    asked = _ahead.get()
+    if asked is not None:
+        asked.update((key, specs[key]) for key in missing)
+    elif missing:
         try:
-            for key, picture in zip(missing, pictures([specs[key] for key in missing], "svg"), strict=True):
-                found[key] = slim(picture.decode("utf-8", "replace"))
-                _write(folder, key, found[key] or "")
-        except HackathonError as error:
-            problem = error.message
-        except ValueError as error:
-            problem = str(error)
+            found.update(_draw({key: specs[key] for key in missing}, folder))
+        except (HackathonError, ValueError) as error:
+            problem = error.message if isinstance(error, HackathonError) else str(error)
     _kept.update((key, svg) for key, svg in found.items() if svg)
     while len(_kept) > KEPT:
         _kept.pop(next(iter(_kept)), None)
@@ -81,6 +89,56 @@ def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Fi
         for figure, key in zip(figures, keys, strict=True)
     ]
     return made, problem
+
+
+@contextlib.contextmanager
+def ahead() -> Iterator[None]:
+    """Only note what is to be drawn until the end of the block, then draw all of it by few processes.
+
+    Who makes many pages asks for their figures twice: in such a block, and then to have them.
+    """
+    asked: dict[str, Mapping[str, Any]] = {}
+    token = _ahead.set(asked)
+    try:
+        yield
+    finally:
+        _ahead.reset(token)
+    keys = list(asked)
+    todo = [keys[start : start + BATCH] for start in range(0, len(keys), BATCH)]
+    failures = 0
+    while todo:
+        some = todo.pop()
+        try:
+            _kept.update(_draw({key: asked[key] for key in some}, _folder))
+        except (HackathonError, ValueError) as error:
+            failures += 1
+            if len(some) > 1 and failures < ATTEMPTS and not isinstance(error, UnavailableError):
+                todo += [some[: len(some) // 2], some[len(some) // 2 :]]
+            else:
+                why = error.message if isinstance(error, HackathonError) else str(error)
+                _given_up.update((key, why) for key in some)
+
+
+def _draw(specs: Mapping[str, Mapping[str, Any]], folder: Path | None) -> dict[str, str]:
+    """Return the drawings of some specifications, by key, and keep them in the folder. Raises as `pictures` does."""
+    # The letters are the page's: to measure them in one family is five times as fast as in a list of ten.
+    plain = [{**spec, "config": {**spec.get("config", {}), "font": "sans-serif"}} for spec in specs.values()]
+    found = {}
+    for key, picture in zip(specs, pictures(plain, "svg"), strict=True):
+        found[key] = slim(picture.decode("utf-8", "replace"))
+        _write(folder, key, found[key])
+    return found
+
+
+def themed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a specification with the letters and greys of all pictures where it has none of its own."""
+    return {"background": None, "config": _theme(), **spec}
+
+
+@functools.cache
+def _theme() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(shipped("templates", "plots", "theme.json").read_text(encoding="utf-8"))
+    return found
 
 
 def _key(spec: Mapping[str, Any]) -> str:

@@ -1,0 +1,125 @@
+"""Published scaling results, read from `templates/plots/references.yaml`."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.scaling.show import number, percent
+from hackathon.scaling.table import TARGET
+from hackathon.text.messages import language, localized
+from hackathon.text.paths import shipped
+
+_PLACE = ("templates", "plots", "references.yaml")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One published result."""
+
+    name: str
+    title: str
+    date: str
+    processes: int
+    low: float
+    """Parallel efficiency; `low` and `high` are the same where one number is told."""
+    high: float
+    source: str
+    address: str
+    label: str = ""
+    """What stands beside it in a picture."""
+
+    @property
+    def efficiency(self) -> float:
+        """The middle of its efficiency."""
+        return (self.low + self.high) / 2
+
+    @property
+    def speedup(self) -> float:
+        """The middle of its speed-up over one process."""
+        return self.efficiency * self.processes
+
+    @property
+    def share(self) -> str:
+        """Its efficiency as text."""
+        return percent(self.low) if self.low == self.high else f"{100 * self.low:.0f}–{100 * self.high:.0f} %"
+
+    @property
+    def speedups(self) -> str:
+        """Its speed-up as text."""
+        ends = [number(share * self.processes, 3) for share in (self.low, self.high)]
+        return ends[0] if self.low == self.high else "–".join(ends)
+
+
+@dataclass(frozen=True)
+class References:
+    """What the teams' results are set beside."""
+
+    target: float
+    """Parallel efficiency that teams aim at."""
+    target_name: str
+    target_title: str
+    points: tuple[Reference, ...]
+
+
+def read_references(event_folder: Path | None) -> References:
+    """Return the event's own references, or those that are shipped, with texts in the current language.
+
+    Raises ConfigError for a file that is no YAML; entries in it that are not as they should be are left out.
+    """
+    own = event_folder.joinpath(*_PLACE) if event_folder else None
+    if own is not None and own.is_file():
+        return _read(own, language(), own.stat().st_mtime_ns)
+    return _read(shipped(*_PLACE), language(), 0)
+
+
+@functools.lru_cache(8)
+def _read(path: Path, language: str, changed: int) -> References:
+    from hackathon.config.yaml import read_yaml
+
+    found = read_yaml(path).value
+    told: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    target = _mapping(told.get("target"))
+    share = _share(target.get("efficiency")) or (TARGET, TARGET)
+    entries = told.get("references")
+    points = [_reference(_mapping(entry)) for entry in (entries if isinstance(entries, list) else ())]
+    return References(
+        target=share[0],
+        target_name=localized(target.get("name"), f"{100 * share[0]:g} %"),
+        target_title=localized(target.get("title")),
+        points=tuple(point for point in points if point is not None),
+    )
+
+
+def _reference(entry: Mapping[str, Any]) -> Reference | None:
+    processes = entry.get("processes")
+    if not isinstance(processes, int) or not 1 <= processes < 1 << 30:
+        return None
+    speedup = _share(entry.get("speedup"), float(1 << 30))
+    share = _share(entry.get("efficiency")) if speedup is None else (speedup[0] / processes, speedup[1] / processes)
+    if share is None:
+        return None
+    return Reference(
+        name=localized(entry.get("name")),
+        title=localized(entry.get("title")),
+        date=str(entry.get("date") or ""),
+        processes=processes,
+        low=share[0],
+        high=share[1],
+        source=localized(entry.get("source")),
+        address=str(entry.get("address") or ""),
+        label=localized(entry.get("label")),
+    )
+
+
+def _share(value: object, most: float = 10.0) -> tuple[float, float] | None:
+    """Return a number or a pair of numbers as (low, high); None for anything else."""
+    ends = value if isinstance(value, list) and len(value) == 2 else [value, value]
+    if not all(isinstance(end, (int, float)) and not isinstance(end, bool) and 0 < end <= most for end in ends):
+        return None
+    return min(ends), max(ends)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
