@@ -1,0 +1,321 @@
+"""The Now page: who needs help, in the order of urgency, and calm when nobody does."""
+
+import os
+import pwd
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rendered import HOSTILE, harmless, page, read
+
+from hackathon.config.event import Event, Member, Team, Tutor
+from hackathon.share.board import open_board, reply
+from hackathon.share.place import make_place
+from hackathon.share.post import post
+from hackathon.text.messages import speaking
+from hackathon.web.now import now_view
+from hackathon.web.records import Project, Summary, Told
+from hackathon.web.source import Source
+
+NOW = 1_772_420_400.0
+"""2026-03-02 12:00 in Japan."""
+ME = pwd.getpwuid(os.geteuid()).pw_name
+MINUTE = 60.0
+
+
+@pytest.fixture(autouse=True)
+def japan(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def run(number: int = 1, **values: Any) -> Summary:
+    """A run that goes on well, unless told otherwise."""
+    usual: dict[str, Any] = {
+        "id": f"20260302-11{number % 60:02d}00-torch-ddp-4p-abcdef{number % 32 + 10}", "project": "/event/aurora/train",
+        "team": "aurora", "name": "torch-ddp", "user": "ada", "cluster": "reedbush-h", "queue": "h-debug",
+        "processes": 4, "nodes": 2, "gpus": 4, "walltime": 3600, "state": "RUNNING", "created": NOW - 30 * MINUTE,
+        "submitted": NOW - 30 * MINUTE, "started": NOW - 20 * MINUTE, "progress": NOW - 5, "interval": 2.0,
+        "value": 4210.0, "unit": "samples/s", "loss": 0.31, "gpu_percent": 92.0, "memory_percent": 61.0,
+    }  # fmt: skip
+    return Summary(**{**usual, **values})
+
+
+def source(*runs: Summary, **values: Any) -> Source:
+    return Source(summaries=runs, now=NOW, live=True, **values)
+
+
+def failed(number: int = 1, **values: Any) -> Summary:
+    return run(number, **{"state": "FAILED", "cause": "exit", "ended": NOW - 10 * MINUTE, **values})
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ({}, ""),
+        ({"state": "QUEUED", "submitted": NOW - 10 * MINUTE}, ""),
+        ({"state": "QUEUED", "submitted": NOW - 20 * MINUTE}, "waits"),
+        ({"state": "QUEUED", "submitted": NOW - 5, "cause": "never_runs"}, "waits"),
+        ({"state": "HELD", "submitted": NOW - 3 * MINUTE}, ""),
+        ({"state": "HELD", "submitted": NOW - 10 * MINUTE}, "waits"),
+        ({"state": "HELD", "submitted": NOW - 50 * MINUTE, "parent": "segment-before"}, ""),
+        ({"state": "HELD", "submitted": NOW - 5, "parent": "segment-before", "cause": "never_runs"}, "waits"),
+        ({"progress": NOW - 4 * MINUTE}, ""),
+        ({"progress": NOW - 6 * MINUTE}, "stands"),
+        ({"progress": NOW - 6 * MINUTE, "interval": 60.0}, ""),  # it writes every minute: 20 of them are not over
+        ({"progress": NOW - 18 * MINUTE, "interval": 50.0}, "stands"),
+        ({"progress": None, "started": NOW - 4 * MINUTE}, ""),
+        ({"progress": None, "started": NOW - 6 * MINUTE}, "stands"),
+        ({"progress": NOW - 50 * MINUTE, "started": NOW - MINUTE}, ""),  # the lines of the attempt before
+        ({"gpu_percent": 19.0}, "idle"),
+        ({"gpu_percent": 19.0, "started": NOW - 2 * MINUTE}, ""),
+        ({"gpu_percent": 20.0}, ""),
+        ({"gpu_percent": None}, ""),
+        ({"memory_percent": 95.0}, ""),
+        ({"memory_percent": 96.0}, "memory"),
+        ({"warned": ("rank 3: the loss is NaN",)}, "warned"),
+        ({"warned": ("the stop file is there",), "walltime": 21 * 60}, ""),  # it ends as it should
+        ({"gpus": 0, "gpu_percent": None, "cpu_percent": 60.0}, ""),
+        # laptop and others of unknown cores are not judged, 36 cores with 4 processes on 2 nodes do 5 % at most
+        ({"gpus": 0, "gpu_percent": None, "cpu_percent": 4.0}, ""),
+        ({"gpus": 0, "gpu_percent": None, "cpu_percent": 0.5}, "idle"),
+        ({"gpus": 0, "gpu_percent": None, "cpu_percent": 0.5, "cluster": "no-such-profile"}, ""),
+        ({"state": "LOST"}, "lost"),
+        ({"state": "UNCERTAIN", "started": None}, "lost"),
+        ({"state": "FAILED", "ended": NOW - MINUTE}, "failed"),
+        ({"state": "TIMEOUT", "ended": NOW - MINUTE}, "failed"),
+        ({"state": "OUT_OF_MEMORY", "ended": NOW - MINUTE}, "failed"),
+        ({"state": "NODE_FAILED", "ended": NOW - MINUTE}, "failed"),
+        ({"state": "FAILED", "ended": NOW - MINUTE, "cause": "preflight_failed"}, ""),
+        ({"state": "FAILED", "ended": NOW - 25 * 60 * MINUTE, "started": NOW - 26 * 60 * MINUTE}, ""),  # yesterday's
+        ({"state": "CANCELLED", "ended": NOW - MINUTE}, ""),
+        ({"state": "SUCCEEDED", "ended": NOW - MINUTE}, ""),
+        ({"state": "CREATED", "submitted": None, "started": None}, ""),
+    ],
+)
+def test_what_needs_somebody(values: dict[str, Any], kind: str) -> None:
+    view = now_view(source(run(**values)))
+    assert [item.kind for item in view.items] == ([kind] if kind else [])
+    open_and_well = values.get("state", "RUNNING") == "RUNNING" and not kind
+    assert len(view.well) == open_and_well
+    for item in view.items:
+        assert item.message and item.advice and item.age and item.run.endswith(item.run_id)
+
+
+def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
+    event = board_event(tmp_path)
+    post(open_board(tmp_path / "shared", tmp_path), "Why does it hang?", kind="ask")
+    runs = [
+        run(1, state="LOST", team="a"),
+        run(2, warned=("NaN",), team="b"),
+        run(3, memory_percent=99.0, team="c"),
+        run(4, gpu_percent=3.0, team="d"),
+        run(5, progress=NOW - 900, team="e", step=340),
+        run(6, state="QUEUED", cause="never_runs", reason="Can Never Run: not enough nodes", team="f"),
+        failed(7, team="g", reason="exit code 1"),
+    ]  # fmt: skip
+    runs = [replace(each, project=f"/event/{each.team}") for each in runs]
+    looked = source(*runs, run(8), event=event, event_folder=tmp_path)
+    view = now_view(looked)
+    assert [item.kind for item in view.items] == [
+        "asked", "failed", "waits", "stands", "idle", "memory", "warned", "lost"
+    ]  # fmt: skip
+    assert [item.team for item in view.items[1:]] == list("gfedcba")
+    text = read(page("now", looked)).text
+    for words in (
+        "8 need help", "Why does it hang?", "exit code 1", "can never run in h-debug", "not enough nodes",
+        "No new line for 15 min, at step 340", "busy 3 %", "99 % full", "NaN", "does not know the job", "Goes well",
+    ):  # fmt: skip
+        assert words in text
+    ja = read(page("now", looked, "ja")).text
+    assert (
+        "8 件で助けが必要です" in ja
+        and "15 min のあいだ新しい行がありません" in ja
+        and "need" not in ja.split("hang?")[1]
+    )
+
+
+def test_calm() -> None:
+    nothing = read(page("now", source()))
+    assert "Nobody needs help at the moment" in nothing.headings[0]
+    assert "Nothing runs" in nothing.text
+    good = [run(1), run(2, state="SUCCEEDED", ended=NOW - MINUTE), run(3, state="QUEUED", submitted=NOW - 30)]
+    going = read(page("now", source(*good)))
+    assert "Nobody needs help at the moment" in going.headings[0]
+    assert "Everything that runs goes on" in going.text
+    assert "4,210 samples/s" in going.text and "92 %" in going.text
+    assert "今、助けが必要な人はいません" in read(page("now", source(*good), "ja")).headings[0]
+
+
+def test_counts_since_midnight() -> None:
+    runs = [
+        run(1),
+        run(2, state="ENDING"),
+        run(3, state="QUEUED"),
+        run(4, state="HELD", parent="x"),
+        run(5, state="SUCCEEDED", ended=NOW - 11 * 3600),
+        run(6, state="SUCCEEDED", ended=NOW - 13 * 3600),  # yesterday evening
+        failed(7, ended=NOW - 11 * 3600),
+        run(8, state="CREATED"),
+    ]
+    view = now_view(source(*runs))
+    assert (view.running, view.queued, view.ended, view.succeeded) == (2, 2, 2, 1)
+
+
+def test_a_failure_that_a_success_followed_is_over() -> None:
+    broken = failed(1, created=NOW - 60 * MINUTE, ended=NOW - 50 * MINUTE)
+    after = run(2, state="SUCCEEDED", created=NOW - 40 * MINUTE, ended=NOW - 20 * MINUTE)
+    assert now_view(source(after, broken)).count == 0
+    at_once = replace(after, created=NOW - 60 * MINUTE)  # a point of the same study, not a repair
+    assert now_view(source(at_once, broken)).count == 1
+    for other in ({"user": "bob"}, {"name": "own-model"}, {"project": "/event/borealis"}):
+        assert now_view(source(replace(after, **other), broken)).count == 1
+    (item,) = now_view(source(run(3, created=NOW - 5 * MINUTE, submitted=NOW - 5 * MINUTE), broken)).items
+    assert item.newer == "RUNNING"
+    assert "a newer one: RUNNING" in read(page("now", source(run(3, created=NOW - 5 * MINUTE), broken))).text
+
+
+def test_everybodys_last_failure_comes_before_further_ones() -> None:
+    def at(number: int, minutes: float, **values: Any) -> Summary:
+        return failed(number, ended=NOW - minutes * MINUTE, **values)
+
+    runs = [
+        at(1, 2), at(2, 3), at(3, 9),  # one name: told once
+        at(4, 5, name="own-model"),
+        at(5, 30, user="bob"),
+        at(6, 1, user="eve", team="borealis", project="/event/borealis"),
+        run(7, user="eve", team="borealis", project="/event/borealis", created=NOW - MINUTE, submitted=NOW - 10),
+    ]  # fmt: skip
+    items = now_view(source(*runs)).items
+    assert [(item.person, item.name, item.more) for item in items] == [
+        ("ada", "torch-ddp", 2), ("bob", "torch-ddp", 0), ("ada", "own-model", 0), ("eve", "torch-ddp", 0),
+    ]  # fmt: skip
+    assert items[0].run_id == runs[0].id, "the newest of them stands for all"
+    assert "and 2 more of this name" in read(page("now", source(*runs))).text
+
+
+def test_a_diagnosis_speaks_the_readers_language() -> None:
+    told = {
+        "en": Told("GPU 1 is out of memory", "Halve the batch.", "CUDA out of memory. Tried", "logs/rank-1.log:17"),
+        "ja": Told("GPU 1 のメモリが不足", "バッチを半分に", "CUDA out of memory. Tried", "logs/rank-1.log:17"),
+    }
+    looked = source(failed(part="gpu", told=told, reason="exit code 1"))
+    (item,) = now_view(looked).items
+    assert (item.message, item.advice, item.part) == ("GPU 1 is out of memory", "Halve the batch.", "gpu")
+    text = read(page("now", looked)).text
+    assert "logs/rank-1.log:17" in text and "CUDA out of memory. Tried" in text and "exit code" not in text
+    with speaking("ja"):
+        assert now_view(looked).items[0].message == "GPU 1 のメモリが不足"
+    only = source(failed(told={"ja": told["ja"]}))
+    assert now_view(only).items[0].message == "GPU 1 のメモリが不足", "better in another language than not at all"
+    untold = now_view(source(failed(reason="")))
+    assert untold.items[0].message == "The run ended: FAILED"
+    assert untold.items[0].advice == f"hackathon diagnose {untold.items[0].run_id}"
+
+
+def board_event(folder: Path) -> Event:
+    make_place(folder / "shared", "sticky")
+    members = [Member(ME, name="Ada Lovelace"), Member("ada", name="Augusta")]
+    text = f"title: E\nshared: shared\ntutors: [{{user: {ME}}}]\nteams: [{{name: aurora, members: [{{user: {ME}}}]}}]\n"
+    (folder / "hackathon.yaml").write_text(text)
+    return Event("E", teams=[Team("aurora", members=members), Team("borealis")], tutors=[Tutor(ME)], shared="shared")
+
+
+def test_requests_for_help(tmp_path: Path) -> None:
+    event = board_event(tmp_path)
+    broken = failed(1, project=str(tmp_path / "aurora"), user=ME)
+
+    def view(**values: Any) -> Any:
+        return now_view(source(broken, event=event, event_folder=tmp_path, **values))
+
+    def board() -> Any:
+        return open_board(tmp_path / "shared", tmp_path)
+
+    post(board(), "first: it hangs\nsince noon", kind="ask")
+    post(board(), "a remark for all", kind="post")
+    post(board(), "second: look at my run", kind="ask", run=broken.id, folder=tmp_path / "aurora/runs" / broken.id)
+    first, second = view().items
+    assert (first.message, first.person, first.team, first.run) == ("first: it hangs", "Ada Lovelace", "aurora", "")
+    assert first.advice == f"hackathon ask take {first.post}"
+    # the failure that it is about is the same matter, and told once
+    assert (second.kind, second.run, second.name) == ("asked", f"{tmp_path}/aurora//{broken.id}", "torch-ddp")
+    html = page("now", source(broken, event=event, event_folder=tmp_path))
+    assert f"/board#post-{first.post}" in read(html).links
+    assert f'id="post-{first.post}"' in page("board", source(broken, event=event, event_folder=tmp_path))
+    assert len(view(team="aurora").items) == 2
+    assert not now_view(source(event=event, event_folder=tmp_path, team="borealis")).items
+
+    reply(board(), board().of("ask")[0], "take")
+    taken = view().items
+    assert [item.message for item in taken] == ["second: look at my run", "first: it hangs"], "who is helped can wait"
+    assert taken[1].helper == "Ada Lovelace" and not taken[1].advice
+    assert "Ada Lovelace helps" in read(page("now", source(event=event, event_folder=tmp_path))).text
+    for request in board().of("ask"):
+        reply(board(), request, "solve", "done")
+    assert [item.kind for item in view().items] == ["failed"], "the failure itself is still there"
+
+
+def test_a_request_from_a_project_shows_its_team(tmp_path: Path) -> None:
+    event = replace(board_event(tmp_path), teams=[])
+    folder = tmp_path / "cirrus"
+    post(open_board(tmp_path / "shared", tmp_path), "help", kind="ask", run="gone", folder=folder / "train/runs/gone")
+    looked = source(event=event, event_folder=tmp_path, projects=(Project(folder, "cirrus"),))
+    assert now_view(looked).items[0].team == "cirrus"
+
+
+def test_a_board_that_can_not_be_read_is_told_and_harms_nothing(tmp_path: Path) -> None:
+    event = Event("E", shared="nowhere")
+    looked = source(failed(), event=event, event_folder=tmp_path, problems=("qstat: timeout",))
+    view = now_view(looked)
+    assert view.count == 1 and view.problems[0] == "qstat: timeout" and "there is no board" in view.problems[1]
+    assert "qstat: timeout" in read(page("now", looked)).text
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    runs = [failed(1, user=f"u{n}") for n in range(230)] + [run(2, user=f"w{n}") for n in range(55)]
+    view = now_view(source(*runs))
+    assert (view.count, len(view.items), view.left) == (230, 200, 30)
+    assert (len(view.well), view.well_left) == (40, 15)
+    text = read(page("now", source(*runs))).text
+    assert "230 need help" in text and "30 more are not shown" in text and "15 more go well" in text
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_nothing_that_people_write_gets_out_of_its_place(tmp_path: Path, language: str) -> None:
+    event = replace(board_event(tmp_path), teams=[Team(HOSTILE, members=[Member(ME, name=HOSTILE)])])
+    post(open_board(tmp_path / "shared", tmp_path), HOSTILE, kind="ask")
+    words: dict[str, Any] = dict.fromkeys(
+        ("id", "project", "team", "name", "user", "cluster", "queue", "note", "unit", "part", "rule", "host"), HOSTILE
+    )
+    told = {language: Told(HOSTILE, f"{HOSTILE}\n{HOSTILE}", HOSTILE, HOSTILE)}
+    runs = [
+        failed(1, **words, told=told),
+        failed(2, **words, reason=HOSTILE),
+        run(3, **{**words, "state": "QUEUED", "cause": "never_runs", "reason": HOSTILE}),
+        run(4, **words, warned=(HOSTILE,)),
+        run(5, **words),
+    ]
+    runs = [replace(each, project=f"{each.project}/{n}") for n, each in enumerate(runs)]
+    html = page("now", source(*runs, event=event, event_folder=tmp_path, problems=(HOSTILE,)), language)
+    reader = harmless(html)
+    assert "onerror" not in reader.attributes
+    assert reader.text.count("日本語 🎉") > 15
+
+
+def test_ten_thousand_runs_are_a_moment(capsys: pytest.CaptureFixture[str]) -> None:
+    """Old runs are passed by: what is shown of 10,000 is what is shown of the recent ones alone."""
+    old = [
+        failed(n, ended=NOW - 2 * 86400, created=NOW - 3 * 86400, started=NOW - 3 * 86400, user=f"u{n % 50}")
+        for n in range(9800)
+    ]
+    recent = [failed(n, user=f"u{n % 50}", name=f"n{n}") for n in range(100)] + [run(n) for n in range(100)]
+    begin = time.perf_counter()
+    view = now_view(source(*recent, *old))
+    with capsys.disabled():
+        print(f"\n  now_view of 10,000 runs: {1e3 * (time.perf_counter() - begin):.1f} ms")
+    assert view == now_view(source(*recent))
