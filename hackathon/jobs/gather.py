@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hackathon.config import load
+from hackathon.config.project import Defaults, Project
 from hackathon.jobs import machine
 from hackathon.jobs.environments import environments_folder, find_environment
 from hackathon.jobs.options import Options, options_of_environment
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
 from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
 
 
 def gather(target: str | None, options: Options, environment: Mapping[str, str], here: Path) -> Sources:
@@ -35,14 +40,7 @@ def gather(target: str | None, options: Options, environment: Mapping[str, str],
     else:
         folder = project_folder
     assert folder is not None
-    name, origin = _cluster_name(
-        [(COMMAND_LINE, options), (ENVIRONMENT, of_environment), (PROJECT, project), (USER, user),
-         (EVENT, event.defaults if event else None)]
-    )  # fmt: skip
-    if name is None and event and len(event.clusters) == 1:
-        name, origin = next(iter(event.clusters)), EVENT
-    if name is None:
-        name, origin = machine.likely_cluster(), "this machine"
+    name, origin = cluster_name(options, of_environment, project, user, event)
     if name is None:
         raise RequestError("jobs.no_cluster")
     cluster = load.load_cluster(name, folders)
@@ -78,9 +76,18 @@ def _project_folder(target: str | None, here: Path) -> Path | None:
     return None
 
 
-def _cluster_name(layers: list[tuple[str, object]]) -> tuple[str | None, str]:
+def cluster_name(
+    options: Options, environment: Options, project: Project | None, user: Defaults, event: "Event | None"
+) -> tuple[str | None, str]:
+    """Return (name, who gave it) of the cluster to use: the first that somebody names, else what this machine seems."""
+    layers: list[tuple[str, object]] = [
+        (COMMAND_LINE, options), (ENVIRONMENT, environment), (PROJECT, project), (USER, user),
+        (EVENT, event.defaults if event else None),
+    ]  # fmt: skip
     for origin, record in layers:
         name = getattr(record, "cluster", None)
         if name:
             return str(name), origin
-    return None, ""
+    if event and len(event.clusters) == 1:
+        return next(iter(event.clusters)), EVENT
+    return machine.likely_cluster(), "this machine"

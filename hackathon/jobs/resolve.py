@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 COMMAND_LINE, ENVIRONMENT, PROJECT, USER, EVENT = "command line", "environment", "project.yaml", "user", "event"
+BUILT, DATA = "hackathon env create", "hackathon data fetch"
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,12 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     origins = {**choose.origins, **{f"parameters.{name}": origin for name, origin in values.origins.items()}}
     built = sources.python_environment
     if built is not None:
-        origins["python_environment"] = "hackathon env create"
-    metrics: dict[str, Metric] = {**(recipe.metrics if recipe else {}), **(project.metrics if project else {})}
+        origins["python_environment"] = BUILT
     data = tuple(asdict(entry) for entry in wanted_data(recipe, project))
+    lines, variables = _surroundings(sources, data)
+    origins |= {f"environment.{number}": origin for number, (_, origin) in enumerate(lines)}
+    origins |= {f"variables.{name}": origin for name, (_, origin) in variables.items()}
+    metrics: dict[str, Metric] = {**(recipe.metrics if recipe else {}), **(project.metrics if project else {})}
     check = (project and project.check) or (recipe and recipe.check) or None
     return Request(
         name=sources.name,
@@ -134,19 +138,8 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         mpi=cluster.mpi,
         command=_command(sources, values.values),
         parameters=values.values,
-        environment=(
-            *cluster.environment,
-            *(recipe.environment if recipe else ()),
-            # behind modules, which put their own python first; before the project's lines, which may choose another one
-            *(built.lines if built else ()),
-            *(project.environment if project else ()),
-        ),
-        variables={
-            **data_variables(data, sources.runs.parent / FOLDER),
-            **cluster.variables,
-            **(recipe.variables if recipe else {}),
-            **(project.variables if project else {}),
-        },
+        environment=tuple(line for line, _ in lines),
+        variables={name: value for name, (value, _) in variables.items()},
         python_environment=built.record if built else None,
         metric=(project and project.metric) or (recipe.metric if recipe else "samples_per_s"),
         metrics={name: asdict(metric) for name, metric in metrics.items()},
@@ -164,6 +157,33 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         team=project.team if project else None,
         origins=origins,
     )
+
+
+def _surroundings(
+    sources: Sources, data: tuple[dict[str, Any], ...]
+) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
+    """Return the shell lines before the program and its variables, each with its origin.
+
+    A rerun on another cluster leaves out what belongs to this one.
+    """
+    cluster, recipe, project, built = sources.cluster, sources.recipe, sources.project, sources.python_environment
+    of_cluster, of_recipe = f"cluster {cluster.name}", f"recipe {recipe.name if recipe else ''}"
+    lines = [
+        *((line, of_cluster) for line in cluster.environment),
+        *((line, of_recipe) for line in (recipe.environment if recipe else ())),
+        # behind modules, which put their own python first; before the project's lines, which may choose another one
+        *((line, BUILT) for line in (built.lines if built else ())),
+        *((line, PROJECT) for line in (project.environment if project else ())),
+    ]
+    variables: dict[str, tuple[str, str]] = {}
+    for origin, values in (
+        (DATA, data_variables(data, sources.runs.parent / FOLDER)),
+        (of_cluster, cluster.variables),
+        (of_recipe, recipe.variables if recipe else {}),
+        (PROJECT, project.variables if project else {}),
+    ):
+        variables |= {name: (value, origin) for name, value in values.items()}
+    return lines, variables
 
 
 def _shape(

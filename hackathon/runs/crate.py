@@ -116,7 +116,7 @@ def is_crate(text: str) -> bool:
     if text.startswith(("http://", "https://")) or text.endswith(".zip"):
         return True
     path = Path(text)
-    return path.is_file() or (path / METADATA).exists()
+    return (path / METADATA).exists() or (os.sep in text and path.is_file())
 
 
 def read_crate(text: str) -> Crate:

@@ -55,7 +55,8 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
     known = known if isinstance(known, dict) else {}
     if not known:
         found.append(message("runs.differs_no_source"))
-    found += _files(known, run, Path(str(record.get("source", ""))), bool(record.get("in_place")))
+    if run.client("origin").get("kind") != "crate":  # a program out of a crate has no folder to compare with
+        found += _files(known, run, Path(str(record.get("source", ""))), bool(record.get("in_place")))
     if known and not record.get("in_place"):
         found += _own_copy(run, known)
     if request is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hackathon.runs import snapshot
 from hackathon.runs.create import create
@@ -10,7 +11,11 @@ from hackathon.runs.provenance import differences
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
 
-__all__ = ["differences", "rerun"]
+if TYPE_CHECKING:
+    from hackathon.jobs.render import JobScript
+    from hackathon.jobs.request import Request
+
+__all__ = ["differences", "rerun", "rerun_moved", "source_of"]
 
 
 def rerun(
@@ -24,15 +29,9 @@ def rerun(
     """
     from hackathon.jobs.render import JobScript
 
-    record = read_json(run.path / "source.json")
     request = run.request()
     runs_folder = run.path.parent if runs_folder is None else runs_folder
-    if run.client("adopted") or not isinstance(record, dict):
-        raise RequestError("runs.rerun_no_source", run=run.id)
-    if request.in_place:
-        source = snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=True)
-    else:
-        source = snapshot.recorded(run.path / "source", record)
+    source = source_of(run, runs_folder)
     try:
         job, rank = (
             (run.path / name).read_bytes().decode("utf-8", "surrogateescape") for name in ("job.sh", "rank.sh")
@@ -47,4 +46,42 @@ def rerun(
         tags=tags or run.tags,
         parent=run.id,
         source=source,
+    )
+
+
+def source_of(run: RunDirectory, runs_folder: Path) -> snapshot.Source:
+    """Return the program of an earlier run: its copy, or the live folder again. Raises RequestError: none recorded."""
+    record = read_json(run.path / "source.json")
+    if run.client("adopted") or not isinstance(record, dict):
+        raise RequestError("runs.rerun_no_source", run=run.id)
+    request = run.request()
+    if request.in_place:
+        return snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=True)
+    return snapshot.recorded(run.path / "source", record)
+
+
+def rerun_moved(
+    request: "Request",
+    script: "JobScript",
+    source: snapshot.Source,
+    *,
+    runs_folder: Path,
+    parent: str,
+    origin: dict[str, Any],
+    note: str = "",
+    tags: Sequence[str] = (),
+) -> RunDirectory:
+    """Return a new run, not yet submitted, of an earlier run's program with another request.
+
+    `parent` is the earlier run; `origin` says where it came from (`client/origin.json`). Raises as `create`.
+    """
+    return create(
+        request,
+        script,
+        runs_folder=runs_folder,
+        note=note,
+        tags=tags,
+        parent=parent,
+        source=source,
+        facts={"origin": origin},
     )

@@ -46,4 +46,51 @@ MESSAGES = {
         "ask the team for it; `publish.source: true` in hackathon.yaml publishes programs too",
         "チームに問い合わせてください。hackathon.yaml の `publish.source: true` でプログラムも公開されます",
     ),
+    # rerun elsewhere
+    "in_place": (
+        "run {run} took its folder as it was and kept no copy of the program, so it can only be rerun on its own cluster",
+        "実行 {run} は元のフォルダをそのまま使い、プログラムの写しがありません。再実行は同じクラスタでのみ可能です",
+    ),
+    "no_parameters": (
+        "nothing says what the parameters of run {run} mean, so {names} can not be changed",
+        "実行 {run} のパラメータの定義が見つからないため、{names} を変更できません",
+    ),
+    "no_parameters_hint": (
+        "without -p it runs with the recorded ones",
+        "-p を付けなければ、記録された値で実行されます",
+    ),
+    "why_given": ("as you asked", "指定どおり"),
+    "why_from": ("from {origin}", "{origin} から"),
+    "why_cluster": ("of cluster {cluster}", "クラスタ {cluster} の設定"),
+    "why_asked_cluster": ("where it runs now", "今回の実行先"),
+    "why_shape": ("{cluster} has {count} processes a node", "{cluster} は 1 ノード {count} プロセス"),
+    "why_threads": ("a node of {cluster} has {cores} cores", "{cluster} の 1 ノードは {cores} コア"),
+    "why_walltime": ("the queue gives {limit} at most", "キューの上限は {limit}"),
+    "why_launcher": ("{cluster} has no {launcher}", "{cluster} に {launcher} はありません"),
+    "why_default": ("as the program declares it", "プログラムの既定値"),
+    "why_other_machine": ("belongs to {cluster}", "{cluster} 固有の設定"),
+    "same": ("nothing changes", "変更はありません"),
+    "changes": ("changes for cluster {cluster}:", "クラスタ {cluster} 向けの変更:"),
+    "remarks": ("before you compare:", "比較の前に:"),
+    "remark_masked": (
+        "names were masked in files of the program, which may matter: {files}",
+        "プログラム内の名前が伏せられています(動作に影響する可能性): {files}",
+    ),
+    "remark_altered": (
+        "the job wrote into files of its program: {files}",
+        "ジョブがプログラムのファイルを書き換えていました: {files}",
+    ),
+    "remark_edited": (
+        "the crate was edited after it was published: {files}",
+        "公開後にクレートが編集されています: {files}",
+    ),
+    "remark_toolkit": (
+        "it was run with toolkit {then}, this is {now}",
+        "当時のツールは {then}、今は {now} です",
+    ),
+    "remark_software": ("it ran with {software}", "当時のソフトウェア: {software}"),
+    "remark_kept": (
+        "this line of the program's project is kept; see that it works here: {line}",
+        "プロジェクト固有の行を残しています。ここで動くか確認してください: {line}",
+    ),
 }

@@ -1,0 +1,69 @@
+"""The differences between a recorded request and the one that will be submitted, for people to read first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hackathon.jobs.request import Request
+from hackathon.jobs.resolve import COMMAND_LINE
+from hackathon.text.messages import message
+from hackathon.text.units import format_walltime
+
+COMPARED = (
+    "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads",
+    "gpus_per_node", "walltime", "launcher", "starter", "mpi", "mpi_options", "directives", "scratch", "stop_before",
+    "telemetry_seconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference between what was recorded and what will be submitted, and why, in the current language."""
+
+    name: str
+    old: str
+    new: str
+    why: str
+
+
+def changes(old: Request, new: Request, whys: Mapping[str, str]) -> list[Change]:
+    """Return every difference with its reason: from `whys` by field, else that it is the new cluster's."""
+    of_cluster = message("crate.why_cluster", cluster=new.cluster)
+    found = []
+    for name in COMPARED:
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            why = message("crate.why_asked_cluster") if name == "cluster" else whys.get(name, of_cluster)
+            found.append(Change(name, _shown(name, before), _shown(name, after), why))
+    given = message("crate.why_given")
+    for name in dict.fromkeys((*old.parameters, *new.parameters)):
+        if old.parameters.get(name) != new.parameters.get(name):
+            before, after = old.parameters.get(name), new.parameters.get(name)
+            why = given if new.origins.get(f"parameters.{name}") == COMMAND_LINE else message("crate.why_default")
+            found.append(Change(f"parameters.{name}", _shown(name, before), _shown(name, after), why))
+    return [*found, *_changed_surroundings(old, new)]
+
+
+def _changed_surroundings(old: Request, new: Request) -> list[Change]:
+    gone = message("crate.why_other_machine", cluster=old.cluster)
+    found = [Change("environment", line, "–", gone) for line in old.environment if line not in new.environment]
+    for number, line in enumerate(new.environment):
+        if line not in old.environment:
+            found.append(Change("environment", "–", line, _from(new.origins[f"environment.{number}"])))
+    for name in dict.fromkeys((*old.variables, *new.variables)):
+        before, after = old.variables.get(name), new.variables.get(name)
+        if before != after:
+            why = gone if after is None else _from(new.origins[f"variables.{name}"])
+            found.append(Change(f"variables.{name}", _shown(name, before), _shown(name, after), why))
+    return found
+
+
+def _from(origin: str) -> str:
+    return message("crate.why_from", origin=origin)
+
+
+def _shown(name: str, value: object) -> str:
+    if value is None or value == () or value == "":
+        return "–"
+    if name in ("walltime", "stop_before") and isinstance(value, int):
+        return format_walltime(value)
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

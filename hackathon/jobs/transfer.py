@@ -1,0 +1,347 @@
+"""From a recorded request to one that another cluster runs: what was measured stays, what belongs to a machine changes.
+
+Processes, command and parameters are the experiment and stay unless somebody asks for others. Queue, group, walltime's
+limit, nodes, starter, launcher, modules and folders are the new cluster's.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hackathon.config import load
+from hackathon.config.cluster import ALL_LAUNCHERS, Cluster, Queue
+from hackathon.config.command import command_words
+from hackathon.config.fields import Scalar
+from hackathon.config.project import Project
+from hackathon.config.recipe import Recipe
+from hackathon.jobs import machine
+from hackathon.jobs.changes import COMPARED, Change, changes
+from hackathon.jobs.check import check
+from hackathon.jobs.data import FOLDER
+from hackathon.jobs.data import variables as data_variables
+from hackathon.jobs.environments import environments_folder, find_environment
+from hackathon.jobs.gather import cluster_name
+from hackathon.jobs.options import Options, options_of_environment
+from hackathon.jobs.parameters import choose_values, option_words
+from hackathon.jobs.request import Request
+from hackathon.jobs.resolve import BUILT, COMMAND_LINE, DATA, ENVIRONMENT, EVENT, PROJECT, USER, Sources
+from hackathon.jobs.resolve import declared_parameters as declared
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+from hackathon.text.units import format_walltime
+
+_OF_MACHINE = re.compile(r"\s*(module|ml)\s|.*/(etc/profile|modules|Modules)|export VIRTUAL_ENV=|unset PIP_ROOT")
+"""Lines of a request without origins that belong to a machine, as far as one can see."""
+
+
+def sources_here(
+    old: Request, options: Options, environment: Mapping[str, str], here: Path, *, stay: bool = False
+) -> Sources:
+    """Return what has a say in a rerun at this place: the new cluster's profile, the user's and the event's defaults.
+
+    Without `--cluster`, `stay` keeps the recorded cluster, which a crate from elsewhere does not. Raises RequestError
+    when no cluster is named, or its profile is not known here.
+    """
+    of_environment = options_of_environment(environment)
+    project_folder = load.find_project(here)
+    project = load.load_project(project_folder) if project_folder else None
+    event_folder = load.find_event(project_folder or here)
+    event = load.load_event(event_folder) if event_folder else None
+    folders = [folder for folder in (project_folder, event_folder) if folder]
+    user = load.load_user()
+    name, origin = (old.cluster, "") if stay and options.cluster is None else (None, "")
+    if name is None:
+        name, origin = cluster_name(options, of_environment, project, user, event)
+    if name is None:
+        raise RequestError("jobs.no_cluster")
+    cluster = load.load_cluster(name, folders)
+    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
+    envs = environments_folder(environment, project_folder or here)
+    return Sources(
+        cluster=cluster,
+        options=options,
+        environment=of_environment,
+        project=project,
+        user=user,
+        event=event,
+        recipe=_recipe_here(old, folders),
+        template_folders=tuple(each / "templates" for each in folders if (each / "templates").is_dir()),
+        runs=(project_folder or here).resolve() / "runs",
+        cluster_origin=origin,
+        python_environment=find_environment(old.recipe or old.name, envs, gpus=gpus),
+    )
+
+
+def transfer(
+    old: Request, here: Sources, *, run: str, files: Mapping[str, bytes], source: str, foreign: bool
+) -> tuple[Request, list[Change]]:
+    """Return the request for the new place, and every difference from the recorded one.
+
+    `run` is its name, `files` the program's (its own recipe.yaml or project.yaml tells its parameters), `source` where
+    they come from; `foreign`: it comes from a crate, so that group and reservation are somebody else's. Raises
+    RequestError when a parameter is not known, CheckError (with the nearest request) when the cluster can not run it.
+    """
+    cluster = here.cluster
+    same = cluster.name == old.cluster and not foreign
+    moved = _Move(old, here, same)
+    queue, nodes, processes, per_node = moved.shape()
+    limit = _queue(cluster, queue)
+    parameters, command = old.parameters, old.command
+    if here.options.parameters:
+        parameters, command = _with_parameters(old, here, files, run)
+    lines, variables = _surroundings(old, here, same)
+    built = here.python_environment
+    new = replace(
+        old,
+        cluster=cluster.name,
+        scheduler=cluster.scheduler,
+        queue=queue,
+        group=moved.pick("group", old.group if same else None),
+        reservation=moved.pick("reservation", old.reservation if same else None),
+        nodes=nodes,
+        processes=processes,
+        processes_per_node=per_node,
+        threads=moved.threads(per_node),
+        gpus_per_node=moved.gpus,
+        walltime=moved.walltime(limit),
+        launcher=moved.launcher(nodes),
+        starter=cluster.starter,
+        mpi=cluster.mpi,
+        command=command,
+        parameters=parameters,
+        environment=tuple(line for line, _ in lines),
+        variables={name: value for name, (value, _) in variables.items()},
+        python_environment=built.record if built else None,
+        scratch=cluster.scratch,
+        telemetry_seconds=cluster.telemetry_seconds,
+        mpi_options=tuple(cluster.mpi_options),
+        directives=tuple(cluster.directives),
+        source=source,
+        in_place=False if foreign else old.in_place,
+        team=(here.project.team if here.project else None) if foreign else old.team,
+    )
+    new = replace(new, stop_before=min(cluster.stop_before, new.walltime // 5))
+    check(new, cluster, here.recipe, here.runs)
+    origins = dict.fromkeys((*COMPARED, *(f"parameters.{each}" for each in parameters)), f"run {run}")
+    origins |= {name: origin for name, origin in moved.origins.items() if origin}
+    origins |= {f"parameters.{name}": COMMAND_LINE for name in here.options.parameters}
+    origins |= {f"environment.{number}": origin for number, (_, origin) in enumerate(lines)}
+    origins |= {f"variables.{name}": origin for name, (_, origin) in variables.items()}
+    new = replace(new, origins=origins)
+    return new, changes(old, new, moved.whys)
+
+
+class _Move:
+    """Chooses the values of one transfer, and remembers why."""
+
+    def __init__(self, old: Request, here: Sources, same: bool) -> None:
+        self.old, self.here, self.same = old, here, same
+        cluster = here.cluster
+        self.gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
+        self.cores = machine.cores() if cluster.node.cores == "auto" else cluster.node.cores
+        full = cluster.processes_per_node
+        self.full = full if full != "auto" else self.gpus or self.cores
+        self.origins: dict[str, str] = {"cluster": here.cluster_origin}
+        self.whys: dict[str, str] = {}
+        used = here.event.clusters.get(cluster.name) if here.event else None
+        self.layers: list[tuple[str, Any]] = [(COMMAND_LINE, here.options)]
+        if not same:  # on the same cluster what was recorded comes before the defaults of this place
+            self.layers += [
+                (ENVIRONMENT, here.environment), (PROJECT, here.project), (USER, here.user), (EVENT, used),
+                (EVENT, here.event.defaults if here.event else None),
+            ]  # fmt: skip
+
+    def pick(self, name: str, default: Any) -> Any:
+        """Return the first value that somebody gives at this place."""
+        for origin, record in self.layers:
+            value = getattr(record, name, None)
+            if value is not None:
+                self.origins[name] = origin
+                self.whys[name] = (
+                    message("crate.why_given") if origin == COMMAND_LINE else message("crate.why_from", origin=origin)
+                )
+                return value
+        return default
+
+    def shape(self) -> tuple[str | None, int, int, int]:
+        """Return queue, nodes, processes and processes per node: the queue asked for, else the first that fits."""
+        cluster = self.here.cluster
+        chosen = self.pick("queue", None)
+        if chosen is None and self.same:
+            chosen = self.old.queue
+        if chosen is not None or not cluster.queues:
+            return chosen, *self._sizes(_queue(cluster, chosen))
+        names = dict.fromkeys([cluster.queue, self.old.queue, *cluster.queues])
+        shapes = [(name, *self._sizes(cluster.queues[name])) for name in names if name in cluster.queues]
+        fitting = (shape for shape in shapes if self._fits(cluster.queues[shape[0]], shape[1]))
+        return next(fitting, shapes[0])
+
+    def _fits(self, queue: Queue, nodes: int) -> bool:
+        asked = self.here.options.walltime or self.old.walltime
+        return queue.min_nodes <= nodes <= (queue.nodes or nodes) and asked <= (queue.walltime or asked)
+
+    def _sizes(self, queue: Queue) -> tuple[int, int, int]:
+        options, old, cluster = self.here.options, self.old, self.here.cluster
+        asked = options.nodes or options.processes or options.processes_per_node
+        if self.same and not asked:
+            return old.nodes, old.processes, old.processes_per_node
+        per_node = options.processes_per_node or min(self.full, queue.processes_per_node or self.full)
+        processes = options.processes or (options.nodes * per_node if options.nodes else old.processes)
+        shape, given = message("crate.why_shape", cluster=cluster.name, count=per_node), message("crate.why_given")
+        for name in ("nodes", "processes", "processes_per_node"):
+            self.whys[name] = given if getattr(options, name) else shape
+        if options.nodes:
+            if processes % options.nodes:
+                raise RequestError("jobs.shape", nodes=options.nodes, processes=processes, per_node=per_node)
+            return options.nodes, processes, processes // options.nodes
+        alone = cluster.starter == "local" and not self.gpus and not options.processes_per_node
+        if processes <= per_node or alone:
+            return 1, processes, processes
+        if processes % per_node and not options.processes_per_node:
+            # the largest even share of a node, if no more than half of it stays empty
+            per_node = next((each for each in range(per_node, per_node // 2, -1) if processes % each == 0), per_node)
+        if processes % per_node:
+            below = processes // per_node * per_node
+            raise RequestError(
+                "jobs.uneven", processes=processes, per_node=per_node, below=below, above=below + per_node
+            )
+        return processes // per_node, processes, per_node
+
+    def threads(self, per_node: int) -> int:
+        """Return the recorded threads where a node has the cores for them: other threads can change the last bits."""
+        given = self.here.options.threads
+        if given:
+            self.origins["threads"], self.whys["threads"] = COMMAND_LINE, message("crate.why_given")
+            return given
+        if self.same or self.old.threads * per_node <= self.cores:
+            return self.old.threads
+        self.origins["threads"] = f"cluster {self.here.cluster.name}"
+        self.whys["threads"] = message("crate.why_threads", cluster=self.here.cluster.name, cores=self.cores)
+        return self.here.cluster.threads or max(1, self.cores // per_node)
+
+    def walltime(self, queue: Queue) -> int:
+        """Return the walltime asked for, else the recorded one, cut to what the queue gives."""
+        given = self.here.options.walltime
+        if given:
+            self.origins["walltime"], self.whys["walltime"] = COMMAND_LINE, message("crate.why_given")
+            return given
+        if queue.walltime is None or self.old.walltime <= queue.walltime:
+            return self.old.walltime
+        self.origins["walltime"] = f"cluster {self.here.cluster.name}"
+        self.whys["walltime"] = message("crate.why_walltime", limit=format_walltime(queue.walltime))
+        return queue.walltime
+
+    def launcher(self, nodes: int) -> str:
+        """Return the recorded launcher where this cluster has it, else the first that program and cluster share."""
+        given = self.here.options.launcher
+        if given:
+            self.origins["launcher"], self.whys["launcher"] = COMMAND_LINE, message("crate.why_given")
+            return given
+        cluster, old, recipe = self.here.cluster, self.old, self.here.recipe
+        usable = [
+            each
+            for each in cluster.launchers or ALL_LAUNCHERS
+            if not (each == "srun" and cluster.scheduler != "slurm") and not (each == "local" and nodes > 1)
+        ]
+        if old.launcher in usable:
+            return old.launcher
+        self.origins["launcher"] = f"cluster {cluster.name}"
+        self.whys["launcher"] = message("crate.why_launcher", cluster=cluster.name, launcher=old.launcher)
+        if recipe is not None and recipe.launchers:
+            wanted = [each for each in recipe.launchers if each in usable]
+        else:
+            wanted = [each for each in usable if (each == "torchrun") == (old.framework == "torch")]
+        if not wanted:
+            raise RequestError(
+                "jobs.no_common_launcher",
+                name=old.name,
+                wanted=", ".join(recipe.launchers if recipe else [old.launcher]),
+                cluster=cluster.name,
+                offered=", ".join(usable),
+            )
+        return wanted[0]
+
+
+def _recipe_here(old: Request, folders: list[Path]) -> Recipe | None:
+    if old.recipe is None:
+        return None
+    try:
+        return load.load_recipe(old.recipe, folders)[0]
+    except RequestError:  # a recipe of the event, which is not known here; the program comes with the run
+        return None
+
+
+def _queue(cluster: Cluster, name: str | None) -> Queue:
+    return cluster.queues.get(name or "", Queue())
+
+
+def _with_parameters(
+    old: Request, here: Sources, files: Mapping[str, bytes], run: str
+) -> tuple[dict[str, Scalar], tuple[str, ...]]:
+    """Return all parameters with those that were asked for, and the command that they make."""
+    recipe = _carried(Recipe, files, "recipe.yaml") or here.recipe if old.recipe else None
+    project = None if old.recipe else _carried(Project, files, "project.yaml")
+    known = declared(project, recipe)
+    if recipe is None and (project is None or project.command is None):
+        raise RequestError("crate.no_parameters", run=run, names=", ".join(here.options.parameters))
+    recorded = {name: value for name, value in old.parameters.items() if name in known}
+    values = choose_values(known, [(COMMAND_LINE, here.options.parameters), (f"run {run}", recorded)]).values
+    if recipe is not None:
+        return values, ("python", recipe.entry, *option_words(values))
+    assert project is not None and project.command is not None
+    return values, command_words(project.command, dict(values))
+
+
+def _carried(kind: type[Any], files: Mapping[str, bytes], name: str) -> Any:
+    """Return the record of a file that lies with the program, None when it has none."""
+    if name not in files:
+        return None
+    from hackathon.config.validate import validate
+    from hackathon.config.yaml import parse_yaml
+
+    return validate(kind, parse_yaml(files[name], Path(name)))
+
+
+def _surroundings(old: Request, here: Sources, same: bool) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
+    """Return shell lines and variables with their origins: the new cluster's, and the recorded ones of the program."""
+    cluster, built = here.cluster, here.python_environment
+    of_cluster, former = f"cluster {cluster.name}", _origins(old, here)
+    kept = [(line, origin) for line, origin in zip(old.environment, former, strict=True)
+            if not origin.startswith("cluster ") and origin != BUILT]  # fmt: skip
+    lines = [
+        *((line, of_cluster) for line in cluster.environment),
+        *((line, origin) for line, origin in kept if origin.startswith("recipe ")),
+        *((line, BUILT) for line in (built.lines if built else ())),
+        *((line, origin) for line, origin in kept if not origin.startswith("recipe ")),
+    ]
+    variables = {name: (value, DATA) for name, value in data_variables(old.data, here.runs.parent / FOLDER).items()} | {
+        name: (value, of_cluster) for name, value in cluster.variables.items()
+    }
+    profile = _known_here(old, here)
+    of_profile = profile.variables if profile else {}
+    for name, value in old.variables.items():
+        origin = old.origins.get(f"variables.{name}")
+        if origin is None:
+            origin = DATA if name in ("HK_DATA", "HK_STAGE") else "cluster" if name in of_profile else PROJECT
+        if origin != DATA and not origin.startswith("cluster"):
+            variables[name] = (value, origin)
+    return lines, variables
+
+
+def _origins(old: Request, here: Sources) -> list[str]:
+    """Return the origin of each shell line; of an older request's, which does not know them, as far as one can see."""
+    if "environment.0" in old.origins:
+        return [old.origins.get(f"environment.{number}", PROJECT) for number in range(len(old.environment))]
+    profile = _known_here(old, here)
+    of_cluster = set(profile.environment) if profile else set()
+    return ["cluster ?" if line in of_cluster or _OF_MACHINE.match(line) else PROJECT for line in old.environment]
+
+
+def _known_here(old: Request, here: Sources) -> Cluster | None:
+    """Return the profile of the recorded cluster, None where it is not known."""
+    try:
+        return load.load_cluster(old.cluster, [folder.parent for folder in here.template_folders])
+    except RequestError:
+        return None
