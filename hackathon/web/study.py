@@ -1,0 +1,249 @@
+"""A study as a page: what it reached, its curves, and its runs; from the index, and the ends of its runs' metrics."""
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.scaling.plot import PANELS, panel, plot_spec
+from hackathon.scaling.show import number, percent
+from hackathon.scaling.table import SUCCEEDED, passes
+from hackathon.text.inside import Inside
+from hackathon.text.messages import message
+from hackathon.web.clean import line, value
+from hackathon.web.figures import Figure, drawn
+from hackathon.web.grouping import StudyRuns, by_study, by_team, results_of, run_key, study_record
+from hackathon.web.records import Summary
+from hackathon.web.source import Source
+
+TAIL = 64 << 10
+"""Bytes at the end of a file of metrics in which its final line is looked for."""
+SIZE = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
+"""Both pictures of a page are of this size whatever their labels need, so that they line up side by side."""
+QUIET = "#5b6675"
+"""The colour of what lies beside, which the style sheet knows."""
+ALT = {"speedup": "web.alt_speedup", "efficiency": "web.alt_efficiency"}
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run as a table of many shows it."""
+
+    key: str
+    """Of its page."""
+    id: str
+    name: str
+    processes: int
+    nodes: int
+    value: float | None
+    unit: str
+    state: str
+    reason: str = ""
+    """Why it ended so; empty when it succeeded."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    check_passed: bool | None = None
+    gpu_percent: float | None = None
+    created: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """One study as a page shows it."""
+
+    key: str
+    id: str
+    name: str
+    team: str
+    """The key of its team's page."""
+    shown_team: str
+    results: dict[str, Any]
+    """DESIGN's results JSON."""
+    runs: tuple[RunRow, ...]
+    """By size, then by age."""
+    created: float | None
+    clusters: tuple[str, ...]
+    file: str
+    """The name of its files without their suffix: `study-<id>`."""
+    again: RunRow | None
+    """The run that stands for it, to run again: of its largest point with a good one; None where none succeeded."""
+    missing: int = 0
+    """Points without a run."""
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The largest point with a speed-up, None when there is none."""
+        good = [point for point in self.results["points"] if point["speedup"] is not None]
+        return good[-1] if good else None
+
+
+def values(source: Source, key: str) -> dict[str, Any] | None:
+    """Return the values of a study's page; None when no run of it is in the index."""
+    project, _, identifier = key.rpartition("//")
+    runs = [run for run in source.summaries if run.study == identifier and run.project == project]
+    if not identifier or not runs:
+        return None
+    (study,) = by_study(runs)
+    names = {path: team.name for team in by_team(source) for path in team.projects}
+    view = study_page(study, runs[0].team or names.get(Path(project), Path(project).name))
+    figures, problem = drawn(study_figures(view.results))
+    return {"view": view, "figures": figures, "problem": problem}
+
+
+def study_page(study: StudyRuns, team: str = "") -> StudyPage:
+    """Return a study for a page; files that are missing or half-written leave gaps, never an error."""
+    measured = with_checks(study)
+    rows = sorted((run_row(run) for run in study.runs), key=lambda row: (row.processes, row.created or 0.0, row.id))
+    largest = [row for row in rows if row.state == SUCCEEDED]
+    return StudyPage(
+        key=study.key,
+        id=study.id,
+        name=line(study.name, 200),
+        team=team,
+        shown_team=line(team, 100),
+        results=value(measured),
+        runs=tuple(rows),
+        created=study.created,
+        clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),
+        file=file_name(study.id),
+        again=largest[-1] if largest else None,
+        missing=max(0, study.points - len(study.runs)),
+    )
+
+
+def run_row(run: Summary) -> RunRow:
+    """Return a run as one line of a table."""
+    return RunRow(
+        key=run_key(run),
+        id=run.id,
+        name=line(run.name, 100),
+        processes=run.processes,
+        nodes=run.nodes,
+        value=run.value,
+        unit=line(run.unit, 40),
+        state=run.state,
+        reason="" if run.state == SUCCEEDED else line(run.reason, 300),
+        note=line(run.note, 300),
+        tags=tuple(line(tag, 60) for tag in run.tags),
+        check_passed=run.check_passed,
+        gpu_percent=run.gpu_percent,
+        created=run.created,
+        seconds=run.seconds,
+    )
+
+
+def with_checks(study: StudyRuns) -> dict[str, Any]:
+    """Return a study's results with what its successful runs reached of the check that it asks for."""
+    found = results_of(study)
+    request = study_record(study.project, study.id).get("base_request")
+    check = request.get("check") if isinstance(request, dict) else None
+    if not isinstance(check, dict) or not check.get("metric"):
+        return found
+    name = str(check["metric"])
+    least, most = (_number(check.get(each)) for each in ("at_least", "at_most"))
+    entries = []
+    for run in study.runs:
+        if run.state == SUCCEEDED:
+            reached = _final(run).get(name)
+            told = _number(reached)
+            passed = run.check_passed if told is None else passes(told, least, most)
+            entries.append({"id": run.id, "value": told, "passed": passed})
+    verdicts = [entry["passed"] for entry in entries]
+    passed_all = None if not verdicts else False if False in verdicts else None if None in verdicts else True
+    checks = {"metric": name, "at_least": least, "at_most": most, "passed": passed_all, "runs": entries}
+    return {**found, "checks": checks}
+
+
+def _number(told: object) -> float | None:
+    """Return a number that JSON has, None for anything else (NaN is less than nothing)."""
+    if isinstance(told, bool) or not isinstance(told, (int, float)):
+        return None
+    return told if abs(told) < 1e300 else None
+
+
+def _final(run: Summary) -> Mapping[str, Any]:
+    """Return the final line that the first rank's Meter wrote, empty when there is none."""
+    inside = Inside(Path(run.project) / "runs" / run.id)
+    final: Mapping[str, Any] = {}
+    for told in inside.lines("metrics/rank-0.jsonl", TAIL):
+        if told.get("final"):
+            final = told
+    return final
+
+
+def study_figures(
+    results: Mapping[str, Any], *, others: Sequence[tuple[str, Mapping[str, Any]]] = (), prefix: str = ""
+) -> list[Figure]:
+    """Return speed-up and efficiency over processes, log2, with ideal, the 75 % line and repeats as points.
+
+    `others`: (name, results) of studies from the same base that are drawn beside it, quietly. Nothing when no point has
+    a speed-up. `prefix` keeps the names of these pictures apart from others in the page.
+    """
+    if not any(point["speedup"] is not None for point in results["points"]):
+        return []
+    points = [point for found in (results, *(found for _, found in others)) for point in found["points"]]
+    # The axes have room for all studies, the points are those of the one.
+    spec = plot_spec({**results, "points": points}, title="")
+    own = plot_spec(results, title="")["datasets"]
+    spec["datasets"].update({name: own[name] for name in ("points", "repeats", "failed")})
+    spec["datasets"]["others"] = [
+        {"study": name, **{key: point[key] for key in ("processes", *PANELS)}}
+        for name, found in others
+        for point in found["points"]
+        if point["speedup"] is not None
+    ]
+    return [_figure(spec, results, others, name, prefix) for name in PANELS]
+
+
+def _figure(
+    spec: Mapping[str, Any],
+    results: Mapping[str, Any],
+    others: Sequence[tuple[str, Mapping[str, Any]]],
+    name: str,
+    prefix: str,
+) -> Figure:
+    chart = copy.deepcopy({**panel(spec, name), "background": None, "padding": 2, **SIZE})
+    chart.pop("title", None)
+    axis = chart["encoding"]["x"]["axis"]
+    axis["values"] = sorted(set(axis["values"]))
+    if others:
+        quiet = {"encoding": {"y": {"field": name}, "detail": {"field": "study"}}, "data": {"name": "others"}}
+        line_mark = {"type": "line", "color": QUIET, "strokeWidth": 1.5, "opacity": 0.7}
+        point_mark = {"type": "point", "color": QUIET, "filled": True, "size": 24, "opacity": 0.7}
+        chart["layer"] = [{**quiet, "mark": line_mark}, {**quiet, "mark": point_mark}, *chart["layer"]]
+    told = {point["processes"]: _text(point, name) for point in results["points"] if point[name] is not None}
+    beside = [{point["processes"]: _text(point, name) for point in found["points"]} for _, found in others]
+    sizes = sorted({*told, *(size for each in beside for size in each)})
+    return Figure(
+        name=f"{prefix}{name}",
+        title=message(f"scaling.plot_{name}"),
+        alt=message(ALT[name], points=", ".join(f"{size}: {text}" for size, text in told.items())),
+        spec=chart,
+        columns=(
+            message("scaling.plot_processes"), message(f"scaling.plot_{name}"), message("teams.single_runs"),
+            *(other for other, _ in others),
+        ),
+        rows=tuple(
+            (str(size), told.get(size, "–"), _singles(spec, size, name), *(each.get(size, "–") for each in beside))
+            for size in sizes
+        ),
+    )  # fmt: skip
+
+
+def _text(point: Mapping[str, Any], name: str) -> str:
+    return number(point[name], 3) if name == "speedup" else percent(point[name])
+
+
+def _singles(spec: Mapping[str, Any], processes: int, name: str) -> str:
+    """Return what single repeats of a point reached, – where there is one run alone."""
+    told = [each for each in spec["datasets"]["repeats"] if each["processes"] == processes]
+    return ", ".join(_text(each, name) for each in told) or "–"
+
+
+def file_name(identifier: str) -> str:
+    """Return the name of a study's files without suffix: ASCII, without path."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", identifier).strip("-")[:100]
+    return f"study-{plain}" if plain else "study"

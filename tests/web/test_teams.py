@@ -1,0 +1,265 @@
+"""The pages of all teams and of one: counts, best results, budgets, what was changed; hostile and broken runs."""
+
+import dataclasses
+import json
+import shutil
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sample_event import NAMES, write_event
+from sample_runs import Sample, write_run, write_study
+from sample_source import event_source, folder_source, page_of, view_of
+
+from hackathon.config.event import Event, Team
+from hackathon.web.records import Project, Summary
+from hackathon.web.source import Source
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m\u202e"
+
+
+class Page(HTMLParser):
+    """The tags and the text of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def event(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    folder = tmp_path_factory.mktemp("event")
+    return event_source(write_event(folder / "e", teams=3), folder / "index.sqlite")
+
+
+def _run(number: int, **values: object) -> Summary:
+    begin = 1_000_000.0 + 100 * number
+    common: dict[str, object] = {
+        "id": f"run-{number:05d}", "project": "/event/aurora/train", "team": "aurora", "name": "net", "cluster": "c1",
+        "processes": 1, "nodes": 1, "gpus": 2, "state": "SUCCEEDED", "created": begin, "started": begin,
+        "ended": begin + 3600, "value": 100.0, "unit": "samples/s",
+    }  # fmt: skip
+    return Summary(**{**common, **values})  # type: ignore[arg-type]
+
+
+def test_each_team_has_its_counts_its_best_point_and_its_budget(event: Source) -> None:
+    view = view_of(event, "teams")
+    assert [row.name for row in view.rows] == list(NAMES[:3])
+    for row in view.rows:
+        assert row.runs == 22 and row.succeeded == 20 and row.failed == 1
+        assert row.open == (("RUNNING", 1),)
+        (use,) = row.use
+        assert use.cluster == "reedbush-h" and use.gpu_hours.budget == 400 and use.node_hours.budget == 200
+        assert use.tokens is None, "the profile has no rate"
+        assert 0 < use.gpu_hours.used < 400 and use.gpu_hours.used == pytest.approx(2 * use.node_hours.used)
+    # Throughput of the team's better study: 1000 × n × 0.97^k, see sample_event.
+    best = view.rows[0].best
+    assert best.processes == 16 and best.speedup == pytest.approx(16 * 0.97**4, rel=0.01)
+    assert best.efficiency == pytest.approx(best.speedup / 16) and best.study.endswith("tuned-kq3v7xya")
+    assert view.best_team == "aurora" and view.runs == 66
+
+
+def test_the_page_shows_what_the_view_holds_in_both_languages(event: Source) -> None:
+    english, japanese = Page(page_of(event, "teams")), Page(page_of(event, "teams", language="ja"))
+    for said in (*NAMES[:3], "気象レーダーの短時間予測", "14.2 ×", "16 processes", "20 of 22 good", "of 400"):
+        assert said in english.text, said
+    assert "22 件中 20 件成功" in japanese.text and "並列効率" in japanese.text
+    assert len([tag for tag, _ in english.tags if tag == "h1"]) == 1
+    assert all(each.get("scope") in ("col", "row") for tag, each in english.tags if tag == "th")
+
+
+def test_use_counts_running_jobs_until_now_and_tokens_by_the_profile(tmp_path: Path) -> None:
+    profile = {
+        "name": "c1",
+        "scheduler": "local",
+        "node": {"gpus": 2},
+        "rates": {"per_node_hour": 3, "per_gpu_hour": 1},
+    }
+    (tmp_path / "templates/clusters").mkdir(parents=True)
+    (tmp_path / "templates/clusters/c1.yaml").write_text(yaml.safe_dump(profile))
+    settings = {"title": "E", "teams": [{"name": "aurora"}, {"name": "b"}],
+                "clusters": {"c1": {"budget": {"gpu_hours": 10, "tokens": 100}}}}  # fmt: skip
+    (tmp_path / "hackathon.yaml").write_text(yaml.safe_dump(settings))
+    runs = [
+        _run(3, state="RUNNING", ended=None, nodes=2, gpus=4, walltime=1800),  # capped at its walltime: half an hour
+        _run(2, state="QUEUED", started=None, ended=None),
+        _run(1, state="LOST", ended=None),
+        _run(0),
+    ]
+    source = dataclasses.replace(event_source(tmp_path, tmp_path / "i"), summaries=runs, now=1_000_300.0 + 7200)
+    aurora, silent = view_of(source, "teams").rows
+    (use,) = aurora.use
+    assert (use.node_hours.used, use.gpu_hours.used) == (pytest.approx(1 + 1), pytest.approx(2 + 2))
+    assert use.tokens.used == pytest.approx(3 * 2 + 4) and use.tokens.share == pytest.approx(0.10)
+    assert use.gpu_hours.share == pytest.approx(0.4)
+    assert aurora.open == (("RUNNING", 1), ("QUEUED", 1)) and aurora.failed == 1
+    assert silent.runs == 0 and silent.last is None and silent.use[0].gpu_hours.used == 0
+    assert "10 tokens" in Page(page_of(source, "teams")).text
+
+
+def test_gpu_utilisation_is_that_of_what_runs_now_and_the_last_finding_is_the_newest(event: Source) -> None:
+    runs = [
+        _run(5, state="RUNNING", ended=None, gpu_percent=90.0, gpus=6),
+        _run(4, state="RUNNING", ended=None, gpu_percent=50.0, gpus=2),
+        _run(3, gpu_percent=1.0),
+        _run(2, state="FAILED", part="nccl"),
+        _run(1, state="FAILED", part="gpu"),
+    ]
+    row = view_of(dataclasses.replace(event, summaries=runs), "teams").rows[0]
+    assert row.gpu_percent == pytest.approx(80.0)
+    assert (row.trouble.part, row.trouble.run) == ("nccl", "/event/aurora/train//run-00002")
+    assert view_of(dataclasses.replace(event, summaries=runs[2:]), "teams").rows[0].gpu_percent == 1.0
+
+
+def test_a_team_sees_itself_alone_and_projects_of_no_event_go_by_their_folder(event: Source, tmp_path: Path) -> None:
+    own = dataclasses.replace(
+        event, team="cirrus", summaries=[run for run in event.summaries if run.team == "cirrus"],
+        projects=[each for each in event.projects if each.team == "cirrus"],
+    )  # fmt: skip
+    assert [row.name for row in view_of(own, "teams").rows] == ["cirrus"]
+    with pytest.raises(LookupError):
+        view_of(own, "team", "aurora")
+    for place in ("a/digits", "b/digits", "words"):
+        write_study(tmp_path / place, [Sample(1, 100.0), Sample(2, 190.0)], team="")
+    source = folder_source([tmp_path / place for place in ("a/digits", "b/digits", "words")], tmp_path / "i")
+    assert [row.name for row in view_of(source, "teams").rows] == ["a/digits", "b/digits", "words"]
+    page = view_of(source, "team", "b/digits")
+    assert page.row.best.speedup == pytest.approx(1.9) and page.projects == ("digits",) and len(page.runs) == 2
+
+
+def test_a_team_tells_its_problem_people_program_curves_and_what_it_changed(event: Source) -> None:
+    view = view_of(event, "team", "aurora")
+    assert view.title == "Segmentation of satellite images"
+    assert (view.members, dict(view.kinds)) == (3, {"student": 2, "staff": 1})
+    assert view.tutor_names == ("Tutor One",) and view.people == ("Member 0a", "Member 0b", "Member 0c")
+    assert (view.program.name, view.program.framework) == ("torch-ddp", "torch") and view.program.title
+    assert dict(view.program.parameters)["batch_size"] == "64"
+    assert view.curves == ("tuned", "torch-ddp")
+    assert [study.processes for study in view.studies] == [16, 16] and view.studies[0].efficiency > 0.85
+    before, after = view.change.before, view.change.after
+    assert (before.processes, after.processes, before.repeats) == (1, 16, 2) and before.created < after.created
+    assert view.change.speedup == pytest.approx(after.value / before.value) and view.change.speedup > 14
+    assert [(each.name, each.before, each.after) for each in view.change.changed] == [("lr", "0.1", "1.6")]
+    assert view.again.processes == 16 and view.again.key == after.run
+    text = Page(page_of(event, "team", "aurora")).text
+    for said in ("Before and after", "15.7", "hackathon rerun ", "learning rate × 8", "Tutor One", "1 → 16 processes"):
+        assert said in text, said
+    assert "改善の前後" in Page(page_of(event, "team", "ブリザード", "ja")).text
+
+
+def test_names_of_people_go_out_only_when_the_event_says_so(event: Source) -> None:
+    site = dataclasses.replace(event, live=False)
+    view = view_of(site, "team", "aurora")
+    assert view.members == 3 and view.tutors == 1 and view.people == () and view.tutor_names == ()
+    assert "Tutor One" not in page_of(site, "team", "aurora")
+    assert site.event is not None
+    open_event = dataclasses.replace(site.event, publish=dataclasses.replace(site.event.publish, users=True))
+    assert view_of(dataclasses.replace(site, event=open_event), "team", "aurora").tutor_names == ("Tutor One",)
+
+
+def test_before_and_after_compare_the_same_program_by_the_same_metric(event: Source) -> None:
+    def change(*runs: Summary) -> object:
+        source = dataclasses.replace(event, summaries=sorted(runs, key=lambda run: -(run.created or 0.0)))
+        return view_of(source, "team", "aurora").change
+
+    assert change(_run(0)) is None, "one measurement has no after"
+    assert change(_run(0, state="FAILED"), _run(1)) is None
+    found = change(_run(0, processes=4, value=300.0), _run(1), _run(2, value=150.0), _run(3, value=120.0, processes=2))
+    assert (found.before.run_id, found.after.run_id, found.speedup) == ("run-00001", "run-00002", 1.5)
+    found = change(_run(0), _run(1), _run(2, name="other", value=9e9))
+    assert found.after.run_id == "run-00001" and found.changed == (), "no request of them can be read"
+    times = change(_run(0, unit="s", value=50.0), _run(1, unit="s", value=20.0), _run(2, unit="s", value=40.0))
+    assert (times.after.run_id, times.speedup) == ("run-00001", 2.5)
+    assert change(_run(0, unit="steps/s"), _run(1, unit="steps/s", value=5.0)).speedup is None
+
+
+def test_a_long_list_of_runs_is_cut_and_says_so(event: Source) -> None:
+    runs = [_run(number) for number in reversed(range(250))]
+    view = view_of(dataclasses.replace(event, summaries=runs), "team", "aurora")
+    assert len(view.runs) == 100 and view.more_runs == 150 and view.runs[0].id == "run-00249"
+    assert "150 older runs" in Page(page_of(dataclasses.replace(event, summaries=runs), "team", "aurora")).text
+
+
+def test_data_is_told_without_what_may_be_secret(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "p/runs", Sample(1, 10.0), team="")
+    request = json.loads((run / "request.json").read_text())
+    request["data"] = [
+        {"name": "maps", "url": "https://me:hunter2@data.example.org/maps.tar?token=abc"},
+        {"name": "own", "url": "file:///home/alice/secret/own.npz"}, {"name": "odd", "url": "http://[::1"}, "no record",
+    ]  # fmt: skip
+    (run / "request.json").write_text(json.dumps(request))
+    view = view_of(folder_source([tmp_path / "p"], tmp_path / "i"), "team", "p")
+    assert view.program.data == (("maps", "https://data.example.org/maps.tar"), ("own", "own.npz"), ("odd", ""))
+
+
+def test_hostile_text_stays_text_on_both_pages(tmp_path: Path) -> None:
+    source = event_source(write_event(tmp_path / "e", teams=1, hostile=HOSTILE), tmp_path / "i")
+    run = source.summaries[0]
+    request = Path(run.project) / "runs" / run.id / "request.json"
+    value = json.loads(request.read_text())
+    value |= {"recipe": HOSTILE, "framework": HOSTILE, "parameters": {HOSTILE: HOSTILE}, "name": HOSTILE}
+    request.write_text(json.dumps(value))
+    source = event_source(tmp_path / "e", tmp_path / "i")
+    runs = [dataclasses.replace(each, part=HOSTILE, cluster=HOSTILE, unit=HOSTILE) for each in source.summaries]
+    source = dataclasses.replace(source, summaries=runs)
+    for html in (page_of(source, "teams"), page_of(source, "team", "aurora"), page_of(source, "team", "aurora", "ja")):
+        page = Page(html)
+        assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
+        assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+        assert "{{7*7}}" in page.text and "\x1b" not in html and "\u202e" not in html
+
+
+def test_missing_half_written_and_foreign_files_leave_gaps(tmp_path: Path) -> None:
+    folder = write_event(tmp_path / "e", teams=1)
+    project = folder / "aurora" / "train"
+    source = event_source(folder, tmp_path / "i")
+    (project / "project.yaml").write_bytes(b"name: [\xff")
+    for study in (project / "studies").iterdir():
+        (study / "study.json").write_text('{"mode": "we')
+    for run in sorted((project / "runs").iterdir())[::2]:
+        shutil.rmtree(run)
+    for run in (project / "runs").iterdir():
+        (run / "request.json").write_text("[1]")
+    for kind, key in (("teams", ""), ("team", "aurora")):
+        assert "aurora" in page_of(source, kind, key)
+    view = view_of(source, "team", "aurora")
+    assert view.row.runs == 22 and view.program.parameters == () and view.change.changed == ()
+    outside = tmp_path / "outside.json"
+    outside.write_text(json.dumps({"parameters": {"secret": "hunter2"}}))
+    for run in (project / "runs").iterdir():
+        (run / "request.json").unlink()
+        (run / "request.json").symlink_to(outside)
+    assert "hunter2" not in page_of(source, "team", "aurora")
+
+
+def test_an_event_without_runs_and_a_place_without_anything() -> None:
+    empty = Source(event=Event("E", teams=[Team("aurora")]))
+    assert "no run yet" in page_of(empty, "teams") and "not run anything" in page_of(empty, "team", "aurora")
+    assert "no team and no run" in page_of(Source(), "teams")
+
+
+def test_ten_thousand_runs_are_shown_from_the_index_alone() -> None:
+    """No file of a run is opened for the page of all teams: the folders do not exist. How fast: tests/bench."""
+    runs = [
+        _run(number, project=f"/event/t{number % 100}/p", team=f"t{number % 100}", study=f"s{number // 1000}",
+             processes=1 << number // 100 % 5, value=100.0 * (1 << number // 100 % 5) * 0.95 ** (number // 100 % 5))
+        for number in reversed(range(10_000))
+    ]  # fmt: skip
+    teams = Event("E", teams=[Team(f"t{number}") for number in range(100)])
+    projects = [Project(Path(f"/event/t{number}/p"), f"t{number}") for number in range(100)]
+    view = view_of(Source(runs, projects, teams, now=time.time()), "teams")
+    assert len(view.rows) == 100 and view.runs == 10_000
+    assert {row.best.processes for row in view.rows} == {16}
