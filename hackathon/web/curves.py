@@ -20,6 +20,8 @@ POINTS, BUCKETS = 240, 96
 """Points of a curve of a metric, and moments of a curve of devices, that are drawn."""
 ROWS = 12
 """Lines of the table beside a picture."""
+WIDE, NARROW = 440, 300
+"""Widths of pictures of which two, and three, lie side by side: their letters have the same size then."""
 CURVES = 4
 """Metrics that are drawn."""
 MOST_METRICS, MOST_TELEMETRY = 32 << 20, 2 << 20
@@ -80,11 +82,14 @@ def progress(
     lines = found[0].decode("utf-8", "replace").split("\n")
     curves = {name: points for name, raw in curves_of(lines, over="t").items() if len(points := _usable(raw)) > 1}
     made = []
-    for order, name in enumerate(_chosen(curves, metric)):
+    chosen = _chosen(curves, metric)
+    width = NARROW if len(chosen) == 3 else WIDE
+    for order, name in enumerate(chosen):
         points = _near(curves[name], began, ended)
         span = _span(points, began, ended)
         end = [ended] if failed and ended is not None and span.begin <= ended <= span.end else []
-        made.append(_progress_figure(f"progress-{order}", name, unit if name == metric else "", points, span, end))
+        own = unit if name == metric else ""
+        made.append(_progress_figure(f"progress-{order}", name, own, points, span, end, width))
     return made
 
 
@@ -128,7 +133,9 @@ def _thinned(points: Points, most: int) -> Points:
     return [(fmean(x for x, _ in part), fmean(y for _, y in part)) for part in parts]
 
 
-def _progress_figure(name: str, metric: str, unit: str, points: Points, span: Span, ends: Sequence[float]) -> Figure:
+def _progress_figure(
+    name: str, metric: str, unit: str, points: Points, span: Span, ends: Sequence[float], width: int
+) -> Figure:
     axis, seconds = span.unit
     drawn = [((x - span.begin) / seconds, y) for x, y in _thinned(points, POINTS)]
     values = [y for _, y in drawn]
@@ -143,6 +150,7 @@ def _progress_figure(name: str, metric: str, unit: str, points: Points, span: Sp
     spec = filled(
         shipped("templates", "plots", "progress.vl.json"),
         {
+            "width": width,
             "x_title": message(axis),
             "x_domain": [0, (span.end - span.begin) / seconds],
             "y_scale": scale,

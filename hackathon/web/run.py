@@ -94,8 +94,6 @@ class RunPage:
     children: tuple[Other, ...] = ()
     strange: tuple[str, ...] = ()
     """What lies in its folder and is not read: links that lead outside, pipes, sockets."""
-    problem: str = ""
-    """Why pictures are missing; empty when none is."""
 
 
 def values(source: Source, key: str) -> dict[str, Any] | None:
@@ -106,9 +104,9 @@ def values(source: Source, key: str) -> dict[str, Any] | None:
 
 def with_pictures(page: RunPage) -> RunPage:
     """Return the page with its figures drawn, all by one process."""
-    figures, problem = drawn([*page.progress, *page.devices])
+    figures, _ = drawn([*page.progress, *page.devices])  # each without its drawing says so
     count = len(page.progress)
-    return replace(page, progress=tuple(figures[:count]), devices=tuple(figures[count:]), problem=problem)
+    return replace(page, progress=tuple(figures[:count]), devices=tuple(figures[count:]))
 
 
 def run_page(source: Source, summary: Summary) -> RunPage:

@@ -118,7 +118,7 @@ def run_view(
         cluster=str(record.get("cluster") or ""),
         scheduler=str(record.get("scheduler") or ""),
         queue=str(record.get("queue") or ""),
-        request=tuple(_request_rows(record)),
+        request=tuple(request_rows(record)),
         script=inside.text("job.sh", LONGEST_TEXT),
         rank_script=inside.text("rank.sh", LONGEST_TEXT),
         commit=_commit(mapping(source.get("git"))),
@@ -180,7 +180,7 @@ def end_metrics(path: Path, inside: Inside, record: Mapping[str, Any]) -> dict[s
     return _read.get(key, {})
 
 
-def _request_rows(record: Mapping[str, Any]) -> list[Row]:
+def request_rows(record: Mapping[str, Any]) -> list[Row]:
     """Return the request's fields that say something; parameters and variables one line each."""
     origins = mapping(record.get("origins"))
     rows = []
@@ -224,14 +224,14 @@ def _environment_rows(inside: Inside) -> list[Row]:
     add("packages", (f"{name} {each[name]}" for name in PACKAGES for each in packages if name in each))
     add("mpi", (str(host.get("mpi") or "") for host in hosts))
     add("modules", (" ".join(map(str, host.get("modules") or ())) for host in hosts))
-    add("gpus", (_counted(host.get("gpus")) for host in hosts))
+    add("gpus", (counted(host.get("gpus")) for host in hosts))
     add("cores", (str(host.get("cores") or "") for host in hosts))
     add("kernel", (str(host.get("kernel") or "") for host in hosts))
     add("interfaces", (" ".join(map(str, host.get("interfaces") or ())) for host in hosts))
     return rows
 
 
-def _counted(values: object) -> str:
+def counted(values: object) -> str:
     """Return `2 × P100` from a list of equal texts."""
     if not isinstance(values, list):
         return ""

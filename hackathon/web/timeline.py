@@ -43,12 +43,14 @@ class Moment:
     """It tells of something that went wrong."""
 
     @property
+    def day(self) -> str:
+        """The day, as `03-01`, by this machine's time."""
+        return _shown("%m-%d", self.time)
+
+    @property
     def clock(self) -> str:
-        """When, as `03-01 10:15:30` of this machine's time."""
-        try:
-            return clock.strftime("%m-%d %H:%M:%S", clock.localtime(self.time))
-        except (OverflowError, ValueError, OSError):
-            return "–"
+        """When on that day, as `10:15:30`."""
+        return _shown("%H:%M:%S", self.time)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,13 @@ class Timeline:
     """Moments in the middle that are not shown."""
     skewed: bool = False
     """Clocks of its hosts differ: something is dated before what it followed."""
+
+
+def _shown(form: str, moment: float) -> str:
+    try:
+        return clock.strftime(form, clock.localtime(moment))
+    except (OverflowError, ValueError, OSError):
+        return "–"
 
 
 def timeline(inside: Inside) -> Timeline:
