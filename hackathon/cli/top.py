@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from hackathon.web.now import Item, NowView, Well
     from hackathon.web.watch import Watcher
 
-FIRST = 60.0
-"""Seconds that the first look at all runs may take before what is known is shown."""
+SETTLED, FIRST = 30.0, 10.0
+"""Seconds that a view which is printed once waits until schedulers answered and failures were diagnosed, and seconds
+that one which stays fresh waits for the first look."""
 BAD, ASKED, DOUBTFUL, GOOD, QUIET, BOLD = "red", "cyan", "yellow", "green", "dim", "bold"
 TONES = {"asked": ASKED, "failed": BAD, "lost": BAD}
-MARGIN = 22
+MARGIN = 24
 """Columns of the kind and the age before the words of an item."""
 
 Part = tuple[str, str]
@@ -51,17 +52,20 @@ def command(folders: tuple[Path, ...], team: str, once: bool, interval: float, n
 
     watch = Watcher(event_folder, shown, team=team, ask=not no_ask, interval=interval)
     try:
-        watch.wait(0, FIRST)
+        live = not as_json and not once and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        if live:
+            watch.wait(0, FIRST)
+            _watch(watch, interval, event_folder, shown)
+            return
+        watch.settle(SETTLED)
         if as_json:
             import json
 
             click.echo(json.dumps(now_view(watch.source()).to_json(), ensure_ascii=False, indent=1))
-        elif once or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        else:
             view = now_view(watch.source())
             for parts in lines(view, _title(watch, event_folder, shown)):
                 click.echo("".join(text for text, _ in parts).rstrip())
-        else:
-            _watch(watch, interval, event_folder, shown)
     finally:
         watch.stop()
 

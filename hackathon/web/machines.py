@@ -1,6 +1,7 @@
 """The event's clusters as a page: queues and limits, the shape of a node, what was measured of its network."""
 
 import functools
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -239,21 +240,26 @@ def _speeds(entry: dict[str, Any]) -> list[Speed]:
     """Return what a measurement says of each operation; people may have edited its file."""
     made = []
     for operation, found in entry["operations"].items():
-        size = number(found.get("bytes"))
+        size = _finite(found.get("bytes"))
         made.append(
             Speed(
                 nodes=entry["nodes"],
                 processes=entry["processes"],
                 backend=line(str(entry.get("backend", ""))),
                 operation=line(str(operation)),
-                latency=number(found["fits"].get("small", {}).get("alpha_us")),
-                bandwidth=number(found["fits"].get("large", {}).get("beta_gb_s")),
-                bus=number(found.get("busbw_gb_s")),
+                latency=_finite(found["fits"].get("small", {}).get("alpha_us")),
+                bandwidth=_finite(found["fits"].get("large", {}).get("beta_gb_s")),
+                bus=_finite(found.get("busbw_gb_s")),
                 size=_binary(size) if size else "",
                 day=line(str(entry.get("date", ""))[:10]),
             )
         )
     return made
+
+
+def _finite(value: object) -> float | None:
+    found = number(value)
+    return found if found is not None and math.isfinite(found) else None
 
 
 def _binary(size: float) -> str:
