@@ -10,6 +10,7 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.config.event import Event
     from hackathon.web.door import Door
 
 LOCAL_PORT = 8000
@@ -43,11 +44,11 @@ def command(
     from hackathon.web.watch import Watcher
 
     event_folder, shown = event_and_folders(folders)
-    check_team(event_folder, team)
+    first = check_team(event_folder, team)
     gc.enable()  # it was turned off for commands that live for a moment
 
     def name() -> str:
-        event = watch.source().event
+        event = watch.source().event or first  # the watcher reads it again when it changes
         return title or (localized(event.title) if event else "") or (event_folder or shown[0]).name
 
     if port is None and bind is None:
@@ -83,17 +84,22 @@ def event_and_folders(folders: tuple[Path, ...]) -> tuple[Path | None, list[Path
     return (events[0] if events else None), [folder for folder in absolute if folder not in events]
 
 
-def check_team(event_folder: Path | None, team: str) -> None:
-    """Raise RequestError when a team was asked for that the event does not have."""
-    if not team:
-        return
-    if event_folder is None:
-        raise RequestError("dashboard.team_without_event")
+def check_team(folder: Path | None, team: str) -> "Event | None":
+    """See that the event has the team, if one is asked for, and return the event; None without one.
+
+    Raises RequestError.
+    """
     from hackathon.config.load import load_event
 
-    names = [each.name for each in load_event(event_folder).teams]
-    if team not in names:
+    if folder is None:
+        if team:
+            raise RequestError("dashboard.team_without_event")
+        return None
+    event = load_event(folder)
+    names = [each.name for each in event.teams]
+    if team and team not in names:
         raise RequestError("dashboard.no_team", team=team, teams=", ".join(names) or "–")
+    return event
 
 
 def _tell(door: "Door", title: str) -> None:

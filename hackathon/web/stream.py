@@ -32,6 +32,8 @@ SHARE = 4
 WORKERS = 4
 """Renderings at a time: one that waits for a slow file system does not hold the others up."""
 LONGEST_RENDERING = 20.0
+FIRST_LOOK = 10.0
+"""Seconds that the first pages wait for the first runs."""
 HEARTBEAT = 15.0
 """Seconds after which a silent stream sends a comment, so that dead connections are found."""
 RETRY = 2000
@@ -123,6 +125,12 @@ class Pages:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
 
+    async def _first_look(self) -> None:
+        """Wait until the runs were looked at once: "nobody needs help" must not be said before."""
+        end = time.monotonic() + FIRST_LOOK
+        while self.version == 0 and time.monotonic() < end and not self.closing.is_set():
+            await self.news(end - time.monotonic())
+
     def _wake(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
@@ -145,6 +153,7 @@ class Pages:
 
     async def _make(self, address: Address) -> Page:
         async with self._places:
+            await self._first_look()
             version, begun = self.version, time.monotonic()
             before = self._kept.get(address)
             body = await in_thread(lambda: self.render(address, self.watch.source(), version))

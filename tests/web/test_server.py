@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from serving import PATIENCE, Served, View, plain_view, serving
+from serving import PATIENCE, Served, Told, View, plain_view, serving
 
 from hackathon.web import server, stream
 from hackathon.web.door import socket_door
@@ -137,6 +137,19 @@ def test_an_old_page_is_made_anew_though_nothing_happened(
     monkeypatch.setattr(stream, "OLDEST", 0.0)
     served.ask("/en/now")
     assert view.made == 2
+
+
+def test_nothing_is_said_before_the_first_look(view: View, tmp_path: Path) -> None:
+    """Version 0 of a watcher is before it has looked: an empty page would say that all is well."""
+    watch = Told()
+    watch.version = 0
+    with (
+        tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as name,
+        serving(socket_door(Path(name) / "s"), tmp_path, watch) as served,
+    ):
+        threading.Timer(0.5, watch.tell, [RUN]).start()
+        assert "run-a" in served.ask("/en/now").body
+    assert view.made == 1
 
 
 def test_pages_that_nobody_asks_for_are_let_go(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

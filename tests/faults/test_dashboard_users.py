@@ -1,0 +1,207 @@
+"""The dashboard on a machine with other users: another real account neither connects, nor reads the key, nor poses."""
+
+import contextlib
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hackathon.share.entry import letters
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PATIENCE = 120
+CONNECT = """
+import socket, sys
+try:
+    made = socket.socket(socket.AF_UNIX)
+    made.settimeout(60)
+    made.connect(sys.argv[1])
+    made.sendall(b"GET /en/now HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n")
+    print("answer", made.recv(100).split(b"\\r\\n")[0].decode())
+except OSError as error:
+    print(type(error).__name__)
+"""
+LOOK = """
+import sys
+for path in sys.argv[1:]:
+    try:
+        print("read", open(path, "rb").read())
+    except OSError as error:
+        print(type(error).__name__)
+"""
+
+
+@dataclass
+class Users:
+    """Two accounts that can reach this Python and this checkout."""
+
+    folder: Path
+    python: str
+    packages: str
+    uids: dict[str, int] = field(default_factory=dict)
+
+    def runtime(self, role: str) -> Path:
+        return self.folder / f"run-{role}"
+
+    def start(self, role: str, *words: str, **environment: str) -> "subprocess.Popen[str]":
+        uid = self.uids[role]
+        home = self.folder / f"home-{role}"
+        settings = {
+            "HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": self.packages, "PYTHONDONTWRITEBYTECODE": "1",
+            "HACKATHON_LANG": "en", "XDG_RUNTIME_DIR": str(self.runtime(role)), **environment,
+        }  # fmt: skip
+        options: dict[str, Any] = {"user": uid, "group": uid, "extra_groups": [], "umask": 0o022}
+        return subprocess.Popen(
+            [self.python, *words], cwd=home, env=settings, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, **options,
+        )  # fmt: skip
+
+    def output(self, role: str, *words: str, **environment: str) -> tuple[int, str, str]:
+        process = self.start(role, *words, **environment)
+        out, error = process.communicate(timeout=PATIENCE)
+        return process.returncode, out, error
+
+    @contextlib.contextmanager
+    def dashboard(self, *words: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+        """Run alice's dashboard; gives the process and the lines that it printed."""
+        words = ("-m", "hackathon", "dashboard", "--no-ask", str(self.folder / "home-alice"), *words)
+        with self.start("alice", *words) as process:
+            lines: list[str] = []
+            try:
+                assert process.stdout is not None
+                for line in process.stdout:
+                    lines.append(line.rstrip("\n"))
+                    if line.startswith("Ctrl-C"):
+                        break
+                assert lines, process.stderr and process.stderr.read()
+                yield process, lines
+            finally:
+                process.send_signal(signal.SIGINT)
+                process.wait(PATIENCE)
+
+
+def _python() -> tuple[str, str] | None:
+    packages = ":".join([str(REPOSITORY), *(path for path in sys.path if path.endswith("-packages"))])
+    environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
+    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+        command = [python, "-c", "import click, pydantic, yaml, starlette, uvicorn, hackathon"]
+        with contextlib.suppress(OSError):
+            if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
+                return python, packages
+    return None
+
+
+@pytest.fixture(scope="module")
+def users() -> Iterator[Users]:
+    """Two real accounts, made for this module and taken away after it."""
+    if os.geteuid() != 0 or shutil.which("useradd") is None:
+        pytest.skip("two users need root and useradd")
+    python = _python()
+    if python is None:
+        pytest.skip("other users can not reach this Python or this checkout")
+    folder = Path(tempfile.mkdtemp(prefix="hk-", suffix=letters(), dir="/tmp"))
+    folder.chmod(0o755)
+    made = Users(folder, *python)
+    try:
+        for role in ("alice", "eve"):
+            name = f"{role[:3]}{folder.name[-8:]}".lower()
+            home = folder / f"home-{role}"
+            command = ["useradd", "--no-create-home", "--home-dir", str(home), "--user-group", name]
+            subprocess.run(command, check=True, capture_output=True)
+            made.uids[role] = pwd.getpwnam(name).pw_uid
+            for path in (home, made.runtime(role)):
+                path.mkdir(mode=0o755)
+                os.chown(path, made.uids[role], made.uids[role])
+        yield made
+    finally:
+        for role in made.uids:
+            name = f"{role[:3]}{folder.name[-8:]}".lower()
+            subprocess.run(["userdel", name], check=False, capture_output=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_another_user_does_not_get_through_the_socket(users: Users) -> None:
+    with users.dashboard() as (_, lines):
+        path = Path(next(found[1] for line in lines if (found := re.search(r"ssh -L 8000:(\S+) ", line))))
+        assert users.output("alice", "-c", CONNECT, str(path))[1] == "answer HTTP/1.1 200 OK\n"
+        assert users.output("eve", "-c", CONNECT, str(path))[1] == "PermissionError\n"
+        script = f"import os; os.listdir({str(path.parent)!r})"
+        assert "PermissionError" in users.output("eve", "-c", script)[2]
+        # even where alice opened the folder to others
+        path.parent.chmod(0o755)
+        assert users.output("eve", "-c", CONNECT, str(path))[1] == "PermissionError\n"
+        # and the socket: the server asks the kernel who is there
+        path.chmod(0o666)
+        out = users.output("eve", "-c", CONNECT, str(path))[1]
+        assert out in ("answer \n", "ConnectionResetError\n", "BrokenPipeError\n")
+        assert users.output("alice", "-c", CONNECT, str(path))[1] == "answer HTTP/1.1 200 OK\n"
+        path.parent.chmod(0o700)
+    assert not path.exists()
+
+
+def test_another_user_neither_reads_the_token_nor_sees_it_in_the_list_of_processes(users: Users) -> None:
+    with users.dashboard("--port", "0") as (process, lines):
+        text = "\n".join(lines)
+        found = re.search(r"http://localhost:(\d+)/enter\?token=([0-9a-f]{32})$", text, re.MULTILINE)
+        assert found, text
+        number, token = found.groups()
+        file = re.search(r"also in (\S+\.token)\.", text)[1]  # type: ignore[index]
+        assert Path(file).read_text().strip() == token
+        looked = [file, f"/proc/{process.pid}/environ", f"/proc/{process.pid}/cmdline"]
+        out = users.output("eve", "-c", LOOK, *looked)[1].splitlines()
+        assert out[:2] == ["PermissionError"] * 2
+        assert out[2].startswith("read")
+        assert token not in out[2]
+        get = (
+            "import sys, urllib.request, urllib.error\n"
+            "try:\n    print(urllib.request.urlopen(sys.argv[1], timeout=60).status)\n"
+            "except urllib.error.HTTPError as error:\n    print(error.code)\n"
+        )
+        for path in ("/en/now", "/enter?token=" + "0" * 32, "/stream?page=/en/now"):
+            assert users.output("eve", "-c", get, f"http://127.0.0.1:{number}{path}")[1] == "403\n"
+
+
+def test_a_folder_that_another_user_made_in_its_place_is_refused(users: Users) -> None:
+    """In /tmp anybody can make the folder first; what stands in it could be replaced."""
+    folder = Path("/tmp") / f"hackathon-{users.uids['alice']}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o777)
+    os.chown(folder, users.uids["eve"], users.uids["eve"])
+    try:
+        words = ("-m", "hackathon", "dashboard", "--no-ask", str(users.folder / "home-alice"))
+        code, out, error = users.output("alice", *words, XDG_RUNTIME_DIR="")
+        assert (code, out) == (2, "")
+        assert f"{folder} is no folder of your own" in error
+        assert "Traceback" not in error
+        assert list(folder.iterdir()) == []
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_another_user_s_socket_is_not_taken_for_ours(users: Users) -> None:
+    """A socket that somebody put where ours would be is neither used nor removed."""
+    place = users.folder / "home-alice" / "sockets"
+    place.mkdir(mode=0o700)
+    os.chown(place, users.uids["alice"], users.uids["alice"])
+    path = place / "d.sock"
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(str(path))
+        os.chown(path, users.uids["eve"], users.uids["eve"])
+        words = ("-m", "hackathon", "dashboard", "--no-ask", "--socket", str(path))
+        code, _, error = users.output("alice", *words)
+        assert code == 2
+        assert "is no socket of yours" in error
+        assert path.is_socket()
