@@ -1,6 +1,7 @@
-"""`hackathon publish`: static pages of studies."""
+"""`hackathon publish`: the static site of an event, or of a project's studies."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,20 +9,54 @@ from hackathon.cli.options import named, runs_folder
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
+if TYPE_CHECKING:
+    from hackathon.web.publish import Published
+    from hackathon.web.source import Source
+
+SHOWN = 20
+"""Findings of `--check` that are listed."""
+
 
 @named("publish")
 @click.argument("names", nargs=-1, metavar="[STUDY]...")
-@click.option("--to", "directory", required=True, metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+@click.option("--to", "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help=message("help.option_to"))  # fmt: skip
+@click.option("--check", is_flag=True, help=message("help.option_check_site"))
 @click.option("--title", default="", metavar="TEXT", help=message("help.option_title"))
 @click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
-def command(names: tuple[str, ...], directory: Path, title: str, no_ask: bool) -> None:
-    from hackathon.runs.status import status
-    from hackathon.runs.study import find_studies, find_study, runs_of
-    from hackathon.scaling.collect import study_results
-    from hackathon.web.publish import publish
-    from hackathon.web.views import study_view
+def command(names: tuple[str, ...], directory: Path | None, check: bool, title: str, no_ask: bool) -> None:
+    import gc
 
+    if directory is None and not check:
+        raise RequestError("site.no_folder")
+    gc.enable()  # thousands of pages make garbage
+    source, title, studies = _source(names, title, ask=not no_ask)
+    if check:
+        _check(source, title, studies)
+        return
+    from hackathon.web.publish import publish
+
+    assert directory is not None
+    published = publish(source, directory, title=title, studies=studies)
+    for problem in [*source.problems, *published.warnings]:
+        click.echo(f"{message('cli.warning')}: {problem}", err=True)
+    click.echo(message("cli.published", count=len(published.pages), folder=directory, file=directory / "index.html"))
+    click.echo(message("site.made", made=len(published.made), count=len(published.files), size=_size(published)))
+    _tell_copy(directory)
+
+
+def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Source, str, list[str] | None]":
+    """Return what is published, its title (empty: the event's), and which studies; None: the whole event."""
+    from dataclasses import replace
+
+    from hackathon.config.load import find_event, load_event
+    from hackathon.runs.study import find_studies, find_study
+    from hackathon.web.gather import gather
+
+    folder = find_event(Path.cwd())
+    event = load_event(folder) if folder is not None else None
+    if folder is not None and not names:
+        return gather(folder.absolute(), event, ask=ask), title, None
     project = runs_folder().parent
     if names:
         studies = [study for name in dict.fromkeys(names) if (study := find_study(name, project)) is not None]
@@ -29,16 +64,10 @@ def command(names: tuple[str, ...], directory: Path, title: str, no_ask: bool) -
         studies = find_studies(project)
     if not studies:
         raise RequestError("cli.no_study", folder=project)
-    views = []
-    for study in studies:
-        runs = runs_of(study)
-        found = study_results(study, status(runs, ask=not no_ask))
-        views.append(study_view(study.record(), found, [run.path for run in runs]))
-    published = publish(views, directory, title=title or _title(project))
-    for warning in published.warnings:
-        click.echo(f"{message('cli.warning')}: {warning}", err=True)
-    pages = [path for path in published if path.suffix == ".html"]
-    click.echo(message("cli.published", count=len(pages), folder=directory, file=directory / "index.html"))
+    source = gather(None, None, [project], ask=ask)
+    # What the event allows to go out holds for a single study too.
+    source = replace(source, event=event, event_folder=folder)
+    return source, title or _title(project), [study.id for study in studies]
 
 
 def _title(project: Path) -> str:
@@ -46,4 +75,81 @@ def _title(project: Path) -> str:
 
     if (project / "project.yaml").is_file():
         return load.load_project(project).name
-    return project.name
+    return project.absolute().name
+
+
+def _tell_copy(directory: Path) -> None:
+    """Print how to take the site home: this machine by its own name, for the login name may be any of several."""
+    import os
+    import pwd
+    import shlex
+
+    from hackathon.web.door import host_name
+
+    try:
+        user = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # a uid without an account, as in containers
+        user = str(os.geteuid())
+    place = f"{user}@{host_name()}:{shlex.quote(f'{directory.absolute()}/')}"
+    own = shlex.quote(directory.absolute().name)
+    click.echo(message("site.take_home"))
+    click.echo(f"  rsync -az {shlex.quote(place)} {own}/")
+    click.echo(f"  scp -r {shlex.quote(place.removesuffix('/') if place.endswith('/') else place)} {own}")
+
+
+def _check(source: "Source", title: str, studies: list[str] | None) -> None:
+    """Print what would go out and what was taken out; exit 1 when something in it looks like a secret."""
+    from hackathon.cli.show import printable
+    from hackathon.web.publish import rehearsal
+    from hackathon.web.residue import residues
+
+    with rehearsal(source, title=title, studies=studies) as published:
+        for problem in [*source.problems, *published.warnings]:
+            click.echo(f"{message('cli.warning')}: {problem}", err=True)
+        counts = dict(published.mask.counts)
+        examples = {kind: list(each) for kind, each in published.mask.examples.items()}
+        found = residues(published.folder, list(published.files), published.mask)
+        _list_files(published)
+    click.echo(message("site.masked"))
+    for kind, count in sorted(counts.items()):
+        shown = ", ".join(printable(example) for example in examples.get(kind, ())[:3])
+        click.echo(f"  {message(f'site.kind_{kind}'):<24} {count:>7}  {shown}")
+    if not counts:
+        click.echo(f"  {message('site.nothing')}")
+    if found:
+        click.echo(message("site.suspicious", count=len(found)))
+        for residue in found[:SHOWN]:
+            kind = message(f"site.kind_{residue.kind}")
+            click.echo(f"  {printable(residue.file)}: {kind}: {printable(residue.sample)}")
+        raise click.exceptions.Exit(1)
+    click.echo(message("site.clean"))
+
+
+def _list_files(published: "Published") -> None:
+    from hackathon.cli.show import printable
+
+    site = published.site
+    assert site is not None
+    sizes = published.files
+    click.echo(message("site.would_go_out", count=len(sizes), size=_size(published)))
+    by_kind: dict[str, tuple[int, int]] = {}
+    for name, size in sizes.items():
+        kind = "crate" if name.endswith(".zip") else Path(name).suffix.removeprefix(".")
+        count, total = by_kind.get(kind, (0, 0))
+        by_kind[kind] = count + 1, total + size
+    for kind, (count, total) in by_kind.items():
+        click.echo(f"  {kind:<8} {count:>6}  {total / 1000:>10,.0f} kB")
+    for part in site.parts:
+        names = [name for name in sizes if name in part.crates]
+        pages = [page for page in part.pages if f"{page.name}.html" in sizes]
+        runs = sum(page.kind == "run" for page in pages)
+        click.echo(
+            message(
+                "site.of_team", team=printable(published.mask.text(part.team.name)), pages=len(pages),
+                studies=len(part.studies), runs=runs, crates=len(names),
+            )
+        )  # fmt: skip
+
+
+def _size(published: "Published") -> str:
+    return f"{sum(published.files.values()) / 1000:,.0f} kB"

@@ -1,5 +1,6 @@
 """Take out of what is published all that an event does not allow: people, machines, folders, groups, secrets."""
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -88,6 +89,12 @@ class Mask:
         for entries in self._by_word.values():
             entries.sort(key=lambda entry: -len(entry[1].pattern))
         self._letters.sort(key=lambda entry: -len(entry[1]))
+        known = sorted((first, kind, pattern.pattern, instead) for first, each in self._by_word.items()
+                       for kind, pattern, instead in each)  # fmt: skip
+        self.fingerprint = hashlib.sha256(
+            repr((known, self._letters, sorted(self._folders), self._roots, self.rules)).encode("utf-8", "replace")
+        ).hexdigest()
+        """Differs where masked text may differ."""
 
     def _learn(self, kind: str, name: str, instead: str, rest: str = "") -> None:
         if not name.strip():
@@ -117,6 +124,12 @@ class Mask:
             if len(examples) < EXAMPLES:
                 examples[original] = None
         return known[0]
+
+    def taken(self, text: str) -> list[tuple[str, str]]:
+        """Return (kind, original) of all that would be taken out of a text; nothing is counted."""
+        self._notes = []
+        self._masked(text)
+        return list(self._notes)
 
     def value(self, value: Any) -> Any:
         """Return a JSON value or a record with every text in it masked, keys too."""

@@ -10,14 +10,13 @@ from hackathon.web.mask import Mask
 
 _TAG = re.compile(r"(<[^>]*>)")
 _READ = re.compile(r'(\s(?:aria-[a-z]+|title|alt|content|value|label|placeholder|datetime|data-[\w-]+|href)=")([^"]*)"')
-_SPACE = re.compile(r"\n\s*")
 _KEY_LINE = re.compile(r"\s*(?:\S{0,60} )?[A-Za-z0-9+/=]{16,80}\s*\Z")
 _VERBATIM = ("pre", "textarea")
 _DATA = ' type="application/json"'
 
 
 def mask_page(page: str, mask: Mask) -> str:
-    """Return an HTML page masked, and without the line ends and indents that only its template needed."""
+    """Return an HTML page masked, and without the empty lines and indents that only its template needed."""
     pieces = _TAG.split(page)
     verbatim, inside_key = 0, False
     has_key = "PRIVATE KEY" in page
@@ -46,8 +45,7 @@ def mask_page(page: str, mask: Mask) -> str:
                     inside_key = not ends
                     continue
                 inside_key = "PRIVATE KEY" in piece and begins and not ends
-            masked = _text(piece, mask)
-            pieces[number] = masked if verbatim else _SPACE.sub("\n", masked)
+            pieces[number] = _text(piece, mask)
     return "".join(pieces)
 
 

@@ -1,159 +1,275 @@
-"""The published site: static pages of studies that need no server, no script and no other site."""
+"""The published site: static pages of an event, or of a project's studies, that need no server and no other site.
 
+The pages are made beside those that are shown and take their place in one step (`web.swap`). What has not changed since
+the last publication is taken over by hard link (`web.kept_site`). Every page is masked after it was made
+(`web.masked_page`): no view can forget it.
+"""
+
+import contextlib
 import os
-import re
 import shutil
-import time
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from hackathon.scaling import show
-from hackathon.scaling.plot import PANELS, panel, pictures, plot_spec
-from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.files import write_whole
-from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.config.event import Publish
+from hackathon.diagnosis.scrub import own_names
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import LANGUAGES, speaking
 from hackathon.text.messages import language as current_language
-from hackathon.web.pages import Link, Site, render
-from hackathon.web.views import StudyView
+from hackathon.text.paths import user_cache
+from hackathon.web import kept_site, swap
+from hackathon.web.home import text_of
+from hackathon.web.making import Maker, made_by
+from hackathon.web.mask import Mask
+from hackathon.web.named import Named, together
+from hackathon.web.records import Summary
+from hackathon.web.site_map import ALL_RESULTS, Page, SiteMap
+from hackathon.web.source import Source
 
-ABANDONED = 3600.0
-"""Seconds after which a temporary folder of a killed publication is removed by the next one."""
-_TEMPORARY = ".publishing-"
+SCRIPTS = ("plots.js", "vega.js")
+WORTH = 40
+"""So many files are worth a second process."""
 
 
-class Published(list[Path]):
-    """The files of a published site, pages first; `warnings` tells what is missing in them."""
+@dataclass
+class Published:
+    """What came of a publication."""
 
-    def __init__(self, files: Sequence[Path], warnings: Sequence[str]) -> None:
-        super().__init__(files)
-        self.warnings = list(warnings)
+    folder: Path
+    """Where the pages lie: inside the folder that was named."""
+    files: dict[str, int] = field(default_factory=dict)
+    """File, relative to `folder` → bytes."""
+    made: list[str] = field(default_factory=list)
+    """Those that were made now; the others were taken over."""
+    warnings: list[str] = field(default_factory=list)
+    """What is missing in the site."""
+    mask: Mask = field(default_factory=Mask)
+    """Tells by its counts what was taken out of the files that were made now."""
+    site: SiteMap | None = None
+
+    @property
+    def pages(self) -> list[str]:
+        """The files that are pages."""
+        return [name for name in self.files if name.endswith(".html")]
 
 
 def publish(
-    studies: Sequence[StudyView],
+    source: Source,
     directory: Path,
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     languages: Sequence[str] | None = None,
-    now: float | None = None,
+    studies: Sequence[str] | None = None,
+    workers: int = 2,
 ) -> Published:
-    """Write `index.html`, a page, a CSV and a JSON file for each study, in every language, and return the files.
+    """Write the site of a source into `directory/site`, with `directory/index.html` that leads there.
 
-    The first of `languages` (default: the current one, then the others) has the plain names, others `.<language>.html`.
-    Everything is made in a temporary folder first and then put in place file by file, the index last: a publication
-    that fails or is killed leaves the pages that were there. Foreign files in the folder are left alone. A plot that
-    can not be drawn becomes a warning, the page comes with its table. Raises RequestError when the folder can not be
-    written.
+    The first language (default: those of the event, else the current one and the others) has the plain names, others
+    `.<language>.html`. `studies` (ids) leaves out all others. Publishing that fails or is killed leaves the old site
+    whole; foreign files in the directory are left alone. Raises RequestError when the directory can not be written.
     """
-    chosen = list(languages or dict.fromkeys((current_language(), *LANGUAGES)))
-    moment = time.time() if now is None else now
-    names = _file_names(studies)
-    site = Site(title, subtitle, chosen)
-    warnings: list[str] = []
+    kept = kept_site.recall(directory)
+    plan = _plan(source, kept, title=title, subtitle=subtitle, languages=languages, studies=studies)
+    live = swap.live_folder(directory)
+    known = kept.files if live is not None and swap.publication(live) == kept.publication else {}
     try:
-        with _temporary(directory) as folder:
-            drawn = [_draw(study, chosen, warnings) for study in studies]
-            files: list[str] = []
-            for study, name, plots in zip(studies, names, drawn, strict=True):
-                for language in chosen:
-                    page = render(
-                        "study.html.j2", site, language, _links(language, chosen), now=moment, here="study",
-                        others=_others(name, language, chosen),
-                        study=study, plots=plots.get(language, {}), base_name=name,
-                    )  # fmt: skip
-                    files.append(_file(name, language, chosen))
-                    write_whole(folder / files[-1], page)
-                files += [f"{name}.csv", f"{name}.json"]
-                with speaking("en"):
-                    write_whole(folder / f"{name}.csv", show.render(study.results, "csv"))
-                    write_whole(folder / f"{name}.json", show.render(study.results, "json"))
-            listed = sorted(zip(studies, names, strict=True), key=lambda pair: pair[0].created or 0.0, reverse=True)
-            for language in reversed(chosen):
-                page = render(
-                    "index.html.j2", site, language, _links(language, chosen), now=moment, here="home",
-                    others=_others("index", language, chosen),
-                    studies=[(study, _file(name, language, chosen)) for study, name in listed],
-                )  # fmt: skip
-                files.append(_file("index", language, chosen))
-                write_whole(folder / files[-1], page)
-            for name in files:
-                (folder / name).replace(directory / name)
+        if live is not None and known == plan.keys and _lie_in(live, known):
+            published = _told(live, plan, [])
+            kept_site.keep(directory, kept_site.Kept(kept.publication, known, plan.marks))
+            return published
+        with swap.staging(directory) as folder:
+            taken = _take_over(plan.keys, known, live, folder)
+            wanted = [name for name in plan.keys if name not in taken]
+            made = made_by(plan.maker, folder, wanted, workers if len(wanted) > WORTH else 1)
+            plan.mask.add(made.counts, made.examples)
+            entry = message_title(source, plan.maker.title, plan.site.languages[0])
+            place = swap.swap(directory, folder, plan.mask.text(entry), plan.site.languages[0])
+            published = _told(place, plan, made.warnings, wanted)
+            whole = {name: key for name, key in plan.keys.items() if name in published.files}
+            kept_site.keep(directory, kept_site.Kept(swap.publication(place), whole, plan.marks))
+            return published
     except OSError as error:
         raise RequestError("web.cannot_write", path=directory, reason=error.strerror or error) from None
-    return Published([directory / name for name in sorted(files, key=_pages_first)], warnings)
 
 
-def _pages_first(name: str) -> tuple[bool, bool, str]:
-    return not name.endswith(".html"), not name.startswith("index"), name
-
-
-@contextmanager
-def _temporary(directory: Path) -> Iterator[Path]:
-    """Make a folder inside `directory` (renames must stay on one file system); remove it and abandoned ones."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for old in directory.glob(f"{_TEMPORARY}*"):
-        if time.time() - old.stat().st_mtime > ABANDONED:
-            shutil.rmtree(old, ignore_errors=True)
-    folder = directory / f"{_TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}"
-    folder.mkdir()
+@contextlib.contextmanager
+def rehearsal(
+    source: Source,
+    *,
+    title: str = "",
+    languages: Sequence[str] | None = None,
+    studies: Sequence[str] | None = None,
+    workers: int = 2,
+) -> Iterator[Published]:
+    """Make a whole site in a private temporary folder, yield it as Published, and remove it."""
+    plan = _plan(source, kept_site.Kept(), title=title, subtitle="", languages=languages, studies=studies)
+    folder = Path(tempfile.mkdtemp(prefix="hackathon-check-"))
     try:
-        yield folder
+        wanted = list(plan.keys)
+        made = made_by(plan.maker, folder, wanted, workers if len(wanted) > WORTH else 1)
+        plan.mask.add(made.counts, made.examples)
+        yield _told(folder, plan, made.warnings, wanted)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _file_names(studies: Sequence[StudyView]) -> list[str]:
-    """Return a file name without suffix for each study: ASCII, without path, none twice."""
-    names: list[str] = []
-    for study in studies:
-        plain = re.sub(r"[^A-Za-z0-9_-]+", "-", study.id).strip("-")[:100]
-        name = f"study-{plain}" if plain else "study"
-        number = 2
-        while name in names:
-            name = f"{name.removesuffix(f'-{number - 1}')}-{number}"
-            number += 1
-        names.append(name)
-    return names
+@dataclass
+class _Plan:
+    """What a site consists of, before anything is made."""
+
+    site: SiteMap
+    mask: Mask
+    maker: Maker
+    keys: dict[str, str]
+    """File → digest of all that it is made from."""
+    marks: dict[str, tuple[str, Named]]
 
 
-def _file(name: str, language: str, languages: Sequence[str]) -> str:
-    return f"{name}.html" if language == languages[0] else f"{name}.{language}.html"
+def _plan(
+    source: Source,
+    kept: kept_site.Kept,
+    *,
+    title: str,
+    subtitle: str,
+    languages: Sequence[str] | None,
+    studies: Sequence[str] | None,
+) -> _Plan:
+    rules = source.event.publish if source.event is not None else Publish()
+    chosen = tuple(languages or (source.event.languages if source.event else ()) or _own_languages())
+    if not rules.logs:
+        source = replace(source, summaries=[without_evidence(run) for run in source.summaries])
+    runs = [Path(run.project) / "runs" / run.id for run in source.summaries]
+    marks = kept_site.named_in(runs, kept)
+    mask = mask_of(source, [named for _, named in marks.values()], rules)
+    site = SiteMap(source, rules, chosen, mask, studies)
+    maker = Maker(source, site, mask, rules, title, subtitle, studies is None, cache_folder())
+    event = repr(source.event)
+    base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, subtitle, chosen, event, studies)
+    shown = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
+    keys: dict[str, str] = {}
+    everything = kept_site.digest(base, sorted(shown.items()))
+    for page in site.general:
+        more = _board_mark(source) if page.kind == "board" else ""
+        _add(keys, site, page, kept_site.digest(everything, more))
+    for name in (f"{ALL_RESULTS}.csv", f"{ALL_RESULTS}.json") if maker.whole else ():
+        keys[name] = everything
+    for part in site.parts:
+        key = kept_site.digest(base, shown[part.team.name], part.team.projects)
+        for page in part.pages:
+            _add(keys, site, page, kept_site.digest(key, page))
+            if page.kind == "study":
+                keys[f"{page.name}.csv"] = keys[f"{page.name}.json"] = key
+        for name, run in part.crates.items():
+            mark = marks[f"{run.project}/runs/{run.id}"][0]
+            keys[name] = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, mark, run.id)
+    for name in ("style.css", *SCRIPTS):
+        keys[name] = kept_site.digest(kept_site.toolkit(), name)
+    return _Plan(site, mask, maker, keys, marks)
 
 
-def _links(language: str, languages: Sequence[str]) -> Link:
-    return lambda kind, key: _file("index", language, languages) if kind == "home" else None
+def _add(keys: dict[str, str], site: SiteMap, page: Page, key: str) -> None:
+    for language in site.languages:
+        keys[site.file(page.name, language)] = key
 
 
-def _others(name: str, language: str, languages: Sequence[str]) -> list[tuple[str, str]]:
-    return [(other, _file(name, other, languages)) for other in languages if other != language]
+def mask_of(source: Source, named: Sequence[Named], rules: Publish) -> Mask:
+    """Return the mask for all that a source names."""
+    found = together(named)
+    event = source.event
+    teams = event.teams if event else []
+    members = [member for team in teams for member in team.members]
+    tutors = event.tutors if event else []
+    users = {member.user for member in members} | {tutor.user for tutor in tutors} | own_names() | set(found.users)
+    users |= {user for team in teams for user in team.tutors} | {run.user for run in source.summaries}
+    roots = {str(project.path) for project in source.projects}
+    if source.event_folder is not None:
+        roots.add(str(source.event_folder.absolute()))
+    return Mask(
+        users,
+        {*found.hosts, os.uname().nodename},
+        people=[*(member.name for member in members), *(tutor.name for tutor in tutors)],
+        groups={*found.groups, *(team.group for team in teams if team.group)},
+        teams=[team.name for team in teams],
+        roots=roots,
+        rules=rules,
+    )
 
 
-def _draw(study: StudyView, languages: Sequence[str], warnings: list[str]) -> dict[str, dict[str, str]]:
-    """Return language → panel → SVG of a study, all drawn by one child process; {} and a warning when it fails."""
-    if study.best is None:
-        return {}
-    wanted = [(language, name) for language in languages for name in PANELS]
+def without_evidence(run: Summary) -> Summary:
+    """Return a run's summary without the lines of its logs."""
+    if not run.told:
+        return run
+    return replace(run, told={code: replace(told, evidence="") for code, told in run.told.items()})
+
+
+def message_title(source: Source, title: str, language: str) -> str:
+    """Return the title of the site in a language."""
+    with speaking(language):
+        return title or (text_of(source.event.title) if source.event else "hackathon")
+
+
+def cache_folder() -> Path:
+    """Return this user's folder for what is drawn and kept between two publications."""
     try:
-        specs = [_for_page(plot_spec(study.results, language=language), name) for language, name in wanted]
-        drawn = pictures(specs, "svg")
-    except HackathonError as error:
-        warnings.append(message("web.no_plot", study=study.id, reason=error.message))
-        return {}
-    found: dict[str, dict[str, str]] = {}
-    for (language, name), picture in zip(wanted, drawn, strict=True):
-        # Two pictures lie in one page, and the engine gives both the same names for what they refer to inside.
-        text = re.sub(r'(\bid="|url\(#)', rf"\g<1>{name}-", picture.decode("utf-8", "replace"))
-        found.setdefault(language, {})[name] = text
-    return found
+        return user_cache() / "drawings"
+    except RuntimeError:  # nobody knows this user's home
+        return Path(tempfile.mkdtemp(prefix="hackathon-"))
 
 
-def _for_page(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a panel without background and title: the page gives both, in its own colours and letters."""
-    # "fit": both pictures have the same size whatever their labels need, so that they line up side by side.
-    size = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
-    chart = {**panel(spec, name), "background": None, "padding": 2, **size}
-    chart.pop("title", None)
-    return chart
+def _own_languages() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((current_language(), *LANGUAGES)))
+
+
+def _board_mark(source: Source) -> str:
+    """Return a text that changes when something is written on the board."""
+    if source.event is None or source.event_folder is None or not source.event.shared:
+        return ""
+    place = source.event_folder / Path(source.event.shared).expanduser()
+    found = []
+    for folder in (place / "entries", place / "people"):
+        with contextlib.suppress(OSError):
+            found.append(folder.stat().st_mtime_ns)
+            found += [each.stat().st_mtime_ns for each in folder.iterdir() if each.is_dir()]
+    return str(sorted(found))
+
+
+def _take_over(keys: Mapping[str, str], known: Mapping[str, str], live: Path | None, folder: Path) -> set[str]:
+    """Take files that have not changed into the new folder, by hard link where the file system can; return them."""
+    taken = set()
+    folders = {Path(name).parent for name in keys}
+    for each in folders:
+        (folder / each).mkdir(parents=True, exist_ok=True)
+    for name, key in keys.items() if live is not None else ():
+        if known.get(name) != key:
+            continue
+        try:
+            os.link(f"{live}/{name}", f"{folder}/{name}", follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            try:
+                shutil.copy2(f"{live}/{name}", f"{folder}/{name}")
+            except OSError:
+                continue
+        taken.add(name)
+    return taken
+
+
+def _lie_in(folder: Path, names: Mapping[str, str]) -> bool:
+    """Return whether all files of a publication are still there."""
+    there = {name for name in os.listdir(folder)}  # noqa: PTH208, C416 — names, not paths
+    for below in {name.partition("/")[0] for name in names if "/" in name}:
+        with contextlib.suppress(OSError):
+            there |= {f"{below}/{name}" for name in os.listdir(folder / below)}  # noqa: PTH208
+    return all(name in there for name in names)
+
+
+def _told(folder: Path, plan: _Plan, warnings: Sequence[str], made: Sequence[str] = ()) -> Published:
+    files = {}
+    for name in plan.keys:
+        with contextlib.suppress(OSError):
+            files[name] = (folder / name).stat().st_size
+    return Published(folder, files, [name for name in made if name in files], list(warnings), plan.mask, plan.site)

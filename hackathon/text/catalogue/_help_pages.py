@@ -50,4 +50,66 @@ PAGES: dict[str, tuple[str, str]] = {
     ),
     "option_only_team": ("Only this team's runs.", "このチームの実行だけ"),
     "option_page_title": ("The name at the head of the pages.", "ページの見出しの名前"),
+    "publish_short": ("Write the event's site, or pages of studies.", "イベントのサイトや測定のページを書き出す"),
+    "publish_help": (
+        "Write the static site of the event that holds this folder: teams, studies, scaling results, runs, downloads. "
+        "Outside an event, or with names: pages of this project's studies. The pages open from a file and ask no other "
+        "host for anything. People, hosts, paths and secrets are taken out; hackathon.yaml says what may be shown. The "
+        "old site stays until the new one is whole.\n\n\b\n"
+        "  hackathon publish --check            what would go out, what was taken out\n"
+        "  hackathon publish --to site\n"
+        "  hackathon publish k3x9 --to pages    one study",
+        "今のフォルダを含むイベントの静的サイト(チーム・測定・スケーリング結果・実行・データ)を書き出します。イベントの外や"
+        "名前を指定したときは、このプロジェクトの測定のページです。ファイルとして開け、外部には一切アクセスしません。"
+        "利用者名・ホスト名・パス・秘密情報は取り除かれ、公開してよいものは hackathon.yaml で決めます。"
+        "新しいサイトが揃うまで、元のサイトはそのまま残ります。\n\n\b\n"
+        "  hackathon publish --check            公開される内容と取り除かれるもの\n"
+        "  hackathon publish --to site\n"
+        "  hackathon publish k3x9 --to pages    測定を一つ",
+    ),
+    "option_to": ("Folder of the site.", "書き出し先フォルダ"),
+    "option_check_site": (
+        "Write nothing; show what would go out and what was taken out.",
+        "書き出さずに、公開される内容と取り除かれるものを表示する",
+    ),
+    "option_title": ("Title of the pages.", "ページの題名"),
+    "rerun_short": (
+        "Run a recorded run or a crate again, also elsewhere.",
+        "記録やクレートから(別のクラスタでも)再実行",
+    ),
+    "rerun_help": (
+        "Submit the recorded script and source of a run again, and say first what differs from then. With --cluster, or "
+        "from a crate (the zip file of a published run, or its folder), the request is fitted to the cluster: queue, "
+        "group, nodes, starter, modules. Parameters and processes stay; -p and --processes change them.\n\n\b\n"
+        "  hackathon rerun k3x9 --wait\n"
+        "  hackathon rerun k3x9 --dry-run                   only say what differs\n"
+        "  hackathon rerun k3x9 --cluster slurm --queue gpu\n"
+        "  hackathon rerun ~/Downloads/run-k3x9.zip --cluster laptop --wait",
+        "実行時のスクリプトとソースをもう一度投入します。先に、当時との違いを示します。--cluster を付けた場合や、クレート"
+        "(公開された実行の zip ファイル、またはそのフォルダ)からの場合は、キュー・グループ・ノード数・起動方法・モジュールを"
+        "実行先に合わせます。パラメータとプロセス数はそのままです(-p と --processes で変更可)。\n\n\b\n"
+        "  hackathon rerun k3x9 --wait\n"
+        "  hackathon rerun k3x9 --dry-run                   違いだけを表示\n"
+        "  hackathon rerun k3x9 --cluster slurm --queue gpu\n"
+        "  hackathon rerun ~/Downloads/run-k3x9.zip --cluster laptop --wait",
+    ),
+    "compare_short": ("Set a new result beside an old one.", "新旧の結果を比べる"),
+    "compare_help": (
+        "Set the result of NEW beside that of OLD and say whether it is the same within the noise of the repeats, faster, "
+        "slower, or of another accuracy. Each is a run, a study or a crate; several with commas between are repeats. "
+        "Exit code 0: the same or faster; 1: slower, another accuracy, failed or not known.\n\n\b\n"
+        "  hackathon compare k3x9 7qpm\n"
+        "  hackathon compare published.zip 7qpm\n"
+        "  hackathon compare a1,a2,a3 b1,b2,b3 --json",
+        "NEW の結果を OLD と並べ、ノイズの範囲で同じか、速いか、遅いか、精度が違うかを判定します。それぞれ実行・測定・クレートを"
+        "指定でき、コンマ区切りは繰り返しとして扱います。終了コード 0: 同じか速い。1: 遅い・精度が違う・失敗・不明。\n\n\b\n"
+        "  hackathon compare k3x9 7qpm\n"
+        "  hackathon compare published.zip 7qpm\n"
+        "  hackathon compare a1,a2,a3 b1,b2,b3 --json",
+    ),
+    "option_metric_compare": ("The metric to compare; default the old run's.", "比べる指標(既定は旧の実行のもの)"),
+    "option_tolerance": (
+        "How much single runs may differ and count as the same.",
+        "1 回ずつの比較で同じとみなす差",
+    ),
 }

@@ -335,22 +335,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "option_plot": ("Draw the study into FILE (.svg or .png).", "グラフを FILE(.svg / .png)に描く"),
     "option_baseline": ("Measure against this run.", "この実行を基準にする"),
     "option_metric": ("Another metric than the study's.", "別の指標で見る"),
-    "publish_short": ("Write an offline page of all studies.", "全測定のオフラインページを書き出す"),
-    "publish_help": (
-        "Write static pages of studies: table, plot, how each was run, how to run it again. They open from a file and "
-        "ask no other host for anything.\n\n\b\n  hackathon publish --to site\n  hackathon publish k3x9 --to /share/pages",
-        "測定の静的ページ(表・グラフ・実行方法・再実行方法)を書き出します。ファイルとして開け、外部には一切アクセスしません。"
-        "\n\n\b\n  hackathon publish --to site\n  hackathon publish k3x9 --to /share/pages",
-    ),
-    "option_to": ("Folder of the pages.", "書き出し先フォルダ"),
-    "option_title": ("Title of the pages.", "ページの題名"),
-    "rerun_short": ("Run a recorded script and source again.", "記録どおりにもう一度実行"),
-    "rerun_help": (
-        "Submit the recorded script and source of a run again, and say first what differs from then.\n\n\b\n"
-        "  hackathon rerun k3x9 --wait\n  hackathon rerun k3x9 --dry-run      only say what differs",
-        "実行時のスクリプトとソースをもう一度投入します。先に、当時との違いを示します。\n\n\b\n"
-        "  hackathon rerun k3x9 --wait\n  hackathon rerun k3x9 --dry-run      違いだけを表示",
-    ),
     "adopt_short": ("Take up a job that was submitted by hand.", "手で投入したジョブを取り込む"),
     "adopt_help": (
         "Make a run around a job that was submitted without this tool, so that status, logs and results know it.\n\n\b\n"

@@ -1,0 +1,79 @@
+"""Messages of the published site's first page and of `hackathon publish`: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    # the first page
+    "lead": (
+        "What the teams built, how far their training scales, and everything it takes to run it again.",
+        "各チームの成果と学習のスケーリング、そして再実行に必要なすべてをまとめました。",
+    ),
+    "at_a_glance": ("At a glance", "概要"),
+    "teams": ("Teams", "チーム"),
+    "studies": ("Scaling studies", "スケーリング測定"),
+    "teams_note": ("{count} with measurements", "うち測定あり {count}"),
+    "runs": ("Runs", "実行"),
+    "runs_note": ("{good} succeeded", "成功 {good}"),
+    "best": ("Largest speed-up", "最大の速度向上率"),
+    "best_note": ("{team}, on {processes}", "{team}、{processes}"),
+    "gpu_hours": ("GPU-hours", "GPU 時間"),
+    "node_hours": ("Node-hours", "ノード時間"),
+    "hours_note": ("of all teams", "全チーム合計"),
+    "count_studies": ("Studies", "測定"),
+    "no_teams": ("No team has measured anything yet.", "まだどのチームも測定していません。"),
+    "all_results": ("All results in one table:", "全結果をまとめた表:"),
+    # publishing
+    "foreign_site": (
+        "{path} was not made by hackathon publish",
+        "{path} は hackathon publish が作成したものではありません",
+    ),
+    "foreign_site_hint": (
+        "choose another folder with --to, or move that one away",
+        "--to で別のフォルダを指定するか、そのフォルダを移動してください",
+    ),
+    "worker_failed": (
+        "the site could not be made: a part of the work failed ({reason})",
+        "公開ページを作成できませんでした（{reason}）",
+    ),
+    "page_left_out": ("{page} is missing in the site: {reason}", "{page} は公開ページに含まれません: {reason}"),
+    "no_scripts": (
+        "plots can not be zoomed, they stay pictures: {reason}",
+        "図の拡大表示は使えません（静止画のみ）: {reason}",
+    ),
+    "no_folder": ("a folder is missing: --to DIR", "書き出し先がありません: --to DIR"),
+    "no_folder_hint": (
+        "`--check` alone shows what would go out",
+        "`--check` だけを付けると、公開される内容を確認できます",
+    ),
+    "made": (
+        "{count} files, {size}; {made} of them new or changed",
+        "ファイル {count} 個、{size}（うち新規・変更 {made}）",
+    ),
+    "take_home": ("To take a copy home, on your own computer:", "手元のコンピュータにコピーするには:"),
+    # what would go out
+    "would_go_out": ("Would go out: {count} files, {size}", "公開される内容: ファイル {count} 個、{size}"),
+    "of_team": (
+        "  {team}: {pages} pages, {studies} studies, {runs} runs with a page, {crates} crates",
+        "  {team}: ページ {pages}、測定 {studies}、ページのある実行 {runs}、クレート {crates}",
+    ),
+    "masked": (
+        "Taken out (the originals are shown only here):",
+        "取り除いたもの（元の値はここにだけ表示されます）:",
+    ),
+    "nothing": ("nothing", "なし"),
+    "suspicious": (
+        "{count} places still look like something that must not go out:",
+        "公開してはならない可能性のある箇所が {count} か所残っています:",
+    ),
+    "clean": (
+        "Nothing in it looks like a secret.",
+        "秘密情報らしきものは見つかりませんでした。",
+    ),
+    "kind_secret": ("secrets", "秘密情報"),
+    "kind_e-mail": ("e-mail addresses", "メールアドレス"),
+    "kind_address": ("network addresses", "ネットワークアドレス"),
+    "kind_path": ("paths", "パス"),
+    "kind_host": ("hosts", "ホスト"),
+    "kind_group": ("groups", "グループ"),
+    "kind_user": ("people", "利用者"),
+    "kind_team": ("teams", "チーム"),
+    "kind_random": ("looks like a key", "鍵のような文字列"),
+}
