@@ -14,7 +14,7 @@ from hackathon.text.errors import HackathonError
 from hackathon.text.messages import LANGUAGES, message, set_language
 
 COMMANDS = {
-    "main": ("init", "scale", "results", "publish"),
+    "main": ("init", "scale", "results", "compare", "publish"),
     "jobs": ("check", "render", "submit", "status", "cancel", "rerun", "adopt", "shell"),
     "trouble": ("logs", "diagnose", "ask", "board", "standup", "rules", "notify"),
     "event": ("dashboard", "top"),

@@ -1,0 +1,236 @@
+"""Set a new result beside an old one: is it the same within the noise of the repeats, faster, slower, less accurate?
+
+The noise is that of the repeats. With two or more on both sides: Welch's 95 % interval of the difference of the means.
+With one on one side: whether it lies in the 95 % prediction interval of the other side's next run. With one each nobody
+knows the noise, and a stated tolerance takes its place. Pure.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, variance
+from typing import Any
+
+from hackathon.scaling.table import SUCCEEDED, lower_is_better, passes
+
+SAME, FASTER, SLOWER, DIFFERENT, FAILED, UNKNOWN = "same", "faster", "slower", "different", "failed", "unknown"
+VERDICTS = (FAILED, DIFFERENT, SLOWER, UNKNOWN, FASTER, SAME)
+"""The worst first: the verdict over several points is the worst one."""
+GOOD = frozenset({SAME, FASTER})
+TOLERANCE = 0.05
+"""Share by which single runs may differ in speed: shared machines seldom do better."""
+QUALITY_TOLERANCE = 0.01
+"""The same for accuracy or loss."""
+CONFIDENCE = 0.95
+_QUALITY = ("accuracy", "val_accuracy", "perplexity", "val_loss", "loss")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run, or the crate of one, brings into a comparison."""
+
+    id: str
+    processes: int
+    state: str
+    metric: str
+    unit: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What it told in words: the digest of its weights."""
+    check: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number of both sides."""
+
+    name: str
+    unit: str
+    old: tuple[float, ...]
+    new: tuple[float, ...]
+    change: float | None
+    """New mean ÷ old mean − 1; None when the old mean is 0."""
+    low: float | None
+    """The 95 % interval of the change, or the tolerance around it."""
+    high: float | None
+    method: str
+    """welch, prediction or tolerance."""
+    differs: bool
+    """Whether it is more than noise."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """The comparison at one number of processes."""
+
+    processes: int
+    verdict: str
+    speed: Difference | None = None
+    quality: Difference | None = None
+    passed: bool | None = None
+    """Whether the new runs pass the check that the old ones passed; None without a check, or when the old ones fail."""
+    texts: Mapping[str, bool] = field(default_factory=dict)
+    """Name of a text (`weights`) → whether all runs of both sides told the same."""
+    runs: tuple[int, int] = (0, 0)
+    """Successful runs of both sides."""
+
+
+def compare(
+    old: Sequence[Result],
+    new: Sequence[Result],
+    *,
+    metric: str = "",
+    tolerance: float = TOLERANCE,
+    quality_tolerance: float = QUALITY_TOLERANCE,
+) -> list[Point]:
+    """Return the comparison for each number of processes that both sides have, smallest first; [] when there is none.
+
+    `metric` replaces the old side's own. Only successful runs count.
+    """
+    sizes = sorted({each.processes for each in old} & {each.processes for each in new})
+    return [
+        _point(
+            size,
+            [each for each in old if each.processes == size],
+            [each for each in new if each.processes == size],
+            metric,
+            tolerance,
+            quality_tolerance,
+        )
+        for size in sizes
+    ]
+
+
+def overall(points: Sequence[Point]) -> str:
+    """Return the worst verdict of all points; `unknown` without one."""
+    return min((point.verdict for point in points), key=VERDICTS.index, default=UNKNOWN)
+
+
+def difference(name: str, unit: str, old: Sequence[float], new: Sequence[float], tolerance: float) -> Difference:
+    """Return how two samples of a number differ; each must have at least one finite value."""
+    first, second = fmean(old), fmean(new)
+    if len(old) > 1 and len(new) > 1:
+        method, half = "welch", _welch(old, new)
+    elif max(len(old), len(new)) > 1:
+        many = old if len(old) > 1 else new
+        method = "prediction"
+        half = student(CONFIDENCE, len(many) - 1) * math.sqrt(variance(many) * (1 + 1 / len(many)))
+    else:
+        method, half = "tolerance", tolerance * abs(first)
+    apart = second - first
+    scale = first if first else None
+    bounds = sorted(((apart - half) / first, (apart + half) / first)) if scale else (None, None)
+    return Difference(
+        name, unit, tuple(old), tuple(new), apart / first if scale else None, bounds[0], bounds[1], method,
+        # numbers that are equal but for rounding are equal, also where the repeats do not scatter at all
+        differs=abs(apart) > max(half, 1e-12 * abs(first)),
+    )  # fmt: skip
+
+
+def student(confidence: float, freedom: float) -> float:
+    """Return t such that Student's distribution has `confidence` of its mass between -t and t.
+
+    Found by bisection on the two-sided tail I(f / (f + t²); f/2, 1/2) (Abramowitz & Stegun 26.7.1).
+    """
+    low, high = 0.0, 2.0
+    while _tail(high, freedom) > 1 - confidence:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _tail(middle, freedom) > 1 - confidence else (low, middle)
+    return (low + high) / 2
+
+
+def _tail(t: float, freedom: float) -> float:
+    return _beta(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function by its continued fraction (DLMF 8.17.22), modified Lentz."""
+    if x <= 0 or x >= 1:
+        return max(0.0, min(1.0, x))
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    tiny = 1e-300
+    c, d = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or tiny)
+    value = d
+    for m in range(1, 300):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / ((1 + term * d) or tiny)
+            c = (1 + term / c) or tiny
+            value *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return front * value
+
+
+def _welch(old: Sequence[float], new: Sequence[float]) -> float:
+    """Return half the 95 % interval of the difference of two means (Welch 1947, Satterthwaite's degrees of freedom)."""
+    parts = [variance(each) / len(each) for each in (old, new)]
+    total = sum(parts)
+    if total <= 0:
+        return 0.0
+    # each share is at most 1, so that squares of small variances do not vanish
+    shares = [part / total for part in parts]
+    freedom = 1 / sum(share**2 / (len(each) - 1) for share, each in zip(shares, (old, new), strict=True))
+    return student(CONFIDENCE, freedom) * math.sqrt(total)
+
+
+def _point(
+    size: int, old: Sequence[Result], new: Sequence[Result], metric: str, tolerance: float, quality_tolerance: float
+) -> Point:
+    before, after = ([each for each in side if each.state == SUCCEEDED] for side in (old, new))
+    runs = (len(before), len(after))
+    if not after:
+        return Point(size, FAILED, runs=runs)
+    if not before:
+        return Point(size, UNKNOWN, runs=runs)
+    name = metric or before[0].metric
+    speed = _of(name, before, after, tolerance)
+    texts = {
+        key: len({each.texts.get(key) for each in (*before, *after)}) == 1
+        for key in sorted(
+            {key for each in before for key in each.texts} & {key for each in after for key in each.texts}
+        )
+    }
+    check = next((each.check for each in before if each.check.get("metric")), {})
+    wanted = [str(check["metric"])] if check else [each for each in _QUALITY if each != name]
+    found = (_of(each, before, after, quality_tolerance) for each in wanted)
+    quality = next((each for each in found if each is not None), None)
+    passed = _passed(check, quality)
+    same_bits = bool(texts.get("weights"))
+    if passed is False or (quality is not None and quality.differs and not same_bits):
+        verdict = DIFFERENT
+    elif speed is None:
+        verdict = UNKNOWN
+    elif not speed.differs:
+        verdict = SAME
+    else:
+        more = fmean(speed.new) > fmean(speed.old)
+        verdict = SLOWER if more == lower_is_better(speed.unit) else FASTER
+    return Point(size, verdict, speed, quality, passed, texts, runs)
+
+
+def _of(name: str, old: Sequence[Result], new: Sequence[Result], tolerance: float) -> Difference | None:
+    """Return the difference of one metric, None when a side has no finite value of it."""
+    first, second = (
+        [value for each in side if (value := each.metrics.get(name)) is not None and math.isfinite(value)]
+        for side in (old, new)
+    )
+    if not first or not second:
+        return None
+    unit = next((each.unit for each in (*old, *new) if each.metric == name and each.unit), "")
+    return difference(name, unit, first, second, tolerance)
+
+
+def _passed(check: Mapping[str, Any], quality: Difference | None) -> bool | None:
+    if not check or quality is None:
+        return None
+    limits = check.get("at_least"), check.get("at_most")
+    if not all(passes(value, *limits) for value in quality.old):
+        return None
+    return all(bool(passes(value, *limits)) for value in quality.new)
