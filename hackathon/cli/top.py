@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SETTLED, FIRST = 30.0, 10.0
 """Seconds that a view which is printed once waits until schedulers answered and failures were diagnosed, and seconds
 that one which stays fresh waits for the first look."""
+SOON = 0.2
+"""Seconds between two looks while a view that is printed once waits."""
 BAD, ASKED, DOUBTFUL, GOOD, QUIET, BOLD = "red", "cyan", "yellow", "green", "dim", "bold"
 TONES = {"asked": ASKED, "failed": BAD, "lost": BAD}
 MARGIN = 24
@@ -50,9 +52,9 @@ def command(folders: tuple[Path, ...], team: str, once: bool, interval: float, n
     from hackathon.web.now import now_view
     from hackathon.web.watch import Watcher
 
-    watch = Watcher(event_folder, shown, team=team, ask=not no_ask, interval=interval)
+    live = not as_json and not once and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    watch = Watcher(event_folder, shown, team=team, ask=not no_ask, interval=interval if live else SOON)
     try:
-        live = not as_json and not once and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         if live:
             watch.wait(0, FIRST)
             _watch(watch, interval, event_folder, shown)

@@ -1,0 +1,179 @@
+"""`hackathon top`: the Now view in the terminal, once into a pipe, and fresh until Ctrl-C on a terminal."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from fcntl import ioctl
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rendered import HOSTILE, NOT_SHOWN
+from sample_event import _unend
+from sample_runs import Sample, write_run
+
+from hackathon.cli.main import run
+from hackathon.cli.top import lines
+from hackathon.share.board import open_board
+from hackathon.share.place import make_place
+from hackathon.share.post import post
+from hackathon.web.now import Item, NowView, Well
+
+LATEST = 60.0
+"""Seconds in which something must be seen on the terminal; much more than it takes on a quiet machine."""
+
+
+@pytest.fixture
+def event(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An event of two teams: a failure and a request, and a run that goes on well; checked rules are kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache-of-top"))
+    folder, local = tmp_path / "event", tmp_path / "local"
+    folder.mkdir()
+    local.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(local))
+    make_place(folder / "shared", "sticky")
+    teams = "".join(
+        f"- name: {name}\n  members: [{{user: {user}}}]\n" for name, user in (("aurora", "u1"), ("雲", "u2"))
+    )
+    (folder / "hackathon.yaml").write_text(f"title: {{en: Hackathon, ja: ハッカソン}}\nshared: shared\nteams:\n{teams}")
+    now = time.time()
+    broken = write_run(
+        folder / "aurora/train/runs", Sample(4, None, "FAILED", "exit code 1", exit_code=1), 1, team="aurora",
+        start=now - 1200,
+    )  # fmt: skip
+    (broken / "logs/rank-1.log").write_text("ModuleNotFoundError: No module named 'horovod'\n")
+    going = write_run(folder / "雲/train/runs", Sample(2, 2300.0), 2, team="雲", start=now - 900)
+    _unend(going)
+    post(open_board(folder / "shared", folder), "May somebody look?", kind="ask")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_once_into_a_pipe(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.stat().st_mtime_ns for path in event.rglob("*")}
+    assert run(["top", "--no-ask"]) == 0, "what is no terminal gets it once"
+    out = capsys.readouterr().out
+    assert out.startswith("Hackathon") and "2 need help · running 1 · waiting 0" in out
+    assert "\x1b" not in out and "\r" not in out
+    assert out.index("May somebody look?") < out.index("horovod is not installed") < out.index("Goes well")
+    assert "aurora · tanaka07 · torch-ddp (4)" in out and "logs/rank-1.log:1" in out and "part: env" in out
+    assert re.search(r"雲 · tanaka07 · torch-ddp \(2\) +2,3\d\d samples/s", out)
+    assert run(["top", "--no-ask", "--once", "--lang", "ja"]) == 0
+    ja = capsys.readouterr().out
+    assert ja.startswith("ハッカソン") and "2 件で助けが必要です" in ja and "順調なもの" in ja
+    assert {path: path.stat().st_mtime_ns for path in event.rglob("*")} == before, "it only reads"
+
+
+def test_json_and_a_teams_view(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", "--no-ask", "--json", str(event)]) == 0
+    view = json.loads(capsys.readouterr().out)
+    assert [item["kind"] for item in view["items"]] == ["asked", "failed"]
+    assert view["items"][1]["part"] == "env" and view["items"][1]["team"] == "aurora"
+    assert [each["team"] for each in view["well"]] == ["雲"] and view["running"] == 1
+    assert run(["top", "--no-ask", "--json", "--team", "雲"]) == 0
+    own = json.loads(capsys.readouterr().out)
+    assert (own["items"], own["team"], len(own["well"])) == ([], "雲", 1)
+    assert run(["top", "--once", "--team", "nobody"]) == 2
+    assert "nobody" in capsys.readouterr().err
+
+
+def test_calm_without_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "project" / "runs").mkdir(parents=True)
+    assert run(["top", "--once", "--no-ask", str(tmp_path / "project")]) == 0
+    assert "Nobody needs help at the moment" in capsys.readouterr().out
+
+
+def test_what_others_wrote_steers_no_terminal() -> None:
+    texts: dict[str, Any] = dict.fromkeys(
+        ("team", "person", "name", "message", "advice", "part", "evidence", "place", "run_id", "helper"), HOSTILE
+    )
+    item = Item("failed", since=1.0, age="1 s", state="FAILED", newer="RUNNING", more=2, **texts)
+    well = Well(HOSTILE, HOSTILE, HOSTILE, 4, "RUNNING", 1.0, "1 s", "", HOSTILE, 5.0, HOSTILE)
+    view = NowView((item,), 0, (well,), 0, 1, 0, 0, 0, 1.0, team=HOSTILE, problems=(HOSTILE,))
+    text = "".join(part for parts in lines(view, HOSTILE) for part, _ in parts)
+    assert text.count("<script>alert(1)</script>") > 10
+    assert not [letter for letter in (*NOT_SHOWN, "\n", "\r") if letter in text]
+
+
+class Terminal:
+    """A program on a terminal of its own."""
+
+    def __init__(self, *words: str) -> None:
+        self.master, slave = pty.openpty()
+        ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        environment = {**os.environ, "TERM": "xterm-256color", "HACKATHON_LANG": "en"}
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "hackathon", *words], stdin=slave, stdout=slave, stderr=slave, env=environment,
+            start_new_session=True, preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(slave)
+        self.seen = ""
+
+    def wait_for(self, *words: str) -> None:
+        """Read until all words were seen; fails when they do not come."""
+        end = time.monotonic() + LATEST
+        while not all(word in self.seen for word in words):
+            assert time.monotonic() < end, f"{words} not seen in {self.seen[-3000:]!r}"
+            self.read(0.5)
+
+    def read(self, seconds: float) -> None:
+        if select.select([self.master], [], [], seconds)[0]:
+            with contextlib.suppress(OSError):  # the program has closed its side
+                self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
+
+    def end(self) -> int:
+        """Return the exit code, what was written last read."""
+        end = time.monotonic() + LATEST
+        while self.child.poll() is None and time.monotonic() < end:
+            self.read(0.2)
+        self.read(0.2)
+        return self.child.wait(1)
+
+
+@pytest.fixture
+def terminal(event: Path) -> Iterator[Terminal]:
+    made = Terminal("top", "--no-ask", "--interval", "0.5")
+    try:
+        yield made
+    finally:
+        if made.child.poll() is None:
+            made.child.kill()
+            made.child.wait()
+        os.close(made.master)
+
+
+def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) -> None:
+    terminal.wait_for("Goes well", "horovod is not installed", "Ctrl-C ends")
+    assert "\x1b[?1049h" in terminal.seen, "on a screen of its own"
+    post(open_board(event / "shared", event), "A second question", kind="ask")
+    terminal.wait_for("A second question", "3 need help")
+    late = write_run(
+        event / "雲/train/runs", Sample(8, None, "TIMEOUT", "", exit_code=143), 3, team="雲", name="late-one",
+        start=time.time() - 300,
+    )  # fmt: skip
+    assert late.is_dir()
+    terminal.wait_for("late-one", "4 need help")
+    os.write(terminal.master, b"\x03")
+    assert terminal.end() == 0
+    assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen, "the terminal is as it was"
+    assert "Traceback" not in terminal.seen and "interrupted" not in terminal.seen
+
+
+def test_a_polite_end_from_outside_leaves_the_terminal_as_it_was(terminal: Terminal) -> None:
+    terminal.wait_for("Ctrl-C ends")
+    terminal.child.send_signal(signal.SIGTERM)
+    assert terminal.end() == 0
+    assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen and "Traceback" not in terminal.seen
