@@ -76,6 +76,8 @@ def with_cause(summary: Summary, cause: Cause | None, language: str) -> Summary:
     if cause is None:
         return summary
     silent = dict(cause.silent).get(language, ())
+    if cause.silent:  # it did not fail
+        return replace(summary, warned=tuple(dict.fromkeys((*summary.warned, *silent))))
     return replace(
         summary,
         part=cause.part,
@@ -83,7 +85,6 @@ def with_cause(summary: Summary, cause: Cause | None, language: str) -> Summary:
         rank=cause.rank if cause.rank is not None else summary.rank,
         host=cause.host or summary.host,
         told=dict(cause.told),
-        warned=tuple(dict.fromkeys((*summary.warned, *silent))),
     )
 
 

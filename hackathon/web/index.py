@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -37,6 +38,9 @@ EVENTS = 64 << 20
 WATCHED = 60.0
 """Seconds between two looks within which a change is known to be new, whatever the file server's clock says."""
 
+# It stands in a scheduler's command: what a file calls a job and begins with a dash would be an option there.
+_JOB_ID = re.compile(r"[A-Za-z0-9][\w.:,@%+\[\]-]{0,250}\Z", re.ASCII)
+
 
 @dataclass
 class _Entry:
@@ -50,7 +54,7 @@ class _Entry:
     """None after a start from the file, until the run is read again."""
     cause: Cause | None = None
     about: str = ""
-    """What the cause was found for: `about_of` of the state then."""
+    """What the cause was found for: the run's state then."""
     written: float | None = None
     """The newest metric's or log's time by the file server's clock."""
     changed: float = 0.0
@@ -133,13 +137,27 @@ class Index:
         return [
             (key, entry.run)
             for key, entry in self._entries.items()
-            if not entry.closed and entry.summary.job_id and not entry.summary.sealed
+            if not entry.closed and not entry.summary.sealed and _JOB_ID.match(entry.summary.job_id)
         ]
 
-    def entry_of(self, key: str) -> tuple[RunDirectory, RunStatus | None, Cause | None, str] | None:
-        """Return a run, its state, its cause and what that was found for; None when it is not there."""
+    def state_of(self, key: str) -> RunStatus | None:
+        """Return a run's state; None when the run is not there."""
         entry = self._entries.get(key)
-        return None if entry is None else (entry.run, entry.status, entry.cause, entry.about)
+        if entry is not None and entry.status is None:
+            entry.status = self._state(entry.run)
+        return None if entry is None else entry.status
+
+    def about(self, key: str) -> str:
+        """Return what a cause is to be attached for now; empty when the run is not there."""
+        entry = self._entries.get(key)
+        return "" if entry is None else _about(entry.summary, entry.written)
+
+    def examined(self, key: str) -> bool:
+        """Return whether a run has a cause, or was found to have none, in the state that it is in."""
+        entry = self._entries.get(key)
+        if entry is None or (entry.cause is None and entry.summary.told is None):
+            return False
+        return entry.cause is None or entry.about == _about(entry.summary, entry.written)
 
     def refresh(self, statuses: Mapping[str, RunStatus] | None = None) -> list[str]:
         """Bring the summaries up to date and return the keys `<project folder>//<id>` of what changed, or is gone.
@@ -172,9 +190,9 @@ class Index:
         return changed
 
     def attach(self, key: str, cause: Cause, about: str) -> bool:
-        """Keep what a diagnosis told about a run; False when the run is gone."""
+        """Keep what a diagnosis told about a run; False when the run is gone, or is no more what it was (`about`)."""
         entry = self._entries.get(key)
-        if entry is None:
+        if entry is None or about != _about(entry.summary, entry.written):
             return False
         entry.cause, entry.about = cause, about
         before = entry.summary
@@ -244,13 +262,14 @@ class Index:
         for key, project, run, signature in jobs:
             found = _fresh(told.get(key) or states[key])
             before = self._entries.get(key)
-            cause = before.cause if before is not None and before.about == about_of(found) else None
-            about = before.about if before is not None else ""
             try:
-                summary = summarise(project, run, found, cause)
+                summary = summarise(project, run, found)
             except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                 summary = _broken(project, run)
-            entry = _Entry(project, run, summary, signature, found, cause, about, read=clock)
+            entry = _Entry(project, run, summary, signature, found, written=summary.progress, read=clock)
+            if before is not None and before.about == _about(summary, entry.written):
+                entry.cause, entry.about = before.cause, before.about
+                entry.summary = with_cause(summary, before.cause, language())
             _keep_times(entry, before, now, clock - self._refreshed < WATCHED)
             entry.closed = _is_closed(entry, now)
             self._entries[key] = entry
@@ -310,9 +329,10 @@ class Index:
         return entry if len(entry.signature) == len(FACTS) else None
 
 
-def about_of(state: RunStatus) -> str:
-    """Return what of a state a diagnosis depends on: another one makes it void."""
-    return f"{state.state} {state.cause} {state.attempt}"
+def _about(summary: Summary, written: float | None) -> str:
+    """Return what of a run a diagnosis depends on: another state, or news of a run that stood still, make it void."""
+    still = f" {written}" if summary.state in OPEN else ""
+    return f"{summary.state} {summary.cause} {summary.attempt}{still}"
 
 
 def _form() -> str:
@@ -341,8 +361,7 @@ def _may_change_unseen(entry: _Entry, now: float) -> bool:
 
 def _keep_times(entry: _Entry, before: _Entry | None, now: float, watched: bool) -> None:
     """Set when the run last changed and made progress: by this host's clock wherever the change was watched."""
-    written = entry.summary.progress
-    entry.written = written
+    written = entry.written
     newest = max(entry.signature, default=0) / 1e9
     if before is None:
         progress = None if written is None else min(written, now)

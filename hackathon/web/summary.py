@@ -12,7 +12,7 @@ from hackathon.runs.states import CREATED, ENDED, LOST, RUNNING, STATES
 from hackathon.scaling.table import passes
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import language
-from hackathon.web.causes import Cause, cause_kept, with_cause
+from hackathon.web.causes import cause_kept, with_cause
 from hackathon.web.recent import Usage, numbers, usage
 from hackathon.web.records import Project, Summary
 
@@ -39,8 +39,8 @@ class Files:
     """When one of them was last changed, by the file server's clock."""
 
 
-def summarise(project: Project, run: "RunDirectory", status: "RunStatus", cause: Cause | None = None) -> Summary:
-    """Return the record of a run; `cause`: what a diagnosis told, default what the run's own folder keeps.
+def summarise(project: Project, run: "RunDirectory", status: "RunStatus") -> Summary:
+    """Return the record of a run, with the cause of its failure when its own folder keeps one.
 
     Files that are missing, half-written or not what they should be leave gaps, never an error.
     """
@@ -102,9 +102,7 @@ def summarise(project: Project, run: "RunDirectory", status: "RunStatus", cause:
         host=_text(status.first_host),
         warned=events.warned,
     )
-    if cause is None and ended:
-        cause = cause_kept(run.client("diagnosis"))
-    return with_cause(made, cause, language())
+    return with_cause(made, cause_kept(run.client("diagnosis")) if ended else None, language())
 
 
 def files_of(folder: str) -> Files:

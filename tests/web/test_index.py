@@ -175,7 +175,9 @@ def test_the_file_spares_reading_at_the_next_start(
     index = Index([Project(tmp_path, "aurora")], store)
     index.refresh()
     cause = Cause("nccl", "nccl-timeout", 3, "a018", (("en", Told("it hangs")), ("ja", Told("止まる"))))
-    assert index.attach(f"{tmp_path}//{run.name}", cause, "x")
+    key = f"{tmp_path}//{run.name}"
+    assert not index.attach(key, cause, "of another state") and not index.attach("gone//x", cause, "")
+    assert index.attach(key, cause, index.about(key)) and index.examined(key)
     index.close()
     assert stat.S_IMODE(store.stat().st_mode) == 0o600 and stat.S_IMODE(store.parent.stat().st_mode) == 0o700
 

@@ -29,6 +29,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the event's file can not be read now, what it said before is used: {what}",
         "イベントのファイルを今は読めないため、前の内容を使っています: {what}",
     ),
+    "look_failed": (
+        "looking at the runs failed, it is tried again: {what}",
+        "実行の確認に失敗したため、もう一度試します: {what}",
+    ),
     "worker_lost": (
         "diagnosing {run} took too long or failed, so no cause is shown for it",
         "{run} の診断に時間がかかりすぎたか失敗したため、原因は表示されません",

@@ -1,0 +1,328 @@
+"""Follow all runs of an event while they go on: one thread for all viewers, and nothing is written in any run."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.runs.states import CREATED, LOST, OPEN, RUNNING, SUCCEEDED, RunStatus
+from hackathon.runs.status import status
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message
+from hackathon.web.causes import Cause
+from hackathon.web.examine import Examiner
+from hackathon.web.index import Index
+from hackathon.web.places import bounds_of, find_projects
+from hackathon.web.records import Project, Summary
+from hackathon.web.source import Source
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+    from hackathon.runs.directory import RunDirectory
+
+ASK_EVERY = 30.0
+"""Seconds between two questions to schedulers, at least."""
+PLACES_EVERY = 30.0
+"""Seconds between two searches for projects; longer where a search takes long."""
+PORTION = 500
+"""New runs that are read before the others are shown."""
+STILL = 300.0
+"""Seconds without progress after which a run that goes on is diagnosed: it may hang."""
+RESTING = 120.0
+"""Seconds without a diagnosis after which its process is ended: it holds the memory of all rules."""
+SILENT_RUNS, SILENT_AGE = 100, 2 * 86400.0
+"""Successful runs, the newest ones, in which silent errors are looked for; and for how long after their end."""
+
+
+class Watcher:
+    """A thread that keeps an index fresh, asks schedulers and has failures diagnosed."""
+
+    def __init__(
+        self,
+        event_folder: Path | None,
+        folders: Sequence[Path],
+        *,
+        team: str = "",
+        ask: bool = True,
+        interval: float = 2.0,
+        path: Path | None = None,
+    ) -> None:
+        """Begin to watch an event and further folders; `team`: only that team's. Version 0 is before the first look.
+
+        `ask=False` asks no scheduler. `interval`: seconds between two looks. `path`: the index's file, default this
+        user's on the node's own disk.
+        """
+        self._event_folder, self._folders, self._team = event_folder, [folder.absolute() for folder in folders], team
+        self._ask, self._interval, self._path = ask, interval, path
+        self._source = Source(event_folder=event_folder, team=team, live=True)
+        self._version = 0
+        self._changed = threading.Condition()
+        self._listeners: list[Callable[[int], None]] = []
+        self._stopping, self._wake = threading.Event(), threading.Event()
+        self._settled = threading.Event()
+        self._event: Event | None = None
+        self._event_mark: tuple[int, int] | None = None
+        self._projects: list[Project] = []
+        self._searched, self._search_cost = -1e9, 0.0
+        self._problems: dict[str, tuple[str, ...]] = {}
+        self._asker: threading.Thread | None = None
+        self._asked = -1e9
+        self._answers: dict[str, RunStatus] | None = None
+        self._examiner = Examiner()
+        self._examining: threading.Thread | None = None
+        self._found: tuple[str, str, Cause] | None = None
+        self._busy, self._urgent = 0.0, False
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+
+    @property
+    def version(self) -> int:
+        """Grows with every change of `source()`; 0 before the first look."""
+        return self._version
+
+    def source(self) -> Source:
+        """Return what there is now: a picture that does not change any more."""
+        return replace(self._source, now=time.time())
+
+    def wait(self, version: int, timeout: float) -> int:
+        """Return the version as soon as it is another one than `version`, at the latest after `timeout` seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._version != version or self._stopping.is_set(), timeout)
+            return self._version
+
+    def settle(self, timeout: float) -> bool:
+        """Wait until all runs are read, schedulers were asked and failures diagnosed; False after `timeout` seconds."""
+        return self._settled.wait(timeout)
+
+    def subscribe(self, listener: Callable[[int], None]) -> Callable[[], None]:
+        """Call `listener` with every new version, from the watching thread; return what ends that."""
+        with self._changed:
+            self._listeners.append(listener)
+
+        def end() -> None:
+            with self._changed:
+                if listener in self._listeners:
+                    self._listeners.remove(listener)
+
+        return end
+
+    def stop(self) -> None:
+        """End the thread and the diagnosis that goes on; who waits gets the last version."""
+        self._stopping.set()
+        self._wake.set()
+        self._examiner.stop()
+        with self._changed:
+            self._changed.notify_all()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(10.0)
+
+    def _run(self) -> None:
+        index: Index | None = None
+        try:
+            while not self._stopping.is_set():
+                begin = time.monotonic()
+                try:
+                    if index is None:
+                        index = Index([], self._path, most=PORTION)
+                    self._look(index)
+                    self._tell("watching")
+                except Exception as error:  # one bad look is told, and the next one may be better
+                    self._tell("watching", message("watch.look_failed", what=error))
+                self._publish(index)
+                if index is not None and index.pending and not self._stopping.is_set():
+                    continue
+                self._wait_for_next(begin, index)
+        finally:
+            if self._examining is not None:
+                self._examining.join(5.0)
+            self._examiner.rest()
+            if index is not None:
+                index.close()
+
+    def _wait_for_next(self, begin: float, index: Index | None) -> None:
+        """Sleep until the next look is due, and meanwhile take what diagnoses tell."""
+        while not self._stopping.is_set():
+            left = self._interval - (time.monotonic() - begin)
+            if left <= 0 or not self._wake.wait(left):
+                return
+            self._wake.clear()
+            if index is not None and self._found is not None and self._take(index):
+                self._publish(index)
+            if index is not None:
+                self._examine_next(index)
+            if self._answers is not None:
+                return
+
+    def _look(self, index: Index) -> None:
+        """Look once at everything that may have changed."""
+        self._find_places(index)
+        answers, self._answers = self._answers, None
+        index.refresh(answers)
+        self._take(index)
+        self._tell(
+            "unreadable",
+            *(message("watch.runs_unreadable", path=path, count=count) for path, count in index.unreadable.items()),
+        )
+        busy = self._examine_next(index)
+        if time.monotonic() - self._busy > RESTING:
+            self._examiner.rest()
+        asking = self._ask_schedulers(index)
+        if not (busy or asking or index.pending):
+            self._settled.set()
+
+    def _find_places(self, index: Index) -> None:
+        """Search for projects, now and then, and take the event's file as it is now."""
+        now = time.monotonic()
+        if now - self._searched < max(PLACES_EVERY, 20 * self._search_cost):
+            return
+        self._load_event()
+        projects, problems = find_projects(self._event_folder, self._event, self._folders)
+        if self._team:
+            projects = [project for project in projects if project.team == self._team]
+        self._tell("places", *problems)
+        bounds = bounds_of(self._event_folder, self._event, self._folders)
+        if projects != self._projects or self._searched < 0:
+            index.use(projects, bounds)
+            self._projects = projects
+        self._searched = time.monotonic()
+        self._search_cost = self._searched - now
+
+    def _load_event(self) -> None:
+        if self._event_folder is None:
+            return
+        from hackathon.config.load import EVENT_FILE, load_event
+
+        try:
+            found = (self._event_folder / EVENT_FILE).stat()
+            mark = (found.st_mtime_ns, found.st_size)
+            if mark != self._event_mark:
+                self._event = load_event(self._event_folder)
+                self._event_mark = mark
+            self._tell("event")
+        except (HackathonError, OSError) as error:
+            self._tell("event", message("watch.event_broken", what=error))
+
+    def _ask_schedulers(self, index: Index) -> bool:
+        """Let a thread ask every scheduler once about all runs that are open; return whether one is asking.
+
+        A scheduler that does not answer holds up nothing else.
+        """
+        if not self._ask:
+            return False
+        if self._asker is not None and self._asker.is_alive():
+            return True
+        if time.monotonic() - self._asked < ASK_EVERY:
+            return self._answers is not None
+        runs = index.asked_about()
+        self._asked = time.monotonic()
+        if not runs:
+            return False
+        self._asker = threading.Thread(target=self._answer, args=(index, runs), name="ask", daemon=True)
+        self._asker.start()
+        return True
+
+    def _answer(self, index: Index, runs: "Sequence[tuple[str, RunDirectory]]") -> None:
+        try:
+            states = status([run for _, run in runs], ask=True, write=False, seen=index.seen)
+            self._tell("schedulers", *(state.problem for state in states if state.problem))
+            self._answers = {key: state for (key, _), state in zip(runs, states, strict=True)}
+        except Exception as error:  # a run's files may hold anything: told, and asked again
+            self._tell("schedulers", str(error))
+        self._wake.set()
+
+    def _examine_next(self, index: Index) -> bool:
+        """Have the most urgent run diagnosed, if none is at the moment; return whether a run that failed is."""
+        if (self._examining is not None and self._examining.is_alive()) or self._found is not None:
+            self._busy = time.monotonic()
+            return self._urgent
+        key = self._most_urgent(index)
+        state = index.state_of(key) if key else None
+        if key is None or state is None or self._stopping.is_set():
+            return False
+        self._busy, self._urgent = time.monotonic(), state.state != SUCCEEDED
+        self._examining = threading.Thread(
+            target=self._examine, args=(key, index.about(key), state), name="examine", daemon=True
+        )
+        self._examining.start()
+        return self._urgent
+
+    def _most_urgent(self, index: Index) -> str | None:
+        """Return the key of the failure that ended last, else of a run that stands still, else of a fresh success."""
+        now = time.time()
+        best: tuple[tuple[int, float], str] | None = None
+        good = 0
+        for summary in index.summaries:
+            good += summary.state == SUCCEEDED
+            urgency = _urgency(summary, now)
+            if urgency is None or (urgency == 0 and good > SILENT_RUNS):
+                continue
+            order = (urgency, summary.ended or summary.created or 0.0)
+            key = f"{summary.project}//{summary.id}"
+            if (best is None or order > best[0]) and not index.examined(key):
+                best = order, key
+        return best[1] if best is not None else None
+
+    def _examine(self, key: str, about: str, state: RunStatus) -> None:
+        project, _, identifier = key.rpartition("//")
+        folders = [Path(project), *([self._event_folder] if self._event_folder is not None else [])]
+        failed = state.state != SUCCEEDED
+        cause = self._examiner.cause(Path(project) / "runs" / identifier, state, folders, failed=failed)
+        if self._stopping.is_set():
+            return
+        if cause is None:
+            self._tell("diagnosis", message("watch.worker_lost", run=identifier))
+        self._found = key, about, cause or Cause()
+        self._wake.set()
+
+    def _take(self, index: Index) -> bool:
+        """Take what the diagnosis found into the index; return whether it told something new."""
+        found, self._found = self._found, None
+        if found is None:
+            return False
+        key, about, cause = found
+        before = index.version
+        index.attach(key, cause, about)
+        return index.version != before
+
+    def _tell(self, about: str, *problems: str) -> None:
+        """Replace the problems with one thing."""
+        with self._changed:
+            self._problems[about] = tuple(dict.fromkeys(problems))
+
+    def _publish(self, index: Index | None) -> None:
+        """Make a new picture if something has changed, and wake who waits for it."""
+        with self._changed:
+            problems = tuple(text for about in sorted(self._problems) for text in self._problems[about])
+        summaries = index.summaries if index is not None else ()
+        before = self._source
+        same = (
+            summaries is before.summaries
+            and problems == before.problems
+            and self._projects == before.projects
+            and self._event is before.event
+        )
+        if same and self._version:
+            return
+        with self._changed:
+            self._source = replace(
+                before, summaries=summaries, projects=list(self._projects), event=self._event, problems=problems
+            )
+            self._version += 1
+            version, listeners = self._version, list(self._listeners)
+            self._changed.notify_all()
+        for listener in listeners:
+            listener(version)
+
+
+def _urgency(summary: Summary, now: float) -> int | None:
+    """Return 2 for a failure, 1 for a run that stands still, 0 for a fresh success; None: nothing is to be found."""
+    if summary.state == SUCCEEDED:
+        return 0 if summary.ended is not None and now - summary.ended < SILENT_AGE else None
+    if summary.state == RUNNING:
+        still = STILL if summary.interval is None else max(STILL, 4 * summary.interval)
+        return 1 if summary.progress is not None and now - summary.progress > still else None
+    if summary.state in OPEN or summary.state in (CREATED, LOST) or summary.cause == "preflight_failed":
+        return None
+    return 2
