@@ -44,6 +44,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "ago": ("{age} ago", "{age} 前"),
     "no_teams": ("There is no team and no run yet.", "まだチームも実行もありません。"),
     # a study
+    "key_figures": ("Key figures", "主な数値"),
     "single_runs": ("Single runs", "各実行"),
     "runs": ("Runs", "実行"),
     "runs_lead": (
