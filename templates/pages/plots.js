@@ -72,7 +72,7 @@
     }
     if (layers) made.layer = layers;
     if (window.matchMedia("(pointer: fine)").matches && plot.dataset.zoom) {
-      const zoom = { name: "zoom", select: { type: "interval", zoom: "wheel![event.shiftKey]" }, bind: "scales" };
+      const zoom = { name: "zoom", select: { type: "interval", zoom: "wheel![event.ctrlKey || event.metaKey]" }, bind: "scales" };
       // The scales hang on fields: a layer that draws a constant has none.
       const first = layers ? layers.find((each) => each.encoding?.y?.field) || layers[0] : made;
       first.params = [...(first.params || []), zoom];

@@ -4,8 +4,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # figures
     "data": ("Data", "数値"),
     "zoom": (
-        "drag to move, Shift + wheel to zoom, double-click to go back",
-        "ドラッグで移動、Shift + ホイールで拡大、ダブルクリックで元に戻ります",
+        "drag to move, Ctrl + wheel to zoom, double-click to go back",
+        "ドラッグで移動、Ctrl + ホイールで拡大、ダブルクリックで元に戻ります",
     ),
     "no_bundle": (
         "plots stay still pictures: Vega could not be made ready: {reason}",

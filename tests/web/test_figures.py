@@ -1,0 +1,293 @@
+"""Drawings are small, safe and kept; with scripts they become interactive, and stay when anything fails."""
+
+import functools
+import hashlib
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from browsing import DESKTOP, Visitor, chromium
+from sample_runs import write_study
+
+from hackathon.scaling.plot import PANELS, panel, plot_spec
+from hackathon.text.errors import UnavailableError
+from hackathon.web import figures, scripts
+from hackathon.web.figures import Figure, drawn
+from hackathon.web.pages import Site, environment, render
+from hackathon.web.slim import slim
+
+BUDGET = 5_000
+"""Bytes of a panel of a study."""
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'</svg></script><!--]]>&lt;b&gt; 日本語"
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
+WORDS = {
+    "svg", "g", "path", "line", "text", "tspan", "rect", "circle", "defs", "clipPath", "linearGradient", "stop",
+}  # fmt: skip
+
+
+def _spec(label: str = "a", **more: Any) -> dict[str, Any]:
+    return {
+        "width": 200, "height": 120, "data": {"values": [{"x": 1, "y": 2, "t": label}, {"x": 3, "y": 4, "t": "b"}]},
+        "layer": [
+            {"mark": "line", "encoding": {"y": {"field": "y", "type": "quantitative"}}},
+            {"mark": {"type": "point", "tooltip": True}, "encoding": {"y": {"field": "y", "type": "quantitative"}}},
+            {"mark": {"type": "text", "dy": -25}, "encoding": {"text": {"field": "t", "type": "nominal"},
+                                          "y": {"field": "y", "type": "quantitative"}}},
+        ],
+        "encoding": {"x": {"field": "x", "type": "quantitative", "title": label, "scale": {"domain": [0, 4]}}}, **more,
+    }  # fmt: skip
+
+
+def _figure(name: str = "one", label: str = "a", **more: Any) -> Figure:
+    return Figure(name, "Title", "What is to be seen", _spec(label, **more), ("x", "y"), (("1", "2"), ("3", "4")))
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the drawings that this process made."""
+    monkeypatch.setattr(figures, "_kept", {})
+    monkeypatch.setattr(figures, "_given_up", {})
+    monkeypatch.setattr(figures, "_folder", None)
+
+
+@pytest.fixture(scope="module")
+def panels(tmp_path_factory: pytest.TempPathFactory) -> list[Figure]:
+    """The two panels of a study with failures, as on its page."""
+    pytest.importorskip("vl_convert")
+    results = write_study(tmp_path_factory.mktemp("study")).results
+    spec = plot_spec(results, title="", language="ja")
+    size = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
+    made = [Figure(name, name, name, {**panel(spec, name), "background": None, **size}) for name in PANELS]
+    found, problem = drawn(made)
+    assert problem == ""
+    return found
+
+
+def test_panels_are_small_and_hold_nothing_but_shapes(panels: list[Figure]) -> None:
+    for figure in panels:
+        svg = figure.svg or ""
+        assert len(svg.encode()) < BUDGET
+        root = ElementTree.fromstring(svg)
+        assert {element.tag for element in root.iter()} <= WORDS
+        names = {name for element in root.iter() for name in element.attrib}
+        assert not names & {"style", "class", "role", "href", "font-family", "onclick"}
+        assert not [name for name in names if name.startswith("aria")]
+        assert "プロセス数" in svg, "text stays text, so that it shows where the page's letters do"
+        texts = [element.text for element in root.iter("text")]
+        assert {"1", "2", "4", "8", "16"} <= set(texts)
+
+
+def test_two_panels_of_a_page_do_not_share_names(panels: list[Figure]) -> None:
+    ids = [
+        element.attrib["id"] for each in panels for element in ElementTree.fromstring(each.svg or "").iter()
+        if "id" in element.attrib
+    ]  # fmt: skip
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.usefixtures("fresh")
+def test_hostile_texts_stay_text() -> None:
+    pytest.importorskip("vl_convert")
+    linked = {"mark": {"type": "point", "href": "https://example.org/", "description": HOSTILE}}
+    spec = _spec(HOSTILE)
+    spec["layer"].append(linked)
+    (figure,), problem = drawn([Figure("h", HOSTILE, HOSTILE, spec, (HOSTILE,), ((HOSTILE,),))])
+    assert problem == ""
+    root = ElementTree.fromstring(figure.svg or "")
+    assert {element.tag for element in root.iter()} <= WORDS
+    assert any(HOSTILE[:20] in (element.text or "") for element in root.iter("text"))
+    assert "example.org" not in (figure.svg or "")
+    html = environment().from_string(
+        "{% from 'parts.html.j2' import figure with context %}{{ figure(fig) }}"
+    ).render(fig=figure, site=Site("t", scripts=["plots.js"]))  # fmt: skip
+    assert html.count("<script") == 1 and html.count("</script") == 1 and "<img" not in html
+    written = html.partition(' data-plot="h">')[2].partition("</script>")[0]
+    assert json.loads(written)["encoding"]["x"]["title"] == HOSTILE
+
+
+def test_what_is_no_drawing_is_refused() -> None:
+    for text in ("", "no", "<svg>", "<html/>", "<svg xmlns='http://www.w3.org/2000/svg'/><svg/>"):
+        with pytest.raises(ValueError, match="no SVG"):
+            slim(text)
+    kept = slim(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" style="x" onload="y"><script>z</script>'
+        '<foreignObject><p>q</p></foreignObject><g><a href="javascript:1"><text style="w">t</text></a></g></svg>'
+    )
+    assert kept == '<svg viewBox="0 0 9 9"><text>t</text></svg>'
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_drawing_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(specs: list[dict[str, Any]], form: str) -> list[bytes]:
+        calls.append(len(specs))
+        return [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {len(calls)} 1"/>'.encode() for _ in specs]
+
+    monkeypatch.setattr(figures, "pictures", counted)
+    cache = tmp_path / "new" / "drawings"
+
+    def again() -> str:
+        figures._kept.clear()
+        (figure,), problem = drawn([_figure()], cache)
+        assert problem == ""
+        return figure.svg or ""
+
+    first = again()
+    assert again() == first and calls == [1], "the folder had it"
+    (file,) = cache.iterdir()
+    assert oct(cache.stat().st_mode & 0o777) == "0o700"
+    for damage in (b"", b"\xff\xfe", file.read_bytes()[:-3], b"0" * 64 + b"\n<svg><script/></svg>"):
+        file.write_bytes(damage)
+        before = len(calls)
+        assert again() != first and len(calls) == before + 1
+    drawn([_figure("b", "b"), _figure("c", "c"), _figure("d", "b")], cache)
+    assert calls[-1] == 2, "one process for all, each specification once"
+    figures._kept.clear()
+    (tmp_path / "file").write_text("")
+    (figure,), problem = drawn([_figure()], tmp_path / "file")
+    assert figure.svg and not problem, "a folder that can not be written costs the cache, not the drawing"
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_the_engine_the_numbers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(specs: object, form: str) -> list[bytes]:
+        raise UnavailableError("scaling.plot_missing_library")
+
+    monkeypatch.setattr(figures, "pictures", missing)
+    (figure,), problem = drawn([_figure()])
+    assert figure.svg is None and problem
+    html = environment().from_string("{% from 'parts.html.j2' import figure %}{{ figure(fig) }}").render(fig=figure)
+    assert '<details class="data" open>' in html and "<td" in html and "<svg" not in html
+
+
+def test_the_files_beside_the_pages(tmp_path: Path) -> None:
+    for name in ("style.css", "plots.js"):
+        assert len(scripts.FILES[name](tmp_path)) > 1000
+    style = scripts.FILES["style.css"](tmp_path).decode()
+    assert "http" not in style and "url(" not in style and "@import" not in style
+    assert "http" not in scripts.FILES["plots.js"](tmp_path).decode().replace("http: nothing", "")
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds the bundle."""
+    pytest.importorskip("vl_convert")
+    folder = tmp_path_factory.mktemp("bundle")
+    assert b"hackathonPlot" in scripts.FILES["vega.js"](folder)
+    return folder
+
+
+def test_the_bundle_is_made_once_and_again_when_it_is_damaged(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (file,) = bundle.iterdir()
+    whole = scripts.vega_bundle(bundle)
+    assert 500_000 < len(whole) < 1_500_000
+    monkeypatch.setattr(scripts, "_bundle", lambda: b"made again")
+    assert scripts.vega_bundle(bundle) == whole
+    kept = file.read_bytes()
+    file.write_bytes(kept[:-1])
+    assert scripts.vega_bundle(bundle) == b"made again"
+    file.write_bytes(kept)
+    assert hashlib.sha256(scripts.vega_bundle(bundle)).digest() == hashlib.sha256(whole).digest()
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    def end_headers(self) -> None:
+        self.send_header("Content-Security-Policy", POLICY)
+        super().end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def site(tmp_path: Path, bundle: Path, panels: list[Figure]) -> Iterator[tuple[str, Path]]:
+    """An address and the folder that lies there: a page with the two panels and a hostile one."""
+    (hostile,), _ = drawn([_figure("hostile", HOSTILE)])
+    environment()  # made before its loader is extended
+    text = (
+        '{% extends "layout.html.j2" %}{% from "parts.html.j2" import figure with context %}'
+        "{% block content %}<h1>Plots</h1><div class='plots'>"
+        "{% for each in figures %}{{ figure(each) }}{% endfor %}</div>{% endblock %}"
+    )
+    from jinja2 import ChoiceLoader, DictLoader
+
+    made = environment()
+    loader = made.loader
+    assert loader is not None
+    made.loader = ChoiceLoader([loader, DictLoader({"plots-of-a-test.html.j2": text})])
+    try:
+        page = render(
+            "plots-of-a-test.html.j2", Site("t", scripts=["plots.js"], stylesheet="style.css", policy=POLICY), "en",
+            lambda kind, key: None, figures=[*panels, hostile],
+        )  # fmt: skip
+    finally:
+        made.loader = loader
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    (tmp_path / "favicon.ico").write_bytes(b"")
+    for name in ("style.css", "plots.js", "vega.js"):
+        (tmp_path / name).write_bytes(scripts.FILES[name](bundle))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Handler, directory=str(tmp_path)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", tmp_path
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_plots_come_alive_under_the_policy_and_ask_nobody(site: tuple[str, Path]) -> None:
+    """From a server with the policy as a header, and from a file with it in the page."""
+    address, folder = site
+    with chromium() as browser:
+        for origin in (address, folder.as_uri()):
+            context = browser.new_context(viewport=DESKTOP)
+            visitor = Visitor(context, origin)
+            visitor.visit(f"{origin}/page.html")
+            page = visitor.page
+            assert page.locator("#efficiency svg").count() == 1
+            assert page.locator(".plot-live").count() == 0, "Vega is not loaded before somebody points at a plot"
+            for name in ("efficiency", "hostile"):
+                page.locator(f"#{name}").hover()
+                page.wait_for_selector(f"#{name}.plot-live", timeout=120_000)
+                page.wait_for_selector(f"#{name} .mark-symbol path")
+            assert page.locator("#efficiency svg").count() == 1, "it took the place of the drawing"
+            page.locator("#hostile .mark-symbol path").first.hover(force=True)
+            page.wait_for_selector(".plot-note:not([hidden])", timeout=60_000)
+            assert page.locator(".plot-note img, .plot-note script").count() == 0
+            page.evaluate("scrollTo(0, 0)")
+            box = page.locator("#efficiency").bounding_box()
+            assert box is not None
+            before = page.locator("#efficiency .mark-line path").last.get_attribute("d")
+            page.mouse.move(box["x"] + 200, box["y"] + 150)
+            page.mouse.wheel(0, 60)
+            page.wait_for_function("() => scrollY > 40", timeout=60_000)
+            assert page.locator("#efficiency .mark-line path").last.get_attribute("d") == before, "it scrolls"
+            page.keyboard.down("Control")
+            page.mouse.wheel(0, -300)
+            page.wait_for_function(
+                "before => [...document.querySelectorAll('#efficiency .mark-line path')].at(-1)"
+                ".getAttribute('d') !== before",
+                arg=before, timeout=60_000,
+            )  # fmt: skip
+            page.keyboard.up("Control")
+            assert visitor.problems == []
+            context.close()
+
+
+def test_the_drawing_stays_when_vega_can_not_be_had(site: tuple[str, Path]) -> None:
+    address, folder = site
+    (folder / "vega.js").write_text("throw new Error('broken');")
+    with chromium() as browser:
+        page = browser.new_context(viewport=DESKTOP).new_page()
+        page.goto(f"{address}/page.html")
+        with page.expect_response("**/vega.js", timeout=60_000):
+            page.locator("#efficiency").hover()
+        page.wait_for_timeout(300)
+        assert page.locator("#efficiency svg text").count() > 5
+        assert page.locator(".plot-room").count() == 0
