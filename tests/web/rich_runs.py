@@ -44,7 +44,7 @@ def write_rich(
         "diff --git a/train.py b/train.py\n--- a/train.py\n+++ b/train.py\n@@ -5 +5 @@\n"
         f"-    lr = 0.01\n+    lr = {lr}\n"
     )
-    _metrics(run, begin, failed)
+    _metrics(run, begin, failed, 4460.0 + 100 * number)
     _telemetry(run, begin)
     _events(run, begin, failed)
     if failed:
@@ -62,14 +62,14 @@ def source_of(project: Path, **more: Any) -> Source:
     return Source(tuple(summaries), (belongs,), now=START + 7200, **more)
 
 
-def _metrics(run: Path, begin: float, failed: bool) -> None:
+def _metrics(run: Path, begin: float, failed: bool, rate: float) -> None:
     lines = []
     for i in range(240):
-        speed = 4460 * (0.5 if i < 3 else 1 + 0.02 * math.sin(i / 5))
+        speed = rate * (0.5 if i < 3 else 1 + 0.02 * math.sin(i / 5))
         line = {"t": begin + 20 + i * 4.9, "attempt": 1, "step": 10 * i, "samples": 640, "samples_per_s": speed}
         lines.append({**line, "loss": 2.3 / (1 + i / 10), "accuracy": 1 - 0.9 / (1 + i / 20)})
     if not failed:
-        lines.append({"t": begin + 1199, "attempt": 1, "final": True, "samples_per_s": 4460.0, "accuracy": 0.978})
+        lines.append({"t": begin + 1199, "attempt": 1, "final": True, "samples_per_s": rate, "accuracy": 0.978})
     (run / "metrics/rank-0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 

@@ -1,0 +1,344 @@
+"""The page of one run tells how it stands, what is wrong and how it was made, whatever its files hold."""
+
+import json
+import os
+import shutil
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from rich_runs import EVIDENCE, source_of, write_rich
+from sample_runs import HOSTS
+
+from hackathon.text.messages import speaking
+from hackathon.web import found
+from hackathon.web import run as run_module
+from hackathon.web.curves import BUCKETS, POINTS
+from hackathon.web.grouping import run_key
+from hackathon.web.pages import Site, render
+from hackathon.web.records import Told
+from hackathon.web.run import LOGS, RunPage, run_page, with_pictures
+from hackathon.web.source import Source, values_of
+from hackathon.web.timeline import SHOWN
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m\u202e"
+KEYS = {"team", "study", "run", "diff"}
+
+
+class Page(HTMLParser):
+    """Collects elements and text, and what stands in `pre`."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def html_of(source: Source, key: str, language: str = "en", kind: str = "run", *, pictures: bool = False) -> str:
+    """Return a page as a way out would make it, where every page has an address; `pictures`: with drawings."""
+    addresses = {"run": "run.html", "diff": "diff.html", "team": "team.html", "study": "study.html"}
+    with speaking(language), pytest.MonkeyPatch.context() as patch:
+        if not pictures:
+            patch.setattr(run_module, "drawn", lambda figures: (list(figures), ""))
+        made = values_of(kind, key, source)
+    assert made is not None
+    template, values = made
+    site = Site("Hackathon")
+    page: str = render(template, site, language, lambda kind, key: addresses.get(kind), here=kind, **values)
+    return page
+
+
+def view_of(source: Source, run: Path, language: str = "en") -> RunPage:
+    """Return a run's page without drawings."""
+    with speaking(language):
+        summary = source.find(f"{run.parent.parent}//{run.name}")
+        assert summary is not None
+        return run_page(source, summary)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("event") / "train"
+    first = write_rich(folder, 0, note="first try")
+    write_rich(folder, 1, failed=True, lr=0.8, parent=first.name, note="learning rate × 8")
+    write_rich(folder, 2, lr=0.2)
+    return folder
+
+
+def runs_of(project: Path) -> list[Path]:
+    return sorted((project / "runs").iterdir())
+
+
+def test_a_failed_run_tells_its_cause_with_evidence_advice_and_causes(project: Path) -> None:
+    _, failed, _ = runs_of(project)
+    source = source_of(project, live=True)
+    view = view_of(source, failed)
+    root = view.verdict.findings[0]
+    assert (root.level, root.part, root.evidence) == ("root", "GPU", EVIDENCE)
+    assert root.place.startswith("logs/rank-1.log:42") and root.advice and len(root.causes) > 1 and root.causes[0][1]
+    opened = [log for log in view.logs if log.shown]
+    assert [log.name for log in opened] == ["rank-1.log"]
+    assert [text for text, hit in opened[0].lines if hit] == [EVIDENCE]
+    japanese = view_of(source, failed, "ja").verdict.findings[0]
+    assert "メモリ" in japanese.message and japanese.message != root.message
+    page = html_of(source, view.key)
+    assert root.message in Page(page).text and "<mark>" in page and "learning rate × 8" in page
+
+
+def test_the_index_word_is_enough_for_a_run_that_goes_on_and_on_the_site(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, failed, _ = runs_of(project)
+    monkeypatch.setattr(found, "_diagnosis", lambda *_: pytest.fail("a diagnosis inside a view"))
+    told = {"en": Told("Rank 1 is alone", "wait", "no line", "logs/job.log:1")}
+    source = source_of(project)
+    for state, live in (("FAILED", False), ("RUNNING", True)):
+        summaries = [_with(each, state, told) if each.id == failed.name else each for each in source.summaries]
+        view = view_of(Source(tuple(summaries), source.projects, now=source.now, live=live), failed)
+        assert [each.message for each in view.verdict.findings] == ["Rank 1 is alone"], state
+
+
+def _with(summary: Any, state: str, told: dict[str, Told]) -> Any:
+    return replace(summary, state=state, told=told, part="nccl", ended=None if state == "RUNNING" else summary.ended)
+
+
+def test_curves_and_devices_are_over_time_and_bounded(project: Path) -> None:
+    first, failed, _ = runs_of(project)
+    source = source_of(project, live=True)
+    view = view_of(source, first)
+    assert [figure.title for figure in view.progress] == ["Throughput [samples/s]", "Loss", "Accuracy"]
+    assert [figure.name for figure in view.devices] == [
+        f"telemetry-{each}" for each in ("utilisation", "memory", "power")
+    ]
+    points = view.progress[1].spec["datasets"]["points"]
+    assert (
+        len(points) <= POINTS
+        and points[0]["y"] == pytest.approx(2.3)
+        and points == sorted(points, key=lambda p: p["x"])
+    )
+    assert view.progress[1].spec["encoding"]["x"]["scale"]["domain"] == [0, pytest.approx(20)]
+    assert view.progress[1].spec["datasets"]["end"] == []
+    assert view_of(source, failed).progress[1].spec["datasets"]["end"] == [{"x": pytest.approx(20)}]
+    everything = view.devices[0].spec["datasets"]
+    assert len(everything["all"]) <= BUCKETS and {each["host"] for each in everything["hosts"]} == set(HOSTS[:2])
+    assert all(each["least"] <= each["mean"] <= each["most"] for each in everything["all"])
+    assert [(host.name, host.devices) for host in view.hosts] == [(HOSTS[0], 2), (HOSTS[1], 2)]
+    assert view.kind == "gpu" and view.hosts[0].memory == pytest.approx(11680 / 1024, rel=0.02)
+    assert all(figure.rows and figure.alt and len(figure.columns) == len(figure.rows[0]) for figure in view.devices)
+
+
+def test_pictures_are_drawn_with_their_text(project: Path) -> None:
+    pytest.importorskip("vl_convert")
+    source = source_of(project)
+    view = view_of(source, runs_of(project)[0], "ja")
+    with speaking("ja"):
+        drawn = with_pictures(view)
+    for figure in (*drawn.progress, *drawn.devices):
+        assert figure.svg and "<svg" in figure.svg and "開始からの分数" in figure.svg
+
+
+def test_a_training_of_an_hour_or_of_seconds_has_its_own_axis(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train")
+    for seconds, words in ((5.0, "seconds"), (600.0, "minutes"), (8 * 3600.0, "hours")):
+        final = json.loads((run / "final.json").read_text())
+        begin = final["t_started"]
+        lines = [{"t": begin + seconds * i / 20, "step": i, "loss": 1.0 + i} for i in range(21)]
+        (run / "metrics/rank-0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (run / "final.json").write_text(json.dumps({**final, "t_ended": begin + seconds}))
+        figure = view_of(source_of(tmp_path / "train"), run).progress[0]
+        assert words in figure.spec["encoding"]["x"]["title"] and figure.columns[0].startswith(words)
+
+
+def test_what_happened_stands_in_order_with_ranks_together(project: Path) -> None:
+    _, failed, _ = runs_of(project)
+    line = view_of(source_of(project), failed).timeline
+    assert [each.time for each in line.moments] == sorted(each.time for each in line.moments) and not line.skewed
+    kinds = [(each.kind, each.who) for each in line.moments]
+    for wanted in (
+        ("submitted", ""),
+        ("started", "ranks 0-3"),
+        ("checkpoint", "rank 0"),
+        ("ended", "rank 1"),
+        ("ended", "ranks 0,2-3"),
+    ):
+        assert wanted in kinds, wanted
+    assert next(each for each in line.moments if each.kind == "warned").text == "NCCL uses sockets, not InfiniBand"
+
+
+def test_thousands_of_events_are_shown_in_part_and_skewed_clocks_are_told(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train")
+    events = [{"t": 1e9 + i, "event": "warned", "text": f"{i}"} for i in range(5000)]
+    (run / "events/rank-0.jsonl").write_text("".join(json.dumps(each) + "\n" for each in events))
+    (run / "events/rank-1.jsonl").write_text(
+        '{"t": 1000, "event": "started", "host": "a"}\n{"t": "x"}\n[]\n{"t": 1e999}\n'
+    )
+    line = view_of(source_of(tmp_path / "train"), run).timeline
+    assert len(line.moments) == SHOWN and line.left > 4000 and line.skewed
+    page = html_of(source_of(tmp_path / "train"), f"{tmp_path}/train//{run.name}")
+    assert "more in between" in page and "Clocks of the hosts differ" in page
+
+
+def test_logs_of_many_ranks_are_few_and_the_failed_rank_is_among_them(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train", failed=True)
+    for rank in range(4, 300):
+        (run / f"logs/rank-{rank}.log").write_text(f"rank {rank}\n")
+    source = source_of(tmp_path / "train")
+    summaries = [_ranked(each, 250) for each in source.summaries]
+    view = view_of(Source(tuple(summaries), source.projects, now=source.now), run)
+    names = [log.name for log in view.logs]
+    assert "rank-250.log" in names and "job.log" in names and len(names) == LOGS + 1
+    assert view.logs_left == 300 - LOGS
+    assert [log.name for log in view.logs if log.shown] == ["rank-250.log"]
+
+
+def _ranked(summary: Any, rank: int) -> Any:
+    return replace(summary, rank=rank)
+
+
+def test_other_runs_are_linked(project: Path) -> None:
+    first, failed, last = runs_of(project)
+    source = source_of(project)
+    view = view_of(source, failed)
+    assert view.parent is not None and view.parent.id == first.name and view.previous is None
+    assert view_of(source, last).previous is not None and view_of(source, last).previous.id == failed.name  # type: ignore[union-attr]
+    assert [each.id for each in view_of(source, first).children] == [failed.name]
+    page = html_of(source, view.key)
+    assert "compare with the run it follows" in page and "the study" not in page
+    assert values_of("run", f"{project}//nothing", source) is None and values_of("run", "", source) is None
+
+
+def test_request_scripts_source_and_environment_are_there(project: Path) -> None:
+    text = Page(html_of(source_of(project), f"{project}//{runs_of(project)[1].name}")).text
+    for wanted in (
+        "parameter lr", "recipe: scaling.weak", "#PBS -q h-debug", 'exec "${HK_COMMAND[@]}"', "4f1c2a9d0be37f55",
+        "+    lr = 0.8", "torch 1.10.2", "openmpi/gdr/2.1.2/gnu", "hackathon rerun", "00:15:00", f"{1:064x}",
+    ):  # fmt: skip
+        assert wanted in text, wanted
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_page_is_well_formed_in_both_languages(project: Path, language: str) -> None:
+    pytest.importorskip("vl_convert")
+    for run in runs_of(project):
+        page = html_of(source_of(project, live=True), f"{project}//{run.name}", language, pictures=True)
+        check_structure(page)
+        assert f'lang="{language}"' in page
+
+
+def check_structure(text: str) -> None:
+    page = Page(text)
+    tags = [tag for tag, _ in page.tags]
+    assert tags.count("h1") == 1
+    levels = [int(tag[1]) for tag in tags if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit()]
+    assert all(after - before <= 1 for before, after in pairwise(levels)), levels
+    names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(names) == len(set(names))
+    assert not {"script", "iframe", "img", "object", "embed", "form", "base"} & set(tags)
+    assert not [
+        attributes
+        for _, attributes in page.tags
+        if any(name == "style" or name.startswith("on") for name in attributes)
+    ]
+    assert tags.count("table") == tags.count("caption")
+
+
+def test_hostile_text_everywhere_is_shown_as_text(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    project = tmp_path / "<b>&\"'"
+    run = write_rich(project, failed=True, note=HOSTILE, tags=(HOSTILE,))
+    poison(run)
+    source = source_of(project, team=HOSTILE, live=True)
+    for language in ("en", "ja"):
+        page = html_of(source, run_key(source.summaries[0]), language, pictures=True)
+        check_structure(page)
+        assert "&lt;script&gt;alert(1)" in page and "\x1b" not in page and "\u202e" not in page and "49日本" not in page
+        assert page.count("alert(1)") > 15, "the hostile text did not come to the page"
+
+
+def poison(run: Path) -> None:
+    """Put HOSTILE into every text of a run."""
+    request = json.loads((run / "request.json").read_text())
+    request |= {"name": HOSTILE, "cluster": HOSTILE, "queue": HOSTILE, "command": [HOSTILE], "metric": HOSTILE}
+    request |= {
+        "parameters": {HOSTILE: HOSTILE},
+        "origins": {f"parameters.{HOSTILE}": HOSTILE},
+        "variables": {HOSTILE: HOSTILE},
+    }
+    (run / "request.json").write_text(json.dumps(request))
+    for name in ("job.sh", "rank.sh", "source.diff"):
+        (run / name).write_text(f"+{HOSTILE}\n-{HOSTILE}\n@@ {HOSTILE}\n")
+    final = json.loads((run / "final.json").read_text())
+    (run / "final.json").write_text(json.dumps({**final, "reason": HOSTILE, "hosts": [HOSTILE]}))
+    source = json.loads((run / "source.json").read_text())
+    source |= {"digest": HOSTILE, "git": {"commit": HOSTILE, "branch": HOSTILE}, "files": {HOSTILE: HOSTILE}}
+    (run / "source.json").write_text(json.dumps(source))
+    with (run / "events/job.jsonl").open("a") as stream:
+        for event in ("warned", HOSTILE):
+            stream.write(
+                json.dumps({"t": 1.7e9, "event": event, "text": HOSTILE, "host": HOSTILE, "about": HOSTILE}) + "\n"
+            )
+    lines = [{"t": 1.7e9 + i, HOSTILE: i, f"loss {HOSTILE}": 1 + i, "samples_per_s": "NaN"} for i in range(9)]
+    (run / "metrics/rank-0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    name = HOSTILE.replace("/", "|")
+    (run / "logs/rank-0.log").write_text(f"{HOSTILE}\n{EVIDENCE} {HOSTILE}\n")
+    (run / f"logs/{name}.log").write_text(HOSTILE)
+    shutil.copy(run / f"telemetry/{HOSTS[0]}.csv", run / f"telemetry/{name}.csv")
+    names = ("host", "python", "mpi", "kernel")
+    host = {**dict.fromkeys(names, HOSTILE), **{key: [HOSTILE] for key in ("modules", "gpus", "interfaces")}}
+    for path in (run / "env").iterdir():
+        path.write_text(json.dumps({**host, "packages": {"torch": HOSTILE}}))
+
+
+def test_a_run_that_leads_outside_is_read_without_that(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train", failed=True)
+    (tmp_path / "secret.log").write_text("TOP-SECRET password\n")
+    (tmp_path / "secret.jsonl").write_text('{"t": 1, "event": "warned", "text": "TOP-SECRET"}\n')
+    for name in ("logs/rank-2.log", "events/rank-2.jsonl", "job.sh", "source.diff", "source/train.py"):
+        (run / name).unlink()
+        (run / name).symlink_to(tmp_path / f"secret.{'jsonl' if 'jsonl' in name else 'log'}")
+    os.mkfifo(run / "logs/rank-9.log")
+    shutil.rmtree(run / "telemetry")
+    (run / "telemetry").symlink_to("/dev")
+    source = source_of(tmp_path / "train", live=True)
+    view = view_of(source, run)
+    assert set(view.strange) == {"logs/rank-2.log", "logs/rank-9.log", "events/rank-2.jsonl", "telemetry"}
+    page = html_of(source, view.key)
+    assert "TOP-SECRET" not in page and "logs/rank-9.log" in page and "rank-1.log" in page
+
+
+def test_a_half_written_or_half_deleted_run_has_a_page(tmp_path: Path) -> None:
+    for number, name in enumerate(("metrics", "logs", "events", "client", "env", "telemetry", "source", "source.json")):
+        run = write_rich(tmp_path / "train", number, failed=number % 2 == 0)
+        source = source_of(tmp_path / "train", live=True)
+        path = run / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for rest in [each for each in run.rglob("*.json*") if number % 3 == 0]:
+            rest.write_bytes(rest.read_bytes()[: rest.stat().st_size // 2])
+        check_structure(html_of(source, f"{tmp_path}/train//{run.name}"))
+    gone = source_of(tmp_path / "train")
+    shutil.rmtree(tmp_path / "train")
+    check_structure(html_of(gone, run_key(gone.summaries[0])))
+
+
+def test_huge_logs_do_not_make_huge_pages(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train", failed=True)
+    for rank in range(4):
+        with (run / f"logs/rank-{rank}.log").open("wb") as stream:
+            stream.truncate(200 << 20)  # a hole: no disk is used
+            stream.seek(0, 2)
+            stream.write(b"\n" + b"x" * (1 << 20) + b"\nthe last words\n")
+    page = html_of(source_of(tmp_path / "train", live=True), f"{tmp_path}/train//{run.name}")
+    assert len(page) < 2_000_000 and page.count("the last words") == 4
