@@ -214,6 +214,7 @@ def _figure(
         line_mark = {"type": "line", "color": QUIET, "strokeWidth": 1.5, "opacity": 0.7}
         point_mark = {"type": "point", "color": QUIET, "filled": True, "size": 24, "opacity": 0.7}
         chart["layer"] = [{**quiet, "mark": line_mark}, {**quiet, "mark": point_mark}, *chart["layer"]]
+    _lighten(chart, name)
     told = {point["processes"]: _text(point, name) for point in results["points"] if point[name] is not None}
     beside = [{point["processes"]: _text(point, name) for point in found["points"]} for _, found in others]
     sizes = sorted({*told, *(size for each in beside for size in each)})
@@ -231,6 +232,22 @@ def _figure(
             for size in sizes
         ),
     )  # fmt: skip
+
+
+def _lighten(chart: dict[str, Any], name: str) -> None:
+    """Take out of a chart what it does not draw: it lies in the page beside its drawing."""
+    unused = set(PANELS) - {name}
+    chart["datasets"] = {
+        each: [{key: _rounded(told) for key, told in row.items() if key not in unused} for row in rows]
+        for each, rows in chart["datasets"].items()
+        if rows
+    }
+    chart["layer"] = [layer for layer in chart["layer"] if layer["data"]["name"] in chart["datasets"]]
+    chart["config"] = {key: told for key, told in chart["config"].items() if key != "title"}
+
+
+def _rounded(told: object) -> object:
+    return float(f"{told:.6g}") if isinstance(told, float) else told
 
 
 def _text(point: Mapping[str, Any], name: str) -> str:
