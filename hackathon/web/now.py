@@ -182,9 +182,11 @@ class _Look:
         return (run.project, run.id) in self._troubled
 
     def _kind(self, run: Summary) -> str:
-        """Return the kind of a run's trouble; empty for none, and for a failure that a success of its name followed."""
+        """Return the kind of a run's trouble; empty for none, and for what a success of its name followed."""
         kind = kind_of(run, self._now, lambda: cores(self._source, run.cluster))
-        return "" if kind == "failed" and self._good.get(_same(run), -1.0) > moment(run) else kind
+        good = self._good.get(_same(run), -1.0)
+        over = (kind == "failed" and good > moment(run)) or (run.state == SUCCEEDED and good > (run.created or 0.0))
+        return "" if over else kind
 
     def items(self) -> list[Item]:
         """Return the items of all troubled runs; runs of one person, name and trouble are one item."""

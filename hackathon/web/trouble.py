@@ -11,6 +11,7 @@ from hackathon.runs.states import (
     OUT_OF_MEMORY,
     QUEUED,
     RUNNING,
+    SUCCEEDED,
     TIMEOUT,
     UNCERTAIN,
 )
@@ -20,7 +21,7 @@ from hackathon.text.units import format_age
 from hackathon.web.problems import line
 from hackathon.web.records import Summary
 
-KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "warned", "lost")
+KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "lost", "warned")
 """Why somebody needs help, the most urgent first."""
 RECENT = 24 * 3600.0
 """Seconds after its end in which a run still calls for help."""
@@ -34,6 +35,10 @@ IDLE, FULL = 20.0, 95.0
 """Percent of use below which a device idles, of memory above which it has too little."""
 LAST_MINUTES = 3 * 60.0
 """Seconds before the walltime in which warnings are about its end."""
+SILENT = 3600.0
+"""Seconds after its end in which a success that is not what it seems is worth a look."""
+SUBMITTING = 60.0
+"""Seconds that a submission may take before it is uncertain."""
 
 Says = tuple[str, str, float | None]
 """What is the matter, what to do, and since when."""
@@ -53,8 +58,11 @@ def kind_of(run: Summary, now: float, cores: Callable[[], int | None]) -> str:
         return "waits" if _stuck(run, now) else ""
     if run.state == RUNNING:
         return _running(run, now, cores)
-    if run.state in (LOST, UNCERTAIN):
+    if run.state == LOST or (run.state == UNCERTAIN and now - (run.submitted or run.created or 0.0) > SUBMITTING):
         return "lost"
+    if run.state == SUCCEEDED:
+        fresh = run.ended is not None and now - run.ended < SILENT
+        return "warned" if fresh and (run.check_passed is False or _warns(run, run.seconds)) else ""
     failed = run.state in (FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAILED) and run.cause != "preflight_failed"
     return "failed" if failed else ""
 
@@ -78,8 +86,13 @@ def _running(run: Summary, now: float, cores: Callable[[], int | None]) -> str:
         return "idle"
     if run.memory_percent is not None and run.memory_percent > FULL:
         return "memory"
-    ends = bool(run.walltime) and runs > run.walltime - LAST_MINUTES
-    return "warned" if run.warned and not ends else ""
+    return "warned" if _warns(run, runs) else ""
+
+
+def _warns(run: Summary, seconds: float | None) -> bool:
+    """Return whether there are warnings that are not about the walltime's end."""
+    ends = bool(run.walltime) and (seconds or 0.0) > run.walltime - LAST_MINUTES
+    return bool(run.warned) and not ends
 
 
 def _idles(run: Summary, cores: Callable[[], int | None]) -> bool:
@@ -130,7 +143,10 @@ def _says_memory(run: Summary, now: float) -> Says:
 
 
 def _says_warned(run: Summary, now: float) -> Says:
-    return line(run.warned[-1]), message("now.advice_warned", run=line(run.id)), run.started
+    since = run.ended if run.state == SUCCEEDED else run.started
+    if run.check_passed is False:
+        return message("now.says_check"), message("now.advice_check"), since
+    return line(run.warned[-1]), message("now.advice_warned", run=line(run.id)), since
 
 
 def _says_lost(run: Summary, now: float) -> Says:

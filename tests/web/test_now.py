@@ -87,6 +87,7 @@ def failed(number: int = 1, **values: Any) -> Summary:
         ({"gpus": 0, "gpu_percent": None, "cpu_percent": 0.5, "cluster": "no-such-profile"}, ""),
         ({"state": "LOST"}, "lost"),
         ({"state": "UNCERTAIN", "started": None}, "lost"),
+        ({"state": "UNCERTAIN", "started": None, "submitted": NOW - 5}, ""),  # it is being submitted
         ({"state": "FAILED", "ended": NOW - MINUTE}, "failed"),
         ({"state": "TIMEOUT", "ended": NOW - MINUTE}, "failed"),
         ({"state": "OUT_OF_MEMORY", "ended": NOW - MINUTE}, "failed"),
@@ -95,6 +96,11 @@ def failed(number: int = 1, **values: Any) -> Summary:
         ({"state": "FAILED", "ended": NOW - 25 * 60 * MINUTE, "started": NOW - 26 * 60 * MINUTE}, ""),  # yesterday's
         ({"state": "CANCELLED", "ended": NOW - MINUTE}, ""),
         ({"state": "SUCCEEDED", "ended": NOW - MINUTE}, ""),
+        ({"state": "SUCCEEDED", "ended": NOW - MINUTE, "check_passed": True}, ""),
+        ({"state": "SUCCEEDED", "ended": NOW - MINUTE, "check_passed": False}, "warned"),
+        ({"state": "SUCCEEDED", "ended": NOW - MINUTE, "warned": ("all ranks read the same data",)}, "warned"),
+        ({"state": "SUCCEEDED", "ended": NOW - MINUTE, "warned": ("stop file",), "walltime": 20 * 60}, ""),
+        ({"state": "SUCCEEDED", "ended": NOW - 90 * MINUTE, "started": NOW - 99 * MINUTE, "check_passed": False}, ""),
         ({"state": "CREATED", "submitted": None, "started": None}, ""),
     ],
 )
@@ -111,8 +117,8 @@ def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
     event = board_event(tmp_path)
     post(open_board(tmp_path / "shared", tmp_path), "Why does it hang?", kind="ask")
     runs = [
-        run(1, state="LOST", team="a"),
-        run(2, warned=("NaN",), team="b"),
+        run(1, warned=("NaN",), team="a"),
+        run(2, state="LOST", team="b"),
         run(3, memory_percent=99.0, team="c"),
         run(4, gpu_percent=3.0, team="d"),
         run(5, progress=NOW - 900, team="e", step=340),
@@ -123,7 +129,7 @@ def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
     looked = source(*runs, run(8), event=event, event_folder=tmp_path)
     view = now_view(looked)
     assert [item.kind for item in view.items] == [
-        "asked", "failed", "waits", "stands", "idle", "memory", "warned", "lost"
+        "asked", "failed", "waits", "stands", "idle", "memory", "lost", "warned"
     ]  # fmt: skip
     assert [item.team for item in view.items[1:]] == list("gfedcba")
     text = read(page("now", looked)).text
@@ -175,6 +181,8 @@ def test_a_failure_that_a_success_followed_is_over() -> None:
     assert now_view(source(at_once, broken)).count == 1
     for other in ({"user": "bob"}, {"name": "own-model"}, {"project": "/event/borealis"}):
         assert now_view(source(replace(after, **other), broken)).count == 1
+    silent = replace(after, check_passed=False, created=NOW - 41 * MINUTE)
+    assert now_view(source(after, silent)).count == 0 and now_view(source(silent)).count == 1
     (item,) = now_view(source(run(3, created=NOW - 5 * MINUTE, submitted=NOW - 5 * MINUTE), broken)).items
     assert item.newer == "RUNNING"
     assert "a newer one: RUNNING" in read(page("now", source(run(3, created=NOW - 5 * MINUTE), broken))).text

@@ -17,7 +17,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "tokens": ("{count} tokens", "{count} トークン"),
     "launchers": ("Launchers", "ランチャー"),
     "node": ("A node", "ノード"),
-    "gpus": ("GPUs", "GPU"),
+    "gpus": ("GPUs", "搭載 GPU"),
     "cores": ("Cores", "コア数"),
     "memory": ("Memory", "メモリ"),
     "network": ("Network", "ネットワーク"),

@@ -42,8 +42,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "kind_warned": ("warned", "警告"),
     "kind_lost": ("lost", "不明"),
     "since": ("since {when}", "{when} から"),
-    "ago": ("{age} ago", "{age}前"),
-    "for": ("for {age}", "{age}"),
     "helps": ("{name} helps", "{name} さんが対応中"),
     "part": ("part: {part}", "部分: {part}"),
     "more_one": ("and one more of this name", "同じ名前でほかに 1 件"),
@@ -96,6 +94,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "バッチを増やすと足りなくなるおそれがあります。JAX と TensorFlow は意図的にほぼ全部を確保するので、その場合は問題ありません。",
     ),
     "advice_warned": ("hackathon diagnose {run}", "hackathon diagnose {run}"),
+    "says_check": (
+        "It ended well, but its check did not pass",
+        "正常に終わりましたが、検査に合格していません",
+    ),
+    "advice_check": (
+        "Compare with a smaller run: a larger global batch wants another learning rate and a warm-up.",
+        "小さい規模の実行と比べます。全体のバッチが大きいほど、学習率とウォームアップの調整が必要です。",
+    ),
     "advice_lost": (
         "Look for its last lines, then submit it again: hackathon logs {run}",
         "最後の出力を確かめてから投入し直します: hackathon logs {run}",
