@@ -1,0 +1,170 @@
+"""The scaling results of all teams: who is drawn, in what order, beside which published figures."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rendered import HOSTILE, harmless, page, read
+from sample_event import NAMES, write_event
+from sample_source import event_source, folder_source
+
+from hackathon.config.problems import ConfigError
+from hackathon.text.messages import speaking
+from hackathon.web.figures import drawn
+from hackathon.web.overview import COLOURS, SHAPES, SHOWN, Overview, overview, overview_figures, values
+from hackathon.web.records import Summary
+from hackathon.web.references import read_references
+from hackathon.web.source import Source
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    folder = tmp_path_factory.mktemp("event")
+    return event_source(write_event(folder / "e"), folder / "index.sqlite")
+
+
+def _runs(team: str, values: dict[int, float], *, study: str = "s", state: str = "SUCCEEDED") -> list[Summary]:
+    return [
+        Summary(
+            id=f"{team}-{study}-{size}", project=f"/e/{team}", team=team, study=study, processes=size, nodes=1,
+            state=state, value=value, unit="samples/s", created=1.0,
+        )
+        for size, value in values.items()
+    ]  # fmt: skip
+
+
+def _view(*runs: list[Summary], folder: Path | None = None) -> Overview:
+    return overview(Source([run for each in runs for run in each], event_folder=folder))
+
+
+def test_each_team_is_there_with_its_best_study_the_fastest_first(source: Source) -> None:
+    view = overview(source)
+    assert {result.team for result in view.results} == set(NAMES[:8]) and view.waiting == ()
+    assert [result.speedup for result in view.results] == sorted((r.speedup for r in view.results), reverse=True)
+    for result in view.results:
+        assert result.name == "tuned" and result.further == 1, "the later study was faster"
+        assert result.processes == 16 and result.base == 1 and (result.good, result.total) == (10, 10)
+        assert result.efficiency == pytest.approx(result.speedup / 16)
+        assert [size for size, _, _ in result.points] == [1, 2, 4, 8, 16]
+        assert result.clusters == ("reedbush-h",) and result.mode == "weak"
+    marks = [(result.mark.colour, result.mark.shape) for result in view.results if result.mark]
+    assert len(set(marks)) == 8 and {colour for colour, _ in marks} == set(COLOURS)
+
+
+def test_marks_of_many_teams_differ_and_the_slowest_are_thin() -> None:
+    view = _view(*[_runs(f"t{number:03d}", {1: 1.0, 2: 2.0 - number / 1000}) for number in range(100)])
+    assert [result.team for result in view.results[:2]] == ["t000", "t001"]
+    marks = [result.mark for result in view.results if result.mark]
+    assert len(marks) == len(set(marks)) == SHOWN and view.thin == 100 - SHOWN
+    (first, _) = overview_figures(view)
+    datasets = first.spec["datasets"]
+    assert {point["order"] for point in datasets["points"]} == set(range(SHOWN))
+    assert len({point["team"] for point in datasets["others"]}) == 100 - SHOWN
+
+
+def test_what_is_not_a_speedup_is_not_shown() -> None:
+    view = _view(
+        _runs("one-size", {4: 100.0}),
+        _runs("failed", {1: 10.0, 2: 20.0}, state="FAILED"),
+        _runs("running", {1: 10.0, 2: 20.0}, state="RUNNING"),
+        _runs("single", {1: 10.0, 2: 20.0}, study=""),
+    )
+    assert view.results == () and set(view.waiting) >= {"one-size", "failed", "running", "single"}
+    assert values(Source()) == {"view": overview(Source()), "figures": [], "problem": ""}
+    html = page("scaling", Source(live=True))
+    assert "No team has a speed-up yet" in read(html).text and "109 ×" in read(html).text
+
+
+def test_a_study_from_more_than_one_process_begins_on_the_ideal_line() -> None:
+    view = _view(_runs("big", {4: 100.0, 16: 300.0}))
+    (result,) = view.results
+    assert (result.base, result.processes, result.speedup, result.efficiency) == (4, 16, 3.0, 0.75)
+    assert view.other_bases
+    with speaking("en"):
+        (speedup, efficiency) = overview_figures(view)
+    points = speedup.spec["datasets"]["points"]
+    assert [(point["processes"], point["speedup"]) for point in points] == [(4, 4.0), (16, 12.0)]
+    assert [point["told"] for point in points] == ["1 ×", "3 ×"]
+    assert speedup.rows[:2] == (("big", "4", "1"), ("big", "16", "3"))
+    assert efficiency.rows[1] == ("big", "16", "75.0 %")
+
+
+def test_published_results_are_beside_the_teams(source: Source) -> None:
+    with speaking("en"):
+        references = read_references(None)
+    chainer, others = references.points
+    assert references.target == 0.75
+    assert (chainer.processes, chainer.speedups, chainer.share) == (128, "109", "85.2 %")
+    assert (others.speedups, others.share) == ("51.2–64", "40–50 %")
+    assert all(each.source and each.address for each in references.points)
+    view = overview(source)
+    for figure in overview_figures(view):
+        assert {point["processes"] for point in figure.spec["datasets"]["marks"]} == {128}
+        assert figure.rows[-2][:2] == ("ChainerMN", "128")
+        assert "128" in {str(round(tick)) for tick in figure.spec["encoding"]["x"]["axis"]["values"]}
+
+
+def test_an_event_may_have_its_own_references(tmp_path: Path) -> None:
+    file = tmp_path / "templates" / "plots" / "references.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "target: {efficiency: 0.8, name: {en: eighty}}\n"
+        "references:\n"
+        "- {name: Ours, processes: 64, speedup: 60, source: us}\n"
+        "- {name: no size, speedup: 60}\n- {name: no figure, processes: 3}\n- text\n"
+        "- {name: bad, processes: 8, efficiency: [0.5, 'x']}\n- {name: bool, processes: 8, efficiency: true}\n"
+    )
+    found = read_references(tmp_path)
+    assert (found.target, found.target_name) == (0.8, "eighty")
+    assert [(each.name, each.low) for each in found.points] == [("Ours", 60 / 64)]
+    view = _view(_runs("a", {1: 1.0, 4: 3.1}), folder=tmp_path)
+    assert overview_figures(view)[0].spec["datasets"]["ends"][0]["share"] == 0.8
+    file.write_text("{")
+    with pytest.raises(ConfigError):
+        read_references(tmp_path)
+
+
+def test_the_page_says_it_in_both_languages(source: Source) -> None:
+    pytest.importorskip("vl_convert")
+    for language, said in (
+        ("en", ("Scaling results", "three out of four")),
+        ("ja", ("スケーリングの結果", "4 分の 3")),
+    ):
+        html = page("scaling", source, language)
+        reader = read(html)
+        assert all(words in reader.text for words in said)
+        assert reader.elements["table"] == 4 and reader.elements["caption"] == 4
+        assert html.count('role="img"') == 2 and "/team?key=aurora" in reader.links
+        assert len([each for each in reader.links if each.startswith("/study?")]) == 8
+
+
+def test_two_pictures_of_all_teams_are_small(source: Source) -> None:
+    pytest.importorskip("vl_convert")
+    figures, problem = drawn(overview_figures(overview(source)))
+    assert problem == ""
+    for figure in figures:
+        svg = figure.svg or ""
+        assert len(svg.encode()) < 8_000
+        assert all(f'"{colour}"' in svg for colour in COLOURS), "each team in its colour"
+        assert "ChainerMN 2017" in svg and "style=" not in svg
+
+
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    runs = [
+        replace(run, unit=HOSTILE, cluster=HOSTILE, name=HOSTILE) for run in _runs(HOSTILE, {1: 1.0, 2: 1.9, 4: 3.0})
+    ]
+    for language in ("en", "ja"):
+        harmless(page("scaling", Source(runs), language))
+
+
+def test_projects_outside_an_event_are_shown_by_their_folder(tmp_path: Path) -> None:
+    write_event(tmp_path / "e", teams=2)
+    view = overview(folder_source([tmp_path / "e" / "aurora" / "train"], tmp_path / "index.sqlite"))
+    assert len(view.results) == 1 and len(view.results[0].points) == 5
+
+
+def test_shapes_of_the_key_are_those_of_the_picture() -> None:
+    assert len(SHAPES) == len(COLOURS)
+    for path in SHAPES.values():
+        assert path.startswith("M") and path.endswith("Z")
