@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
+from hackathon.runs.states import CANCELLED, ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
 from hackathon.share.people import People
 from hackathon.text.messages import language, message
 from hackathon.web import clean, problems
@@ -13,7 +13,7 @@ from hackathon.web.machines import cores
 from hackathon.web.problems import LONGEST, line
 from hackathon.web.records import Summary, Told
 from hackathon.web.source import Source
-from hackathon.web.trouble import KINDS, RECENT, age, clock, kind_of, moment, says
+from hackathon.web.trouble import KINDS, RECENT, SILENT, age, clock, kind_of, moment, says, since
 
 SHOWN = 40
 """Runs that are well and have a line of their own."""
@@ -128,13 +128,15 @@ def now_view(source: Source) -> NowView:
     look = _Look(source, people, recent)
     asked = [look.asked(post) for post in board.of("ask") if not post.solved] if board is not None else []
     asked = [item for item in asked if not source.team or item.team == source.team]
+    asked.sort(key=lambda item: (bool(item.helper), item.since or 0.0))
     told = {item.run for item in asked if item.run}
-    found = [*sorted(asked, key=_waits_longest), *(item for item in look.items() if item.run not in told)]
-    well = [look.well(each) for each in recent if each.state in (RUNNING, ENDING) and not look.troubled(each)]
+    troubles = [each for each in look.troubles() if _key(each.run) not in told]
+    well = [each for each in recent if each.state in (RUNNING, ENDING) and not look.troubled(each)]
+    count = len(asked) + len(troubles)
     return NowView(
-        items=tuple(found[:MOST]),
-        left=max(0, len(found) - MOST),
-        well=tuple(well[:SHOWN]),
+        items=(*asked[:MOST], *map(look.item, troubles[: max(0, MOST - len(asked))])),
+        left=max(0, count - MOST),
+        well=tuple(look.well(each) for each in well[:SHOWN]),
         well_left=max(0, len(well) - SHOWN),
         running=sum(each.state in (RUNNING, ENDING) for each in recent),
         queued=sum(each.state in (QUEUED, HELD) for each in recent),
@@ -146,12 +148,23 @@ def now_view(source: Source) -> NowView:
     )
 
 
-def _waits_longest(item: Item) -> tuple[bool, float]:
-    return bool(item.helper), item.since or 0.0
+def _key(run: Summary) -> str:
+    return f"{run.project}//{run.id}"
 
 
 def _same(run: Summary) -> tuple[str, str, str]:
     return run.project, run.user, run.name
+
+
+class _Trouble(NamedTuple):
+    """Runs of one person, name and study in the same trouble."""
+
+    kind: str
+    run: Summary
+    """The one that stands for all."""
+    more: int
+    newer: str
+    """As Item.newer."""
 
 
 class _Look:
@@ -173,6 +186,8 @@ class _Look:
         self._found: dict[str, list[Summary]] = {kind: [] for kind in KINDS}
         self._troubled: set[tuple[str, str]] = set()
         for each in recent:
+            if each.state == CANCELLED or (each.state == SUCCEEDED and moment(each) < self._now - SILENT):
+                continue  # most runs: nothing is to be found
             kind = self._kind(each)
             if kind:
                 self._found[kind].append(each)
@@ -188,9 +203,9 @@ class _Look:
         over = (kind == "failed" and good > moment(run)) or (run.state == SUCCEEDED and good > (run.created or 0.0))
         return "" if over else kind
 
-    def items(self) -> list[Item]:
-        """Return the items of all troubled runs; runs of one person, name and trouble are one item."""
-        made: list[Item] = []
+    def troubles(self) -> list[_Trouble]:
+        """Return all trouble, the most urgent first; runs of one person, name and kind of trouble are one."""
+        made: list[_Trouble] = []
         for kind in KINDS:
             groups: dict[tuple[str, ...], list[Summary]] = {}
             for run in self._found[kind]:
@@ -198,44 +213,43 @@ class _Look:
             if kind == "failed":
                 made += self._failed(groups.values())
             else:
-                made += sorted((self._item(kind, self._oldest(each), len(each) - 1) for each in groups.values()),
-                               key=lambda item: item.since or 0.0)  # fmt: skip
+                found = [_Trouble(kind, _oldest(kind, each), len(each) - 1, "") for each in groups.values()]
+                made += sorted(found, key=lambda each: since(each.kind, each.run) or 0.0)
         return made
 
-    def _oldest(self, runs: Sequence[Summary]) -> Summary:
-        return min(runs, key=lambda run: (run.cause != "never_runs", run.started or run.submitted or 0.0))
-
-    def _failed(self, groups: Iterable[Sequence[Summary]]) -> list[Item]:
+    def _failed(self, groups: Iterable[Sequence[Summary]]) -> list[_Trouble]:
         """Return failures: those without a newer try first, of each person the last one before further ones."""
         latest = [(max(each, key=moment), len(each) - 1) for each in groups]
         latest.sort(key=lambda each: -moment(each[0]))
         nth: dict[tuple[str, str], int] = {}
-        ranked: list[tuple[tuple[bool, int], Item]] = []
+        ranked: list[tuple[bool, int, _Trouble]] = []
         for run, more in latest:
-            item = self._item("failed", run, more)
             whose = (run.team or run.project, run.user)
             nth[whose] = nth.get(whose, -1) + 1
-            ranked.append(((bool(item.newer), nth[whose]), item))
-        return [item for _, item in sorted(ranked, key=lambda each: each[0])]
+            newer = self._newer.get(_same(run))
+            again = newer.state if newer is not None and (newer.created or 0.0) >= (run.created or 0.0) else ""
+            ranked.append((bool(again), nth[whose], _Trouble("failed", run, more, again)))
+        return [trouble for *_, trouble in sorted(ranked, key=lambda each: each[:2])]
 
-    def _item(self, kind: str, run: Summary, more: int) -> Item:
+    def item(self, trouble: _Trouble) -> Item:
+        """Return what the page says of a trouble."""
+        kind, run, more, newer = trouble
         told = _told(run) if kind in ("failed", "stands", "lost") else None
-        said, advice, since = says(kind, run, self._now)
-        newer = self._newer.get(_same(run)) if kind == "failed" else None
-        again = newer is not None and (newer.created or 0.0) >= (run.created or 0.0)
+        said, advice = says(kind, run, self._now)
+        begin = since(kind, run)
         return Item(
             kind=kind,
             **self._who(run),
             message=line(told.message) if told else said,
-            since=since,
-            age=age(self._now, since),
-            when=clock(self._now, since),
+            since=begin,
+            age=age(self._now, begin),
+            when=clock(self._now, begin),
             advice=clean.block(told.advice, LONGEST) if told and told.advice else advice,
             part=line(run.part),
             evidence=line(told.evidence) if told else "",
             place=line(told.place) if told else "",
             more=more,
-            newer=newer.state if newer is not None and again else "",
+            newer=newer,
         )
 
     def well(self, run: Summary) -> Well:
@@ -250,7 +264,7 @@ class _Look:
             "name": line(run.name),
             "state": run.state,
             "processes": run.processes,
-            "run": f"{run.project}//{run.id}",
+            "run": _key(run),
             "run_id": line(run.id),
         }
 
@@ -281,6 +295,11 @@ class _Look:
         """Return the team of the project that a folder lies in, empty for none."""
         inside = (each.team for each in self._source.projects if f"{folder}/".startswith(f"{each.path}/"))
         return next(inside, "") if folder else ""
+
+
+def _oldest(kind: str, runs: Sequence[Summary]) -> Summary:
+    """Return the run that stands for all: what can never run, else what is in its trouble longest."""
+    return min(runs, key=lambda run: (run.cause != "never_runs", since(kind, run) or 0.0))
 
 
 def _told(run: Summary) -> Told | None:

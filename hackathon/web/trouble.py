@@ -40,13 +40,13 @@ SILENT = 3600.0
 SUBMITTING = 60.0
 """Seconds that a submission may take before it is uncertain."""
 
-Says = tuple[str, str, float | None]
-"""What is the matter, what to do, and since when."""
+Says = tuple[str, str]
+"""What is the matter, and what to do."""
 
 
 def moment(run: Summary) -> float:
     """Return when something last became of a run; 0 when nobody knows."""
-    return next((each for each in (run.ended, run.started, run.submitted, run.created) if each is not None), 0.0)
+    return run.ended or run.started or run.submitted or run.created or 0.0
 
 
 def kind_of(run: Summary, now: float, cores: Callable[[], int | None]) -> str:
@@ -105,6 +105,15 @@ def _idles(run: Summary, cores: Callable[[], int | None]) -> bool:
     return bool(room) and run.cpu_percent < IDLE * min(1.0, run.processes / ((room or 1) * max(1, run.nodes)))
 
 
+def since(kind: str, run: Summary) -> float | None:
+    """Return when a run's trouble began; for a run that idles when the run began. None is not known."""
+    if kind == "waits":
+        return run.submitted or run.created
+    if kind == "stands":
+        return max(run.progress or 0.0, run.started or 0.0)
+    return moment(run) or None
+
+
 def says(kind: str, run: Summary, now: float) -> Says:
     """Return the sentences of a kind of trouble, for a run of which no diagnosis says more."""
     return _SAYS[kind](run, now)
@@ -112,46 +121,44 @@ def says(kind: str, run: Summary, now: float) -> Says:
 
 def _says_failed(run: Summary, now: float) -> Says:
     said = line(run.reason) or message("now.says_failed", state=state_word(run.state))
-    return said, message("now.advice_failed", run=line(run.id)), moment(run)
+    return said, message("now.advice_failed", run=line(run.id))
 
 
 def _says_waits(run: Summary, now: float) -> Says:
-    since = run.submitted or run.created
     kind = "never" if run.cause == "never_runs" else "held" if run.state == HELD else "waits"
-    said = message(f"now.says_{kind}", queue=line(run.queue) or line(run.cluster), age=age(now, since))
+    said = message(f"now.says_{kind}", queue=line(run.queue) or line(run.cluster), age=age(now, since("waits", run)))
     reason = line(run.reason)
     advice = message(f"now.advice_{kind}", run=line(run.id), cluster=line(run.cluster))
-    return f"{said}: {reason}" if reason else said, advice, since
+    return f"{said}: {reason}" if reason else said, advice
 
 
 def _says_stands(run: Summary, now: float) -> Says:
-    since = max(run.progress or 0.0, run.started or 0.0)
     key = "now.says_stands" if run.progress and run.progress > (run.started or 0.0) else "now.says_silent"
     step = message("now.at_step", step=run.step) if run.step is not None else ""
-    return message(key, age=age(now, since), step=step), message("now.advice_stands", run=line(run.id)), since
+    said = message(key, age=age(now, since("stands", run)), step=step)
+    return said, message("now.advice_stands", run=line(run.id))
 
 
 def _says_idle(run: Summary, now: float) -> Says:
     if run.gpus:
         said = message("now.says_idle_gpu", percent=f"{run.gpu_percent:.0f}")
-        return said, message("now.advice_idle_gpu"), run.started
-    return message("now.says_idle_cpu", percent=f"{run.cpu_percent:.0f}"), message("now.advice_idle_cpu"), run.started
+        return said, message("now.advice_idle_gpu")
+    return message("now.says_idle_cpu", percent=f"{run.cpu_percent:.0f}"), message("now.advice_idle_cpu")
 
 
 def _says_memory(run: Summary, now: float) -> Says:
-    return message("now.says_memory", percent=f"{run.memory_percent:.0f}"), message("now.advice_memory"), run.started
+    return message("now.says_memory", percent=f"{run.memory_percent:.0f}"), message("now.advice_memory")
 
 
 def _says_warned(run: Summary, now: float) -> Says:
-    since = run.ended if run.state == SUCCEEDED else run.started
     if run.check_passed is False:
-        return message("now.says_check"), message("now.advice_check"), since
-    return line(run.warned[-1]), message("now.advice_warned", run=line(run.id)), since
+        return message("now.says_check"), message("now.advice_check")
+    return line(run.warned[-1]), message("now.advice_warned", run=line(run.id))
 
 
 def _says_lost(run: Summary, now: float) -> Says:
     kind = run.state.lower()
-    return message(f"now.says_{kind}"), message(f"now.advice_{kind}", run=line(run.id)), moment(run)
+    return message(f"now.says_{kind}"), message(f"now.advice_{kind}", run=line(run.id))
 
 
 _SAYS: dict[str, Callable[[Summary, float], Says]] = {
