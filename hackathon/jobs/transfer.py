@@ -175,12 +175,10 @@ class _Move:
             return chosen, *self._sizes(_queue(cluster, chosen))
         names = dict.fromkeys([cluster.queue, self.old.queue, *cluster.queues])
         shapes = [(name, *self._sizes(cluster.queues[name])) for name in names if name in cluster.queues]
-        fitting = (shape for shape in shapes if self._fits(cluster.queues[shape[0]], shape[1]))
-        return next(fitting, shapes[0])
-
-    def _fits(self, queue: Queue, nodes: int) -> bool:
+        wide = [each for each in shapes if _holds(cluster.queues[each[0]], each[1])] or shapes[:1]
         asked = self.here.options.walltime or self.old.walltime
-        return queue.min_nodes <= nodes <= (queue.nodes or nodes) and asked <= (queue.walltime or asked)
+        # the first that gives the whole walltime, else the one that gives the most of it
+        return max(wide, key=lambda each: min(asked, cluster.queues[each[0]].walltime or asked))
 
     def _sizes(self, queue: Queue) -> tuple[int, int, int]:
         options, old, cluster = self.here.options, self.old, self.here.cluster
@@ -271,6 +269,10 @@ def _recipe_here(old: Request, folders: list[Path]) -> Recipe | None:
         return load.load_recipe(old.recipe, folders)[0]
     except RequestError:  # a recipe of the event, which is not known here; the program comes with the run
         return None
+
+
+def _holds(queue: Queue, nodes: int) -> bool:
+    return queue.min_nodes <= nodes <= (queue.nodes or nodes)
 
 
 def _queue(cluster: Cluster, name: str | None) -> Queue:
