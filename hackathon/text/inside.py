@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +90,13 @@ class Inside:
 
     def names(self, folder: str = "") -> list[str]:
         """Return the names in a folder below, sorted; those of folders too. None are there when it can not be read."""
+        return sorted(entry.name for entry in self._entries(folder))
+
+    def _entries(self, folder: str) -> "list[os.DirEntry[str]]":
         place = self.place(folder) if folder else self._root
         try:
             with os.scandir(place or "") as entries:
-                return sorted(entry.name for entry, _ in zip(entries, range(ENTRIES), strict=False))
+                return list(islice(entries, ENTRIES))
         except OSError:
             return []
 
@@ -103,15 +107,22 @@ class Inside:
         """
         found = []
         for name in names:
-            inner = [f"{name}/{each}" for each in self.names(name)]
-            for each in inner or [name]:
-                place = self.place(each)
-                try:
-                    state = os.stat(place or "")  # noqa: PTH116
-                except OSError:
-                    continue
-                found.append((each, state.st_size, state.st_mtime_ns))
+            entries = self._entries(name)
+            for entry in sorted(entries, key=lambda each: each.name):
+                found += self._fact(f"{name}/{entry.name}", entry)
+            if not entries:
+                found += self._fact(name)
         return tuple(found)
+
+    def _fact(self, name: str, entry: "os.DirEntry[str] | None" = None) -> list[tuple[str, int, int]]:
+        try:
+            if entry is not None and not entry.is_symlink():
+                state = entry.stat(follow_symlinks=False)
+            else:  # where a link leads is looked at only after it is known to be inside
+                state = os.stat(self.place(name) or "")  # noqa: PTH116
+        except OSError:
+            return []
+        return [(name, state.st_size, state.st_mtime_ns)]
 
     def strange(self, folders: Sequence[str]) -> list[str]:
         """Return what lies in these folders below and is not read: links that lead outside, pipes, sockets, devices.
@@ -121,17 +132,21 @@ class Inside:
         found = []
         for folder in folders:
             path = f"{self._root}/{folder}"
-            if os.path.lexists(path) and self.place(folder) is None:
+            if not os.path.lexists(path):
+                continue
+            if not self._is_plain(folder):
                 found.append(folder)
                 continue
-            if os.path.lexists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH112, PTH113
-                found.append(folder)
-                continue
-            for name in self.names(folder):
-                place = self.place(f"{folder}/{name}")
-                if place is None or not (os.path.isfile(place) or os.path.isdir(place)):  # noqa: PTH112, PTH113
-                    found.append(f"{folder}/{name}")
-        return found
+            for entry in self._entries(folder):
+                plain = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+                if not plain and not self._is_plain(f"{folder}/{entry.name}"):
+                    found.append(f"{folder}/{entry.name}")
+        return sorted(found)
+
+    def _is_plain(self, name: str) -> bool:
+        """Return whether a name stands for a file or a folder that may be read."""
+        place = self.place(name)
+        return place is not None and (os.path.isfile(place) or os.path.isdir(place))  # noqa: PTH112, PTH113
 
 
 def _under(path: str, folder: str) -> bool:

@@ -28,6 +28,9 @@ MOST_METRICS, MOST_TELEMETRY = 32 << 20, 2 << 20
 """Bytes at the end of a Meter's file, and of one host's telemetry, that are read."""
 HOSTS, LINES = 64, 8
 """Hosts that are read, and up to how many have lines of their own."""
+STEP, STEPS = 15.0, 120
+"""Seconds, or twice, four times … as many, by which the curves of a run that goes on grow: at most so many steps. With
+every new line they would be drawn anew for everybody who looks."""
 FAR = 3600.0
 """Seconds around a run in which its measurements must lie; else a clock is wrong, and they have a time of their own."""
 LARGEST = 1e100
@@ -69,11 +72,11 @@ class Span:
 
 
 def progress(
-    inside: Inside, metric: str, unit: str, began: float | None, ended: float | None, *, failed: bool
+    inside: Inside, metric: str, unit: str, began: float | None, ended: float | None, *, failed: bool, going: bool
 ) -> list[Figure]:
     """Return pictures of a run's metric, loss and what else its lowest rank told over time; none without a Meter.
 
-    `failed`: the end is marked.
+    `failed`: the end is marked. `going`: more will come, and the curves end at the last full STEP.
     """
     files = sorted((name for name in inside.names("metrics") if _is_meter(name)), key=lambda name: rank_of(Path(name)))
     found = inside.end(f"metrics/{files[0]}", MOST_METRICS) if files else None
@@ -86,6 +89,7 @@ def progress(
     width = NARROW if len(chosen) == 3 else WIDE
     for order, name in enumerate(chosen):
         points = _near(curves[name], began, ended)
+        points = _settled(points, began) if going else points
         span = _span(points, began, ended)
         end = [ended] if failed and ended is not None and span.begin <= ended <= span.end else []
         own = unit if name == metric else ""
@@ -116,6 +120,18 @@ def _near(points: Points, began: float | None, ended: float | None) -> Points:
         return ordered
     own = [each for each in ordered if began - FAR <= each[0] <= (ended or math.inf) + FAR]
     return own if len(own) > 1 else ordered
+
+
+def _settled(points: Points, began: float | None) -> Points:
+    """Return the points up to the last full step since the beginning; all when these are too few."""
+    first, last = points[0][0], points[-1][0]
+    begin = began if began is not None and abs(first - began) <= FAR else first
+    step = STEP
+    while (last - begin) / step > STEPS:
+        step *= 2
+    until = begin + step * int((last - begin) // step)
+    kept = [each for each in points if each[0] <= until]
+    return kept if len(kept) > 1 else points
 
 
 def _span(points: Sequence[tuple[float, float]], began: float | None, ended: float | None) -> Span:
@@ -184,8 +200,13 @@ class Sample:
     values: tuple[float | None, float | None, float | None]
 
 
-def telemetry(inside: Inside, began: float | None, ended: float | None) -> tuple[list[Figure], list[Host], str]:
-    """Return pictures of the use of a run's devices, the same by host, and their kind: `gpu`, `cpu`, empty for none."""
+def telemetry(
+    inside: Inside, began: float | None, ended: float | None, *, going: bool
+) -> tuple[list[Figure], list[Host], str]:
+    """Return pictures of the use of a run's devices, the same by host, and their kind: `gpu`, `cpu`, empty for none.
+
+    `going`: as in `progress`.
+    """
     names = [name for name in inside.names("telemetry") if name.endswith(".csv")][:HOSTS]
     read = {name.removesuffix(".csv"): list(_samples(inside, f"telemetry/{name}")) for name in names}
     kind = "gpu" if any(kind == "gpu" for samples in read.values() for kind, _ in samples) else "cpu"
@@ -195,7 +216,8 @@ def telemetry(inside: Inside, began: float | None, ended: float | None) -> tuple
         return [], [], ""
     rows = [_host(host, samples) for host, samples in hosts.items()]
     times = sorted((each.time, 0.0) for samples in hosts.values() for each in samples)
-    span = _span(_near(times, began, ended), began, ended)
+    times = _near(times, began, ended)
+    span = _span(_settled(times, began) if going else times, began, ended)
     figures = [
         figure
         for order, measure in enumerate(MEASURES)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.examine import Diagnosis
     from hackathon.diagnosis.findings import Finding
 
-MOST = 64 << 20
-"""Bytes of logs that are looked at while a page waits; more than these the index looks at."""
+MOST, MOST_FILES = 64 << 20, 1500
+"""Bytes and files of logs that are looked at while a page waits; more than these the index looks at."""
 KEPT = 200
 """Diagnoses that are held."""
 OTHERS = 6
@@ -84,7 +84,8 @@ def verdict(source: Source, summary: Summary, inside: Inside, *, safe: bool) -> 
 
 
 def _small(inside: Inside) -> bool:
-    return sum(size for _, size, _ in inside.facts(("logs", "metrics", "telemetry"))) <= MOST
+    facts = inside.facts(("logs", "metrics", "telemetry"))
+    return len(facts) <= MOST_FILES and sum(size for _, size, _ in facts) <= MOST
 
 
 def _diagnosis(source: Source, summary: Summary, run: RunDirectory, inside: Inside) -> "Diagnosis | None":

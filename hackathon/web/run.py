@@ -122,7 +122,9 @@ def run_page(source: Source, summary: Summary) -> RunPage:
     ended = summary.ended if summary.state not in OPEN else None
     failed = summary.state not in OPEN and summary.state not in (SUCCEEDED, CREATED)
     found = verdict(source, summary, inside, safe=not strange)
-    devices, hosts, kind = telemetry(inside, summary.started, ended)
+    going = summary.state in OPEN
+    devices, hosts, kind = telemetry(inside, summary.started, ended, going=going)
+    curves = progress(inside, summary.metric, summary.unit, summary.started, ended, failed=failed, going=going)
     logs, left = _logs(inside, summary, found, failed=failed)
     seconds, waits = _length(source, summary)
     page = RunPage(
@@ -132,7 +134,7 @@ def run_page(source: Source, summary: Summary) -> RunPage:
         seconds=seconds,
         waits=waits,
         verdict=found,
-        progress=tuple(progress(inside, summary.metric, summary.unit, summary.started, ended, failed=failed)),
+        progress=tuple(curves),
         devices=tuple(devices),
         hosts=tuple(hosts),
         kind=kind,

@@ -140,6 +140,25 @@ def test_curves_and_devices_are_over_time_and_bounded(project: Path) -> None:
     assert all(figure.rows and figure.alt and len(figure.columns) == len(figure.rows[0]) for figure in view.devices)
 
 
+def test_curves_of_a_run_that_goes_on_are_not_drawn_anew_with_every_line(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train", failed=True)
+    source = source_of(tmp_path / "train")
+    source = replace(source, summaries=tuple(_with(each, "RUNNING", {}) for each in source.summaries))
+    begin = source.summaries[0].started or 0.0
+
+    def specs(until: int) -> tuple[str, str]:
+        lines = [{"t": begin + i, "step": i, "loss": 1 / (1 + i)} for i in range(until)]
+        (run / "metrics/rank-0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        rows = [f"{begin + i},gpu,0,{i % 100},100,50" for i in range(until)]
+        for path in (run / "telemetry").iterdir():
+            path.write_text("\n".join(["t,kind,index,utilisation_percent,memory_mib,power_w", *rows]) + "\n")
+        view = view_of(source, run)
+        return json.dumps(view.progress[0].spec), json.dumps(view.devices[0].spec)
+
+    assert specs(302) == specs(310) != specs(320)
+    assert specs(3602)[0] == specs(3620)[0] != specs(3661)[0], "an hour later by larger steps"
+
+
 def test_pictures_are_drawn_with_their_text(project: Path) -> None:
     pytest.importorskip("vl_convert")
     source = source_of(project)
