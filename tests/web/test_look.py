@@ -17,7 +17,7 @@ PAPERS = ("paper", "card")
 WORDS = ("ink", "quiet", "accent", "good", "warn", "bad")
 """Colours that texts have on paper and on cards."""
 SOFT = (("good", "good-soft"), ("warn", "warn-soft"), ("bad", "bad-soft"), ("ink", "warn-soft"), ("ink", "code"),
-        ("band-ink", "band"), ("band-ink", "band-mark"), ("accent", "accent-soft"), ("ink", "accent-soft"))  # fmt: skip
+        ("band-ink", "band"), ("band-ink", "band-mark"), ("accent", "accent-soft"), ("ink", "accent-soft"), ("quiet", "code"))  # fmt: skip
 LEAST_TEXT, LEAST_SHAPE, LEAST_APART = 4.5, 3.0, 0.06
 SEEING = {
     "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
@@ -152,7 +152,8 @@ def test_the_menu_marks_the_page_and_leaves_out_what_is_not_there() -> None:
     assert re.findall(r'href="([^"]*)"', menu) == ["/now", "/teams", "/scaling", "/cluster"]
     assert re.findall(r'href="([^"]*)" aria-current="page"', menu) == ["/teams"]
     assert "チーム" in _page("teams", "ja").partition('<nav class="menu"')[2]
-    assert 'aria-current="' not in _page("run", "en")
+    assert 'aria-current="page"' not in _page("run", "en") and 'href="/teams" aria-current="true"' in _page("run", "en")
+    assert 'aria-current="' not in _page("home", "en")
     assert "Event &lt;b&gt;" in html and "<b>" not in html
     assert "<script" not in html
     assert '<script src="/plots.js" defer></script>' in _page("teams", "en", ("/plots.js",))
