@@ -95,6 +95,7 @@ def _event(names: Sequence[str], hostile: str) -> dict[str, Any]:
         "title": hostile or TITLE, "dates": ["2026-03-01", "2026-03-02"], "place": hostile or "Kashiwa",
         "clusters": {"reedbush-h": {"queue": "h-debug", "budget": {"node_hours": 200, "gpu_hours": 400}}},
         "teams": teams, "tutors": [{"user": "tutor1", "name": "Tutor One", "knows": ["NCCL"]}], "shared": "shared",
+        "publish": {"board": True},
         "schedule": [{"title": "Work in teams", "day": "2026-03-01", "start": "09:30", "end": "17:30"}],
     }  # fmt: skip
 

@@ -1,0 +1,117 @@
+"""Headless Chromium over the pages of one address: every page that links lead to, and what the browser said of it."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urldefrag, urljoin, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+PICTURES = os.environ.get("HACKATHON_SCREENSHOTS")
+"""A folder that keeps the pictures, to look at them."""
+
+
+@dataclass
+class Visit:
+    """One page as the browser met it."""
+
+    address: str
+    status: int
+    source: str
+    """As the server sent it, or the file says it."""
+    kind: str
+    """What it is, by the class of its body: `page-now` is `now`."""
+    problems: list[str] = field(default_factory=list)
+    """Errors on the console, failed requests, requests to anywhere else, what does not fit the width."""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start Chromium; skips the test where there is none."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium here")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Visitor:
+    """Visits pages in one context and notes what is wrong."""
+
+    def __init__(self, context: BrowserContext, origin: str) -> None:
+        self.context, self.origin, self.problems = context, origin, list[str]()
+        self.page = context.new_page()
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
+        self.page.on("dialog", lambda dialog: (self.problems.append("a dialog opened"), dialog.dismiss()))
+        self.page.on("request", self._asked)
+
+    def _said(self, line: object) -> None:
+        if getattr(line, "type", "") in ("error", "warning"):
+            self.problems.append(f"console: {getattr(line, 'text', line)}")
+
+    def _asked(self, request: object) -> None:
+        address = str(getattr(request, "url", ""))
+        if not address.startswith((self.origin, "data:", "blob:")):
+            self.problems.append(f"asks {address}")
+
+    def visit(self, address: str) -> Visit:
+        """Open a page and return what was met."""
+        self.problems.clear()
+        answer = self.page.goto(address, wait_until="load", timeout=120_000)
+        status = answer.status if answer is not None and urlsplit(address).scheme.startswith("http") else 200
+        source = answer.text() if answer is not None else ""
+        match = re.search(r'<body[^>]*class="[^"]*\bpage-([a-z]+)', source)
+        wide, room = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        if wide > room + 1:
+            self.problems.append(f"{wide} px wide on {room} px")
+        return Visit(address, status, source, match[1] if match else "", list(self.problems))
+
+    def links(self) -> list[str]:
+        """Return the addresses of this origin that the page links to, without what downloads."""
+        found = self.page.eval_on_selector_all("a[href]", "all => all.map(each => [each.href, each.download !== ''])")
+        inside = [urldefrag(str(address))[0] for address, download in found if not download]
+        pages = [each for each in inside if each.startswith("http") or each.endswith(".html")]
+        return [each for each in dict.fromkeys(pages) if each.startswith(self.origin)]
+
+
+def crawl(visitor: Visitor, start: str, wanted: Callable[[str], bool], limit: int = 40, each: int = 3) -> list[Visit]:
+    """Return visits to the pages that can be reached from `start`, at most `each` of a kind and `limit` in all."""
+    open_addresses, seen, visits = [start], {start}, list[Visit]()
+    kinds: dict[str, int] = {}
+    while open_addresses and len(visits) < limit:
+        address = open_addresses.pop(0)
+        shape = _shape(address)
+        if kinds.get(shape, 0) >= each:
+            continue
+        kinds[shape] = kinds.get(shape, 0) + 1
+        visits.append(visitor.visit(address))
+        for link in visitor.links():
+            link = urljoin(address, link)
+            if link not in seen and wanted(link):
+                seen.add(link)
+                open_addresses.append(link)
+    return visits
+
+
+def _shape(address: str) -> str:
+    """Return what is alike in addresses of one kind: the path up to a name."""
+    parts = urlsplit(address)
+    name = Path(parts.path).name
+    return re.sub(r"[-_].*|\d.*", "", name) if parts.scheme == "file" else "/".join(parts.path.split("/")[:3])
+
+
+def picture(page: Page, name: str) -> None:
+    """Keep a picture of a page where somebody wants to look at it."""
+    if PICTURES:
+        page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)

