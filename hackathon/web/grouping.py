@@ -1,6 +1,7 @@
 """The runs of an index by team and by study, and what each study reached; of files only `study.json` is read."""
 
 import functools
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.scaling.table import RunResult, results
-from hackathon.text.files import read_json
+from hackathon.text.inside import Inside
 from hackathon.web.records import Summary
 from hackathon.web.source import Source
 
@@ -158,12 +159,13 @@ def study_record(project: str, identifier: str) -> dict[str, Any]:
     key = (project, identifier)
     if key in _records:
         return _records[key]
-    path = Path(project) / STUDIES / identifier / "study.json"
-    # A study's id comes from request.json, which anybody can write: it has to be one name. A FIFO would block.
-    if "/" in identifier or identifier in ("", ".", "..") or "\0" in identifier or not path.is_file():
+    # A study's id comes from request.json, which anybody can write: it has to be one name.
+    if "/" in identifier or identifier in ("", ".", "..") or "\0" in identifier:
         return {}
-    value = read_json(path)
-    if not isinstance(value, dict):
+    # Where `runs` is a link to a larger disk, `studies` may be one beside it.
+    beside = Path(os.path.realpath(f"{project}/runs")).parent
+    value = Inside(Path(project), [beside]).json(f"{STUDIES}/{identifier}/study.json")
+    if not value:
         return {}
     while len(_records) >= KEPT:
         _records.pop(next(iter(_records)), None)

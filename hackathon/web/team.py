@@ -216,12 +216,14 @@ def _program(team: TeamRuns, source: Source) -> Program | None:
 
 
 def _recipe_title(recipe: object, run: Summary, source: Source) -> str:
-    from hackathon.config.load import load_recipe
+    from hackathon.config.load import RECIPE_FILE, load_recipe
 
     if not isinstance(recipe, str) or not recipe or "/" in recipe:
         return ""
+    own = Inside(Path(run.project)).place(f"recipes/{recipe}/{RECIPE_FILE}")
+    folders = [*([Path(run.project)] if own else []), *([source.event_folder] if source.event_folder else [])]
     try:
-        found, _ = load_recipe(recipe, [Path(run.project), *([source.event_folder] if source.event_folder else [])])
+        found, _ = load_recipe(recipe, folders)
     except (HackathonError, OSError, ValueError):
         return ""
     return line(localized(found.title), 300)

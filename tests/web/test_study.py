@@ -140,6 +140,25 @@ def test_missing_half_written_and_strange_files_leave_gaps(tmp_path: Path) -> No
     assert "no successful point yet" in page_of(nothing, "study", _key(source))
 
 
+def test_a_study_is_read_from_its_project_and_from_beside_its_runs_alone(tmp_path: Path) -> None:
+    write_study(tmp_path / "large", [Sample(1, 10.0), Sample(2, 19.0)], team="", title="own")
+    write_study(tmp_path / "foreign", [Sample(1, 10.0), Sample(2, 19.0)], team="", title="foreign")
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/runs").symlink_to(tmp_path / "large/runs")
+    (tmp_path / "p/studies").symlink_to(tmp_path / "large/studies")
+    source = folder_source([tmp_path / "p"], tmp_path / "i")
+    (study,) = {run.study for run in source.summaries}
+    key = f"{tmp_path / 'p'}//{study}"
+    assert view_of(source, "study", key).name == "own"
+    foreign = next((tmp_path / "foreign/studies").iterdir())
+    (tmp_path / "large/studies/linked").symlink_to(foreign)
+    for name in ("linked", "../studies/linked", ".."):
+        runs = [dataclasses.replace(run, study=name) for run in source.summaries]
+        linked = dataclasses.replace(source, summaries=runs)
+        # The name is the runs' own: nothing of the foreign study.json is told.
+        assert view_of(linked, "study", f"{tmp_path / 'p'}//{name}").name == "torch-ddp"
+
+
 def test_a_study_that_goes_on_tells_what_is_missing(tmp_path: Path) -> None:
     write_study(tmp_path / "p", [Sample(1, 10.0), Sample(2, 19.0), Sample(4, 36.0)])
     source = folder_source([tmp_path / "p"], tmp_path / "i")
