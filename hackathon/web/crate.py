@@ -39,6 +39,11 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _FROM_CLUSTER = frozenset({"group", "reservation"})
 _CACHED = 64_000
 """Bytes of a text whose masked form is remembered: many runs have the same program."""
+_PRIVATE = 0xF8000
+"""Letters of Unicode's private planes, which stand for those that masking would drop."""
+_KEPT = {code: _PRIVATE + code for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
+_KEPT_BYTES = {code: _PRIVATE + code for code in range(256) if code in _KEPT or code > 127}
+_BACK = {instead: code for code, instead in _KEPT_BYTES.items()}
 _TERMS = frozenset({"framework", "scheduler", "launcher", "starter", "mpi", "mode", "signal"})
 """Fields of a request whose values are words of this toolkit."""
 
@@ -150,11 +155,11 @@ class _Cleaner:
         return _cleaned(self, raw) if len(raw) <= _CACHED else self.without_cache(raw)
 
     def without_cache(self, raw: bytes) -> bytes:
-        """Return a text file's bytes masked."""
+        """Return a text file's bytes masked; the mask drops control characters from a page, a program keeps its own."""
         try:
-            return self.text(raw.decode()).encode()
+            return self.text(raw.decode().translate(_KEPT)).translate(_BACK).encode()
         except UnicodeDecodeError:
-            return self.text(raw.decode("latin-1")).encode("latin-1", "replace")
+            return self.text(raw.decode("latin-1").translate(_KEPT_BYTES)).translate(_BACK).encode("latin-1", "replace")
 
     def name(self, name: str) -> str:
         """Return a path below the source, masked part by part."""

@@ -46,13 +46,12 @@ def named(run: Path) -> Named:
     users: set[str] = set()
     hosts: set[str] = set()
     groups: set[str] = set()
-    files = [
-        run / "request.json",
-        *(run / folder / name for folder in ("client", "env") for name in _names(run / folder)),
-    ]
-    for path in files:
+    for path in (run / folder / name for folder in ("client", "env") for name in _names(run / folder)):
         for kind, value in _TEXT.findall(_head(path)):
             {b"user": users, b"host": hosts, b"group": groups}[kind].add(value.decode("utf-8", "replace"))
+    request = read_json(run / "request.json")  # only its own group: where the group came from is called "group" too
+    if isinstance(request, dict) and isinstance(request.get("group"), str):
+        groups.add(request["group"])
     job = read_json(run / "client" / "submitted.json")
     for text in (str(job.get("job_id") or "") if isinstance(job, dict) else "", _claim(run)):
         server = text.partition(".")[2]

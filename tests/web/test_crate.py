@@ -21,7 +21,7 @@ from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import RequestError
 from hackathon.web.crate import write_crate
 from hackathon.web.mask import Mask
-from hackathon.web.views import mask_of
+from hackathon.web.named import named
 
 OPEN = Publish(source=True)
 GROUP = "pz0425"
@@ -47,7 +47,7 @@ def _run(folder: Path, **changes: Any) -> Path:
     (project / "lib" / "go.sh").chmod(0o755)
     (project / "weights.bin").write_bytes(b"\0\1" + USER.encode())
     (project / "note.txt").write_bytes("東北 ".encode("shift-jis") + USER.encode() + b"\n")
-    (project / f"of-{USER}.txt").write_text("mine\n")
+    (project / f"of-{USER}.txt").write_bytes(b"mine\r\n\x0c\x1b[1m\n")
     (project / "alias.py").symlink_to("train.py")
     run = create(
         _request(project, **changes),
@@ -77,7 +77,8 @@ def _end(run: RunDirectory) -> None:
 
 
 def _write(run: Path, target: Path, publish: Publish = OPEN) -> Path:
-    write_crate(run, target, mask=mask_of([run]), publish=publish)
+    found = named(run)
+    write_crate(run, target, mask=Mask(found.users, found.hosts), publish=publish)
     return target
 
 
@@ -149,11 +150,18 @@ def test_nobody_is_named(crate: Path) -> None:
             assert word.encode() not in content or name == "source/weights.bin", (name, word)
 
 
+def test_only_the_group_that_pays_is_a_group(run: Path) -> None:
+    record = json.loads((run / "request.json").read_text())
+    (run / "request.json").write_text(json.dumps({**record, "origins": {"group": "project.yaml"}}))
+    assert named(run).groups == (GROUP,)
+
+
 def test_what_masking_changed_is_told(crate: Path) -> None:
     about = read_crate(str(crate)).about_source
     assert about["masked"] == ["note.txt", "of-user.txt", "train.py"]
     assert about["complete"] and not about["left_out"] and not about["altered"]
     assert _contents(crate)["source/note.txt"] == "東北 ".encode("shift-jis") + b"user\n"
+    assert _contents(crate)["source/of-user.txt"] == b"mine\r\n\x0c\x1b[1m\n"
 
 
 def test_hosts_that_are_equal_are_told_once(crate: Path) -> None:
