@@ -9,6 +9,7 @@ from typing import Any
 
 from hackathon.config.event import Publish
 from hackathon.diagnosis.scrub import REMOVED, without_secrets
+from hackathon.text.printable import without_escapes
 
 KINDS = ("secret", "e-mail", "address", "path", "host", "group", "user", "team")
 """What a mask takes out."""
@@ -37,6 +38,8 @@ _VERSION_BEFORE = re.compile(
     r"(?i)(?:==|version|release|driver|nvidia[\w-]*|cu(?:da|dnn|blas)?[\w-]*|nccl[\w-]*|mpi)\W{0,3}\Z"
 )
 _WORD = re.compile(r"[A-Za-z0-9_]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_QUOTES = re.compile(r"[\"']")
 _LETTER = re.compile(r"[^\W\d_]|[/@.:]")
 
 
@@ -108,11 +111,11 @@ class Mask:
             self._letters.append((kind, name, instead))
 
     def text(self, text: str) -> str:
-        """Return a text without what must not go out, and without bytes that are not UTF-8."""
+        """Return a text without what must not go out, control characters and bytes that are not UTF-8."""
         known = self._kept.get(text)
         if known is None:
             self._notes = []
-            masked = self._masked(text.encode("utf-8", "replace").decode())
+            masked = self._masked(_CONTROL.sub("", without_escapes(text)).encode("utf-8", "replace").decode())
             known = masked, tuple(self._notes)
             if len(text) <= LONGEST_KEPT:
                 if len(self._kept) >= KEPT:
@@ -177,7 +180,7 @@ class Mask:
 
     def _without_secrets(self, text: str) -> str:
         cleaned = without_secrets(text)
-        if cleaned != text:
+        if cleaned != text and _QUOTES.sub("", cleaned) != _QUOTES.sub("", text):
             more = cleaned.count(REMOVED) - text.count(REMOVED)
             line = next((line for line in cleaned.splitlines() if REMOVED in line), "").strip()
             place = max(0, line.find(REMOVED) - 40)

@@ -144,6 +144,8 @@ def _plan(
     runs = [Path(run.project) / "runs" / run.id for run in source.summaries]
     marks = kept_site.named_in(runs, kept)
     mask = mask_of(source, [named for _, named in marks.values()], rules)
+    if studies is not None:  # single studies: the event's rules hold, its pages do not come along
+        source = replace(source, event=None, event_folder=None)
     site = SiteMap(source, rules, chosen, mask, studies)
     maker = Maker(source, site, mask, rules, title, subtitle, studies is None, cache_folder())
     event = repr(source.event)

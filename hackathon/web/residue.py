@@ -1,5 +1,6 @@
 """Look once more through what would go out, for what looks like a secret though no rule of the mask knows it."""
 
+import json
 import math
 import re
 import zipfile
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from hackathon.web.mask import Mask
 
@@ -19,7 +21,7 @@ BITS = 4.2
 """Bits a letter of random base64 has about 6, an English word about 4, a path or a name of a run less."""
 
 _TAG = re.compile(r"<[^>]*>")
-_READ = re.compile(r'="([^"]*)"')
+_ATTRIBUTE = re.compile(r'="([^"]*)"')
 _RANDOM = re.compile(r"(?<![A-Za-z0-9_/+.-])[A-Za-z0-9_+/-]{24,256}={0,2}(?![A-Za-z0-9_/+-])")
 _NAME = re.compile(r"\d{8}-\d{6}-|[0-9a-fA-F]+\Z|sha256-")
 """Ids of runs and studies, digests."""
@@ -53,16 +55,38 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
-                raw = archive.read(entry)[:LONGEST] if entry.file_size <= LONGEST else b""
+                raw = archive.read(entry) if entry.file_size <= LONGEST else b""
                 if b"\0" not in raw:
-                    yield f":{entry.filename}", raw.decode("utf-8", "replace")
+                    yield f":{entry.filename}", _read(entry.filename, raw.decode("utf-8", "replace"))
         return
     with path.open("rb") as stream:
         text = stream.read(LONGEST).decode("utf-8", "replace")
-    if path.suffix == ".html":
-        parts = [*_TAG.split(text), *(value for tag in _TAG.findall(text) for value in _READ.findall(tag))]
-        text = "\n".join(unescape(part) for part in dict.fromkeys(parts))
-    yield "", text
+    yield "", _read(path.name, text)
+
+
+def _read(name: str, text: str) -> str:
+    """Return what is read of a file: the texts of a page and of its attributes, or of a JSON file's values."""
+    if name.endswith(".html"):
+        parts = [*_TAG.split(text), *(value for tag in _TAG.findall(text) for value in _ATTRIBUTE.findall(tag))]
+        return "\n".join(unescape(part) for part in dict.fromkeys(parts))
+    if name.endswith(".json"):
+        try:
+            return "\n".join(_words(json.loads(text)))
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield key
+            yield from _words(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _words(entry)
 
 
 def _in_text(name: str, text: str, mask: Mask) -> Iterator[Residue]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from hackathon.scaling.collect import metric_unit, run_result
 from hackathon.scaling.table import results
-from hackathon.web.views import StudyView, study_view
 
 START = 1_772_326_800.0
 """2026-03-01 10:00 in Japan."""
@@ -43,6 +42,16 @@ DEFAULT = (
     *(Sample(16, value) for value in (13310.0, 13480.6)),
     Sample(32, None, "TIMEOUT", "walltime 00:15:00 exceeded", note="試しに 32 プロセス", exit_code=143),
 )
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study that was written."""
+
+    project: Path
+    id: str
+    results: dict[str, Any]
+    """DESIGN's results JSON."""
 
 
 def write_run(
@@ -95,8 +104,8 @@ def write_run(
 def write_study(
     folder: Path, samples: Sequence[Sample] = DEFAULT, *, name: str = "torch-ddp", title: str = "",
     team: str = "aurora", start: float = START,
-) -> StudyView:  # fmt: skip
-    """Write a study with its runs below `folder` and return what a page shows of it."""
+) -> Study:  # fmt: skip
+    """Write a study with its runs below `folder` and return it."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(start - 60 + JAPAN))
     identifier = f"{stamp}-{title or name}-kq3v7xya"
     runs = [
@@ -113,7 +122,7 @@ def write_study(
     for number, (sample, run) in enumerate(zip(samples, runs, strict=True)):
         (folder / "studies" / identifier / "points" / f"{sample.processes}-{number}").write_text(f"{run.name}\n{{}}\n")
     _write(folder / "studies" / identifier / "study.json", study)
-    return study_view(study, study_results(identifier, runs), runs)
+    return Study(folder, identifier, study_results(identifier, runs))
 
 
 def study_results(identifier: str, runs: Sequence[Path]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "at_a_glance": ("At a glance", "概要"),
     "teams": ("Teams", "チーム"),
-    "studies": ("Scaling studies", "スケーリング測定"),
     "teams_note": ("{count} with measurements", "うち測定あり {count}"),
     "runs": ("Runs", "実行"),
     "runs_note": ("{good} succeeded", "成功 {good}"),
@@ -16,8 +15,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "best_note": ("{team}, on {processes}", "{team}、{processes}"),
     "gpu_hours": ("GPU-hours", "GPU 時間"),
     "node_hours": ("Node-hours", "ノード時間"),
-    "hours_note": ("of all teams", "全チーム合計"),
-    "count_studies": ("Studies", "測定"),
     "no_teams": ("No team has measured anything yet.", "まだどのチームも測定していません。"),
     "all_results": ("All results in one table:", "全結果をまとめた表:"),
     # publishing
