@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 ASK_EVERY = 30.0
 """Seconds between two questions to schedulers, at least."""
-PLACES_EVERY = 30.0
-"""Seconds between two searches for projects; longer where a search takes long."""
+PLACES_EVERY = 4.0
+"""Seconds between two searches for projects: a team's first run must show soon; longer where a search takes long."""
 PORTION = 500
 """New runs that are read before the others are shown."""
 STILL = 300.0
