@@ -30,15 +30,19 @@ class Listing:
         self._fresh = True
         # the folder had changed shortly before it was listed: more may have come with the same time
 
-    def look(self, bounds: Bounds, clock: float) -> None:
-        """Bring `names` up to date; `clock`: now, in seconds of the monotonic clock. A folder that is gone has none."""
+    def look(self, bounds: Bounds, clock: float) -> bool:
+        """Bring `names` up to date and return whether they changed; a folder that is gone has none.
+
+        `clock`: now, in seconds of the monotonic clock.
+        """
+        before = self.names
         try:
             changed = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 — plain strings: done for every project
         except OSError:
             self.names, self._changed, self._fresh = {}, -1, True
-            return
+            return before != self.names
         if changed == self._changed and not self._fresh and clock - self._listed < LISTED:
-            return
+            return False
         self._fresh = abs(time.time() - changed / 1e9) < SETTLED or changed != self._changed
         self._changed, self._listed = changed, clock
         names: dict[str, None] = {}
@@ -58,6 +62,7 @@ class Listing:
         except OSError:
             pass
         self.names = names
+        return names != before
 
 
 def mark(path: str) -> int:

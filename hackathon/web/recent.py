@@ -79,7 +79,7 @@ def numbers(run: Path, record: Mapping[str, Any], metrics: Iterable[str], *, end
     patterns = declared if isinstance(declared, dict) else {}
     entry = patterns.get(wanted)
     from_logs = isinstance(entry, dict) and bool(entry.get("pattern"))
-    lines = _newest_attempt(run, metrics)
+    lines = _newest_attempt(run, metrics, ended)
     found = {} if from_logs else _metered(lines, ended)
     if not found and logs <= (LOGS_ENDED if ended else LOGS_OPEN):
         try:
@@ -102,22 +102,30 @@ def numbers(run: Path, record: Mapping[str, Any], metrics: Iterable[str], *, end
     )
 
 
-def _newest_attempt(run: Path, names: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the newest attempt's lines at the end of the file of the lowest rank."""
+def _newest_attempt(run: Path, names: Iterable[str], ended: bool) -> list[dict[str, Any]]:
+    """Return the newest attempt's last lines in the file of the lowest rank: as many as its numbers are made from."""
     first = min((name for name in names if _rank(name) >= 0), key=_rank, default=None)
-    attempt, rows = 0, list[dict[str, Any]]()
-    for raw in tail_lines(f"{run}/metrics/{first}") if first is not None else ():
+    rows: list[dict[str, Any]] = []
+    attempt, counted, final = 0, 0, False
+    # from the end: of most runs a few lines tell all
+    for raw in reversed(tail_lines(f"{run}/metrics/{first}") if first is not None else []):
         try:
             line = json.loads(raw.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             continue
-        if isinstance(line, dict):
-            its = int(_finite(number(line.get("attempt"))) or 1)
-            if its > attempt:
-                attempt, rows = its, []
-            if its == attempt:
-                rows.append(line)
-    return rows
+        if not isinstance(line, dict):
+            continue
+        its = int(_finite(number(line.get("attempt"))) or 1)
+        if its < attempt:
+            break
+        if its > attempt:
+            attempt, counted, final, rows = its, 0, False, []
+        rows.append(line)
+        final = final or bool(line.get("final"))
+        counted += not line.get("final") and not line.get("warmup")
+        if counted > INTERVALS and (final or not ended):
+            break
+    return rows[::-1]
 
 
 def _interval(rows: Iterable[Mapping[str, Any]]) -> float | None:
@@ -158,11 +166,7 @@ def usage(run: Path) -> Usage:
     cpu: list[float] = []
     used: dict[str, float] = {}
     for name in _names(f"{run}/telemetry", ".csv")[:HOSTS]:
-        rows = _rows(f"{run}/telemetry/{name}")
-        newest = max((row[0] for row in rows), default=0.0)
-        for moment, kind, percent, memory in rows:
-            if newest - moment > WINDOW:
-                continue
+        for _, kind, percent, memory in _rows(f"{run}/telemetry/{name}"):
             (busy if kind == "gpu" else cpu).append(percent)
             if kind == "gpu" and memory is not None:
                 host = name.removesuffix(".csv")
@@ -176,16 +180,20 @@ def usage(run: Path) -> Usage:
 
 
 def _rows(path: str) -> list[tuple[float, str, float, float | None]]:
-    """Return (seconds since 1970, `gpu` or `cpu`, percent, MiB) of a file's end."""
-    rows = []
-    for line in tail_lines(path):
-        parts = line[:200].decode("ascii", "replace").split(",")
-        if len(parts) < 5 or parts[1] not in ("gpu", "cpu"):
+    """Return (seconds since 1970, `gpu` or `cpu`, percent, MiB) of a file's last WINDOW seconds."""
+    rows: list[tuple[float, str, float, float | None]] = []
+    for line in reversed(tail_lines(path)):
+        parts = line[:200].split(b",")
+        try:
+            moment, percent = float(parts[0]), float(parts[3])
+            memory = float(parts[4]) if parts[4] else None
+        except (ValueError, IndexError):
+            continue  # the header, a torn line, `[N/A]`
+        if not (math.isfinite(moment) and 0.0 <= percent <= 100.0 and parts[1] in (b"gpu", b"cpu")):
             continue
-        moment, percent, memory = number(parts[0]), number(parts[3]), number(parts[4])
-        if moment is None or percent is None or not (math.isfinite(moment) and 0.0 <= percent <= 100.0):
-            continue
-        rows.append((moment, parts[1], percent, memory if memory is not None and math.isfinite(memory) else None))
+        if rows and rows[0][0] - moment > WINDOW:
+            break
+        rows.append((moment, parts[1].decode(), percent, memory if memory is None or math.isfinite(memory) else None))
     return rows
 
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -164,7 +165,8 @@ def _passed(check: object, value: float | None) -> bool | None:
 def _text(value: Any) -> str:
     """Return a text that can be written as UTF-8, whatever a file has in its place."""
     text = "" if value is None or isinstance(value, (dict, list)) else str(value)[:LONGEST]
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    text = text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return sys.intern(text) if len(text) <= 32 else text  # thousands of runs share names
 
 
 def _number(value: object) -> float | None:

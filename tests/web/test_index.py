@@ -378,12 +378,10 @@ def test_telemetry_of_the_last_minutes_is_told(tmp_path: Path, store: Path) -> N
     (run / "env").mkdir(exist_ok=True)
     write_json(run / "env" / "n1.json", {"gpus": ["Tesla P100-SXM2-16GB, 440.33, 16000 MiB"] * 2})
     rows = ["t,kind,index,utilisation_percent,memory_mib,power_w"]
-    rows += [
-        f"{1000 + 10 * i},gpu,{gpu},{0 if i < 30 else 90 + gpu},{4000 * (gpu + 1)},100"
-        for i in range(61)
-        for gpu in (0, 1)
-    ]
-    rows += [f"{1000 + 10 * i},cpu,,25,100," for i in range(61)]
+    for i in range(61):
+        for gpu in (0, 1):
+            rows.append(f"{1000 + 10 * i},gpu,{gpu},{0 if i < 30 else 90 + gpu},{4000 * (gpu + 1)},100")
+        rows += [f"{1000 + 10 * i},cpu,,25,100,", f"{1000 + 10 * i},gpu,2,[N/A],[N/A],[N/A]"]
     rows.append("torn,gpu")
     (run / "telemetry" / "n1.csv").write_text("\n".join(rows))
     index = Index([Project(tmp_path)], store)
