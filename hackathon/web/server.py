@@ -35,6 +35,8 @@ TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf
 KEYED = frozenset({"team", "study", "run", "diff"})
 LONGEST_KEY = 4000
 CONNECTIONS = 1000
+LOOK_AT_DOOR = 5.0
+"""Seconds between two looks whether the socket is there: $XDG_RUNTIME_DIR goes when a user's last session ends."""
 
 
 class Dashboard:
@@ -204,19 +206,29 @@ def serve(
     """Serve until one of the signals, or until `dashboard.pages.close` is called in the loop's thread.
 
     `ready` is called when requests are answered. Streams end at once, so that nobody waits for them.
+    Raises HackathonError when the socket was removed: nobody can come in any more.
     """
-    asyncio.run(_serve(door, dashboard, ready, signals))
+    if not asyncio.run(_serve(door, dashboard, ready, signals)):
+        raise HackathonError("dashboard.gone", path=door.path)
 
 
 async def _serve(
     door: Door, dashboard: Dashboard, ready: Callable[[], None], signals: Sequence[signal.Signals]
-) -> None:
+) -> bool:
+    """Return False when the socket was removed, True when the end was asked for."""
     loop, pages = asyncio.get_running_loop(), dashboard.pages
     server = _Server(configuration(Access(dashboard, door)))
 
-    async def stop() -> None:
-        await pages.closing.wait()
+    async def stop() -> bool:
+        while not pages.closing.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(pages.closing.wait(), LOOK_AT_DOOR)
+            if not pages.closing.is_set() and door.path is not None and not door.path.is_socket():
+                pages.close()
+                server.should_exit = True
+                return False
         server.should_exit = True
+        return True
 
     for each in signals:
         loop.add_signal_handler(each, pages.close)
@@ -224,7 +236,7 @@ async def _serve(
     follow(pages, loop)
     ready()
     await server.serve(sockets=[door.listener])
-    await stopping
+    return await stopping
 
 
 def configuration(application: Application) -> uvicorn.Config:

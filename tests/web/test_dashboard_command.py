@@ -176,6 +176,17 @@ def test_a_killed_one_leaves_nothing_in_the_way(event: Path, settings: dict[str,
             again.ask("/en/now")
 
 
+def test_it_ends_when_its_socket_is_gone(event: Path, settings: dict[str, str]) -> None:
+    """The folder of a session goes when the user logs out, though the process may go on in a terminal multiplexer."""
+    with dashboard(settings, str(event)) as running:
+        Path(running.path).unlink()
+        _, error = running.process.communicate(timeout=PATIENCE)
+        assert running.process.returncode == 1
+        assert f"{running.path} was removed" in error
+        assert "--socket" in error
+        assert "Traceback" not in error
+
+
 def test_a_port_comes_with_its_key(event: Path, settings: dict[str, str]) -> None:
     settings["HACKATHON_LANG"] = "ja"
     with dashboard(settings, str(event), "--port", "0", "--title", "看板\x1b[2J") as running:

@@ -49,6 +49,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "open that one: ssh -L 8000:{path} …, or give another one its own place with --socket",
         "そちらを使うか(ssh -L 8000:{path} …)、別の場所を --socket で指定してください",
     ),
+    "gone": (
+        "{path} was removed, so that nobody can reach the dashboard any more",
+        "{path} が削除されたため、ダッシュボードに接続できなくなりました",
+    ),
+    "gone_hint": (
+        "some machines remove that folder when you log out: give the dashboard another place with --socket",
+        "ログアウト時にこのフォルダを消すマシンがあります。--socket で別の場所を指定してください",
+    ),
     "path_long": (
         "the path {path} has {length} bytes; a Unix socket's has {limit} at most",
         "{path} は {length} バイトです。Unix ソケットのパスは {limit} バイトまでです",
