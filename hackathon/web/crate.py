@@ -28,6 +28,7 @@ from hackathon.text.errors import RequestError
 from hackathon.text.files import write_whole
 from hackathon.text.paths import shipped
 from hackathon.web.crate_metadata import metadata
+from hackathon.web.program import masked_program
 
 if TYPE_CHECKING:
     from hackathon.config.event import Publish
@@ -157,9 +158,27 @@ class _Cleaner:
     def without_cache(self, raw: bytes) -> bytes:
         """Return a text file's bytes masked; the mask drops control characters from a page, a program keeps its own."""
         try:
-            return self.text(raw.decode().translate(_KEPT)).translate(_BACK).encode()
+            return self.whole(raw.decode()).encode()
         except UnicodeDecodeError:
             return self.text(raw.decode("latin-1").translate(_KEPT_BYTES)).translate(_BACK).encode("latin-1", "replace")
+
+    def whole(self, text: str) -> str:
+        """Return a text masked, with its control characters."""
+        return self.text(text.translate(_KEPT)).translate(_BACK)
+
+    def program(self, name: str, raw: bytes) -> bytes:
+        """Return a file of the program masked; Python stays Python."""
+        masked = self.content(raw)
+        if masked == raw or not name.endswith(".py"):
+            return masked
+        try:
+            return masked_program(raw.decode(), self.whole, self.names).encode()
+        except UnicodeDecodeError:
+            return masked
+
+    def names(self, text: str) -> bool:
+        """Return whether a text names somebody or something, apart from what looks like a secret."""
+        return self.text(text) != text and any(kind != "secret" for kind, _ in self.mask.taken(text))
 
     def name(self, name: str) -> str:
         """Return a path below the source, masked part by part."""
@@ -221,7 +240,7 @@ def _source(
             continue
         place = name if now == public.get(name) else _free(cleaner.name(name), own)
         own[place] = name
-        kept = raw if now in public.values() else cleaner.content(raw)
+        kept = raw if now in public.values() else cleaner.program(name, raw)
         if now != then:
             content.altered.append(place)
         if kept != raw or place != name:
