@@ -5,6 +5,7 @@ import functools
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -31,6 +32,8 @@ _given_up: dict[str, str] = {}
 """Key of what could not be drawn ahead → why: it is not tried again for each page."""
 _ahead: ContextVar[dict[str, Mapping[str, Any]] | None] = ContextVar("ahead", default=None)
 _folder: Path | None = None
+_lock = threading.Lock()
+"""Around changes of `_kept`: a server makes pages in several threads."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,10 @@ def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Fi
             found.update(_draw({key: specs[key] for key in missing}, folder))
         except (HackathonError, ValueError) as error:
             problem = error.message if isinstance(error, HackathonError) else str(error)
-    _kept.update((key, svg) for key, svg in found.items() if svg)
-    while len(_kept) > KEPT:
-        _kept.pop(next(iter(_kept)), None)
+    with _lock:
+        _kept.update((key, svg) for key, svg in found.items() if svg)
+        while len(_kept) > KEPT:
+            del _kept[next(iter(_kept))]
     made = [
         replace(figure, svg=_own_names(svg, figure.name)) if (svg := found[key]) else figure
         for figure, key in zip(figures, keys, strict=True)
@@ -109,7 +113,9 @@ def ahead() -> Iterator[None]:
     while todo:
         some = todo.pop()
         try:
-            _kept.update(_draw({key: asked[key] for key in some}, _folder))
+            made = _draw({key: asked[key] for key in some}, _folder)
+            with _lock:
+                _kept.update(made)
         except (HackathonError, ValueError) as error:
             failures += 1
             if len(some) > 1 and failures < ATTEMPTS and not isinstance(error, UnavailableError):

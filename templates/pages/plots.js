@@ -3,7 +3,9 @@
 (() => {
   "use strict";
   const beside = document.currentScript.src;
-  const begun = new WeakSet();
+  const busy = new WeakSet();
+  const failed = new WeakSet();
+  const views = new WeakMap();
   let library = null;
 
   function vega() {
@@ -81,25 +83,36 @@
   }
 
   async function begin(plot) {
-    if (begun.has(plot)) return;
-    begun.add(plot);
+    // A page that is kept fresh puts a new drawing in the place of an interactive one when its numbers have changed.
+    if (busy.has(plot) || failed.has(plot) || plot.querySelector(".plot-room")) return;
     const drawing = plot.querySelector("svg");
     const written = document.querySelector(`script[data-plot="${CSS.escape(plot.id)}"]`);
     if (!drawing || !written) return;
+    busy.add(plot);
     const room = document.createElement("div");
     room.className = "plot-room";
     try {
       const embed = await vega();
       const spec = prepared(JSON.parse(written.textContent), plot);
+      views.get(plot)?.finalize();
       plot.append(room);
-      await embed(room, spec, {
+      const made = await embed(room, spec, {
         mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false, loader, tooltip,
       });
-      drawing.remove();
+      views.set(plot, made);
+      if (drawing.isConnected) {
+        drawing.remove();
+      } else {
+        made.finalize(); // there are newer numbers by now
+        room.remove();
+      }
       plot.classList.add("plot-live");
       if (plot.dataset.zoom && window.matchMedia("(pointer: fine)").matches) plot.title = plot.dataset.zoom;
     } catch {
+      failed.add(plot);
       room.remove();
+    } finally {
+      busy.delete(plot);
     }
   }
 

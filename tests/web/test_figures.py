@@ -276,6 +276,14 @@ def test_plots_come_alive_under_the_policy_and_ask_nobody(site: tuple[str, Path]
                 arg=before, timeout=60_000,
             )  # fmt: skip
             page.keyboard.up("Control")
+            # A page that is kept fresh puts new numbers in: the drawing is still again, until somebody points at it.
+            page.evaluate(
+                "() => document.querySelector('#efficiency .plot-room').replaceWith("
+                "document.createElementNS('http://www.w3.org/2000/svg', 'svg'))"
+            )
+            page.locator("#hostile").hover()
+            page.locator("#efficiency").hover(force=True)
+            page.wait_for_selector("#efficiency .plot-room .mark-symbol path", timeout=120_000)
             assert visitor.problems == []
             context.close()
 
