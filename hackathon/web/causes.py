@@ -35,7 +35,7 @@ class Cause:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Cause":
         """Return the cause from its JSON values. Raises TypeError, KeyError or ValueError for anything else."""
-        told = tuple((str(code), Told(**each)) for code, each in value["told"])
+        told = tuple((str(code), Told.from_json(each)) for code, each in value["told"])
         silent = tuple((str(code), tuple(map(str, texts))) for code, texts in value["silent"])
         rank = value["rank"]
         return cls(
@@ -96,7 +96,12 @@ def _told(finding: Mapping[str, Any], evidence: Mapping[str, Any]) -> Told:
         str(finding.get("advice") or "")[:LONGEST],
         str(evidence.get("text") or "")[:LONGEST],
         place,
+        tuple((_cut(each.get("text")), _cut(each.get("check"))) for each in finding.get("causes") or ()),
     )
+
+
+def _cut(text: object) -> str:
+    return str(text or "")[:LONGEST]
 
 
 def _cause(told: Mapping[str, Told], findings: Mapping[str, Mapping[str, Any]]) -> Cause:

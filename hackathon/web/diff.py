@@ -1,7 +1,7 @@
 """Two runs side by side: what differs in what was asked, in source and environment, and in what came out."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from hackathon.web import clean
 from hackathon.web.grouping import run_key
 from hackathon.web.pages import span
 from hackathon.web.records import Summary
-from hackathon.web.run import marked
+from hackathon.web.run import allowed, marked
 from hackathon.web.run_view import HOSTS, counted, end_metrics, mapping, real, request_rows
 from hackathon.web.source import Source
 
@@ -102,14 +102,20 @@ def values(source: Source, key: str) -> dict[str, Any] | None:
     for at in (at for at, letter in enumerate(key) if letter == "|"):
         left, right = source.find(key[:at]), source.find(key[at + 1 :])
         if left is not None and right is not None:
-            return {"view": diff_page(left, right)}
+            rules = allowed(source)
+            return {"view": diff_page(left, right, with_source=rules is None or rules.source)}
     return None
 
 
-def diff_page(left: Summary, right: Summary) -> DiffPage:
-    """Return what differs between two runs, every text cleaned; files that can not be read leave gaps."""
+def diff_page(left: Summary, right: Summary, *, with_source: bool = True) -> DiffPage:
+    """Return what differs between two runs, every text cleaned; files that can not be read leave gaps.
+
+    `with_source` False: files that differ are named, their lines are not shown.
+    """
     first, second = _Run(left), _Run(right)
     files, same_files, left_over = _files(first, second)
+    if not with_source:
+        files = [replace(each, lines=(), left_out=0) for each in files]
     page = DiffPage(
         _side(left),
         _side(right),

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.examine import Diagnosis
     from hackathon.diagnosis.findings import Finding
 
-MOST, MOST_FILES = 64 << 20, 1500
+MOST, MOST_FILES = 16 << 20, 500
 """Bytes and files of logs that are looked at while a page waits; more than these the index looks at."""
 KEPT = 200
 """Diagnoses that are held."""
@@ -61,26 +61,31 @@ _kept: "OrderedDict[tuple[object, ...], Diagnosis]" = OrderedDict()
 def verdict(source: Source, summary: Summary, inside: Inside, *, safe: bool) -> Verdict:
     """Return what is wrong with a run, in the current language.
 
-    Of a run that goes on the index' word; of one that is over everything that a diagnosis finds, where the page is
-    live and the logs are small, else what was kept. `safe`: nothing in the run's folders leads outside, so that the
-    diagnosis may read them.
+    What its owner's toolkit kept, else what the index has; only a failure of which neither knows a cause is looked at
+    here, where the page is live and the logs are small. `safe`: nothing in the run's folders leads outside, so that
+    they may be read by what does not look.
     """
     told = (summary.told or {}).get(language())
-    over = summary.state not in OPEN and summary.state != CREATED
-    if over and safe:
+    if safe and summary.state not in (*OPEN, CREATED, SUCCEEDED):
         from hackathon.diagnosis.kept import kept
 
         run = RunDirectory(Path(summary.project) / "runs" / summary.id)
-        if source.live and _small(inside):
+        finding = kept(run)
+        if finding is not None:
+            return Verdict((_found(finding),))
+        if told is None and source.live and _small(inside):
             diagnosis = _diagnosis(source, summary, run, inside)
             if diagnosis is not None:
                 return _of(diagnosis)
-        finding = kept(run) if summary.state != SUCCEEDED else None
-        if finding is not None:
-            return Verdict((_found(finding),))
     if told is None:
         return Verdict()
-    return Verdict((Found("root", _part(summary.part), told.message, told.place, told.evidence, told.advice),))
+    root = Found("root", _part(summary.part), told.message, told.place, told.evidence, told.advice, told.causes)
+    return Verdict((root,))
+
+
+def without_lines(found: Verdict) -> Verdict:
+    """Return a verdict without lines of logs, for pages that may not show any."""
+    return Verdict(tuple(replace(each, evidence="") for each in found.findings))
 
 
 def _small(inside: Inside) -> bool:

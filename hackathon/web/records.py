@@ -26,6 +26,14 @@ class Told:
     """The line that shows it; empty when it is a fact and no line."""
     place: str = ""
     """Where that line stands: `logs/rank-1.log:17`; empty without one."""
+    causes: tuple[tuple[str, str], ...] = ()
+    """(what may be behind it, the command that shows whether it is so or ""), the most frequent first."""
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Told":
+        """Return the cause from its JSON values. Raises TypeError or ValueError for anything else."""
+        causes = tuple((str(text), str(check)) for text, check in value.get("causes") or ())
+        return cls(**{**value, "causes": causes})
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,7 @@ class Summary:
         kept = {name: entry for name, entry in value.items() if name in _FIELDS}
         kept["tags"], kept["warned"] = tuple(kept.get("tags") or ()), tuple(kept.get("warned") or ())
         told = kept.get("told")
-        kept["told"] = {code: Told(**entry) for code, entry in told.items()} if isinstance(told, dict) else None
+        kept["told"] = {code: Told.from_json(entry) for code, entry in told.items()} if isinstance(told, dict) else None
         return cls(**kept)
 
 

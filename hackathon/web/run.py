@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hackathon.logs.metrics import rank_of
 from hackathon.runs.directory import RunDirectory
@@ -14,12 +14,15 @@ from hackathon.text.units import format_size
 from hackathon.web import clean
 from hackathon.web.curves import Host, progress, telemetry
 from hackathon.web.figures import Figure, drawn
-from hackathon.web.found import Verdict, verdict
+from hackathon.web.found import Verdict, verdict, without_lines
 from hackathon.web.grouping import run_key
 from hackathon.web.records import Summary
 from hackathon.web.run_view import RunView, run_view
 from hackathon.web.source import Source
 from hackathon.web.timeline import Timeline, timeline
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Publish
 
 LOGS = 12
 """Logs of ranks that are shown: that of the rank that failed first, then from rank 0 on."""
@@ -82,7 +85,8 @@ class RunPage:
     hosts: tuple[Host, ...]
     kind: str
     """`gpu` or `cpu`: what the devices are; empty when nothing was measured."""
-    logs: tuple[Log, ...]
+    logs: tuple[Log, ...] | None
+    """None: the event publishes no logs."""
     logs_left: int
     timeline: Timeline
     source: Origin
@@ -97,16 +101,27 @@ class RunPage:
 
 
 def values(source: Source, key: str) -> dict[str, Any] | None:
-    """Return the values of a run's page in the current language; None when the index does not have it."""
+    """Return the values of a run's page in the current language; None when the index does not have it.
+
+    `problem`: why pictures are missing, empty when none is.
+    """
     summary = source.find(key)
-    return None if summary is None else {"view": with_pictures(run_page(source, summary))}
-
-
-def with_pictures(page: RunPage) -> RunPage:
-    """Return the page with its figures drawn, all by one process."""
-    figures, _ = drawn([*page.progress, *page.devices])  # each without its drawing says so
+    if summary is None:
+        return None
+    page = run_page(source, summary)
+    figures, problem = drawn([*page.progress, *page.devices])
     count = len(page.progress)
-    return replace(page, progress=tuple(figures[:count]), devices=tuple(figures[count:]))
+    page = replace(page, progress=tuple(figures[:count]), devices=tuple(figures[count:]))
+    return {"view": page, "problem": problem}
+
+
+def allowed(source: Source) -> "Publish | None":
+    """Return the rules of the event by which a page goes out; None for the live page, which shows everything."""
+    if source.live:
+        return None
+    from hackathon.config.event import Publish
+
+    return source.event.publish if source.event is not None else Publish()
 
 
 def run_page(source: Source, summary: Summary) -> RunPage:
@@ -125,7 +140,10 @@ def run_page(source: Source, summary: Summary) -> RunPage:
     going = summary.state in OPEN
     devices, hosts, kind = telemetry(inside, summary.started, ended, going=going)
     curves = progress(inside, summary.metric, summary.unit, summary.started, ended, failed=failed, going=going)
-    logs, left = _logs(inside, summary, found, failed=failed)
+    rules = allowed(source)
+    with_logs, with_source = rules is None or rules.logs, rules is None or rules.source
+    found = found if with_logs else without_lines(found)
+    logs, left = _logs(inside, summary, found, failed=failed) if with_logs else ([], 0)
     seconds, waits = _length(source, summary)
     page = RunPage(
         key=run_key(summary),
@@ -138,10 +156,10 @@ def run_page(source: Source, summary: Summary) -> RunPage:
         devices=tuple(devices),
         hosts=tuple(hosts),
         kind=kind,
-        logs=tuple(logs),
+        logs=tuple(logs) if with_logs else None,
         logs_left=left,
         timeline=timeline(inside),
-        source=_source(inside),
+        source=_source(inside, with_diff=with_source),
         study=f"{summary.project}//{summary.study}" if summary.study else "",
         strange=tuple(strange),
         **_others(source, summary),
@@ -209,12 +227,12 @@ def _logs(inside: Inside, summary: Summary, found: Verdict, *, failed: bool) -> 
     """Return the ends of a run's logs, the most telling one open, and how many others there are."""
     names = [name for name in inside.names("logs") if name.endswith(".log")]
     ranks = sorted((name for name in names if rank_of(Path(name)) >= 0), key=lambda name: rank_of(Path(name)))
-    first = [name for name in ranks if rank_of(Path(name)) == summary.rank]
+    place = found.findings[0].place if found.findings else ""
+    first = [name for name in ranks if rank_of(Path(name)) == summary.rank or f"logs/{name}" in place]
     chosen = sorted({*first, *ranks[: LOGS - len(first)]}, key=lambda name: rank_of(Path(name)))
     shared = [name for name in ("scheduler.log", "job.log") if name in names]
     evidence = [each.evidence.strip() for each in found.findings if len(each.evidence.strip()) > 3]
-    marked = found.findings[0].place if found.findings else ""
-    telling = next((name for name in [*chosen, *shared] if failed and marked.startswith(f"logs/{name}")), "")
+    telling = next((name for name in [*chosen, *shared] if failed and f"logs/{name}" in place), "")
     telling = telling or next(iter([*(first if failed else ()), *chosen, *shared]), "")
     logs = []
     for name in [*shared, *chosen]:
@@ -226,10 +244,10 @@ def _logs(inside: Inside, summary: Summary, found: Verdict, *, failed: bool) -> 
     return logs, len(names) - len(shared) - len(chosen)
 
 
-def _source(inside: Inside) -> Origin:
+def _source(inside: Inside, *, with_diff: bool) -> Origin:
     record = inside.json("source.json")
     files = record.get("files")
-    diff = inside.text("source.diff", DIFF + 1)
+    diff = inside.text("source.diff", DIFF + 1) if with_diff else ""
     return Origin(
         len(files) if isinstance(files, dict) else 0,
         bool(record.get("in_place")),

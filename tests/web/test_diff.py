@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from rich_runs import source_of, write_rich
 from test_run_page import HOSTILE, Page, check_structure, html_of, poison
 
+from hackathon.config.event import Event, Publish
 from hackathon.text.messages import speaking
 from hackathon.web.diff import SHOWN_IN_ALL, DiffPage, values
 from hackathon.web.grouping import run_key
@@ -44,7 +45,7 @@ def changes_of(view: DiffPage, name: str) -> dict[str, tuple[str, str, str]]:
 
 
 def test_only_what_differs_is_shown_and_the_rest_is_counted(project: Path) -> None:
-    view = view_of(source_of(project))
+    view = view_of(source_of(project, live=True))
     assert changes_of(view, "request") == {"parameter lr": ("0.1", "0.8", "")}
     results = changes_of(view, "results")
     assert results == {"samples_per_s": ("4,460", "4,560", "1.022 ×")}
@@ -57,6 +58,16 @@ def test_only_what_differs_is_shown_and_the_rest_is_counted(project: Path) -> No
         ("gone", "-    lr = 0.1"),
         ("add", "+    lr = 0.8"),
     ]
+
+
+def test_lines_of_files_go_out_only_where_the_event_allows_it(project: Path) -> None:
+    for source, shown in (
+        (source_of(project), False),
+        (source_of(project, event=Event("E", publish=Publish(source=True))), True),
+        (source_of(project, live=True), True),
+    ):
+        page = html_of(source, key_of(source), kind="diff")
+        assert ("+    lr = 0.8" in page) == shown and "train.py" in page
 
 
 def test_states_times_and_failures_differ_too(project: Path) -> None:
@@ -106,7 +117,7 @@ def test_files_that_came_went_are_binary_long_or_not_kept(project: Path) -> None
         record["files"]["same.py"] = "11"
         record["links"] = {"latest": run.name}
         (run / "source.json").write_text(json.dumps(record))
-    view = view_of(source_of(project))
+    view = view_of(source_of(project, live=True))
     found = {each.name: (each.kind, bool(each.lines), each.why) for each in view.files}
     assert found == {
         "away.py": ("changed", False, "its content was not kept"),
@@ -130,7 +141,7 @@ def test_a_change_of_everything_is_shown_in_part(project: Path) -> None:
             (run / "source" / name).write_text("".join(f"{order} {line}\n" for line in range(500)))
             record["files"][name] = f"{order}{number}"
         (run / "source.json").write_text(json.dumps(record))
-    view = view_of(source_of(project))
+    view = view_of(source_of(project, live=True))
     assert sum(len(each.lines) for each in view.files) <= SHOWN_IN_ALL
     assert view.files[0].left_out > 0 and view.files_left == 151 - len(view.files)
 
@@ -142,7 +153,7 @@ def test_a_file_that_leads_outside_is_not_compared(project: Path, tmp_path: Path
     (second / "source/train.py").symlink_to(tmp_path / "secret")
     (first / "source/train.py").unlink()
     os.mkfifo(first / "source/train.py")
-    page = html_of(source_of(project), key_of(source_of(project)), kind="diff")
+    page = html_of(source_of(project, live=True), key_of(source_of(project)), kind="diff")
     assert "TOP-SECRET" not in page and "its content was not kept" in page
 
 
@@ -152,7 +163,7 @@ def test_a_record_can_not_name_a_file_outside(project: Path, tmp_path: Path) -> 
         record = json.loads((run / "source.json").read_text())
         record["files"] = {"../../../../secret": run.name, str(tmp_path / "secret"): run.name}
         (run / "source.json").write_text(json.dumps(record))
-    assert "TOP-SECRET" not in html_of(source_of(project), key_of(source_of(project)), kind="diff")
+    assert "TOP-SECRET" not in html_of(source_of(project, live=True), key_of(source_of(project)), kind="diff")
 
 
 def test_sides_change_and_unknown_runs_have_no_page(project: Path) -> None:

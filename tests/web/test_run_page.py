@@ -16,14 +16,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 from rich_runs import EVIDENCE, source_of, write_rich
 from sample_runs import HOSTS
 
+from hackathon.config.event import Event, Publish
 from hackathon.text.messages import speaking
-from hackathon.web import found
+from hackathon.web import found as finder
 from hackathon.web import run as run_module
 from hackathon.web.curves import BUCKETS, POINTS
 from hackathon.web.grouping import run_key
 from hackathon.web.pages import Site, render
 from hackathon.web.records import Told
-from hackathon.web.run import LOGS, RunPage, run_page, with_pictures
+from hackathon.web.run import LOGS, RunPage, run_page
 from hackathon.web.source import Source, values_of
 from hackathon.web.timeline import SHOWN
 
@@ -102,13 +103,34 @@ def test_the_index_word_is_enough_for_a_run_that_goes_on_and_on_the_site(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, failed, _ = runs_of(project)
-    monkeypatch.setattr(found, "_diagnosis", lambda *_: pytest.fail("a diagnosis inside a view"))
+    monkeypatch.setattr(finder, "_diagnosis", lambda *_: pytest.fail("a diagnosis inside a view"))
     told = {"en": Told("Rank 1 is alone", "wait", "no line", "logs/job.log:1")}
     source = source_of(project)
     for state, live in (("FAILED", False), ("RUNNING", True)):
         summaries = [_with(each, state, told) if each.id == failed.name else each for each in source.summaries]
         view = view_of(Source(tuple(summaries), source.projects, now=source.now, live=live), failed)
         assert [each.message for each in view.verdict.findings] == ["Rank 1 is alone"], state
+
+
+def test_the_site_shows_logs_lines_and_differences_only_where_the_event_allows_it(project: Path) -> None:
+    _, failed, _ = runs_of(project)
+    told = {
+        "en": Told("GPU 0 is out of memory", "halve the batch", EVIDENCE, "logs/rank-1.log:42", (("too big", "ls"),))
+    }
+    source = source_of(project)
+    source = replace(source, summaries=tuple(replace(each, told=told) for each in source.summaries))
+    key = f"{project}//{failed.name}"
+    for event, logs, lines in (
+        (None, False, False),
+        (Event("E", publish=Publish(logs=True)), True, False),
+        (Event("E", publish=Publish(source=True)), False, True),
+    ):
+        page = html_of(replace(source, event=event), key)
+        assert ("step 390 loss" in page) == (EVIDENCE in page) == logs
+        assert ("+    lr = 0.8" in page) == lines
+        assert "GPU 0 is out of memory" in page and "too big" in page and "rank-1.log:42" in page
+    live = html_of(replace(source, live=True), key)
+    assert "step 390 loss" in live and "+    lr = 0.8" in live
 
 
 def _with(summary: Any, state: str, told: dict[str, Told]) -> Any:
@@ -164,7 +186,10 @@ def test_pictures_are_drawn_with_their_text(project: Path) -> None:
     source = source_of(project)
     view = view_of(source, runs_of(project)[0], "ja")
     with speaking("ja"):
-        drawn = with_pictures(view)
+        found = values_of("run", view.key, source)
+    assert found is not None and found[1]["problem"] == ""
+    drawn = found[1]["view"]
+    assert len(drawn.progress) == len(drawn.devices) == 3
     for figure in (*drawn.progress, *drawn.devices):
         assert figure.svg and "<svg" in figure.svg and "開始からの分数" in figure.svg
 
@@ -214,17 +239,12 @@ def test_logs_of_many_ranks_are_few_and_the_failed_rank_is_among_them(tmp_path: 
     run = write_rich(tmp_path / "train", failed=True)
     for rank in range(4, 300):
         (run / f"logs/rank-{rank}.log").write_text(f"rank {rank}\n")
-    source = source_of(tmp_path / "train")
-    summaries = [_ranked(each, 250) for each in source.summaries]
-    view = view_of(Source(tuple(summaries), source.projects, now=source.now), run)
+    (run / "logs/rank-1.log").rename(run / "logs/rank-250.log")
+    view = view_of(source_of(tmp_path / "train", live=True), run)
     names = [log.name for log in view.logs]
     assert "rank-250.log" in names and "job.log" in names and len(names) == LOGS + 1
-    assert view.logs_left == 300 - LOGS
+    assert view.logs_left == 299 - LOGS
     assert [log.name for log in view.logs if log.shown] == ["rank-250.log"]
-
-
-def _ranked(summary: Any, rank: int) -> Any:
-    return replace(summary, rank=rank)
 
 
 def test_other_runs_are_linked(project: Path) -> None:
@@ -240,7 +260,7 @@ def test_other_runs_are_linked(project: Path) -> None:
 
 
 def test_request_scripts_source_and_environment_are_there(project: Path) -> None:
-    text = Page(html_of(source_of(project), f"{project}//{runs_of(project)[1].name}")).text
+    text = Page(html_of(source_of(project, live=True), f"{project}//{runs_of(project)[1].name}")).text
     for wanted in (
         "parameter lr", "recipe: scaling.weak", "#PBS -q h-debug", 'exec "${HK_COMMAND[@]}"', "4f1c2a9d0be37f55",
         "+    lr = 0.8", "torch 1.10.2", "openmpi/gdr/2.1.2/gnu", "hackathon rerun", "00:15:00", f"{1:064x}",
