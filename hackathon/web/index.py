@@ -20,7 +20,7 @@ from hackathon.web.summary import files_of, summarise
 
 CLOSED_AT_ONCE = 250
 """Closed runs that one refresh looks at, in turn."""
-AGAIN, AGAIN_AT_ONCE = 10.0, 50
+AGAIN, AGAIN_AT_ONCE = 10.0, 20
 """Seconds after which a run that goes on, or has just ended, is read again without a change: so often its telemetry
 grows; and how many of these at once."""
 EVENTS = 64 << 20

@@ -11,10 +11,7 @@ Row = tuple[str, str, str, str]
 """Project's folder, run id, format of the value, value as JSON."""
 PATIENCE = 2.0
 """Seconds to wait for another process that writes the same file."""
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS runs (project TEXT, id TEXT, format TEXT, value TEXT, PRIMARY KEY (project, id)) "
-    "WITHOUT ROWID"
-)
+_TABLE = "CREATE TABLE IF NOT EXISTS runs (project TEXT, id TEXT, format TEXT, value TEXT, PRIMARY KEY (project, id))"
 
 
 def default_path() -> Path:
