@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("playwright")
 from backends import Site, SlurmBackend
 from browsing import DESKTOP, Visitor, chromium
+from playwright.sync_api import TimeoutError
 from slurm import SlurmLab
 
 pytestmark = [pytest.mark.slurm, pytest.mark.browser, pytest.mark.timeout(300)]
@@ -44,9 +45,13 @@ def test_a_failed_job_appears_without_a_reload(slurm: SlurmLab, tmp_path: Path) 
             visitor.page.evaluate("window.untouched = true")
             run = site.submit()
             ended = run.await_end()["t"]
-            visitor.page.locator("main").get_by_text("nosuchmodule").first.wait_for(timeout=PATIENCE)
+            page = visitor.page.locator("main")
+            try:
+                page.get_by_text("nosuchmodule").first.wait_for(timeout=PATIENCE)
+            except TimeoutError:
+                pytest.fail(f"not told on the page: {page.inner_text()}\n{site.state(run)}")
             seen = time.time()
-            text = visitor.page.locator("main").inner_text()
+            text = page.inner_text()
             assert "aurora" in text and "part: env" in text
             assert visitor.page.evaluate("window.untouched") is True  # it is the page that was opened
             assert visitor.problems == []

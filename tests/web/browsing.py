@@ -16,6 +16,10 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 PICTURES = os.environ.get("HACKATHON_SCREENSHOTS")
 """A folder that keeps the pictures, to look at them."""
 
+STICKS_OUT = """[...document.querySelectorAll('main *')].filter(each => !each.closest('.scroll'))
+    .filter(each => each.getBoundingClientRect().right > innerWidth + 1)
+    .slice(-3).map(each => each.outerHTML.slice(0, 200))"""
+
 
 @dataclass
 class Visit:
@@ -74,7 +78,7 @@ class Visitor:
         match = re.search(r'<body[^>]*class="[^"]*\bpage-([a-z]+)', source)
         wide, room = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         if wide > room + 1:
-            self.problems.append(f"{wide} px wide on {room} px")
+            self.problems.append(f"{wide} px wide on {room} px: {self.page.evaluate(STICKS_OUT)}")
         return Visit(address, status, source, match[1] if match else "", list(self.problems))
 
     def links(self) -> list[str]:
