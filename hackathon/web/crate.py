@@ -201,7 +201,7 @@ def _request(record: Mapping[str, Any], cleaner: _Cleaner, publish: "Publish") -
     if isinstance(built, dict):
         kept["python_environment"] = {**built, "path": Path(str(built.get("path") or "")).name}
     cleaned: dict[str, Any] = cleaner.value(kept)
-    known = _shipped_hashes(str(record.get("recipe") or ""))
+    known = shipped_hashes(str(record.get("recipe") or ""))
     names = _TERMS
     if "recipe.yaml" in known:  # words of this toolkit name nobody, even where a user is called like one of them
         names |= {"recipe", *(["name"] if record.get("name") == record.get("recipe") else [])}
@@ -227,7 +227,7 @@ def _source(
     recorded = bool(known) and not record.get("in_place")
     own: dict[str, str] = {}
     sources: dict[str, snapshot.Entry] = {}
-    public = _shipped_hashes(str(record.get("recipe") or ""))
+    public = shipped_hashes(str(record.get("recipe") or ""))
     for name, then in names.items() if recorded else ():
         entry = _read(run.path, f"source/{name}") if _plain(name) else None
         if entry is None:
@@ -279,7 +279,7 @@ def _source(
 
 
 @lru_cache(32)
-def _shipped_hashes(recipe: str) -> dict[str, str]:
+def shipped_hashes(recipe: str) -> dict[str, str]:
     """Return name → hash of the files of a recipe of this toolkit, and its runtime: everybody has them."""
     folder = shipped("recipes", recipe)
     paths = {snapshot.RUNTIME: Path(hackathon.__file__).parent / "runtime" / snapshot.RUNTIME}
