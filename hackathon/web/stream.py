@@ -24,8 +24,8 @@ KEPT_PAGES = 400
 OLDEST = 30.0
 """Seconds after which a page is rendered anew even if nothing happened: it says how long things take by now."""
 STALE = 5.0
-"""A page younger than this is given out at once while a newer one is being made."""
-SHORTEST_GAP, LONGEST_GAP = 1.0, 8.0
+"""A page younger than this, or than two gaps, is given out at once while a newer one is being made."""
+SHORTEST_GAP, LONGEST_GAP = 1.0, 4.0
 """Bounds of the seconds between two renderings of a page."""
 SHARE = 4
 """All watched pages together are rendered for at most 1/SHARE of the time."""
@@ -92,9 +92,12 @@ class Pages:
         Raises what rendering raises, and TimeoutError when it takes too long.
         """
         page = self._kept.get(address)
-        if page is None or time.monotonic() - page.made > (OLDEST if page.version == self.version else STALE):
+        if page is None:
             return await self.fresh(address)
-        if page.version != self.version and time.monotonic() - page.made > self.gap(page):
+        age, gap = time.monotonic() - page.made, self.gap(page)
+        if age > (OLDEST if page.version == self.version else max(STALE, 2 * gap)):
+            return await self.fresh(address)
+        if page.version != self.version and age > gap:
             self._start(address)
         return page
 

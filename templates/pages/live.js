@@ -83,7 +83,7 @@
       if (!answer.ok && answer.status !== 404) return; // what is shown is better than a page of trouble
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (!next.querySelector("main")) return;
-      const tails = [...main.querySelectorAll("[data-tail]")].filter(atEnd);
+      const logs = reading();
       const [top, anchor] = place();
       const parts = snapshot(next);
       const live = [...document.querySelectorAll("main, footer.site")];
@@ -92,7 +92,7 @@
         shown = parts;
       }
       document.title = next.title;
-      for (const tail of tails) tail.scrollTop = tail.scrollHeight;
+      for (const [log, top] of logs) log.scrollTop = top - log.scrollHeight;
       if (anchor?.isConnected) scrollBy({ top: anchor.getBoundingClientRect().top - top, behavior: "instant" });
     } catch {
       // The stream tells whether the server is gone; if it is not, the next change brings the page.
@@ -107,8 +107,11 @@
     return Boolean(selection && !selection.isCollapsed && main.contains(selection.anchorNode));
   }
 
-  function atEnd(element) {
-    return element.scrollHeight - element.scrollTop - element.clientHeight < 8;
+  // The ends of logs are laid out from below: they show their newest line, and keep it in view, by themselves. Who has
+  // scrolled up in one reads on where they are.
+  function reading() {
+    const logs = [...main.querySelectorAll(".log-tail > pre")].filter((log) => log.scrollTop < -8);
+    return logs.map((log) => [log, log.scrollTop + log.scrollHeight]);
   }
 
   // The first thing that is wholly in view stays where it is, whatever comes in above it.
@@ -157,6 +160,5 @@
     }
   }
 
-  for (const tail of main.querySelectorAll("[data-tail]")) tail.scrollTop = tail.scrollHeight;
   connect();
 })();

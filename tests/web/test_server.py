@@ -122,6 +122,7 @@ def test_a_page_of_a_moment_ago_is_shown_while_a_new_one_is_made(
     eventually(lambda: "run-a" in served.ask("/en/now").body)
     assert view.made == 2
     monkeypatch.setattr(stream, "STALE", 0.0)
+    monkeypatch.setattr(stream, "LONGEST_GAP", 0.0)
     served.watch.tell(RUN, Summary("b", "/team"))
     eventually(lambda: served.dashboard.pages.version == served.watch.version)
     assert "run-b" in served.ask("/en/now").body  # older than that: the viewer waits for the new one
