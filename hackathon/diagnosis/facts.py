@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
-from hackathon.text.files import read_json
+from hackathon.text.files import open_regular, read_json
 from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
 
@@ -191,7 +192,7 @@ def _import_checks() -> None:
 def _both_ends(path: Path, most: int) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON-lines file; of one with more than 2 × `most` bytes the first and the last."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             size = stream.seek(0, 2)
             stream.seek(0)
             yield from _objects(stream.read(2 * most if size <= 2 * most else most))
@@ -221,7 +222,7 @@ def _attempt(line: Mapping[str, Any]) -> int:
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+        with TextIOWrapper(open_regular(path), "utf-8", "replace", newline="") as stream:
             yield from csv.DictReader(stream)
     except (OSError, csv.Error):
         return

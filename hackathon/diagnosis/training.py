@@ -16,7 +16,7 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.logs.readers import NUMBER
 from hackathon.logs.values import number
 from hackathon.runs.study import FOLDER, Study
-from hackathon.text.files import read_json
+from hackathon.text.files import open_regular, read_json
 
 LOGS = 32 << 20
 """Bytes of a run's logs that are read for one check, about: the beginning and the end of each."""
@@ -162,7 +162,7 @@ def _printed(path: Path, most: int, pattern: re.Pattern[str], host: str) -> Iter
 def both_ends(path: Path, most: int) -> Iterator[tuple[int | None, str]]:
     """Yield (line number, line) of a log; of one above 2 × `most` bytes its first and last ones, these unnumbered."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             size = stream.seek(0, 2)
             stream.seek(0)
             whole = size <= 2 * most

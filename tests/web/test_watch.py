@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs_support import FakeScheduler
+from runs_support import NOBODY, FakeScheduler
 from sample_event import write_event
 from test_index import one_run, tree
 
@@ -79,6 +79,66 @@ def test_a_failure_is_told_with_its_part_in_both_languages(tmp_path: Path, watch
     assert "out of memory" in found.told["en"].message and "メモリ" in found.told["ja"].message
     assert found.told["en"].place.startswith("logs/rank-1.log:") and "CUDA out of memory" in found.told["en"].evidence
     assert before.summaries[0].state == "RUNNING"  # a picture stays as it was
+
+
+def test_pipes_in_the_place_of_files_do_not_stop_a_diagnosis(tmp_path: Path) -> None:
+    run = one_run(tmp_path / "train", "RUNNING")
+    fail(run)
+    places = ("metrics/rank-0.jsonl", "telemetry/a017.csv", "logs/job.log", "env/a017.json", "events/rank-0.jsonl")
+    for name in (*places, "logs/other.log", "metrics/rank-1.jsonl", "source.json", "preflight.json"):
+        path = run / name
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    examiner = Examiner(timeout=LONG)
+    found = examiner.cause(run, RunStatus(run.name, "FAILED", "exit", exit_code=1), [], failed=True)
+    examiner.stop()
+    examiner.rest()
+    assert found is not None and found.part == "gpu"
+
+
+def test_lines_of_ones_own_files_are_not_shown_because_a_team_links_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret.log"
+    secret.write_text(OUT_OF_MEMORY)
+    run = one_run(tmp_path / "train", "RUNNING")
+    (run / "logs" / "again.log").symlink_to(run / "logs" / "rank-0.log")
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    assert not examine.leads_out(str(run))
+    for name in ("logs/deep/er/rank-9.log", "events/rank-7.jsonl", "preflight.json"):
+        path = run / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(secret)
+        assert examine.leads_out(str(run))
+        monkeypatch.setattr(os, "geteuid", lambda: owner)
+        assert not examine.leads_out(str(run))  # one's own run may have its logs anywhere
+        monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+        path.unlink()
+    (run / "telemetry").rename(tmp_path / "moved")
+    (run / "telemetry").symlink_to(tmp_path / "moved")
+    assert examine.leads_out(str(run))
+    assert not examine.leads_out(str(tmp_path / "gone"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="two users need root")
+def test_the_child_does_not_read_through_links_of_others(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.log"
+    secret.write_text(OUT_OF_MEMORY)
+    run = one_run(tmp_path / "train", "RUNNING")
+    fail(run, "")
+    (run / "logs" / "rank-7.log").symlink_to(secret)
+    os.chown(run, NOBODY, -1)
+    examiner = Examiner(timeout=LONG)
+    state = RunStatus(run.name, "FAILED", "exit", exit_code=1)
+    found = examiner.cause(run, state, [], failed=True)
+    assert found is not None and found.part == "" and "CUDA" not in str(found)
+    os.chown(run, os.geteuid(), -1)
+    found = examiner.cause(run, state, [], failed=True)
+    assert found is not None and found.part == "gpu"
+    examiner.stop()
+    examiner.rest()
 
 
 def test_another_end_than_first_thought_is_diagnosed_again(tmp_path: Path, watching: Callable[..., Watcher]) -> None:
