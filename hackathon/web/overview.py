@@ -1,7 +1,7 @@
 """The scaling results of all teams in one picture and one table, beside published ones."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -159,11 +159,15 @@ def _shape(order: int) -> int:
 
 def overview_figures(view: Overview) -> list[Figure]:
     """Return the pictures of speed-up and of efficiency over processes, both log2, not drawn yet."""
-    spec = filled(shipped("templates", "plots", "overview.vl.json"), _fills(view), _datasets(view))
-    return [_figure(view, spec, name) for name in PANELS]
+    template = shipped("templates", "plots", "overview.vl.json")
+    made = []
+    for name in PANELS:
+        fills = _fills(view, name)
+        made.append(_figure(view, filled(template, fills, _datasets(view, fills, name)), name))
+    return made
 
 
-def _fills(view: Overview) -> dict[str, Any]:
+def _fills(view: Overview, name: str) -> dict[str, Any]:
     marked = [result for result in view.results if result.mark]
     sizes = [size for result in view.results for size, _, _ in result.points]
     sizes += [reference.processes for reference in view.references.points]
@@ -175,9 +179,9 @@ def _fills(view: Overview) -> dict[str, Any]:
     names = list(SHAPES)
     order = list(range(len(marked)))
     return {
-        "x_domain": [low / 2**0.15, high * 2**0.2],
+        "x_domain": [_short(low / 2**0.15), _short(high * 2**0.2)],
         "x_ticks": _powers(low, high),
-        "y_domain": [bottom / 2**0.15, top * 2**0.25],
+        "y_domain": [_short(bottom / 2**0.15), _short(top * 2**0.25)],
         "y_ticks": _powers(bottom, top),
         "efficiency_domain": [0, min(2.0, max(1.08, 1.05 * max(efficiencies)))],
         "target_name": view.references.target_name,
@@ -186,9 +190,7 @@ def _fills(view: Overview) -> dict[str, Any]:
         "tooltip": [
             {"field": "name", "type": "nominal", "title": message("look.column_who")},
             {"field": "processes", "type": "quantitative", "title": message("scaling.plot_processes")},
-            {"field": "told", "type": "nominal", "title": message("scaling.plot_speedup")},
-            {"field": "efficiency", "type": "quantitative", "format": ".1%",
-             "title": message("scaling.plot_efficiency")},
+            {"field": "told", "type": "nominal", "title": message(f"scaling.plot_{name}")},
         ],
     }  # fmt: skip
 
@@ -199,15 +201,17 @@ def _powers(low: float, high: float) -> list[float]:
     return [2.0**step for step in steps if len(steps) <= 10 or step % 2 == 0]
 
 
-def _datasets(view: Overview) -> dict[str, list[dict[str, Any]]]:
+def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, list[dict[str, Any]]]:
+    """Return what one of the two pictures is made from; both lie in the page, so nothing of the other is in it."""
     points: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for order, result in enumerate(view.results):
         for size, speedup, efficiency in result.points:
             # All lines begin on the ideal one, whatever number of processes a study began with.
-            place = {"processes": size, "speedup": _short(speedup * result.base), "efficiency": _short(efficiency)}
+            value = speedup * result.base if name == "speedup" else efficiency
+            place = {"processes": size, name: _short(value)}
             if result.mark:
-                points.append({**place, "order": order, "name": result.team, "told": f"{number(speedup, 3)} ×"})
+                points.append({**place, "order": order, "name": result.team, "told": _told(name, speedup, efficiency)})
             else:
                 others.append({**place, "team": result.team})
     marks: list[dict[str, Any]] = []
@@ -215,24 +219,29 @@ def _datasets(view: Overview) -> dict[str, list[dict[str, Any]]]:
     names: list[dict[str, Any]] = []
     range_names: list[dict[str, Any]] = []
     for each in view.references.points:
-        place = {"processes": each.processes, "speedup": _short(each.efficiency * each.processes),
-                 "efficiency": _short(each.efficiency)}  # fmt: skip
+        scale = each.processes if name == "speedup" else 1
+        place = {"processes": each.processes, name: _short(each.efficiency * scale)}
         single = each.low == each.high
-        if not single:
-            ends = {"low": each.low, "high": each.high}
-            speedups = {f"{name}_speedup": share * each.processes for name, share in ends.items()}
-            ranges.append({"processes": each.processes, **ends, **speedups})
+        if single:
+            marks.append({**place, "name": each.name, "told": _told(name, each.speedup, each.efficiency)})
         else:
-            marks.append({**place, "name": each.name, "told": f"{number(each.speedup, 3)} ×"})
+            ranges.append({"processes": each.processes, "low": each.low * scale, "high": each.high * scale})
         if each.label:
             (names if single else range_names).append({**place, "label": each.label})
-    fills = _fills(view)
     target = view.references.target
-    lines = [{"processes": x, "ideal": x, "target": target * x, "one": 1, "share": target} for x in fills["x_domain"]]
+    lines = [
+        {"processes": x, "ideal": x, "target": _short(target * x)}
+        if name == "speedup" else {"processes": x, "ideal": 1, "target": target}
+        for x in fills["x_domain"]
+    ]  # fmt: skip
     return {
         "points": points, "others": others, "marks": marks, "ranges": ranges, "names": names,
-        "range_names": range_names,         "lines": lines, "ends": lines[1:],
+        "range_names": range_names, "lines": lines, "ends": lines[1:],
     }  # fmt: skip
+
+
+def _told(name: str, speedup: float, efficiency: float) -> str:
+    return f"{number(speedup, 3)} ×" if name == "speedup" else percent(efficiency)
 
 
 def _short(value: float) -> float:

@@ -17,7 +17,8 @@ PAPERS = ("paper", "card")
 WORDS = ("ink", "quiet", "accent", "good", "warn", "bad")
 """Colours that texts have on paper and on cards."""
 SOFT = (("good", "good-soft"), ("warn", "warn-soft"), ("bad", "bad-soft"), ("ink", "warn-soft"), ("ink", "code"),
-        ("band-ink", "band"), ("band-ink", "band-mark"), ("accent", "accent-soft"), ("ink", "accent-soft"), ("quiet", "code"))  # fmt: skip
+        ("band-ink", "band"), ("band-ink", "band-mark"), ("accent", "accent-soft"), ("ink", "accent-soft"),
+        ("quiet", "code"))  # fmt: skip
 LEAST_TEXT, LEAST_SHAPE, LEAST_APART = 4.5, 3.0, 0.06
 SEEING = {
     "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),

@@ -118,7 +118,7 @@ def test_an_event_may_have_its_own_references(tmp_path: Path) -> None:
     assert (found.target, found.target_name) == (0.8, "eighty")
     assert [(each.name, each.low) for each in found.points] == [("Ours", 60 / 64)]
     view = _view(_runs("a", {1: 1.0, 4: 3.1}), folder=tmp_path)
-    assert overview_figures(view)[0].spec["datasets"]["ends"][0]["share"] == 0.8
+    assert overview_figures(view)[1].spec["datasets"]["ends"][0]["target"] == 0.8
     file.write_text("{")
     with pytest.raises(ConfigError):
         read_references(tmp_path)
@@ -152,7 +152,8 @@ def test_two_pictures_of_all_teams_are_small(source: Source) -> None:
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     runs = [
-        replace(run, unit=HOSTILE, cluster=HOSTILE, name=HOSTILE) for run in _runs(HOSTILE, {1: 1.0, 2: 1.9, 4: 3.0})
+        replace(run, unit=HOSTILE, cluster=HOSTILE, name=HOSTILE, project="/e/t")
+        for run in _runs(HOSTILE, {1: 1.0, 2: 1.9, 4: 3.0})
     ]
     for language in ("en", "ja"):
         harmless(page("scaling", Source(runs), language))
