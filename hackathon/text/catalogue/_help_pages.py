@@ -8,14 +8,14 @@ PAGES: dict[str, tuple[str, str]] = {
         "folder. It only reads. Others on this machine can not look in: it listens on a socket that only you can "
         "open, and prints the ssh command for your own computer.\n\n\b\n"
         "  hackathon dashboard\n"
-        "  hackathon dashboard /work/event --team Aurora     a participant's view\n"
+        "  hackathon dashboard --team Aurora                 a participant's view\n"
         "  hackathon dashboard --port 8765                   a port with a key, where ssh can not forward sockets",
         "イベントの全実行をブラウザにライブ表示します。助けが必要な実行、全チーム、各実行のログ、スケーリング結果を"
         "見られます。FOLDER はイベントのフォルダ、または runs のあるフォルダです(省くと、今のフォルダを含むイベント、"
         "なければ今のフォルダ)。読むだけで、何も書き換えません。自分だけが開けるソケットで待ち受けるため、"
         "同じマシンの他の利用者からは見えません。手元のコンピュータで使う ssh コマンドを表示します。\n\n\b\n"
         "  hackathon dashboard\n"
-        "  hackathon dashboard /work/event --team Aurora     参加者用の表示\n"
+        "  hackathon dashboard --team Aurora                 参加者用の表示\n"
         "  hackathon dashboard --port 8765                   ssh でソケットを転送できないとき(鍵つきのポート)",
     ),
     "top_short": ("Show who needs help, in the terminal.", "助けが必要な実行を端末に表示"),
@@ -25,13 +25,13 @@ PAGES: dict[str, tuple[str, str]] = {
         "holds this folder, else this folder's project. It only reads, and stays fresh until Ctrl-C; into a pipe it "
         "prints once.\n\n\b\n"
         "  hackathon top\n"
-        "  hackathon top /work/event --team Aurora\n"
+        "  hackathon top --team Aurora\n"
         "  hackathon top --once --json",
         "助けが必要な実行を端末に表示します。質問、失敗とその原因、長く待っている実行、進まない実行、GPU が遊んでいる実行、"
         "そして順調な実行の順です。FOLDER はイベントのフォルダ、または runs のあるフォルダです(省くと、今のフォルダを含む"
         "イベント、なければ今のプロジェクト)。読むだけで、Ctrl-C まで更新を続けます。パイプには一度だけ出力します。\n\n\b\n"
         "  hackathon top\n"
-        "  hackathon top /work/event --team Aurora\n"
+        "  hackathon top --team Aurora\n"
         "  hackathon top --once --json",
     ),
     "option_once": ("Print it once.", "一度だけ表示する"),
