@@ -16,7 +16,7 @@ from hackathon.web.grouping import run_key
 from hackathon.web.pages import span
 from hackathon.web.records import Summary
 from hackathon.web.run import allowed, marked
-from hackathon.web.run_view import HOSTS, counted, end_metrics, mapping, real, request_rows
+from hackathon.web.run_view import HOSTS, counted, end_metrics, end_texts, mapping, real, request_rows
 from hackathon.web.source import Source
 
 FILE, FILE_LINES = 200_000, 3000
@@ -172,7 +172,8 @@ class _Run:
         numbers |= {"loss": summary.loss} if summary.loss is not None else {}
         first = (summary.metric, "loss", "accuracy")
         names = [*(name for name in first if name in numbers), *sorted(set(numbers) - set(first))]
-        return found | {name: (number(numbers[name]), numbers[name]) for name in names}
+        found |= {name: (number(numbers[name]), numbers[name]) for name in names}
+        return found | {name: (text, None) for name, text in end_texts(self.inside)}
 
     def request(self) -> dict[str, Value]:
         """Return what was asked, parameters first, then the command."""

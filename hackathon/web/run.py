@@ -17,7 +17,7 @@ from hackathon.web.figures import Figure, drawn
 from hackathon.web.found import Verdict, verdict, without_lines
 from hackathon.web.grouping import run_key
 from hackathon.web.records import Summary
-from hackathon.web.run_view import RunView, run_view
+from hackathon.web.run_view import RunView, end_texts, run_view
 from hackathon.web.source import Source
 from hackathon.web.timeline import Timeline, timeline
 
@@ -96,6 +96,8 @@ class RunPage:
     previous: Other | None = None
     """The run of the same name that was made before it."""
     children: tuple[Other, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+    """What it told at its end in words, such as the digest of its weights."""
     strange: tuple[str, ...] = ()
     """What lies in its folder and is not read: links that lead outside, pipes, sockets."""
 
@@ -161,6 +163,7 @@ def run_page(source: Source, summary: Summary) -> RunPage:
         timeline=timeline(inside),
         source=_source(inside, with_diff=with_source),
         study=f"{summary.project}//{summary.study}" if summary.study else "",
+        texts=tuple(end_texts(inside)),
         strange=tuple(strange),
         **_others(source, summary),
     )

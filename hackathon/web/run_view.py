@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hackathon.logs.metrics import read_metrics
+from hackathon.logs.metrics import rank_of, read_metrics
+from hackathon.logs.values import number
 from hackathon.runs.inside import inside_of
 from hackathon.text.errors import RequestError
 from hackathon.text.inside import Inside
@@ -16,6 +17,8 @@ from hackathon.text.units import format_walltime
 
 MOST_LOGS = 64 << 20
 """Bytes of a run's logs that are read for its final numbers while a page waits."""
+LAST = 64 << 10
+"""Bytes at the end of a Meter's file in which its final line is looked for."""
 KEPT = 500
 """Runs whose final numbers are held."""
 HOSTS = 256
@@ -178,6 +181,18 @@ def end_metrics(path: Path, inside: Inside, record: Mapping[str, Any]) -> dict[s
         while len(_read) > KEPT:
             _read.popitem(last=False)
     return _read.get(key, {})
+
+
+def end_texts(inside: Inside) -> list[tuple[str, str]]:
+    """Return what the run told at its end in words, such as the digest of its weights: (name, text), by name."""
+    files = [(rank_of(Path(name)), name) for name in inside.names("metrics") if name.endswith(".jsonl")]
+    first = min((each for each in files if each[0] >= 0), default=None)
+    finals = [line for line in inside.lines(f"metrics/{first[1]}", LAST) if line.get("final")] if first else []
+    return sorted((name, value) for name, value in (finals[-1] if finals else {}).items() if _is_word(value))
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and number(value) is None
 
 
 def request_rows(record: Mapping[str, Any]) -> list[Row]:

@@ -15,6 +15,7 @@ from hackathon.web.source import Source
 from hackathon.web.summary import summarise
 
 TRAIN = "import torch\n\n\ndef main() -> None:\n    lr = {lr}\n    train(lr)\n\n\nmain()\n"
+DIGEST = f"sha256:{'46f5' * 16}"
 EVIDENCE = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.90 GiB total capacity; "
     "13.11 GiB already allocated; 1.02 GiB free; 13.77 GiB reserved in total by PyTorch)"
@@ -69,7 +70,16 @@ def _metrics(run: Path, begin: float, failed: bool, rate: float) -> None:
         line = {"t": begin + 20 + i * 4.9, "attempt": 1, "step": 10 * i, "samples": 640, "samples_per_s": speed}
         lines.append({**line, "loss": 2.3 / (1 + i / 10), "accuracy": 1 - 0.9 / (1 + i / 20)})
     if not failed:
-        lines.append({"t": begin + 1199, "attempt": 1, "final": True, "samples_per_s": rate, "accuracy": 0.978})
+        lines.append(
+            {
+                "t": begin + 1199,
+                "attempt": 1,
+                "final": True,
+                "samples_per_s": rate,
+                "accuracy": 0.978,
+                "weights": DIGEST,
+            }
+        )
     (run / "metrics/rank-0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from rich_runs import EVIDENCE, source_of, write_rich
+from rich_runs import DIGEST, EVIDENCE, source_of, write_rich
 from sample_runs import HOSTS
 
 from hackathon.config.event import Event, Publish
@@ -245,6 +245,13 @@ def test_logs_of_many_ranks_are_few_and_the_failed_rank_is_among_them(tmp_path: 
     assert "rank-250.log" in names and "job.log" in names and len(names) == LOGS + 1
     assert view.logs_left == 299 - LOGS
     assert [log.name for log in view.logs if log.shown] == ["rank-250.log"]
+
+
+def test_what_a_run_told_at_its_end_is_there_in_numbers_and_words(project: Path) -> None:
+    first, failed, _ = runs_of(project)
+    view = view_of(source_of(project), first)
+    assert dict(view.run.metrics)["accuracy"] == 0.978 and view.texts == (("weights", DIGEST),)
+    assert DIGEST in html_of(source_of(project), view.key) and view_of(source_of(project), failed).texts == ()
 
 
 def test_other_runs_are_linked(project: Path) -> None:
