@@ -89,7 +89,7 @@ def collect(path: Path, *, mask: "Mask", publish: "Publish") -> Content:
     content.files["request.json"] = _dump(request)
     source = _source(run, record, cleaner, publish, content)
     for number, host in enumerate(_environments(path), 1):
-        content.files[f"env/host-{number}.json"] = _dump(cleaner.value(host))
+        content.files[f"env/host-{number}.json"] = _dump(cleaner.value(host), indent=None)
     result = cleaner.value(_result(run, record))
     content.files[RESULT] = _dump(result)
     if publish.logs:
@@ -104,7 +104,7 @@ def collect(path: Path, *, mask: "Mask", publish: "Publish") -> Content:
     }
     environments = [json.loads(content.files[name]) for name in content.files if name.startswith("env/")]
     facts = {"team": request.get("team"), "created": run.created, "environments": environments}
-    content.files[METADATA] = _dump(metadata(about, request, result, content.files, facts))
+    content.files[METADATA] = metadata(about, request, result, content.files, facts)
     content.files[LIST] = _dump(about)
     return content
 
@@ -370,8 +370,8 @@ def _free(name: str, taken: Iterable[str]) -> str:
     return free
 
 
-def _dump(value: Any) -> bytes:
-    return (json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8", "replace")
+def _dump(value: Any, indent: int | None = 1) -> bytes:
+    return (json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8", "replace")
 
 
 def _object(raw: bytes) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What `ro-crate-metadata.json` says of a run: RO-Crate 1.1 with the profile Process Run Crate 0.5."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -38,8 +39,8 @@ def metadata(
     result: Mapping[str, Any],
     files: Mapping[str, bytes],
     facts: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return the metadata of a crate: its files, the run as a CreateAction, and the software that took part.
+) -> bytes:
+    """Return the metadata of a crate as JSON, an entity a line: its files, the run (a CreateAction) and the software.
 
     `about` is the crate's own list, `facts` its team, creation (seconds since 1970) and environments.
     """
@@ -97,7 +98,9 @@ def metadata(
         {"@id": "hackathon.json", "@type": "File", "name": "hackathon.json", "encodingFormat": "application/json",
          "description": "list of the files with their hashes, and what masking changed"},
     ]  # fmt: skip
-    return {"@context": [f"{SPECIFICATION}/context", TERMS], "@graph": graph}
+    context = json.dumps([f"{SPECIFICATION}/context", TERMS])
+    entities = ",\n".join(json.dumps(each, ensure_ascii=False, allow_nan=False) for each in graph)
+    return f'{{"@context": {context},\n"@graph": [\n{entities}\n]}}\n'.encode("utf-8", "replace")
 
 
 def _file(name: str, raw: bytes, sha256: str | None, program: bool) -> dict[str, Any]:
