@@ -140,7 +140,9 @@ def help_part(page: str) -> str:
     return found[0] if found else ""
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGTERM, signal.SIGHUP))]
+)
 def test_it_ends_at_once_with_streams_open(event: Path, settings: dict[str, str], how: signal.Signals) -> None:
     with dashboard(settings, str(event)) as running, contextlib.ExitStack() as stack:
         running.ask("/en/now")
@@ -176,6 +178,7 @@ def test_a_killed_one_leaves_nothing_in_the_way(event: Path, settings: dict[str,
             again.ask("/en/now")
 
 
+@pytest.mark.slow
 def test_it_ends_when_its_socket_is_gone(event: Path, settings: dict[str, str]) -> None:
     """The folder of a session goes when the user logs out, though the process may go on in a terminal multiplexer."""
     with dashboard(settings, str(event)) as running:
@@ -206,6 +209,7 @@ def test_a_port_comes_with_its_key(event: Path, settings: dict[str, str]) -> Non
         assert (code, error) == (0, "ダッシュボードを終了しました。\n")
 
 
+@pytest.mark.slow
 def test_an_address_that_others_reach_needs_a_flag_and_warns(event: Path, settings: dict[str, str]) -> None:
     with dashboard(settings, str(event), "--bind", "0.0.0.0") as running:
         assert re.search(rf"http://{re.escape(os.uname().nodename)}\S*:\d+/enter\?token=", "\n".join(running.lines))
