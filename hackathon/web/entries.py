@@ -112,6 +112,13 @@ def fresh(state: RunStatus) -> RunStatus:
     return replace(state, stale_seconds=age if age >= FRESH else None)
 
 
+def differs(told: RunStatus, known: RunStatus | None) -> bool:
+    """Return whether a scheduler's answer says something new; its age and its problem are no news of the run."""
+    if known is None:
+        return True
+    return replace(told, stale_seconds=None, problem="") != replace(known, stale_seconds=None, problem="")
+
+
 def may_change_unseen(entry: Entry, now: float) -> bool:
     """Return whether telemetry still comes, or a rank's last word about its end."""
     if entry.closed:

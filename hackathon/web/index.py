@@ -11,7 +11,17 @@ from hackathon.runs.states import LOST, RunStatus
 from hackathon.runs.status import Seen, status
 from hackathon.text.messages import language, message
 from hackathon.web.causes import Cause, with_cause
-from hackathon.web.entries import Entry, about_of, form, fresh, is_closed, keep_times, loaded, may_change_unseen
+from hackathon.web.entries import (
+    Entry,
+    about_of,
+    differs,
+    form,
+    fresh,
+    is_closed,
+    keep_times,
+    loaded,
+    may_change_unseen,
+)
 from hackathon.web.listing import FACTS, Listing, mark, signature_of
 from hackathon.web.places import Bounds
 from hackathon.web.records import Project, Summary
@@ -132,12 +142,12 @@ class Index:
     def refresh(self, statuses: Mapping[str, RunStatus] | None = None) -> list[str]:
         """Bring the summaries up to date and return the keys `<project folder>//<id>` of what changed, or is gone.
 
-        `statuses` (by key): what a scheduler was just asked about. Others are found by the runs' folders and by what
-        schedulers said before.
+        `statuses` (by key): of runs whose schedulers were just asked, with `seen` for the answers. They tell which runs
+        to look at again; the state is found from the run's files as they are now and from `seen`, for a scheduler may
+        have taken long to answer.
         """
         now, clock = time.time(), time.monotonic()
         wanted, gone = self._listed(clock)
-        told = {key: each for key, each in (statuses or {}).items() if key in self._entries}
         again: list[tuple[float, str]] = []
         for key in self._to_look_at():
             entry = self._entries[key]
@@ -147,8 +157,12 @@ class Index:
             elif may_change_unseen(entry, now) and clock - entry.read >= AGAIN:
                 again.append((entry.read, key))
         wanted += [key for _, key in sorted(again)[:AGAIN_AT_ONCE]]
-        wanted += [key for key, each in told.items() if each != self._entries[key].status]
-        changed = self._read(list(dict.fromkeys(wanted)), told, now, clock)
+        wanted += [
+            key
+            for key, told in (statuses or {}).items()
+            if (known := self._entries.get(key)) is not None and differs(told, known.status)
+        ]
+        changed = self._read(list(dict.fromkeys(wanted)), now, clock)
         self._stored.write(
             [self._row(key) for key in changed], [(project, identifier) for project, _, identifier in map(_parts, gone)]
         )
@@ -200,6 +214,7 @@ class Index:
             or entry.summary.id not in listed.names
         ]
         for key in gone:
+            self.seen.pop(Path(known[key].place), None)
             del known[key]
         for name in [name for name in self._listings if name not in self._projects]:
             del self._listings[name]
@@ -222,20 +237,20 @@ class Index:
         base = entry.place
         return mark(base + FACTS[0]) != entry.signature[0] if entry.closed else signature_of(base) != entry.signature
 
-    def _read(self, keys: list[str], told: Mapping[str, RunStatus], now: float, clock: float) -> list[str]:
+    def _read(self, keys: list[str], now: float, clock: float) -> list[str]:
         """Read runs and return the keys of those whose summaries are new or other than before."""
         jobs = []
-        told = dict(told)
+        endless: dict[str, RunStatus] = {}
         for key in keys:
             project, run = self._directory(key)
             if files_of(f"{run.path}/events").size > EVENTS:
-                told[key] = RunStatus(run.id, LOST, reason=message("watch.broken"))
+                endless[key] = RunStatus(run.id, LOST, reason=message("watch.broken"))
             # before reading: what changes meanwhile is seen the next time
             jobs.append((key, project, run, signature_of(str(run.path))))
-        states = self._states([(key, run) for key, _, run, _ in jobs if key not in told])
+        states = self._states([(key, run) for key, _, run, _ in jobs if key not in endless]) | endless
         changed = []
         for key, project, run, signature in jobs:
-            found = fresh(told.get(key) or states[key])
+            found = fresh(states[key])
             before = self._entries.get(key)
             try:
                 summary = summarise(project, run, found)

@@ -142,6 +142,26 @@ def test_the_end_of_a_run_and_its_seal_are_seen(tmp_path: Path, store: Path) -> 
     assert only(index).told == {}  # looked at, without a cause
 
 
+def test_a_late_answer_of_a_scheduler_does_not_undo_what_the_run_says(tmp_path: Path, store: Path) -> None:
+    """qstat took a minute: meanwhile the job has ended, and what was asked about is no more."""
+    run = one_run(tmp_path, "RUNNING")
+    key = f"{tmp_path}//{run.name}"
+    index = Index([Project(tmp_path)], store)
+    index.refresh()
+    asked = time.time()
+    late = status([RunDirectory(run)], ask=False, write=False)[0]
+    ended = {"t": time.time(), "event": "ended", "attempt": 1, "host": "a017", "exit_code": 1, "signal": None}
+    append_line(run / "events" / "job.jsonl", ended)
+    index.refresh()
+    assert only(index).state == "FAILED"
+    index.seen[run] = {"t": asked, "state": "RUNNING", "raw": "R", "reason": "", "attempt": 1}
+    index.refresh({key: late})
+    assert only(index).state == "FAILED"
+    index.seen[run] = {"t": time.time() + 1, "state": "TIMEOUT", "raw": "TO", "reason": "", "attempt": 1}
+    index.refresh({key: late})
+    assert only(index).state == "TIMEOUT"
+
+
 def test_new_runs_come_and_removed_ones_go(tmp_path: Path, store: Path) -> None:
     first = one_run(tmp_path)
     index = Index([Project(tmp_path)], store)
