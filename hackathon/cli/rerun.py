@@ -122,7 +122,7 @@ def _submit(
     files = {name: entry.content for name, entry in source.files.items()}
     new, changes = transfer(old, here, run=origin["run"], files=files, source=place, foreign=foreign)
     script = render(new, here.cluster, here.template_folders)
-    if new.cluster != old.cluster:
+    if foreign or new.cluster != old.cluster:
         kept = (line for number, line in enumerate(new.environment) if new.origins[f"environment.{number}"] == PROJECT)
         remarks += [message("crate.remark_kept", line=line) for line in kept]
     _echo_changes(new.cluster, changes, remarks)

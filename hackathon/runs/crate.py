@@ -66,13 +66,26 @@ class Crate:
         return value
 
     def request(self) -> "Request":
-        """Return the request as it was recorded and masked. Raises RequestError when it lacks a field."""
+        """Return the request as it was recorded and masked.
+
+        Raises RequestError when it lacks a field, or one has a value that no toolkit would have written.
+        """
+        from hackathon.jobs.recorded import wrong_field
         from hackathon.jobs.request import Request
 
+        record = self.record("request.json")
+        lists = (name for name in ("command", "environment", "mpi_options", "directives", "data") if name in record)
+        wrong = next((name for name in lists if not isinstance(record[name], list)), None)
+        if wrong is not None:
+            raise RequestError("crate.wrong_field", path=self.path, field=wrong)
         try:
-            return Request.from_json(self.record("request.json"))
+            request = Request.from_json(record)
         except (TypeError, KeyError) as error:
             raise RequestError("crate.broken_file", path=self.path, file="request.json") from error
+        wrong = wrong_field(request)
+        if wrong is not None:
+            raise RequestError("crate.wrong_field", path=self.path, field=wrong)
+        return request
 
     @property
     def about_source(self) -> dict[str, Any]:

@@ -364,6 +364,27 @@ def test_files_that_are_missing_or_broken(crate: Path, tmp_path: Path) -> None:
     assert _refused(tmp_path / "damaged.zip").id == "crate.no_zip"
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("processes", "4; rm -rf ~"), ("processes", 0), ("nodes", True), ("walltime", -1), ("walltime", 1e400),
+     ("name", "../../x"), ("name", ""), ("name", ".x"), ("name", "a\x1b[0m"), ("recipe", "/tmp/evil"),
+     ("cluster", "../x"),
+     ("command", []), ("command", "python train.py"), ("command", [1]), ("environment", [None]), ("environment", "ls"),
+     ("variables", {"A B": "1"}), ("variables", {"A": 1}), ("variables", []), ("parameters", {"a": []}),
+     ("data", [{"name": "../x"}]), ("data", [1]), ("launcher", "sh"), ("signal", "KILL"), ("origins", {"a": 1}),
+     ("metrics", {"a": 1}), ("check", 5), ("mode", "odd"), ("team", 5), ("in_place", "no"), ("threads", None)],
+)  # fmt: skip
+def test_requests_that_no_toolkit_wrote(crate: Path, tmp_path: Path, field: str, value: object) -> None:
+    contents = _contents(crate)
+    record = {**json.loads(contents["request.json"]), field: value}
+    bad = read_crate(str(_pack(tmp_path / "bad.zip", {**contents, "request.json": json.dumps(record).encode()})))
+    with pytest.raises(RequestError) as caught:
+        bad.request()
+    assert caught.value.id in ("crate.wrong_field", "crate.broken_file")
+    if caught.value.id == "crate.wrong_field":
+        assert f"`{field}`" in caught.value.message
+
+
 def test_two_files_of_one_name(crate: Path) -> None:
     with zipfile.ZipFile(crate, "a") as archive, pytest.warns(UserWarning):
         archive.writestr("job.sh", "other")

@@ -26,6 +26,10 @@ MESSAGES = {
         "{path} の hackathon.json はバージョン {found} です。このツールが読めるのはバージョン 1 です",
     ),
     "broken_file": ("{file} in {path} is no JSON object", "{path} の {file} が JSON オブジェクトではありません"),
+    "wrong_field": (
+        "request.json in {path}: `{field}` has a value that no run has",
+        "{path} の request.json: `{field}` の値が不正です",
+    ),
     "missing": ("files are missing in {path}:\n{files}", "{path} に足りないファイルがあります:\n{files}"),
     "too_many": (
         "{path} has {count} files, more than {limit}",
@@ -90,7 +94,7 @@ MESSAGES = {
     ),
     "remark_software": ("it ran with {software}", "当時のソフトウェア: {software}"),
     "remark_kept": (
-        "this line of the program's project is kept; see that it works here: {line}",
-        "プロジェクト固有の行を残しています。ここで動くか確認してください: {line}",
+        "the job runs this line of the program's project; see that it fits here: {line}",
+        "ジョブはプロジェクトのこの行も実行します。ここで使えるか確認してください: {line}",
     ),
 }

@@ -1,0 +1,83 @@
+"""Is a recorded request one that this toolkit would have written? Asked of requests that come from strangers."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from hackathon.config.cluster import ALL_LAUNCHERS
+from hackathon.jobs.request import Request
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
+_MOST = 10_000_000
+
+
+def wrong_field(request: Request) -> str | None:
+    """Return the name of a field whose value has the wrong type or could not have been written, None when all are good.
+
+    What it guards: names that become parts of paths, numbers that are counted with, words that must be words. The
+    program itself, its shell lines and its variables are the stranger's all the same.
+    """
+    return next((name for name, good in _RULES.items() if not good(getattr(request, name))), None)
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value and len(value) < 10_000
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, tuple) and len(value) < 10_000 and all(_text(each) for each in value)
+
+
+def _title(value: object) -> bool:
+    """A project's name may have any letters, but it is a part of paths."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= 200
+        and value.isprintable()
+        and not ("/" in value or value.startswith("."))
+    )
+
+
+def _name(value: object) -> bool:
+    return isinstance(value, str) and bool(_NAME.match(value))
+
+
+def _number(least: int) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
+
+
+def _or_none(rule: Callable[[Any], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or rule(value)
+
+
+def _mapping(key: Callable[[object], bool], rule: Callable[[Any], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, dict) and all(key(name) and rule(each) for name, each in value.items())
+
+
+def _scalar(value: object) -> bool:
+    return isinstance(value, (bool, int, float)) or _text(value)
+
+
+def _record(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _data(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(each, dict) and _name(each.get("name")) for each in value)
+
+
+_RULES: dict[str, Callable[[Any], bool]] = {
+    "name": _title, "recipe": _or_none(_name), "framework": _or_none(_text), "cluster": _name, "scheduler": _name,
+    "queue": _or_none(_text), "group": _or_none(_text), "reservation": _or_none(_text),
+    "nodes": _number(1), "processes": _number(1), "processes_per_node": _number(1), "threads": _number(1),
+    "gpus_per_node": _number(0), "walltime": _number(1), "stop_before": _number(0), "telemetry_seconds": _number(0),
+    "launcher": lambda value: value in ALL_LAUNCHERS, "starter": _name, "mpi": _name,
+    "command": lambda value: _texts(value) and bool(value), "parameters": _mapping(_text, _scalar),
+    "environment": _texts, "variables": _mapping(lambda name: bool(_VARIABLE.match(str(name))), _text),
+    "python_environment": _or_none(_record), "metric": _text, "metrics": _mapping(_text, _record), "data": _data,
+    "check": _or_none(_record), "mode": _or_none(lambda value: value in ("weak", "strong")), "scratch": _text,
+    "signal": lambda value: value in ("none", "TERM", "USR1", "USR2"), "mpi_options": _texts, "directives": _texts,
+    "source": _text, "in_place": lambda value: isinstance(value, bool), "team": _or_none(_text),
+    "origins": _mapping(_text, _text),
+}  # fmt: skip
