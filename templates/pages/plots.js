@@ -98,6 +98,7 @@
       plot.append(room);
       const made = await embed(room, spec, {
         mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false, loader, tooltip,
+        logLevel: 1, // errors; hints to whoever writes a specification are not for readers
       });
       views.set(plot, made);
       if (drawing.isConnected) {
@@ -107,7 +108,6 @@
         room.remove();
       }
       plot.classList.add("plot-live");
-      if (plot.dataset.zoom && window.matchMedia("(pointer: fine)").matches) plot.title = plot.dataset.zoom;
     } catch {
       failed.add(plot);
       room.remove();
@@ -120,6 +120,7 @@
     document.addEventListener(kind, (event) => {
       const plot = event.target instanceof Element ? event.target.closest(".plot[id]") : null;
       if (plot) begin(plot);
+      else if (note) note.hidden = true; // a plot that was replaced does not say that it was left
     }, { passive: true });
   }
 })();
