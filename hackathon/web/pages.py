@@ -124,7 +124,7 @@ def environment() -> "Environment":
     )
     made.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
-        spec=_spec,
+        spec=_spec, code=_code,
     )  # fmt: skip
     return made
 
@@ -137,6 +137,19 @@ def _spec(spec: Mapping[str, Any]) -> "Markup":
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)
+
+
+def _code(text: str) -> "Markup":
+    """Return a text with what stands between backticks as code; everything in it is escaped."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick without its other half is a letter like any other
+        return escape(text)
+    marked = (
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )
+    return Markup("").join(marked)
 
 
 def _processes(count: int) -> str:
