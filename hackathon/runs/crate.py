@@ -75,9 +75,9 @@ class Crate:
 
         record = self.record("request.json")
         lists = (name for name in ("command", "environment", "mpi_options", "directives", "data") if name in record)
-        wrong = next((name for name in lists if not isinstance(record[name], list)), None)
-        if wrong is not None:
-            raise RequestError("crate.wrong_field", path=self.path, field=wrong)
+        torn = next((name for name in lists if not isinstance(record[name], list)), None)
+        if torn is not None:
+            raise RequestError("crate.wrong_field", path=self.path, field=torn)
         try:
             request = Request.from_json(record)
         except (TypeError, KeyError) as error:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from typing import Any
 import pytest
 from backends import REPOSITORY, LocalBackend
 
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
-pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(600)]
+from hackathon.config.event import Publish
+from hackathon.web.crate import write_crate
+from hackathon.web.mask import Mask
+
+pytestmark = pytest.mark.timeout(600)
 NOBODY = 65534
 # Interpreters of developers often lie below a home that others can not enter: the other user may read, not write.
 _DROP = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
@@ -76,7 +79,11 @@ def place() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.torch
+@pytest.mark.slow
 def test_a_published_run_is_done_again_by_a_stranger(place: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
     team = Person(place / "team")
     event = team.folder / "event"
     (event / "aurora").mkdir(parents=True)
@@ -121,5 +128,58 @@ def test_a_published_run_is_done_again_by_a_stranger(place: Path) -> None:
     assert _final(other)["weights"] != then["weights"]
     shown, _ = stranger.call("compare", again.name, other.name, "--json", codes=(0, 1))
     assert json.loads(shown)["points"][0]["texts"] == {"weights": False}
+    for person in (team, stranger):
+        person.backend.stop()
+
+
+PROGRAM = """\
+import hashlib, os, subprocess
+from hackathon_runtime import Meter
+
+assert os.environ["MODE"] == "quick" and os.path.islink("alias.py")
+seed = subprocess.check_output(["./lib/seed.sh"], text=True).strip()  # of tanaka07
+meter = Meter(warmup=0)
+for step in range(3):
+    meter.step(samples=100, loss=1.0 / (step + 1))
+meter.final(accuracy=0.99, weights="sha256:" + hashlib.sha256(seed.encode()).hexdigest())
+"""
+
+
+def test_a_teams_own_program_comes_with_its_crate(place: Path) -> None:
+    """As published with `source: true`: an executable file, a link, a variable of the project; also unpacked."""
+    team, stranger = Person(place / "team"), Person(place / "stranger")
+    project = team.folder
+    (project / "lib").mkdir()
+    (project / "lib" / "seed.sh").write_text("#!/bin/sh\necho 42\n")
+    (project / "lib" / "seed.sh").chmod(0o755)
+    (project / "train.py").write_text(PROGRAM)
+    (project / "alias.py").symlink_to("train.py")
+    (project / "project.yaml").write_text(
+        "name: own\ncommand: python train.py\ncluster: laptop\nprocesses: 1\nthreads: 1\nlauncher: local\n"
+        "variables: {MODE: quick}\nenvironment: ['export PATH=$PATH:/nowhere']\n"
+    )
+    team.call("submit", "--wait")
+    (first,) = (project / "runs").iterdir()
+    packed = stranger.folder / "own.zip"
+    write_crate(first, packed, mask=Mask(["tanaka07"]), publish=Publish(source=True))
+    shutil.rmtree(project)
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(stranger.folder / "unpacked")  # this forgets what is executable
+    for name in ("own.zip", "unpacked"):
+        _, said = stranger.call("rerun", name, "--cluster", "laptop", "--wait", "--note", name)
+        assert "names were masked in files of the program" in said and "train.py" in said and "/nowhere" in said
+    runs = list((stranger.folder / "runs").iterdir())
+    assert len(runs) == 2
+    shown, _ = stranger.call("compare", "own.zip", ",".join(run.name for run in runs), "--json", codes=(0, 1))
+    (point,) = json.loads(shown)["points"]
+    assert point["texts"] == {"weights": True} and point["runs"] == [1, 2]
+    assert point["speed"]["method"] == "prediction"
+    for run in runs:
+        again = run / "source"
+        assert b"# of user" in (again / "train.py").read_bytes() and (again / "alias.py").is_symlink()
+        assert json.loads((run / "client" / "origin.json").read_text())["masked"] == ["train.py"]
+    # a rerun of the rerun is the very same again, and says that nothing differs
+    _, said = stranger.call("rerun", runs[0].name, "--dry-run")
+    assert "nothing differs" in said
     for person in (team, stranger):
         person.backend.stop()
