@@ -85,7 +85,13 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
     if built:
         about = f"{request.origins.get('python_environment', '')} ({built['variant']}, {built['built']})"
         rows.append(["python_environment", built["path"], about])
-    rows += [["environment", line, ""] for line in request.environment]
-    rows += [["variables", f"{name}={value}", ""] for name, value in request.variables.items()]
+    rows += [
+        ["environment", line, request.origins.get(f"environment.{number}", "")]
+        for number, line in enumerate(request.environment)
+    ]
+    rows += [
+        ["variables", f"{name}={value}", request.origins.get(f"variables.{name}", "")]
+        for name, value in request.variables.items()
+    ]
     rows += [[path, message("cli.not_confirmed"), of_cluster] for path in unverified]
     return rows
