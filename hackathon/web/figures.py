@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ BATCH, ATTEMPTS = 200, 20
 _kept: dict[str, str] = {}
 _given_up: dict[str, str] = {}
 """Key of what could not be drawn ahead → why: it is not tried again for each page."""
-_ahead: ContextVar[dict[str, Mapping[str, Any]] | None] = ContextVar("ahead", default=None)
+_ahead: ContextVar["Asked | None"] = ContextVar("ahead", default=None)
 _folder: Path | None = None
 _lock = threading.Lock()
 """Around changes of `_kept`: a server makes pages in several threads."""
@@ -53,6 +53,15 @@ class Figure:
     """The same numbers as in the picture."""
     svg: str | None = None
     """The drawing, text as text; None before it is drawn, or when it can not be."""
+
+
+@dataclass
+class Asked:
+    """What is to be drawn at the end of an `ahead` block."""
+
+    specs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    times: int = 0
+    """How often figures were asked for that were not drawn yet."""
 
 
 def keep_in(folder: Path | None) -> None:
@@ -78,7 +87,8 @@ def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Fi
     problem = next((_given_up[key] for key in found if key in _given_up), "")
     asked = _ahead.get()
     if asked is not None:
-        asked.update((key, specs[key]) for key in missing)
+        asked.specs.update((key, specs[key]) for key in missing)
+        asked.times += bool(missing)
     elif missing:
         try:
             found.update(_draw({key: specs[key] for key in missing}, folder))
@@ -96,24 +106,25 @@ def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Fi
 
 
 @contextlib.contextmanager
-def ahead() -> Iterator[None]:
+def ahead() -> Iterator[Asked]:
     """Only note what is to be drawn until the end of the block, then draw all of it by few processes.
 
-    Who makes many pages asks for their figures twice: in such a block, and then to have them.
+    Who makes many pages asks for their figures twice: in such a block, and then to have them. Yields what was asked for
+    so far.
     """
-    asked: dict[str, Mapping[str, Any]] = {}
+    asked = Asked()
     token = _ahead.set(asked)
     try:
-        yield
+        yield asked
     finally:
         _ahead.reset(token)
-    keys = list(asked)
+    keys = list(asked.specs)
     todo = [keys[start : start + BATCH] for start in range(0, len(keys), BATCH)]
     failures = 0
     while todo:
         some = todo.pop()
         try:
-            made = _draw({key: asked[key] for key in some}, _folder)
+            made = _draw({key: asked.specs[key] for key in some}, _folder)
             with _lock:
                 _kept.update(made)
         except (HackathonError, ValueError) as error:

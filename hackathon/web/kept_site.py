@@ -61,13 +61,14 @@ def keep(directory: Path, kept: Kept) -> None:
         return
 
 
-def named_in(runs: Iterable[Path], kept: Kept) -> dict[str, tuple[str, Named]]:
+def named_in(runs: Iterable[Summary], kept: Kept) -> dict[str, tuple[str, Named]]:
     """Return run directory → stamp and what it names; those that have not changed are not read again."""
     found = {}
     for run in runs:
-        mark, name = stamp(run), str(run)
+        name = f"{run.project}/runs/{run.id}"
+        mark = stamp(name, sealed=run.sealed)
         known = kept.named.get(name)
-        found[name] = known if known is not None and known[0] == mark else (mark, named(run))
+        found[name] = known if known is not None and known[0] == mark else (mark, named(Path(name)))
     return found
 
 

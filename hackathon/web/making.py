@@ -92,21 +92,24 @@ class Maker:
             for language in self.site.languages
             if self.site.file(page.name, language) in names
         ]
-        # First only to know the pictures, so that one process draws all of them.
-        with figures.ahead():
+        # First all values, which asks for the pictures, so that one process draws all of them.
+        with figures.ahead() as asked:
+            found = []
             for page, source, language in todo:
-                self._values(page, source, language)
-        for page, source, language in todo:
+                before = asked.times
+                values = self._values(page, source, language)
+                found.append((values, asked.times > before))
+        for (page, source, language), (values, draws) in zip(todo, found, strict=True):
             file = self.site.file(page.name, language)
-            found = self._values(page, source, language)
-            if found is None:
+            if draws and values is not None:
+                values = _with_pictures(values) or self._values(page, source, language)
+            if values is None:
                 made.warnings.append(message("site.page_left_out", page=file, reason="–"))
                 continue
-            template, values = found
-            problem = values.get("problem")
+            problem = values[1].get("problem")
             if problem:
                 made.warnings.append(message("web.no_plot", study=file, reason=problem))
-            write_whole(folder / file, self._page(page, language, template, values))
+            write_whole(folder / file, self._page(page, language, *values))
 
     def _values(self, page: Page, source: Source, language: str) -> tuple[str, dict[str, Any]] | None:
         with speaking(language):
@@ -178,6 +181,15 @@ class Maker:
         about = {"title": event.title, "dates": event.dates, "place": event.place} if event else {}
         write_whole(folder / f"{ALL_RESULTS}.csv", downloads.all_csv(lines))
         write_whole(folder / f"{ALL_RESULTS}.json", downloads.all_json(self.mask.value(about), lines))
+
+
+def _with_pictures(found: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
+    """Return a page's values with its pictures, which are drawn by now; None where they are not all in one place."""
+    template, values = found
+    if "figures" not in values or "problem" not in values:
+        return None
+    pictures, problem = figures.drawn(values["figures"])
+    return template, {**values, "figures": pictures, "problem": problem}
 
 
 def made_by(maker: Maker, folder: Path, wanted: Sequence[str], workers: int) -> Making:

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from hackathon.config.event import Publish
-from hackathon.diagnosis.scrub import REMOVED, without_secrets
+from hackathon.diagnosis.scrub import REMOVED, own_secrets, without_secrets
 from hackathon.text.printable import without_escapes
 
 KINDS = ("secret", "e-mail", "address", "path", "host", "group", "user", "team")
@@ -63,6 +63,7 @@ class Mask:
         rules: Publish | None = None,
     ) -> None:
         self.rules = rules or Publish()
+        self._secrets = own_secrets()
         self.counts: Counter[str] = Counter()
         self.examples: dict[str, dict[str, None]] = {}
         self._kept: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
@@ -74,7 +75,7 @@ class Mask:
         paying = {name for name in groups if name}
         if not self.rules.groups:
             self._folders |= {name.lower() for name in paying}
-        self._roots = tuple(sorted((root.rstrip("/") for root in roots), key=lambda root: -len(root)))
+        self._roots = tuple(sorted({root.rstrip("/") for root in roots}, key=lambda root: (-len(root), root)))
         short = sorted({host.split(".")[0] for host in hosts if not _FOUR.match(host)} - _LOCAL, key=_natural)
         self._stems = {host.rstrip("0123456789").lower() for host in short} if not self.rules.hosts else set()
         if not self.rules.hosts:
@@ -90,8 +91,8 @@ class Mask:
             for number, name in enumerate(teams, 1):
                 self._learn("team", name, f"team-{number}")
         for entries in self._by_word.values():
-            entries.sort(key=lambda entry: -len(entry[1].pattern))
-        self._letters.sort(key=lambda entry: -len(entry[1]))
+            entries.sort(key=lambda entry: (-len(entry[1].pattern), entry[1].pattern, entry[2]))
+        self._letters.sort(key=lambda entry: (-len(entry[1]), entry[1], entry[2]))
         known = sorted((first, kind, pattern.pattern, instead) for first, each in self._by_word.items()
                        for kind, pattern, instead in each)  # fmt: skip
         self.fingerprint = hashlib.sha256(
@@ -179,7 +180,7 @@ class Mask:
         return text
 
     def _without_secrets(self, text: str) -> str:
-        cleaned = without_secrets(text)
+        cleaned = without_secrets(text, self._secrets)
         if cleaned != text and _QUOTES.sub("", cleaned) != _QUOTES.sub("", text):
             more = cleaned.count(REMOVED) - text.count(REMOVED)
             line = next((line for line in cleaned.splitlines() if REMOVED in line), "").strip()

@@ -18,6 +18,8 @@ _WATCHED = (
     "metrics/rank-0.jsonl", "telemetry", "env", "client", "client/diagnosis.json",
 )  # fmt: skip
 """What changes when a run goes on, ends, is diagnosed or gets a file."""
+_WATCHED_SEALED = ("request.json", "final.json", "client", "client/diagnosis.json")
+"""What may change of a run that is sealed."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,10 @@ class Named:
     groups: tuple[str, ...] = ()
 
 
-def stamp(run: Path) -> str:
+def stamp(run: str, *, sealed: bool) -> str:
     """Return a short text that changes when a run's files do: from sizes and times, nothing is read."""
-    found = []
-    for name in _WATCHED:
+    found = ["sealed" if sealed else "open"]
+    for name in _WATCHED_SEALED if sealed else _WATCHED:
         try:
             status = os.stat(f"{run}/{name}")  # noqa: PTH116 — this runs for every file of every run
         except OSError:

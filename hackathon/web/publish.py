@@ -141,8 +141,7 @@ def _plan(
     chosen = tuple(languages or (source.event.languages if source.event else ()) or _own_languages())
     if not rules.logs:
         source = replace(source, summaries=[without_evidence(run) for run in source.summaries])
-    runs = [Path(run.project) / "runs" / run.id for run in source.summaries]
-    marks = kept_site.named_in(runs, kept)
+    marks = kept_site.named_in(source.summaries, kept)
     mask = mask_of(source, [named for _, named in marks.values()], rules)
     if studies is not None:  # single studies: the event's rules hold, its pages do not come along
         source = replace(source, event=None, event_folder=None)

@@ -18,6 +18,9 @@ CRATES = "crates"
 """The folder of the runs' crates."""
 
 
+_ID = re.compile(r"(\d{8}-\d{6})-(.+)-([a-z2-7]{8})\Z")
+
+
 @dataclass(frozen=True)
 class Page:
     """A page of the site, in every language."""
@@ -67,14 +70,14 @@ class SiteMap:
         if self.event is not None:
             slug = _plain(self._mask.text(team.name))
             pages.append(self._page("team", team.name, f"team-{slug or number}"))
-        pages += [self._page("study", study.key, f"study-{_plain(self._mask.text(study.id))}") for study in studies]
+        pages += [self._page("study", study.key, f"study-{self._plain_id(study.id)}") for study in studies]
         shown = [run for study in studies for run in study.runs] if wanted is not None else list(team.runs)
         for run in self._with_page(shown, studies):
-            pages.append(self._page("run", run_key(run), f"run-{_plain(self._mask.text(run.id))}"))
+            pages.append(self._page("run", run_key(run), f"run-{self._plain_id(run.id)}"))
         crates: dict[str, Summary] = {}
         if self._rules.crates:
             for run in (run for study in studies for run in study.runs if run.state == SUCCEEDED):
-                path = f"{CRATES}/{self._free(_plain(self._mask.text(run.id)))}.zip"
+                path = f"{CRATES}/{self._free(self._plain_id(run.id))}.zip"
                 crates[path] = run
                 self._crates[run_key(run)] = path
         return Part(team, tuple(studies), tuple(pages), crates)
@@ -89,6 +92,13 @@ class SiteMap:
         page = Page(kind, key, self._free(name))
         self._names[(kind, key)] = page.name
         return page
+
+    def _plain_id(self, identifier: str) -> str:
+        """Return an id for a file's name, masked: in its words, which many runs share, not in its time and letters."""
+        parts = _ID.match(identifier)
+        if parts is None:
+            return _plain(self._mask.text(identifier))
+        return f"{parts[1]}-{_plain(self._mask.text(parts[2]))}-{parts[3]}"
 
     def _free(self, name: str) -> str:
         found, number = name, 2
