@@ -111,6 +111,7 @@ def environment() -> "Environment":
         loader=FileSystemLoader(shipped("templates", "pages")),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,  # a server that goes on while the program is replaced keeps what fits its code
         trim_blocks=True,
         lstrip_blocks=True,
     )
