@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 TIMEOUT = 30.0
 """Seconds that the diagnosis of one run may take."""
-NICENESS = 5
-"""How far the child steps back behind everybody else on the node."""
 RULES_AGE = 60.0
 """Seconds for which rules are used again before their files are read anew."""
+MOST_RULES = 50
+"""Sets of rules, one a project, that are held."""
 _CHILD = "from hackathon.web.examine import main; main()"
 
 
@@ -52,6 +52,18 @@ class Examiner:
         except (OSError, ValueError, KeyError, TypeError):
             self.rest()
             return None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the child is there."""
+        return self._child is not None
+
+    def prepare(self, folders: Sequence[Path]) -> None:
+        """Start the child and let it read the rules, so that the next diagnosis begins at once."""
+        try:
+            self._ask(json.dumps({"run": "", "folders": [str(folder) for folder in folders]}).encode() + b"\n")
+        except (OSError, ValueError):
+            self.rest()
 
     def _ask(self, question: bytes) -> bytes:
         child = self._child
@@ -114,8 +126,6 @@ class Examiner:
 
 def main() -> None:
     """Answer questions from stdin until it is closed."""
-    with contextlib.suppress(OSError):
-        os.nice(NICENESS)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a plug-in prints is no answer
     rules: dict[tuple[str, ...], tuple[float, Sequence[Rule]]] = {}
@@ -129,24 +139,33 @@ def main() -> None:
         answers.flush()
 
 
-def _examine(question: dict[str, Any], rules: "dict[tuple[str, ...], tuple[float, Sequence[Rule]]]") -> dict[str, Any]:
+def _examine(
+    question: dict[str, Any], rules: "dict[tuple[str, ...], tuple[float, Sequence[Rule]]]"
+) -> dict[str, Any] | None:
     from hackathon.config.load import load_rules
-    from hackathon.diagnosis.examine import diagnose_run
+    from hackathon.diagnosis.examine import diagnose_files, diagnose_run
     from hackathon.runs.directory import RunDirectory
     from hackathon.text.messages import LANGUAGES, speaking
 
-    if leads_out(question["run"]):
-        return Cause().to_json()
     folders = tuple(question["folders"])
     if folders not in rules or time.monotonic() - rules[folders][0] > RULES_AGE:
-        rules.clear()
-        rules[folders] = time.monotonic(), load_rules([Path(folder) for folder in folders])[0]
+        found = load_rules([Path(folder) for folder in folders])[0]
+        # most teams have no rules of their own: one and the same list spares making its scanner again
+        same = next((known for _, known in rules.values() if known == found), found)
+        if len(rules) > MOST_RULES:
+            rules.clear()
+        rules[folders] = time.monotonic(), same
+    if not question["run"]:
+        diagnose_files([], rules=rules[folders][1])
+        return None
+    if leads_out(question["run"]):
+        return Cause().to_json()
     state = RunStatus(**{**question["status"], "hosts": tuple(question["status"]["hosts"])})
-    found = {}
+    told = {}
     for language in LANGUAGES:
         with speaking(language):
-            found[language] = diagnose_run(RunDirectory(Path(question["run"])), state, rules=rules[folders][1])
-    return cause_found(found, question["failed"]).to_json()
+            told[language] = diagnose_run(RunDirectory(Path(question["run"])), state, rules=rules[folders][1])
+    return cause_found(told, question["failed"]).to_json()
 
 
 def leads_out(run: str) -> bool:

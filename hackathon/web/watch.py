@@ -166,7 +166,7 @@ class Watcher:
             *(message("watch.runs_unreadable", path=path, count=count) for path, count in index.unreadable.items()),
         )
         busy = self._examine_next(index)
-        if time.monotonic() - self._busy > RESTING:
+        if time.monotonic() - self._busy > RESTING and not _any_runs(index):
             self._examiner.rest()
         asking = self._ask_schedulers(index)
         if not (busy or asking or index.pending):
@@ -239,14 +239,27 @@ class Watcher:
             return self._urgent
         key = self._most_urgent(index)
         state = index.state_of(key) if key else None
-        if key is None or state is None or self._stopping.is_set():
+        if self._stopping.is_set():
+            return False
+        if key is None or state is None:
+            if not self._examiner.ready and _any_runs(index):
+                self._begin(self._prepare)
+                self._urgent = False
             return False
         self._busy, self._urgent = time.monotonic(), state.state != SUCCEEDED
-        self._examining = threading.Thread(
-            target=self._examine, args=(key, index.about(key), state), name="examine", daemon=True
-        )
-        self._examining.start()
+        self._begin(self._examine, key, index.about(key), state)
         return self._urgent
+
+    def _begin(self, work: Callable[..., None], *values: object) -> None:
+        self._examining = threading.Thread(target=work, args=values, name="examine", daemon=True)
+        self._examining.start()
+
+    def _prepare(self) -> None:
+        """Have the rules read while runs go on: when one fails its cause is wanted soon."""
+        self._examiner.prepare(self._rule_folders(self._projects[0].path) if self._projects else [])
+
+    def _rule_folders(self, project: Path) -> list[Path]:
+        return [project, *([self._event_folder] if self._event_folder is not None else [])]
 
     def _most_urgent(self, index: Index) -> str | None:
         """Return the key of the failure that ended last, else of a run that stands still, else of a fresh success."""
@@ -266,8 +279,7 @@ class Watcher:
 
     def _examine(self, key: str, about: str, state: RunStatus) -> None:
         project, _, identifier = key.rpartition("//")
-        folders = [Path(project), *([self._event_folder] if self._event_folder is not None else [])]
-        failed = state.state != SUCCEEDED
+        failed, folders = state.state != SUCCEEDED, self._rule_folders(Path(project))
         cause = self._examiner.cause(Path(project) / "runs" / identifier, state, folders, failed=failed)
         if self._stopping.is_set():
             return
@@ -314,6 +326,10 @@ class Watcher:
             self._changed.notify_all()
         for listener in listeners:
             listener(version)
+
+
+def _any_runs(index: Index) -> bool:
+    return any(summary.state == RUNNING for summary in index.summaries)
 
 
 def _urgency(summary: Summary, now: float) -> int | None:
