@@ -67,7 +67,6 @@ class Index:
         self._sorted: tuple[Summary, ...] | None = ()
         self._form = form()
         self._stored = Stored(path if path is not None else default_path())
-        self._stored.forget_missing()
         self._projects: dict[str, Project] = {}
         self._bounds = Bounds([])
         self.use(projects, bounds)

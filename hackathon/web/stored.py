@@ -11,6 +11,8 @@ Row = tuple[str, str, str, str]
 """Project's folder, run id, format of the value, value as JSON."""
 PATIENCE = 2.0
 """Seconds to wait for another process that writes the same file."""
+LARGEST = 256 << 20
+"""Bytes beyond which the file is begun anew: it holds the runs of projects that nobody looks at any more."""
 _TABLE = "CREATE TABLE IF NOT EXISTS runs (project TEXT, id TEXT, format TEXT, value TEXT, PRIMARY KEY (project, id))"
 
 
@@ -30,9 +32,13 @@ class Stored:
         self._database: sqlite3.Connection | None = None
         if _private_folder(path.parent) and _is_own_file(path):
             try:
-                self._database = self._open()
-            except sqlite3.Error:
-                self._rebuild()
+                if path.exists() and path.stat().st_size > LARGEST:
+                    self._rebuild()
+                else:
+                    self._database = self._open()
+            except sqlite3.Error as error:
+                if not _is_locked(error):
+                    self._rebuild()
 
     @property
     def usable(self) -> bool:
@@ -87,20 +93,10 @@ class Stored:
                 self._database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", rows)
                 self._database.executemany("DELETE FROM runs WHERE project = ? AND id = ?", gone)
         except sqlite3.OperationalError as error:
-            if "locked" not in str(error):  # the disk is full, or can not be written
+            if not _is_locked(error):  # the disk is full, or can not be written
                 self.close()
         except (sqlite3.Error, UnicodeEncodeError):
             self._rebuild()
-
-    def forget_missing(self) -> None:
-        """Drop the rows of projects that are no more."""
-        if self._database is None:
-            return
-        with contextlib.suppress(sqlite3.Error):
-            projects = [row[0] for row in self._database.execute("SELECT DISTINCT project FROM runs")]
-            missing = [(each,) for each in projects if not Path(each).is_dir()]
-            with self._database:
-                self._database.executemany("DELETE FROM runs WHERE project = ?", missing)
 
     def close(self) -> None:
         """Close the file."""
@@ -108,6 +104,11 @@ class Stored:
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
         self._database = None
+
+
+def _is_locked(error: sqlite3.Error) -> bool:
+    """Return whether another process of this user just writes: then this one goes on without the file."""
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def _private_folder(folder: Path) -> bool:

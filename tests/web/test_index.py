@@ -243,6 +243,42 @@ def test_a_damaged_file_is_made_anew_or_left_alone(tmp_path: Path, store: Path, 
         assert (tmp_path / "elsewhere").read_bytes() == b"precious"
 
 
+def test_two_processes_share_the_file(tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hackathon.web.stored.PATIENCE", 0.05)
+    one_run(tmp_path)
+    first, second = Index([Project(tmp_path)], store), Index([Project(tmp_path)], store)
+    first.refresh()
+    second.refresh()
+    assert first.summaries == second.summaries and first.stored and second.stored
+    lock = sqlite3.connect(store)
+    lock.execute("BEGIN EXCLUSIVE")
+    one_run(tmp_path, number=1)
+    first.refresh()
+    third = Index([Project(tmp_path)], store)
+    third.refresh()
+    assert len(first.summaries) == len(third.summaries) == 2
+    assert first.stored and not third.stored  # it does not take the file away from the others
+    lock.rollback()
+    lock.close()
+    one_run(tmp_path, number=2)
+    first.refresh()
+    fourth = Index([Project(tmp_path)], store)
+    assert len(fourth.summaries) == 2 and len(fourth.refresh()) == 1
+
+
+def test_a_file_that_has_grown_too_large_is_begun_anew(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_run(tmp_path)
+    index = Index([Project(tmp_path)], store)
+    index.refresh()
+    index.close()
+    monkeypatch.setattr("hackathon.web.stored.LARGEST", 1000)
+    again = Index([Project(tmp_path)], store)
+    assert again.summaries == () and again.stored
+    assert len(again.refresh()) == 1
+
+
 def test_a_folder_of_the_index_that_others_can_write_is_not_used(tmp_path: Path, store: Path) -> None:
     store.parent.mkdir(mode=0o777)
     store.parent.chmod(0o777)
