@@ -58,26 +58,60 @@
     note.style.top = `${above > 8 ? above : event.clientY + 18}px`;
   }
 
+  // What a note says about a point: both numbers, by the names that the axis and the caption give them.
+  function numbers(spec, layer, caption) {
+    const x = { ...spec.encoding?.x, ...layer.encoding?.x };
+    const y = { ...spec.encoding?.y, ...layer.encoding?.y };
+    if (!x.field || !y.field) return null;
+    const tell = (axis, title, format) => ({
+      field: axis.field, type: axis.type, title: title || " ", ...(axis.type === "quantitative" && { format }),
+    });
+    const share = String(y.axis?.format ?? "").endsWith("%");
+    const title = y.type === "quantitative" ? caption : y.title;
+    const said = [tell(x, x.title, ",.4~r"), tell(y, title, share ? ".1%" : ",.4~r")];
+    return y.type === "quantitative" ? said : said.reverse();
+  }
+
   function prepared(spec, plot) {
     const made = { ...spec };
     delete made.$schema;
-    const ratio = (spec.height || 300) / (spec.width || 440);
-    made.width = plot.clientWidth;
-    made.height = Math.round(made.width * ratio);
-    made.autosize = { type: "fit", contains: "padding" };
+    // A height that comes from a number of bars stays with its width; the style sheet makes both fit.
+    if (typeof spec.height === "number") {
+      made.width = plot.clientWidth;
+      made.height = Math.round((made.width * spec.height) / (spec.width || 440));
+      made.autosize = { type: "fit", contains: "padding" };
+    }
     const layers = made.layer ? made.layer.map((layer) => ({ ...layer })) : null;
+    const caption = plot.closest("figure")?.querySelector("figcaption")?.textContent ?? "";
     for (const each of layers || [made]) {
+      if (!each.mark) continue;
       const mark = typeof each.mark === "string" ? { type: each.mark } : { ...each.mark };
-      if (mark.type === "point" || mark.type === "circle" || mark.type === "bar") mark.tooltip ??= { content: "encoding" };
+      const told = numbers(made, each, caption);
+      if (told && ["point", "circle", "bar"].includes(mark.type)) {
+        each.encoding = { ...each.encoding, tooltip: each.encoding?.tooltip ?? told };
+      }
+      // A line tells its numbers at points that are not seen, where no other layer draws them. Dashed ones have none.
+      const pointed = (layers || []).some(
+        (other) => other !== each && other.mark?.type === "point" && other.data?.name === each.data?.name,
+      );
+      if (told && mark.type === "line" && !mark.strokeDash && !pointed) {
+        mark.point ??= { opacity: 0, size: 120 };
+        each.encoding = { ...each.encoding, tooltip: each.encoding?.tooltip ?? told };
+      }
       if (mark.type === "text") mark.clip ??= false;
-      if (each.mark) each.mark = mark;
+      each.mark = mark;
     }
     if (layers) made.layer = layers;
-    if (window.matchMedia("(pointer: fine)").matches && plot.dataset.zoom) {
-      const zoom = { name: "zoom", select: { type: "interval", zoom: "wheel![event.ctrlKey || event.metaKey]" }, bind: "scales" };
-      // The scales hang on fields: a layer that draws a constant has none.
-      const first = layers ? layers.find((each) => each.encoding?.y?.field) || layers[0] : made;
-      first.params = [...(first.params || []), zoom];
+    // The scales hang on fields: a layer that draws a constant has none, and names can not be zoomed.
+    const scaled = (layers || [made]).find((each) => each.encoding?.y?.field) || (layers || [made])[0];
+    const zoomed = ["x", "y"].every((axis) => {
+      const type = scaled.encoding?.[axis]?.type ?? made.encoding?.[axis]?.type;
+      return type === "quantitative" || type === "temporal";
+    });
+    if (zoomed && plot.dataset.zoom && window.matchMedia("(pointer: fine)").matches) {
+      const select = { type: "interval", zoom: "wheel![event.ctrlKey || event.metaKey]" };
+      scaled.params = [...(scaled.params || []), { name: "zoom", select, bind: "scales" }];
+      plot.classList.add("plot-zoom");
     }
     return made;
   }

@@ -209,6 +209,12 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path: Path, bundle: Path, panels: list[Figure]) -> Iterator[tuple[str, Path]]:
     """An address and the folder that lies there: a page with the two panels and a hostile one."""
     (hostile,), _ = drawn([_figure("hostile", HOSTILE)])
+    curve = {
+        "width": 300, "height": 200, "data": {"values": [{"x": 1, "y": 1}, {"x": 2, "y": 0.25}, {"x": 3, "y": 0.2}]},
+        "mark": "line", "encoding": {"x": {"field": "x", "type": "quantitative", "title": "seconds"},
+                                     "y": {"field": "y", "type": "quantitative", "title": None}},
+    }  # fmt: skip
+    (line,), _ = drawn([Figure("line", "Loss", "It falls.", curve)])
     environment()  # made before its loader is extended
     text = (
         '{% extends "layout.html.j2" %}{% from "parts.html.j2" import figure with context %}'
@@ -224,7 +230,7 @@ def site(tmp_path: Path, bundle: Path, panels: list[Figure]) -> Iterator[tuple[s
     try:
         page = render(
             "plots-of-a-test.html.j2", Site("t", scripts=["plots.js"], stylesheet="style.css", policy=POLICY), "en",
-            lambda kind, key: None, figures=[*panels, hostile],
+            lambda kind, key: None, figures=[*panels, hostile, line],
         )  # fmt: skip
     finally:
         made.loader = loader
@@ -260,6 +266,9 @@ def test_plots_come_alive_under_the_policy_and_ask_nobody(site: tuple[str, Path]
             page.locator("#hostile .mark-symbol path").first.hover(force=True)
             page.wait_for_selector(".plot-note:not([hidden])", timeout=60_000)
             assert page.locator(".plot-note img, .plot-note script").count() == 0
+            page.locator("#line").hover()
+            page.locator("#line .mark-symbol path").nth(1).hover(force=True)
+            page.wait_for_function("() => document.querySelector('.plot-note').textContent === 'seconds2Loss0.25'")
             page.evaluate("scrollTo(0, 0)")
             box = page.locator("#efficiency").bounding_box()
             assert box is not None
