@@ -30,9 +30,11 @@ from hackathon.web.summary import files_of, summarise
 
 CLOSED_AT_ONCE = 250
 """Closed runs that one refresh looks at, in turn."""
-AGAIN, AGAIN_AT_ONCE = 10.0, 20
+AGAIN, AGAIN_AT_ONCE, AGAIN_SECONDS = 10.0, 20, 0.2
 """Seconds after which a run that goes on, or has just ended, is read again without a change: so often its telemetry
-grows; and how many of these at once."""
+grows; how many of these at once, and in how many seconds: some have long logs."""
+PORTION_SECONDS = 2.0
+"""Seconds after which a portion of new runs is cut short: logs without a Meter's numbers may be long."""
 EVENTS = 64 << 20
 """Bytes of a run's events beyond which they are not read: no job writes so many."""
 WATCHED = 60.0
@@ -63,6 +65,7 @@ class Index:
         self._listings: dict[str, Listing] = {}
         self._turn: list[str] = []
         self._refreshed = -1e9
+        self._cost = 0.01  # seconds to read one run, as it was lately
         self._others = True
         self._sorted: tuple[Summary, ...] | None = ()
         self._form = form()
@@ -155,13 +158,17 @@ class Index:
                 wanted.append(key)
             elif may_change_unseen(entry, now) and clock - entry.read >= AGAIN:
                 again.append((entry.read, key))
-        wanted += [key for _, key in sorted(again)[:AGAIN_AT_ONCE]]
+        few = min(AGAIN_AT_ONCE, 1 + int(AGAIN_SECONDS / max(self._cost, 1e-4)))
+        wanted += [key for _, key in sorted(again)[:few]]
         wanted += [
             key
             for key, told in (statuses or {}).items()
             if (known := self._entries.get(key)) is not None and differs(told, known.status)
         ]
-        changed = self._read(list(dict.fromkeys(wanted)), now, clock)
+        wanted = list(dict.fromkeys(wanted))
+        changed = self._read(wanted, now, clock)
+        if wanted:
+            self._cost = 0.7 * self._cost + 0.3 * (time.monotonic() - clock) / len(wanted)
         self._stored.write(
             [self._row(key) for key in changed], [(project, identifier) for project, _, identifier in map(_parts, gone)]
         )
@@ -249,8 +256,11 @@ class Index:
         states = self._states([(key, run) for key, _, run, _ in jobs if key not in endless]) | endless
         changed = []
         for key, project, run, signature in jobs:
-            found = fresh(states[key])
             before = self._entries.get(key)
+            if self._most and before is None and time.monotonic() - clock > PORTION_SECONDS:
+                self.pending += 1  # what was read so far is shown first
+                continue
+            found = fresh(states[key])
             try:
                 summary = summarise(project, run, found)
             except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):

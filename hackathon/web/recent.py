@@ -21,7 +21,7 @@ TAIL = 64 << 10
 """Bytes at the end of a file of metrics or telemetry that are read."""
 INTERVALS = 10
 """Intervals whose median is the value of a run that goes on."""
-LOGS_ENDED, LOGS_OPEN = 32 << 20, 2 << 20
+LOGS_ENDED, LOGS_OPEN = 32 << 20, 1 << 20
 """Bytes of logs in which numbers are looked for when no Meter wrote any: of an ended run, of one that goes on."""
 WINDOW = 300.0
 """Seconds of telemetry that count, back from its newest line."""

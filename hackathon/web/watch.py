@@ -283,8 +283,7 @@ class Watcher:
         cause = self._examiner.cause(Path(project) / "runs" / identifier, state, folders, failed=failed)
         if self._stopping.is_set():
             return
-        if cause is None:
-            self._tell("diagnosis", message("watch.worker_lost", run=identifier))
+        self._tell("diagnosis", *(() if cause is not None else (message("watch.worker_lost", run=identifier),)))
         self._found = key, about, cause or Cause()
         self._wake.set()
 
