@@ -126,6 +126,7 @@ class Maker:
             title=self._title(language),
             subtitle=self.subtitle,
             languages=self.site.languages,
+            masked=not (self.rules.users and self.rules.hosts and self.rules.paths),
             scripts=("plots.js",),
             stylesheet="style.css",
             policy=POLICY,
@@ -134,7 +135,7 @@ class Maker:
         made = render(
             template, site, language, link, others=others, now=self.source.now, here=page.kind, **values
         )  # fmt: skip
-        return mask_page(made, self.mask)
+        return mask_page(made, self.mask, self.site.addresses)
 
     def _title(self, language: str) -> str:
         with speaking(language):

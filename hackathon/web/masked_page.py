@@ -3,6 +3,7 @@ it is, so that their links and keys work; a view can not forget to mask anything
 
 import json
 import re
+from collections.abc import Container
 from html import escape, unescape
 
 from hackathon.diagnosis.scrub import REMOVED
@@ -15,8 +16,11 @@ _VERBATIM = ("pre", "textarea")
 _DATA = ' type="application/json"'
 
 
-def mask_page(page: str, mask: Mask) -> str:
-    """Return an HTML page masked, and without the empty lines and indents that only its template needed."""
+def mask_page(page: str, mask: Mask, own: Container[str] = ()) -> str:
+    """Return an HTML page masked, and without the empty lines and indents that only its template needed.
+
+    Addresses in `own` stay as they are: files of the site, whose names are masked already.
+    """
     pieces = _TAG.split(page)
     verbatim, inside_key = 0, False
     has_key = "PRIVATE KEY" in page
@@ -28,7 +32,7 @@ def mask_page(page: str, mask: Mask) -> str:
             if name in _VERBATIM:
                 verbatim += -1 if piece.startswith("</") else 1
             if '="' in piece:
-                pieces[number] = _READ.sub(lambda match: f'{match[1]}{_text(match[2], mask)}"', piece)
+                pieces[number] = _READ.sub(lambda match: _attribute(match, mask, own), piece)
         elif piece:
             if tag.startswith("<style"):
                 continue
@@ -47,6 +51,12 @@ def mask_page(page: str, mask: Mask) -> str:
                 inside_key = "PRIVATE KEY" in piece and begins and not ends
             pieces[number] = _text(piece, mask)
     return "".join(pieces)
+
+
+def _attribute(match: re.Match[str], mask: Mask, own: Container[str]) -> str:
+    if match[1] == ' href="' and (match[2].partition("#")[0] in own or match[2].startswith("#")):
+        return match[0]
+    return f'{match[1]}{_text(match[2], mask)}"'
 
 
 def _text(raw: str, mask: Mask) -> str:

@@ -63,6 +63,13 @@ class SiteMap:
             kinds = ["teams", "scaling", *(["board"] if rules.board and source.event.shared else []), "cluster"]
             self.general += [self._page(kind, "", kind) for kind in kinds]
         self.parts = [self._part(number, team, studies) for number, team in enumerate(by_team(source), 1)]
+        names = [page.name for page in (*self.general, *(page for part in self.parts for page in part.pages))]
+        self.addresses = frozenset(
+            [self.file(name, language) for name in names for language in self.languages]
+            + [f"{name}.{suffix}" for name in (*names, ALL_RESULTS) for suffix in ("csv", "json")]
+            + [*self._crates.values(), "style.css"]
+        )
+        """All that a page may lead to."""
 
     def _part(self, number: int, team: TeamRuns, wanted: Sequence[str] | None) -> Part:
         studies = [study for study in by_study(team.runs) if wanted is None or study.id in wanted]

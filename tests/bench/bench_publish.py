@@ -36,10 +36,12 @@ source = gather(folder, load_event(folder), ask=False, index=index)
 read = time.perf_counter()
 found = publish(source, out)
 done = time.perf_counter()
-own, children = (resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+own, children = (each.ru_maxrss / 1024 for each in usage)
 print(json.dumps({"runs": len(source.summaries), "files": len(found.files), "made": len(found.made),
                   "warnings": found.warnings[:3], "read": read - begin, "publish": done - read, "all": done - begin,
-                  "own": own, "children": children, "sizes": found.files}))
+                  "processor": sum(each.ru_utime + each.ru_stime for each in usage), "own": own, "children": children,
+                  "sizes": found.files}))
 """
 
 
@@ -77,7 +79,8 @@ def publish(folder: Path, work: Path) -> dict:
 def show(name: str, told: dict) -> None:
     """Print one publication."""
     print(
-        f"{name:<28} {told['all']:6.1f} s  (index {told['read']:.1f}, site {told['publish']:.1f})  "
+        f"{name:<28} {told['all']:6.1f} s  (index {told['read']:.1f}, site {told['publish']:.1f}; "
+        f"of processor {told['processor']:.1f})  "
         f"{told['made']:>6} of {told['files']} files made  {told['own']:.0f} MB, a child {told['children']:.0f} MB",
         *told["warnings"],
         flush=True,

@@ -201,6 +201,19 @@ def test_what_the_event_allows_is_shown(event: Path, tmp_path: Path) -> None:
     assert "team-2" in (quiet.folder / "teams.html").read_text() and (quiet.folder / "team-team-2.html").is_file()
 
 
+def test_names_that_are_words_of_the_site_break_no_link(tmp_path: Path) -> None:
+    folder = tmp_path / "event"
+    write_event(folder, 1)
+    path = folder / "hackathon.yaml"
+    path.write_text(path.read_text("utf-8").replace("u00a", "team").replace("u00b", "run").replace("u00c", "style"))
+    found = publish(_source(folder), tmp_path / "out", languages=["en"])
+    for name in found.pages:
+        page = Page((found.folder / name).read_text(encoding="utf-8"))
+        for each in (*page.named("a"), *page.named("link")):
+            target = (each.get("href") or "").partition("#")[0]
+            assert not target or target.startswith("https://") or (found.folder / target).is_file(), target
+
+
 SECRETS = (
     "hf_QxYzAbCdEfGhIjKlMnOpQrStUv", "AKIAQ3EGRIWQXV7TABCD", "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
     "hunter2hunter2", "someone@example.org", "10.23.45.67", "fe80::dead:beef",
