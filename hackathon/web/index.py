@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.states import LOST, RunStatus
+from hackathon.runs.states import LOST, OPEN, RunStatus
 from hackathon.runs.status import Seen, status
 from hackathon.text.messages import language, message
 from hackathon.web.causes import Cause, with_cause
@@ -33,6 +33,8 @@ CLOSED_AT_ONCE = 250
 AGAIN, AGAIN_AT_ONCE, AGAIN_SECONDS = 10.0, 20, 0.2
 """Seconds after which a run that goes on, or has just ended, is read again without a change: so often its telemetry
 grows; how many of these at once, and in how many seconds: some have long logs."""
+SURELY = 4.0
+"""Seconds between two looks at open runs past the memory of network file systems."""
 PORTION_SECONDS = 2.0
 """Seconds after which a portion of new runs is cut short: logs without a Meter's numbers may be long."""
 EVENTS = 64 << 20
@@ -65,6 +67,7 @@ class Index:
         self._listings: dict[str, Listing] = {}
         self._turn: list[str] = []
         self._refreshed = -1e9
+        self._sure, self._surely = -1e9, True
         self._cost = 0.01  # seconds to read one run, as it was lately
         self._others = True
         self._sorted: tuple[Summary, ...] | None = ()
@@ -149,6 +152,9 @@ class Index:
         have taken long to answer.
         """
         now, clock = time.time(), time.monotonic()
+        self._surely = clock - self._sure >= SURELY
+        if self._surely:
+            self._sure = clock
         wanted, gone = self._listed(clock)
         again: list[tuple[float, str]] = []
         for key in self._to_look_at():
@@ -241,7 +247,9 @@ class Index:
         if entry.read == 0.0:
             return True
         base = entry.place
-        return mark(base + FACTS[0]) != entry.signature[0] if entry.closed else signature_of(base) != entry.signature
+        if entry.closed:
+            return mark(base + FACTS[0]) != entry.signature[0]
+        return signature_of(base, surely=self._surely and entry.summary.state in OPEN) != entry.signature
 
     def _read(self, keys: list[str], now: float, clock: float) -> list[str]:
         """Read runs and return the keys of those whose summaries are new or other than before."""

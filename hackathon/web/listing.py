@@ -1,5 +1,6 @@
 """Which runs a folder has and whether their files have changed, with as few looks at the disk as will do."""
 
+import contextlib
 import os
 import time
 
@@ -73,7 +74,15 @@ def mark(path: str) -> int:
     return found.st_mtime_ns + found.st_size
 
 
-def signature_of(base: str) -> Signature:
+def signature_of(base: str, *, surely: bool = False) -> Signature:
+    """Return the signature of a run's folder; `surely`: as the file server has it, not as this host remembers it.
+
+    NFS answers `stat` from a memory that may be a minute old; opening a file or a folder asks the server (nfs(5),
+    close-to-open consistency).
+    """
+    for name in ("/events", "/events/job.jsonl") if surely else ():
+        with contextlib.suppress(OSError):
+            os.close(os.open(base + name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
     return tuple(mark(base + name) for name in FACTS)
 
 
