@@ -79,6 +79,8 @@ class RunPage:
     """How long it ran, or has run until now; of a run in the queue how long it waits."""
     waits: bool
     """The seconds are those of waiting."""
+    going: bool
+    """It is, or may be, with the scheduler."""
     verdict: Verdict
     progress: tuple[Figure, ...]
     devices: tuple[Figure, ...]
@@ -135,7 +137,7 @@ def run_page(source: Source, summary: Summary) -> RunPage:
     inside = inside_of(path)
     strange = inside.strange(STRANGE)
     summary = _explained(summary, path, safe=not strange)
-    run = run_view(path, {"status": summary.state, "reason": summary.reason, "value": summary.value})
+    run = run_view(path, inside)
     ended = summary.ended if summary.state not in OPEN else None
     failed = summary.state not in OPEN and summary.state not in (SUCCEEDED, CREATED)
     found = verdict(source, summary, inside, safe=not strange)
@@ -153,6 +155,7 @@ def run_page(source: Source, summary: Summary) -> RunPage:
         run=run,
         seconds=seconds,
         waits=waits,
+        going=going,
         verdict=found,
         progress=tuple(curves),
         devices=tuple(devices),

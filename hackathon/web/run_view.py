@@ -10,7 +10,6 @@ from typing import Any
 
 from hackathon.logs.metrics import rank_of, read_metrics
 from hackathon.logs.values import number
-from hackathon.runs.inside import inside_of
 from hackathon.text.errors import RequestError
 from hackathon.text.inside import Inside
 from hackathon.text.units import format_walltime
@@ -44,22 +43,17 @@ class Row:
 
 @dataclass(frozen=True)
 class RunView:
-    """One run as a page shows it."""
+    """One run as its page shows it."""
 
     id: str
     job_id: str
-    status: str
-    reason: str
-    processes: int
-    nodes: int
-    value: float | None
+    """Without the server's name."""
     command: str
     """The training command as one would type it."""
     rerun: str
     """The toolkit's command that submits it again."""
     note: str = ""
     tags: tuple[str, ...] = ()
-    parent: str = ""
     cluster: str = ""
     scheduler: str = ""
     queue: str = ""
@@ -73,51 +67,25 @@ class RunView:
     """SHA-256 over the source's names, contents and modes; empty when it was not recorded."""
     environment: tuple[Row, ...] = ()
     metrics: tuple[tuple[str, float | None], ...] = ()
-    check_passed: bool | None = None
-    check_value: float | None = None
-    created: float | None = None
-    started: float | None = None
-    ended: float | None = None
+    """Final numbers by name; None: not finite."""
     attempts: int = 0
-    events: tuple[Row, ...] = ()
-    """Warnings of the job: name `warned`, value its text."""
 
 
-def run_view(
-    path: Path,
-    fact: Mapping[str, Any] | None = None,
-    check: Mapping[str, Any] | None = None,
-    metrics: Mapping[str, Mapping[str, float]] | None = None,
-) -> RunView:
-    """Return a run for a page; files that are missing, half-written or no files leave gaps.
-
-    `fact`: its entry in a study's results, whose state and reason are believed; `check`: its entry in the results'
-    checks. `metrics` (by run id) spares reading the logs again.
-    """
-    inside = inside_of(path)
-    fact = fact or {}
+def run_view(path: Path, inside: Inside) -> RunView:
+    """Return a run for a page; files that are missing, half-written or no files leave gaps."""
     record = inside.json("request.json")
-    final = inside.json("final.json")
     command = record.get("command")
     source = inside.json("source.json")
-    events = list(inside.lines("events/job.jsonl"))
-    starts = [event for event in events if event.get("event") == "started"]
-    ends = [event for event in events if event.get("event") == "ended"]
     tags = record.get("tags")
+    metrics = sorted(end_metrics(path, inside, record).items())
     return RunView(
         id=path.name,
         # PBS adds the server's name to the number.
-        job_id=str(fact.get("job_id") or job_of(inside)).partition(".")[0],
-        status=str(fact.get("status") or final.get("state") or "CREATED"),
-        reason=str(fact.get("reason") or final.get("reason") or final.get("cause") or ""),
-        processes=int(real(record.get("processes")) or 0),
-        nodes=int(real(record.get("nodes")) or 0),
-        value=real(fact.get("value")),
+        job_id=_job_of(inside).partition(".")[0],
         command=shlex.join(str(word) for word in command) if isinstance(command, list) else "",
         rerun=f"hackathon rerun {path.name}",
         note=str(record.get("note") or ""),
         tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
-        parent=str(record.get("parent") or ""),
         cluster=str(record.get("cluster") or ""),
         scheduler=str(record.get("scheduler") or ""),
         queue=str(record.get("queue") or ""),
@@ -127,36 +95,16 @@ def run_view(
         commit=_commit(mapping(source.get("git"))),
         digest=str(source.get("digest") or ""),
         environment=tuple(_environment_rows(inside)),
-        metrics=tuple(sorted(_metrics(path, inside, record, metrics))),
-        check_passed=check["passed"] if check else None,
-        check_value=real(check["value"]) if check else None,
-        created=real(inside.json("client/created.json").get("t")),
-        started=real(starts[0].get("t")) if starts else None,
-        ended=real(ends[-1].get("t")) if ends else None,
-        attempts=len(starts),
-        events=tuple(
-            Row(str(event.get("about") or "warned"), str(event.get("text") or ""))
-            for event in events
-            if event.get("event") == "warned"
-        ),
+        metrics=tuple((name, value if math.isfinite(value) else None) for name, value in metrics),
+        attempts=sum(event.get("event") == "started" for event in inside.lines("events/job.jsonl")),
     )
 
 
-def job_of(inside: Inside) -> str:
+def _job_of(inside: Inside) -> str:
     """Return the job's id as RunDirectory.job_id does; empty when there is none."""
     facts = (inside.json(f"client/{name}.json").get("job_id") for name in ("submitted", "recovered", "adopted"))
     claim = inside.text("claim/job_id", 1000).strip()
     return claim or next((str(each) for each in facts if each), "")
-
-
-def _metrics(
-    path: Path, inside: Inside, record: Mapping[str, Any], known: Mapping[str, Mapping[str, float]] | None
-) -> list[tuple[str, float | None]]:
-    if known is not None and path.name in known:
-        found = dict(known[path.name])
-    else:
-        found = dict(end_metrics(path, inside, record))
-    return [(name, value if math.isfinite(value) else None) for name, value in found.items()]
 
 
 _read: OrderedDict[tuple[object, ...], dict[str, float]] = OrderedDict()

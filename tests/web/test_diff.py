@@ -130,7 +130,7 @@ def test_files_that_came_went_are_binary_long_or_not_kept(project: Path) -> None
     }
     assert view.same_files == 1
     page = html_of(source_of(project), key_of(source_of(project)), kind="diff")
-    assert "only on the left" in page and "1 files are equal" in page
+    assert "only on the left" in page and "Equal files: 1" in page
 
 
 def test_a_change_of_everything_is_shown_in_part(project: Path) -> None:

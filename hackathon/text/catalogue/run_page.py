@@ -91,7 +91,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "log_whole": ("whole, {size}", "全文、{size}"),
     "log_end": ("last {count} lines of {size}", "{size} のうち末尾 {count} 行"),
     "log_empty": ("empty", "空"),
-    "log_left": ("{count} more logs lie in the run's folder.", "ほかに {count} 個のログが実行フォルダにあります。"),
+    "log_left": ("Further logs in the run's folder: {count}", "実行フォルダにあるほかのログ: {count} 個"),
     "no_logs": ("There is no log yet.", "ログはまだありません。"),
     # timeline
     "timeline": ("What happened", "経過"),
@@ -134,9 +134,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "記録されたスクリプトとソースで新しく実行します:",
     ),
     "scripts": ("Scripts", "スクリプト"),
+    "files_one": ("1 file", "1 ファイル"),
     "files": ("{count} files", "{count} ファイル"),
     "copy": ("Copy", "コピー"),
     "in_place": ("the live folder, not a copy", "コピーではなく元のフォルダ"),
     "uncommitted": ("What was not committed", "未コミットの変更"),
+    "metrics_so_far": ("Metrics so far", "これまでのメトリクス"),
     "end_metrics": ("Metrics at the end", "最終メトリクス"),
 }
