@@ -131,10 +131,13 @@ def environment() -> "Environment":
 
 
 def _spec(spec: Mapping[str, Any]) -> "Markup":
-    """Return a specification as JSON that can stand in a `script` element: no `<`, `>`, `&` in any of its texts."""
+    """Return a specification as JSON that can stand in a `script` element: no `<`, `>`, `&` in any of its texts.
+
+    Numbers have six digits: nobody sees more in a plot.
+    """
     from markupsafe import Markup
 
-    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(_rounded(spec), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)
@@ -151,6 +154,15 @@ def _code(text: str) -> "Markup":
         Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
     )
     return Markup("").join(marked)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        short = float(f"{value:.6g}")
+        return int(short) if short.is_integer() and abs(short) < 1e15 else short
+    if isinstance(value, Mapping):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return [_rounded(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 def _processes(count: int) -> str:
