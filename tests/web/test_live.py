@@ -20,7 +20,8 @@ from hackathon.web.records import Summary
 from hackathon.web.source import VIEWS
 
 pytestmark = pytest.mark.browser
-PATIENCE = 30_000
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
 BELOW = "log => log.firstElementChild.getBoundingClientRect().bottom - log.getBoundingClientRect().bottom"
 ABOVE = "log => log.firstElementChild.getBoundingClientRect().top - log.getBoundingClientRect().top"
 TEMPLATE = """{% extends "layout.html.j2" %}
@@ -87,7 +88,7 @@ def test_a_page_changes_by_itself_and_leaves_the_viewer_s_things_alone(page: Pag
     page.locator("#more summary").click()
     page.locator("#here").focus()
     tell(served.watch, "a", "b", "c")
-    expect(page.locator("#runs li")).to_have_text(["run-a", "run-b", "run-c"], timeout=PATIENCE)
+    expect(page.locator("#runs li")).to_have_text(["run-a", "run-b", "run-c"])
     expect(page).to_have_title("run-a run-b run-c")
     assert page.evaluate("window.mark") == 1  # no reload
     assert page.evaluate("document.getElementById('still').mark") == 2
@@ -101,7 +102,7 @@ def test_a_page_changes_by_itself_and_leaves_the_viewer_s_things_alone(page: Pag
     assert below > 900
     before = log.evaluate(ABOVE)
     tell(served.watch, "c")
-    expect(page.locator("#runs li")).to_have_text(["run-c"], timeout=PATIENCE)
+    expect(page.locator("#runs li")).to_have_text(["run-c"])
     assert abs(log.evaluate(ABOVE) - before) < 2
     assert page.said == []  # type: ignore[attr-defined]
 
@@ -110,7 +111,7 @@ def test_what_is_in_view_stays_in_view(page: Page, served: Served) -> None:
     page.locator("#still").evaluate("each => each.scrollIntoView()")
     before = page.locator("#still").evaluate("each => each.getBoundingClientRect().top")
     tell(served.watch, *(f"x{number}" for number in range(40)))
-    expect(page.locator("#runs li")).to_have_count(40, timeout=PATIENCE)
+    expect(page.locator("#runs li")).to_have_count(40)
     assert abs(page.locator("#still").evaluate("each => each.getBoundingClientRect().top") - before) < 2
 
 
@@ -120,7 +121,7 @@ def test_a_selection_is_kept_until_it_is_let_go(page: Page, served: Served) -> N
     page.wait_for_timeout(1500)
     expect(page.locator("#runs li")).to_have_text(["none"])
     page.evaluate("getSelection().removeAllRanges()")
-    expect(page.locator("#runs li")).to_have_text(["run-a"], timeout=PATIENCE)
+    expect(page.locator("#runs li")).to_have_text(["run-a"])
 
 
 def test_a_lost_connection_is_told(page: Page, served: Served) -> None:
@@ -128,13 +129,13 @@ def test_a_lost_connection_is_told(page: Page, served: Served) -> None:
     expect(notice).to_be_hidden()
     expect(notice).to_have_attribute("role", "status")
     served.close()
-    expect(notice).to_be_visible(timeout=PATIENCE)
+    expect(notice).to_be_visible()
     expect(notice).to_have_text(re.compile("^Connection lost"))
     expect(page.locator("#runs li")).to_have_text(["none"])  # what was there stays
 
 
 def test_markup_in_texts_of_others_stays_text(page: Page, served: Served) -> None:
     tell(served.watch, "<img/src=x/onerror=alert(1)>", "<script>alert(2)</script>")
-    expect(page.locator("#runs li")).to_have_count(2, timeout=PATIENCE)
+    expect(page.locator("#runs li")).to_have_count(2)
     assert page.locator("main img, main script").count() == 0
     assert page.said == []  # type: ignore[attr-defined]
