@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 ASK_EVERY = 30.0
 """Seconds between two questions to schedulers, at least."""
-PLACES_EVERY = 4.0
-"""Seconds between two searches for projects: a team's first run must show soon; longer where a search takes long."""
+PLACES_EVERY, PLACES_LATEST = 4.0, 30.0
+"""Seconds between two searches for projects: a team's first run must show soon; and where searches take long."""
+TRIES, TRY_AGAIN = 3, 10.0
+"""How often a diagnosis that came to nothing, on a machine that is too busy, is begun; seconds before the next time."""
 PORTION = 500
 """New runs that are read before the others are shown."""
 STILL = 300.0
@@ -65,14 +67,16 @@ class Watcher:
         self._event: Event | None = None
         self._event_mark: tuple[int, int] | None = None
         self._projects: list[Project] = []
-        self._searched, self._search_cost = -1e9, 0.0
+        self._searched = -1e9
+        self._search_costs: tuple[float, float] = (0.0, 0.0)
         self._problems: dict[str, tuple[str, ...]] = {}
         self._asker: threading.Thread | None = None
         self._asked = -1e9
         self._answers: dict[str, RunStatus] | None = None
         self._examiner = Examiner()
         self._examining: threading.Thread | None = None
-        self._found: tuple[str, str, Cause] | None = None
+        self._found: tuple[str, str, Cause | None] | None = None
+        self._tries: dict[tuple[str, str], tuple[int, float]] = {}
         self._busy, self._urgent = 0.0, False
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
@@ -166,7 +170,7 @@ class Watcher:
             *(message("watch.runs_unreadable", path=path, count=count) for path, count in index.unreadable.items()),
         )
         busy = self._examine_next(index)
-        if time.monotonic() - self._busy > RESTING and not _any_runs(index):
+        if time.monotonic() - self._busy > RESTING and not _any_open(index):
             self._examiner.rest()
         asking = self._ask_schedulers(index)
         if not (busy or asking or index.pending):
@@ -175,7 +179,7 @@ class Watcher:
     def _find_places(self, index: Index) -> None:
         """Search for projects, now and then, and take the event's file as it is now."""
         now = time.monotonic()
-        if now - self._searched < max(PLACES_EVERY, 20 * self._search_cost):
+        if now - self._searched < pause_between(self._search_costs):
             return
         self._load_event()
         projects, problems = find_projects(self._event_folder, self._event, self._folders)
@@ -187,7 +191,7 @@ class Watcher:
             index.use(projects, bounds)
             self._projects = projects
         self._searched = time.monotonic()
-        self._search_cost = self._searched - now
+        self._search_costs = self._search_costs[1], self._searched - now
 
     def _load_event(self) -> None:
         if self._event_folder is None:
@@ -242,7 +246,7 @@ class Watcher:
         if self._stopping.is_set():
             return False
         if key is None or state is None:
-            if not self._examiner.ready and _any_runs(index):
+            if not self._examiner.ready and _any_open(index):
                 self._begin(self._prepare)
                 self._urgent = False
             return False
@@ -255,8 +259,9 @@ class Watcher:
         self._examining.start()
 
     def _prepare(self) -> None:
-        """Have the rules read while runs go on: when one fails its cause is wanted soon."""
+        """Have the rules read while runs wait or go on: when one fails its cause is wanted soon."""
         self._examiner.prepare(self._rule_folders(self._projects[0].path) if self._projects else [])
+        self._wake.set()  # a failure may wait for it
 
     def _rule_folders(self, project: Path) -> list[Path]:
         return [project, *([self._event_folder] if self._event_folder is not None else [])]
@@ -273,9 +278,13 @@ class Watcher:
                 continue
             order = (urgency, summary.ended or summary.created or 0.0)
             key = f"{summary.project}//{summary.id}"
-            if (best is None or order > best[0]) and not index.examined(key):
+            if (best is None or order > best[0]) and not index.examined(key) and not self._rests(key, index.about(key)):
                 best = order, key
         return best[1] if best is not None else None
+
+    def _rests(self, key: str, about: str) -> bool:
+        """Return whether a run's diagnosis came to nothing a moment ago."""
+        return self._tries.get((key, about), (0, 0.0))[1] > time.monotonic()
 
     def _examine(self, key: str, about: str, state: RunStatus) -> None:
         project, _, identifier = key.rpartition("//")
@@ -284,7 +293,7 @@ class Watcher:
         if self._stopping.is_set():
             return
         self._tell("diagnosis", *(() if cause is not None else (message("watch.worker_lost", run=identifier),)))
-        self._found = key, about, cause or Cause()
+        self._found = key, about, cause
         self._wake.set()
 
     def _take(self, index: Index) -> bool:
@@ -293,6 +302,13 @@ class Watcher:
         if found is None:
             return False
         key, about, cause = found
+        if cause is None:
+            tries = self._tries.get((key, about), (0, 0.0))[0] + 1
+            self._tries[key, about] = tries, time.monotonic() + tries * TRY_AGAIN
+            if tries < TRIES:
+                return False
+        self._tries.pop((key, about), None)
+        cause = cause or Cause()
         before = index.version
         index.attach(key, cause, about)
         return index.version != before
@@ -327,8 +343,17 @@ class Watcher:
             listener(version)
 
 
-def _any_runs(index: Index) -> bool:
-    return any(summary.state == RUNNING for summary in index.summaries)
+def pause_between(costs: tuple[float, float]) -> float:
+    """Return the seconds until projects are searched for again, from what the last two searches took.
+
+    One that was slow because the machine was busy for a moment says nothing.
+    """
+    cost = min(costs)
+    return max(PLACES_EVERY, cost, min(PLACES_LATEST, 20 * cost))
+
+
+def _any_open(index: Index) -> bool:
+    return any(summary.state in OPEN for summary in index.summaries)
 
 
 def _urgency(summary: Summary, now: float) -> int | None:

@@ -343,6 +343,34 @@ def test_a_diagnosis_that_takes_for_ever_costs_its_own_process_only(
     examiner.rest()
 
 
+@pytest.mark.parametrize("lost", [2, 1000])
+def test_a_diagnosis_that_came_to_nothing_is_begun_again_a_few_times(
+    tmp_path: Path, watching: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    """A machine too busy to answer in time, once, must not leave a failure without its cause for good."""
+    monkeypatch.setattr(watch, "TRY_AGAIN", 0.05)
+    begun: list[Path] = []
+    real = Examiner.cause
+
+    def cause(self: Examiner, run: Path, *values: Any, **options: Any) -> Any:
+        begun.append(run)
+        return None if len(begun) <= lost else real(self, run, *values, **options)
+
+    monkeypatch.setattr(Examiner, "cause", cause)
+    run = one_run(tmp_path / "train", "FAILED")
+    (run / "logs" / "rank-1.log").write_text(OUT_OF_MEMORY)
+    watcher = watching(None, tmp_path / "train")
+    found = until(watcher, lambda each: each.told is not None, run.name)
+    assert found.part == ("gpu" if lost == 2 else "") and len(begun) == 3
+    assert bool(watcher.source().problems) == (lost > 2)
+
+
+def test_one_slow_search_for_projects_does_not_put_off_the_next() -> None:
+    assert watch.pause_between((0.01, 8.0)) == watch.pause_between((8.0, 0.01)) == watch.PLACES_EVERY < 10
+    assert watch.PLACES_EVERY < watch.pause_between((0.5, 0.5)) < watch.pause_between((2.0, 8.0)) < 60
+    assert watch.pause_between((100.0, 100.0)) >= 100
+
+
 def test_silent_errors_of_a_success_are_told_as_warnings(tmp_path: Path, watching: Callable[..., Watcher]) -> None:
     run = one_run(tmp_path / "train")
     final = json.loads((run / "final.json").read_text())
