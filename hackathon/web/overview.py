@@ -51,6 +51,9 @@ class Result:
     """What one study reached: a line of the table."""
 
     team: str
+    """Its name as it is shown."""
+    team_key: str
+    """The key of its page."""
     study: str
     """The key of its page."""
     name: str
@@ -128,6 +131,7 @@ def _result(team: str, study: StudyRuns) -> Result | None:
     best = max(beyond, key=lambda point: point["speedup"])
     return Result(
         team=line(team, 100),
+        team_key=team,
         study=study.key,
         name=line(study.name, 100),
         mode=study.mode,

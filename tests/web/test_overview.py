@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from rendered import HOSTILE, harmless, page, read
@@ -156,7 +157,8 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
         for run in _runs(HOSTILE, {1: 1.0, 2: 1.9, 4: 3.0})
     ]
     for language in ("en", "ja"):
-        harmless(page("scaling", Source(runs), language))
+        reader = harmless(page("scaling", Source(runs), language))
+        assert f"/team?key={quote(HOSTILE)}" in reader.links, "the page of the team by its true name"
 
 
 def test_projects_outside_an_event_are_shown_by_their_folder(tmp_path: Path) -> None:
