@@ -128,7 +128,7 @@ def test_missing_library_names_the_extra(
     monkeypatch.setattr(plot, "PROGRAM", program)
     with pytest.raises(UnavailableError) as caught:
         write_plot(plot_spec(study), tmp_path / "plot.svg")
-    assert caught.value.exit_code == 3 and caught.value.hint is not None and "hackathon[share]" in caught.value.hint
+    assert caught.value.exit_code == 3 and caught.value.hint is not None and "vl-convert-python" in caught.value.hint
 
 
 def test_a_users_module_does_not_shadow_the_library(

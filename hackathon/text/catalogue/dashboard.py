@@ -26,7 +26,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the dashboard needs packages that are not installed: {what}",
         "ダッシュボードに必要なパッケージがありません: {what}",
     ),
-    "no_web_hint": ("pip install 'hackathon[web]'", "pip install 'hackathon[web]' を実行してください"),
+    "no_web_hint": ("pip install starlette uvicorn", "pip install starlette uvicorn を実行してください"),
     "two_events": (
         "{first} and {second} are two events: a dashboard shows one",
         "{first} と {second} は別々のイベントです。ダッシュボードは 1 つのイベントを表示します",

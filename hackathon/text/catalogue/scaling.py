@@ -109,8 +109,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "図の作成に必要な vl-convert がインストールされていません",
     ),
     "plot_missing_library_hint": (
-        "pip install 'hackathon[share]'",
-        "pip install 'hackathon[share]' を実行してください",
+        "pip install vl-convert-python",
+        "pip install vl-convert-python を実行してください",
     ),
     "plot_failed_to_draw": ("the plot could not be drawn: {reason}", "図を描けませんでした: {reason}"),
     "plot_failed_to_draw_hint": (
