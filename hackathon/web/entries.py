@@ -46,6 +46,12 @@ class Entry:
     read: float = 0.0
     """When the files were read, in seconds of the monotonic clock."""
     closed: bool = False
+    order: tuple[float, str, str] = (0.0, "", "")
+    """Newer runs have larger ones; a clock that is ahead makes no run newer than now."""
+
+    def __post_init__(self) -> None:
+        created = min(self.summary.created or 0.0, time.time())
+        self.order = (created, self.summary.id, self.summary.project)
 
     @property
     def place(self) -> str:

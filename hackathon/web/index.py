@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 from hackathon.runs.directory import RunDirectory
@@ -98,12 +99,7 @@ class Index:
     def summaries(self) -> tuple[Summary, ...]:
         """All runs, newest first."""
         if self._sorted is None:
-            now = time.time()
-            order = sorted(
-                self._entries.values(),
-                key=lambda entry: (min(entry.summary.created or 0.0, now), entry.summary.id, entry.summary.project),
-                reverse=True,
-            )
+            order = sorted(self._entries.values(), key=attrgetter("order"), reverse=True)
             self._sorted = tuple(entry.summary for entry in order)
         return self._sorted
 
@@ -208,10 +204,13 @@ class Index:
         """Return the keys of new runs, newest first, and of those that are gone; those are dropped."""
         fresh: list[str] = []
         known = self._entries
-        news = self.pending > 0 or self._others
+        news = lost = self._others
+        news = news or self.pending > 0
         for name in self._projects:
             listing = self._listings.get(name) or self._listings.setdefault(name, Listing(f"{name}/runs"))
-            news = listing.look(self._bounds, clock) or news
+            if listing.look(self._bounds, clock):
+                news = True
+                lost = lost or listing.lost
         if not news:
             return [], []
         self._others = False
@@ -220,7 +219,7 @@ class Index:
             fresh += [key for identifier in listing.names if (key := f"{name}//{identifier}") not in known]
         gone = [
             key
-            for key, entry in known.items()
+            for key, entry in (known.items() if lost else ())
             if (listed := self._listings.get(entry.summary.project)) is None
             or entry.summary.project not in self._projects
             or entry.summary.id not in listed.names

@@ -25,6 +25,8 @@ class Listing:
         self.names: dict[str, None] = {}
         self.unreadable = 0
         """Folders in it that this user may not read."""
+        self.lost = False
+        """Whether the last change took runs away."""
         self._folder = folder
         self._changed = -1
         self._listed = -1e9
@@ -41,7 +43,8 @@ class Listing:
             changed = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 — plain strings: done for every project
         except OSError:
             self.names, self._changed, self._fresh = {}, -1, True
-            return before != self.names
+            self.lost = bool(before)
+            return self.lost
         if changed == self._changed and not self._fresh and clock - self._listed < LISTED:
             return False
         self._fresh = abs(time.time() - changed / 1e9) < SETTLED or changed != self._changed
@@ -60,10 +63,14 @@ class Listing:
                         self.unreadable += not os.access(entry.path, os.R_OK | os.X_OK, effective_ids=True)
                         continue
                     names[name] = None
-        except OSError:
-            pass
+        except PermissionError:
+            names = {}
+        except OSError:  # a server that does not answer now: what was known stays until it does
+            self._changed = -1
+            return False
         self.names = names
-        return names != before
+        self.lost = any(name not in names for name in before)
+        return self.lost or len(names) != len(before)
 
 
 def mark(path: str) -> int:
