@@ -90,11 +90,16 @@ def _tell_copy(directory: Path) -> None:
         user = pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:  # a uid without an account, as in containers
         user = str(os.geteuid())
-    place = f"{user}@{host_name()}:{shlex.quote(f'{directory.absolute()}/')}"
+
+    def remote(path: str) -> str:
+        # Once for the shell there, once for the one here.
+        return shlex.quote(f"{user}@{host_name()}:{shlex.quote(path)}")
+
+    path = str(directory.absolute())
     own = shlex.quote(directory.absolute().name)
     click.echo(message("site.take_home"))
-    click.echo(f"  rsync -az {shlex.quote(place)} {own}/")
-    click.echo(f"  scp -r {shlex.quote(place.removesuffix('/') if place.endswith('/') else place)} {own}")
+    click.echo(f"  rsync -az {remote(f'{path}/')} {own}/")
+    click.echo(f"  scp -r {remote(path)} {own}")
 
 
 def _check(source: "Source", title: str, studies: list[str] | None) -> None:

@@ -1,18 +1,20 @@
 """Whom and what run directories name – users, hosts, groups – and whether anything in them has changed."""
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-
-from hackathon.text.files import read_json
+from typing import Any
 
 MOST = 1 << 20
-"""Bytes at the beginning of a file of events that are looked at."""
+"""Bytes at the beginning of a file that are looked at."""
+PORTION = 1 << 15
+"""Bytes that are read at once: most files are smaller."""
 _HOST = re.compile(rb'"host": ?"([^"\\]{1,255})"')
-_TEXT = re.compile(rb'"(user|host|group)": ?"([^"\\]{1,255})"')
+_TEXT = re.compile(rb'"(user|host|job_id)": ?"([^"\\]{1,255})"')
 _WATCHED = (
     "request.json", "final.json", "source.json", "events", "events/job.jsonl", "logs", "logs/job.log", "metrics",
     "metrics/rank-0.jsonl", "telemetry", "env", "client", "client/diagnosis.json",
@@ -48,21 +50,24 @@ def named(run: Path) -> Named:
     users: set[str] = set()
     hosts: set[str] = set()
     groups: set[str] = set()
-    for path in (run / folder / name for folder in ("client", "env") for name in _names(run / folder)):
-        for kind, value in _TEXT.findall(_head(path)):
-            {b"user": users, b"host": hosts, b"group": groups}[kind].add(value.decode("utf-8", "replace"))
-    request = read_json(run / "request.json")  # only its own group: where the group came from is called "group" too
-    if isinstance(request, dict) and isinstance(request.get("group"), str):
+    jobs = {_head(f"{run}/claim/job_id").decode("utf-8", "replace").strip()[:255]}
+    names = {folder: _names(f"{run}/{folder}") for folder in ("client", "env", "events", "telemetry")}
+    kept = {b"user": users, b"host": hosts, b"job_id": jobs}
+    for folder in ("client", "env"):
+        for name in names[folder]:
+            for kind, value in _TEXT.findall(_head(f"{run}/{folder}/{name}")):
+                kept[kind].add(value.decode("utf-8", "replace"))
+    request = _json(_head(f"{run}/request.json"))  # only its own group: where the group came from is called so too
+    if isinstance(request.get("group"), str):
         groups.add(request["group"])
-    job = read_json(run / "client" / "submitted.json")
-    for text in (str(job.get("job_id") or "") if isinstance(job, dict) else "", _claim(run)):
-        server = text.partition(".")[2]
+    for job in jobs:
+        server = job.partition(".")[2]
         if server and not server.isdigit():
             hosts.add(server)
     for folder, suffix in (("env", ".json"), ("telemetry", ".csv")):
-        hosts.update(name.removesuffix(suffix) for name in _names(run / folder) if name.endswith(suffix))
-    for name in _names(run / "events"):
-        hosts.update(host.decode("utf-8", "replace") for host in _HOST.findall(_head(run / "events" / name)))
+        hosts.update(name.removesuffix(suffix) for name in names[folder] if name.endswith(suffix))
+    for name in names["events"]:
+        hosts.update(host.decode("utf-8", "replace") for host in _HOST.findall(_head(f"{run}/events/{name}")))
     return Named(*(tuple(sorted(found - {""})) for found in (users, hosts, groups)))
 
 
@@ -78,25 +83,36 @@ def together(each: Iterable[Named]) -> Named:
     return Named(tuple(sorted(users)), tuple(sorted(hosts)), tuple(sorted(groups)))
 
 
-def _claim(run: Path) -> str:
-    return _head(run / "claim" / "job_id").decode("utf-8", "replace").strip()[:255]
+def _json(raw: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: str) -> list[str]:
     try:
         return os.listdir(folder)  # noqa: PTH208 — names, not paths
     except OSError:
         return []
 
 
-def _head(path: Path) -> bytes:
+def _head(path: str) -> bytes:
     """Return the beginning of a regular file; a FIFO is not waited for."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
-    with os.fdopen(descriptor, "rb") as stream:
-        try:
-            return stream.read(MOST)
-        except (OSError, TypeError):
-            return b""
+    found = b""
+    try:
+        while len(found) < MOST:
+            more = os.read(descriptor, PORTION)
+            found += more
+            if len(more) < PORTION:
+                break
+    except OSError:  # a folder, or a FIFO that nobody writes into yet
+        pass
+    finally:
+        os.close(descriptor)
+    return found
