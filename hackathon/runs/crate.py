@@ -180,13 +180,14 @@ def read_inside(folder: Path, name: str, limit: int = snapshot.SIZE_LIMIT) -> tu
     finally:
         os.close(handle)
     with os.fdopen(descriptor, "rb") as stream:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(f"{name} is no regular file")
-        content = stream.read(limit + 1)
+        # No more room than the file needs: for thousands of small files it costs more than the reading.
+        content = stream.read(min(limit, found.st_size + 4096) + 1)
     if len(content) > limit:
         raise ValueError(name)
-    return content, bool(mode & stat.S_IXUSR)
+    return content, bool(found.st_mode & stat.S_IXUSR)
 
 
 class _Folder:
