@@ -279,6 +279,21 @@ def test_a_file_that_has_grown_too_large_is_begun_anew(
     assert len(again.refresh()) == 1
 
 
+def test_the_file_lies_on_the_nodes_own_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hackathon.web.stored import default_path
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert default_path() == tmp_path / "hackathon" / "index.sqlite3"
+    one_run(tmp_path)
+    index = Index([Project(tmp_path)])
+    index.refresh()
+    index.close()
+    assert default_path().exists()
+    for value in ("relative", str(tmp_path / "gone"), ""):  # after a login without one, or in a job
+        monkeypatch.setenv("XDG_RUNTIME_DIR", value)
+        assert default_path() == Path(f"/tmp/hackathon-{os.geteuid()}/index.sqlite3")
+
+
 def test_a_folder_of_the_index_that_others_can_write_is_not_used(tmp_path: Path, store: Path) -> None:
     store.parent.mkdir(mode=0o777)
     store.parent.chmod(0o777)

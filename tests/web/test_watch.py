@@ -81,6 +81,7 @@ def test_a_failure_is_told_with_its_part_in_both_languages(tmp_path: Path, watch
     assert before.summaries[0].state == "RUNNING"  # a picture stays as it was
 
 
+@pytest.mark.slow
 def test_pipes_in_the_place_of_files_do_not_stop_a_diagnosis(tmp_path: Path) -> None:
     run = one_run(tmp_path / "train", "RUNNING")
     fail(run)
@@ -141,6 +142,7 @@ def test_the_child_does_not_read_through_links_of_others(tmp_path: Path) -> None
     examiner.rest()
 
 
+@pytest.mark.slow
 def test_another_end_than_first_thought_is_diagnosed_again(tmp_path: Path, watching: Callable[..., Watcher]) -> None:
     run = one_run(tmp_path / "train", "RUNNING")
     watcher = watching(None, tmp_path / "train")
@@ -371,6 +373,7 @@ def test_one_slow_search_for_projects_does_not_put_off_the_next() -> None:
     assert watch.pause_between((100.0, 100.0)) >= 100
 
 
+@pytest.mark.slow
 def test_silent_errors_of_a_success_are_told_as_warnings(tmp_path: Path, watching: Callable[..., Watcher]) -> None:
     run = one_run(tmp_path / "train")
     final = json.loads((run / "final.json").read_text())
