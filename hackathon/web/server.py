@@ -29,7 +29,7 @@ from hackathon.web.access import Access, Application, Receive, Scope, Send
 from hackathon.web.door import Door
 from hackathon.web.scripts import FILES
 from hackathon.web.source import VIEWS, Source, values_of
-from hackathon.web.stream import Address, Pages, Watch, follow, in_thread, stream
+from hackathon.web.stream import KEPT_PAGES, Address, Pages, Watch, follow, in_thread, stream
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 KEYED = frozenset({"team", "study", "run", "diff"})
@@ -44,7 +44,8 @@ class Dashboard:
 
     def __init__(self, watch: Watch, title: Callable[[], str], cache: Path) -> None:
         self.title, self.cache = title, cache
-        self.pages = Pages(watch, self.render)
+        self.pages = Pages(watch, self.render, self._failed)
+        self._told: dict[Address, str] = {}
         self._files: dict[str, bytes] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,10 +75,7 @@ class Dashboard:
             page = await self.pages.get(address)
         except TimeoutError:
             return self._trouble(504, address[2])
-        except Exception as error:
-            # What went wrong is for the server's terminal; a page would show folders to whoever reads it.
-            with contextlib.suppress(OSError, ValueError):
-                _tell(address, error)
+        except Exception:
             return self._trouble(500, address[2])
         return _html(page.body) if page.body is not None else self._trouble(404, address[2])
 
@@ -104,7 +102,19 @@ class Dashboard:
         last = [value.decode("latin-1") for name, value in scope["headers"] if name == b"last-event-id"]
         await stream(self.pages, address, last[0] if last else given.get("seen", [""])[0], receive, send)
 
-    def render(self, address: Address, source: Source, version: int) -> bytes | None:
+    def _failed(self, address: Address, error: BaseException) -> None:
+        """Tell the server's terminal what went wrong, once; a page would show folders to whoever reads it."""
+        what = repr(error)
+        if self._told.get(address) == what:
+            return
+        if len(self._told) > KEPT_PAGES:
+            self._told.clear()
+        self._told[address] = what
+        text = f"{address}\n{''.join(traceback.format_exception(error))}"
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(printable(text, kept="\n"))  # names of runs must not steer the terminal
+
+    def render(self, address: Address, source: Source, number: int) -> bytes | None:
         """Return a page, None when there is none at this address; run in a thread."""
         kind, key, language = address
         with speaking(language):
@@ -113,7 +123,7 @@ class Dashboard:
             return None
         template, values = found
         others = [(other, address_to(other, kind, key)) for other in LANGUAGES if other != language]
-        seen = f"{self.pages.nonce}.{version}"
+        seen = f"{self.pages.nonce}.{number}"
         return self._rendered(template, language, seen, others=others, here=kind, **values)
 
     def _rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
@@ -182,11 +192,6 @@ def _html(body: bytes, status: int = 200) -> Response:
 @functools.cache
 def _digest(name: str) -> str:
     return hashlib.sha256(shipped("templates", "pages", name).read_bytes()).hexdigest()[:12]
-
-
-def _tell(address: Address, error: Exception) -> None:
-    text = f"{address}\n{''.join(traceback.format_exception(error))}"
-    sys.stderr.write(printable(text, kept="\n"))  # names of runs must not steer the terminal
 
 
 class _Server(uvicorn.Server):

@@ -60,9 +60,9 @@ class Page:
 
     body: bytes | None
     version: int
-    """The state of the runs that it shows."""
+    """The state of the runs that it shows, or one before."""
     changed: int
-    """The version with which its content became what it is."""
+    """The number of the rendering with which its content became what it is."""
     made: float
     cost: float
     """Seconds that the rendering took."""
@@ -74,16 +74,24 @@ class Pages:
     All methods are called in the event loop's thread.
     """
 
-    def __init__(self, watch: Watch, render: Callable[[Address, Source, int], bytes | None]) -> None:
-        self.watch, self.render = watch, render
+    def __init__(
+        self,
+        watch: Watch,
+        render: Callable[[Address, Source, int], bytes | None],
+        failed: Callable[[Address, BaseException], None] = lambda address, error: None,
+    ) -> None:
+        """`render` gets a number, by which a viewer's stream knows what is seen; `failed` gets what it raises."""
+        self.watch, self.render, self.failed = watch, render, failed
         self.nonce = secrets.token_hex(4)
-        """Tells this server from the one before it, whose versions a browser may remember."""
+        """Tells this server from the one before it, whose numbers a browser may remember."""
         self.version = watch.version
         self.closing = asyncio.Event()
         self.streams = 0
         self._kept: dict[Address, Page] = {}
         self._running: dict[Address, asyncio.Task[Page]] = {}
         self._places = asyncio.Semaphore(WORKERS)
+        # Not the versions: a page grows older without one, and may show a state that was not told yet.
+        self._renderings = 0
         self._news = asyncio.Event()
 
     async def get(self, address: Address) -> Page:
@@ -147,7 +155,11 @@ class Pages:
 
     def _made(self, address: Address, task: "asyncio.Task[Page]") -> None:
         self._running.pop(address, None)
-        if task.cancelled() or task.exception() is not None:
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            self.failed(address, error)
             return
         self._kept.pop(address, None)
         self._kept[address] = task.result()
@@ -158,11 +170,13 @@ class Pages:
         async with self._places:
             await self._first_look()
             version, begun = self.version, time.monotonic()
+            self._renderings += 1
+            number = self._renderings
             before = self._kept.get(address)
-            body = await in_thread(lambda: self.render(address, self.watch.source(), version))
+            body = await in_thread(lambda: self.render(address, self.watch.source(), number))
             now = time.monotonic()
             same = before is not None and content_of(before.body) == content_of(body)
-            return Page(body, version, before.changed if same and before else version, now, now - begun)
+            return Page(body, version, before.changed if same and before else number, now, now - begun)
 
 
 def content_of(body: bytes | None) -> bytes | None:
@@ -217,8 +231,9 @@ def follow(pages: Pages, loop: asyncio.AbstractEventLoop) -> threading.Thread:
 
 
 async def stream(pages: Pages, address: Address, seen: str, receive: Receive, send: Send) -> None:
-    """Send an event each time that a page has changed since `seen` (`<nonce>.<version>`), until the viewer goes.
+    """Send an event each time that a page has changed since `seen` (`<nonce>.<rendering>`), until the viewer goes.
 
+    Also when it can not be made any more, and when it can again: a viewer must not take an old page for the truth.
     The viewer's going is watched beside the sending: a send to a viewer that is gone may wait for ever.
     """
     headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
@@ -249,12 +264,15 @@ async def _send(pages: Pages, address: Address, seen: str, send: Send) -> None:
     await write(f"retry: {RETRY}\n\n")
     nonce, _, number = seen.partition(".")
     told = int(number) if nonce == pages.nonce and number.isascii() and number.isdigit() else -1
-    spoken = time.monotonic()
+    spoken, stale = time.monotonic(), False
     while True:
         try:
             page: Page | None = await pages.fresh(address)
-        except Exception:  # the page itself tells of it; the next state may be better
+        except Exception:  # the next state may be better
             page = None
+        if stale != (page is None):
+            stale, spoken = page is None, time.monotonic()
+            await write(f"event: {'stale' if stale else 'fresh'}\ndata: \n\n")
         if page is not None and page.changed > told:
             told, spoken = page.changed, time.monotonic()
             await write(f"id: {pages.nonce}.{told}\nevent: changed\ndata: {told}\n\n")

@@ -17,6 +17,7 @@
   let resting = 0;
   let busy = false;
   let waiting = false;
+  let behind = false; // the server told of a change that is not shown yet
 
   function snapshot(from) {
     return [...from.querySelectorAll("main, footer.site")].map((part) => part.cloneNode(true));
@@ -24,8 +25,8 @@
 
   // The notice
 
-  function say(lost) {
-    const words = lost ? notice?.dataset.lost : "";
+  function say(what) {
+    const words = notice?.dataset[what] ?? "";
     if (notice && notice.textContent !== words) notice.textContent = words;
   }
 
@@ -35,16 +36,22 @@
     clearTimeout(timer);
     source?.close();
     source = new EventSource(`/stream?${new URLSearchParams({ page, seen })}`);
-    source.onopen = () => say(false);
+    source.onopen = () => {
+      say("");
+      if (behind) refresh();
+    };
     source.onerror = () => {
-      say(true);
+      say("lost");
       // The browser tries again by itself, except after a refusal.
       if (source?.readyState === EventSource.CLOSED) later();
     };
     source.addEventListener("changed", (event) => {
       seen = event.lastEventId;
+      behind = true;
       refresh();
     });
+    source.addEventListener("stale", () => say("stale"));
+    source.addEventListener("fresh", () => say(""));
   }
 
   function later() {
@@ -73,11 +80,12 @@
 
   async function refresh() {
     if (busy || selecting()) {
-      if (!waiting) setTimeout(() => ((waiting = false), refresh()), 1000);
-      waiting = true;
+      again(1000);
       return;
     }
     busy = true;
+    behind = false;
+    let good = false;
     try {
       const answer = await fetch(page, { credentials: "same-origin", signal: AbortSignal.timeout(30_000) });
       if (!answer.ok && answer.status !== 404) return; // what is shown is better than a page of trouble
@@ -92,13 +100,23 @@
         shown = parts;
       }
       document.title = next.title;
+      good = true;
       for (const [log, top] of logs) log.scrollTop = top - log.scrollHeight;
       if (anchor?.isConnected) scrollBy({ top: anchor.getBoundingClientRect().top - top, behavior: "instant" });
     } catch {
-      // The stream tells whether the server is gone; if it is not, the next change brings the page.
+      // The stream tells whether the server is gone.
     } finally {
       busy = false;
+      if (!good) {
+        behind = true;
+        if (source?.readyState === EventSource.OPEN) again(AGAIN);
+      }
     }
+  }
+
+  function again(later) {
+    if (!waiting) setTimeout(() => ((waiting = false), refresh()), later);
+    waiting = true;
   }
 
   // Somebody who copies a line of a log does not lose it.

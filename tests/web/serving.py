@@ -183,6 +183,8 @@ class View:
     made: int = 0
     pause: float = 0.0
     error: Exception | None = None
+    more: str = ""
+    """What the page shows besides its runs."""
     running: int = 0
     most: int = 0
     lock: Any = field(default_factory=threading.Lock)
@@ -199,7 +201,7 @@ class View:
                 return None
             return {
                 "heading": f"Runs {key}",
-                "words": " ".join(f"run-{each.id}" for each in source.summaries) or "none",
+                "words": " ".join([*(f"run-{each.id}" for each in source.summaries), self.more]).strip() or "none",
             }
         finally:
             with self.lock:

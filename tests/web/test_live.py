@@ -1,6 +1,7 @@
 """A page in a real browser while its runs go on: it changes by itself, and leaves alone what the viewer is at."""
 
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from serving import Served, Told, plain_view, serving
 pytest.importorskip("playwright", reason="no Chromium")
 
 from browsing import chromium
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from hackathon.web import pages, stream
 from hackathon.web.door import port_door
@@ -132,6 +133,28 @@ def test_a_lost_connection_is_told(page: Page, served: Served) -> None:
     expect(notice).to_be_visible()
     expect(notice).to_have_text(re.compile("^Connection lost"))
     expect(page.locator("#runs li")).to_have_text(["none"])  # what was there stays
+
+
+def test_a_page_that_could_not_be_fetched_is_fetched_again(page: Page, served: Served) -> None:
+    failures: list[str] = []
+
+    def fail(route: Route) -> None:
+        failures.append(route.request.url)
+        route.abort() if len(failures) == 1 else route.continue_()
+
+    page.route("**/en/now", fail)
+    tell(served.watch, "a")
+    expect(page.locator("#runs li")).to_have_text(["run-a"], timeout=PATIENCE)
+    assert len(failures) == 2
+
+
+def test_a_page_that_can_not_be_made_says_so(page: Page, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "LONGEST_GAP", 0.2)
+    notice = page.locator("#connection")
+    monkeypatch.setattr(sys.modules["plain_view"], "values", lambda source, key: 1 / 0)
+    tell(served.watch, "a")
+    expect(notice).to_have_text(re.compile("not the newest state"), timeout=PATIENCE)
+    expect(page.locator("#runs li")).to_have_text(["none"])
 
 
 def test_markup_in_texts_of_others_stays_text(page: Page, served: Served) -> None:
