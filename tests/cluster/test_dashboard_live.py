@@ -49,7 +49,9 @@ def test_a_failed_job_appears_without_a_reload(slurm: SlurmLab, tmp_path: Path) 
             try:
                 page.get_by_text("nosuchmodule").first.wait_for(timeout=PATIENCE)
             except TimeoutError:
-                pytest.fail(f"not told on the page: {page.inner_text()}\n{site.state(run)}")
+                dashboard.send_signal(signal.SIGINT)
+                said = dashboard.communicate(timeout=60)[0]
+                pytest.fail(f"not told on the page: {page.inner_text()}\n{site.state(run)}\n{said}")
             seen = time.time()
             text = page.inner_text()
             assert "aurora" in text and "part: env" in text
