@@ -35,6 +35,8 @@ class Making:
     """What was made, as one process tells the other."""
 
     warnings: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+    """Files that lack something: the next publication makes them again."""
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
     failed: str = ""
@@ -43,6 +45,7 @@ class Making:
     def take(self, other: "Making") -> None:
         """Add what another one made."""
         self.warnings = list(dict.fromkeys([*self.warnings, *other.warnings]))
+        self.incomplete += other.incomplete
         self.counts.update(other.counts)
         for kind, examples in other.examples.items():
             self.examples.setdefault(kind, []).extend(examples)
@@ -109,6 +112,7 @@ class Maker:
             problem = values[1].get("problem")
             if problem:
                 made.warnings.append(message("web.no_plot", study=file, reason=problem))
+                made.incomplete.append(file)
             write_whole(folder / file, self._page(page, language, *values))
 
     def _values(self, page: Page, source: Source, language: str) -> tuple[str, dict[str, Any]] | None:

@@ -88,7 +88,7 @@ def publish(
             entry = message_title(source, plan.maker.title, plan.site.languages[0])
             place = swap.swap(directory, folder, plan.mask.text(entry), plan.site.languages[0])
             published = _told(place, plan, made.warnings, wanted)
-            whole = {name: key for name, key in plan.keys.items() if name in published.files}
+            whole = {name: plan.keys[name] for name in published.files if name not in made.incomplete}
             kept_site.keep(directory, kept_site.Kept(swap.publication(place), whole, plan.marks))
             return published
     except OSError as error:

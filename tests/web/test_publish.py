@@ -322,6 +322,7 @@ def test_missing_and_half_written_files_leave_gaps(tmp_path: Path) -> None:
 
 def test_pages_come_without_their_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "draw.py").write_text("import os; os.kill(os.getpid(), 11)")
+    program = plot.PROGRAM
     monkeypatch.setattr(plot, "PROGRAM", tmp_path / "draw.py")
     monkeypatch.setattr(figures, "pictures", plot.pictures)
     study = write_study(tmp_path / "p", [Sample(1, 7.0), Sample(2, 13.25)])
@@ -329,6 +330,10 @@ def test_pages_come_without_their_pictures(tmp_path: Path, monkeypatch: pytest.M
     assert "signal 11" in " ".join(found.warnings)
     page = Page((found.folder / f"study-{study.id}.html").read_text())
     assert "could not be drawn" in page.text and "13.25" in page.text
+    monkeypatch.setattr(plot, "PROGRAM", program)
+    monkeypatch.setattr(figures, "_given_up", {})  # as in the next process
+    again = publish(_source(tmp_path / "p", event=False), tmp_path / "out", languages=["en"], studies=[study.id])
+    assert {name.partition("-")[0] for name in again.made} == {"study", "run"} and again.warnings == []
 
 
 def test_an_empty_site_and_a_folder_that_can_not_be_written(tmp_path: Path) -> None:
