@@ -10,7 +10,7 @@ from typing import Any
 
 from hackathon import __version__
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.states import ENDED, ENDING, OPEN, RUNNING, RunStatus
+from hackathon.runs.states import ENDED, ENDING, OPEN, RUNNING, SUCCEEDED, RunStatus
 from hackathon.text.messages import language
 from hackathon.web.causes import Cause
 from hackathon.web.listing import FACTS, Signature
@@ -98,9 +98,13 @@ def loaded(project: Project, identifier: str, text: str) -> Entry | None:
     return entry if len(entry.signature) == len(FACTS) else None
 
 
-def about_of(summary: Summary, written: float | None) -> str:
-    """Return what of a run a diagnosis depends on: another state, or news of a run that stood still, make it void."""
-    still = f" {written}" if summary.state in OPEN else ""
+def about_of(summary: Summary, written: float | None, cause: Cause | None = None) -> str:
+    """Return what of a run a diagnosis depends on: another state, or news of a run that stood still, make it void.
+
+    Also what logs tell later, as they do on slow file systems, when the `cause` of a failure was not found before.
+    """
+    unknown = cause is not None and summary.state != SUCCEEDED and not cause.told
+    still = f" {written}" if summary.state in OPEN or unknown else ""
     return f"{summary.state} {summary.cause} {summary.attempt}{still}"
 
 

@@ -138,7 +138,7 @@ class Index:
         entry = self._entries.get(key)
         if entry is None or (entry.cause is None and entry.summary.told is None):
             return False
-        return entry.cause is None or entry.about == about_of(entry.summary, entry.written)
+        return entry.cause is None or entry.about == about_of(entry.summary, entry.written, entry.cause)
 
     def refresh(self, statuses: Mapping[str, RunStatus] | None = None) -> list[str]:
         """Bring the summaries up to date and return the keys `<project folder>//<id>` of what changed, or is gone.
@@ -186,7 +186,7 @@ class Index:
         entry = self._entries.get(key)
         if entry is None or about != about_of(entry.summary, entry.written):
             return False
-        entry.cause, entry.about = cause, about
+        entry.cause, entry.about = cause, about_of(entry.summary, entry.written, cause)
         before = entry.summary
         bare = replace(before, part="", rule="", told=None)
         entry.summary = with_cause(bare, cause, language())
@@ -273,7 +273,7 @@ class Index:
             except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                 summary = _broken(project, run)
             entry = Entry(project, summary, signature, found, written=summary.progress, read=clock)
-            if before is not None and before.about == about_of(summary, entry.written):
+            if before is not None and before.about == about_of(summary, entry.written, before.cause):
                 entry.cause, entry.about = before.cause, before.about
                 entry.summary = with_cause(summary, before.cause, language())
             keep_times(entry, before, now, clock - self._refreshed < WATCHED)

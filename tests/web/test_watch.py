@@ -17,7 +17,7 @@ from test_index import one_run, tree
 from hackathon.runs.states import RunStatus
 from hackathon.schedulers import registry
 from hackathon.text.files import append_line, write_json
-from hackathon.web import examine, watch
+from hackathon.web import examine, index, watch
 from hackathon.web.examine import Examiner
 from hackathon.web.records import Summary
 from hackathon.web.watch import Watcher
@@ -365,6 +365,20 @@ def test_a_diagnosis_that_came_to_nothing_is_begun_again_a_few_times(
     found = until(watcher, lambda each: each.told is not None, run.name)
     assert found.part == ("gpu" if lost == 2 else "") and len(begun) == 3
     assert bool(watcher.source().problems) == (lost > 2)
+
+
+def test_a_failure_whose_logs_come_late_is_diagnosed_again(
+    tmp_path: Path, watching: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system may show the job's last word before the ranks' last lines."""
+    monkeypatch.setattr(index, "AGAIN", 0.1)
+    run = one_run(tmp_path / "train", "RUNNING")
+    watcher = watching(None, tmp_path / "train")
+    fail(run, "")
+    assert until(watcher, lambda each: each.told is not None, run.name).part == ""
+    with (run / "logs" / "rank-1.log").open("a") as stream:
+        stream.write(OUT_OF_MEMORY)
+    assert until(watcher, lambda each: bool(each.part), run.name).part == "gpu"
 
 
 def test_one_slow_search_for_projects_does_not_put_off_the_next() -> None:
