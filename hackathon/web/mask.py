@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any
 from hackathon.config.event import Publish
 from hackathon.diagnosis.scrub import REMOVED, own_secrets, without_secrets
 from hackathon.text.printable import without_escapes
+from hackathon.web.encoded import decoded, has_encoded
 
 KINDS = ("secret", "e-mail", "address", "path", "host", "group", "user", "team")
 """What a mask takes out."""
@@ -27,19 +29,26 @@ _SYSTEM = frozenset(
 _WORDLESS = frozenset({"root", "user", "users", "group", "nobody", "home", "admin", "slurm", "work", "data", "test"})
 """Names that name nobody; they stay as words, only their folders go."""
 _LOCAL = frozenset({"localhost", "ip6-localhost", ""})
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}(?![\w-])")
-_FOUR = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)")
+# Ends of words are those of ASCII: Japanese stands beside an address without a blank.
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}(?![A-Za-z0-9-])")
+_FOUR = re.compile(r"(?<![A-Za-z0-9.-])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![A-Za-z0-9-]|\.[0-9])")
 _HEX = r"[0-9A-Fa-f]"
 _SIX = re.compile(
-    rf"(?<![\w:.])(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}|(?:{_HEX}{{1,4}}:){{2,6}}(?::{_HEX}{{1,4}}){{1,5}}"
-    rf"|(?:fe80|f[cd]{_HEX}{{2}}|2{_HEX}{{3}}):(?::{_HEX}{{1,4}}){{1,6}}|(?:{_HEX}{{2}}:){{5}}{_HEX}{{2}})(?![\w:])"
+    rf"(?i)(?<![A-Za-z0-9:.])(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}|(?:{_HEX}{{1,4}}:){{2,6}}(?::{_HEX}{{1,4}}){{1,5}}"
+    rf"|(?:fe80|f[cd]{_HEX}{{2}}|2{_HEX}{{3}}):(?::{_HEX}{{1,4}}){{1,6}}|(?:{_HEX}{{2}}:){{5}}{_HEX}{{2}}"
+    rf"|2{_HEX}{{3}}(?::{_HEX}{{1,4}}){{1,6}}::)(?![A-Za-z0-9:])"
 )
 _VERSION_BEFORE = re.compile(
     r"(?i)(?:==|version|release|driver|nvidia[\w-]*|cu(?:da|dnn|blas)?[\w-]*|nccl[\w-]*|mpi)\W{0,3}\Z"
 )
 _WORD = re.compile(r"[A-Za-z0-9_]+")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Also what nobody sees (soft hyphens, blanks without width): a name could hide behind one.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069]|(?<!^)\ufeff"
+    r"|(?<=[!-~])[\u200c\u200d](?=[!-~])"
+)
 _QUOTES = re.compile(r"[\"']")
+_ACCOUNT = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])[A-Za-z0-9]{4,}\Z")
 _LETTER = re.compile(r"[^\W\d_]|[/@.:]")
 
 
@@ -69,7 +78,7 @@ class Mask:
         self._kept: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
         self._notes: list[tuple[str, str]] = []
         self._by_word: dict[str, list[tuple[str, re.Pattern[str], str]]] = {}
-        self._letters: list[tuple[str, str, str]] = []
+        self._letters: list[tuple[str, re.Pattern[str], str]] = []
         names = {name for name in users if name}
         self._folders = {name.lower() for name in names} if not self.rules.users else set()
         paying = {name for name in groups if name}
@@ -85,18 +94,21 @@ class Mask:
             for name in paying - _WORDLESS:
                 self._learn("group", name, "group")
         if not self.rules.users:
-            for name in (names - _WORDLESS) | {name for name in people if len(name.encode()) > 2}:
+            for name in names - _WORDLESS:
                 self._learn("user", name, "user")
+            for written in {form for person in people if len(person.encode()) > 2 for form in _forms(person)}:
+                self._learn("user", written, "user")
         if not self.rules.teams:
             for number, name in enumerate(teams, 1):
                 self._learn("team", name, f"team-{number}")
         for entries in self._by_word.values():
             entries.sort(key=lambda entry: (-len(entry[1].pattern), entry[1].pattern, entry[2]))
-        self._letters.sort(key=lambda entry: (-len(entry[1]), entry[1], entry[2]))
+        self._letters.sort(key=lambda entry: (-len(entry[1].pattern), entry[1].pattern, entry[2]))
         known = sorted((first, kind, pattern.pattern, instead) for first, each in self._by_word.items()
                        for kind, pattern, instead in each)  # fmt: skip
+        letters = [(kind, pattern.pattern, instead) for kind, pattern, instead in self._letters]
         self.fingerprint = hashlib.sha256(
-            repr((known, self._letters, sorted(self._folders), self._roots, self.rules)).encode("utf-8", "replace")
+            repr((known, letters, sorted(self._folders), self._roots, self.rules)).encode("utf-8", "replace")
         ).hexdigest()
         """Differs where masked text may differ."""
 
@@ -105,18 +117,23 @@ class Mask:
             return
         first = _WORD.search(name)
         if name.isascii() and first:
-            # `_` and digits belong to a name, `-` and `.` do not: `alice-digits` and `node1.cluster` are found.
-            pattern = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}{rest}(?![A-Za-z0-9_])", re.IGNORECASE)
+            # Digits belong to a name, and `_` to one that may be a word; `-` and `.` do not: `alice-digits` and
+            # `node1.cluster` are found, and of accounts with a number `tanaka07_digits` too.
+            joined = "" if kind in ("user", "group") and _ACCOUNT.match(name) else "_"
+            words = r"\s+".join(re.escape(part) for part in name.split())
+            pattern = re.compile(rf"(?<![A-Za-z0-9{joined}]){words}{rest}(?![A-Za-z0-9{joined}])", re.IGNORECASE)
             self._by_word.setdefault(first[0].lower(), []).append((kind, pattern, instead))
         else:
-            self._letters.append((kind, name, instead))
+            # Japanese names are written with a blank, a wide one or none.
+            words = r"\s*".join(re.escape(part) for part in name.split())
+            self._letters.append((kind, re.compile(words, re.IGNORECASE), instead))
 
     def text(self, text: str) -> str:
         """Return a text without what must not go out, control characters and bytes that are not UTF-8."""
         known = self._kept.get(text)
         if known is None:
             self._notes = []
-            masked = self._masked(_CONTROL.sub("", without_escapes(text)).encode("utf-8", "replace").decode())
+            masked = self._whole(_CONTROL.sub("", without_escapes(text)).encode("utf-8", "replace").decode())
             known = masked, tuple(self._notes)
             if len(text) <= LONGEST_KEPT:
                 if len(self._kept) >= KEPT:
@@ -132,7 +149,7 @@ class Mask:
     def taken(self, text: str) -> list[tuple[str, str]]:
         """Return (kind, original) of all that would be taken out of a text; nothing is counted."""
         self._notes = []
-        self._masked(text)
+        self._whole(text)
         return list(self._notes)
 
     def value(self, value: Any) -> Any:
@@ -156,6 +173,20 @@ class Mask:
                 if len(own) < EXAMPLES:
                     own[original] = None
 
+    def _whole(self, text: str) -> str:
+        """Return a text masked, as it stands and as it reads when its letters are decoded."""
+        masked = self._masked(text)
+        if not has_encoded(masked):
+            return masked
+        lines = masked.split("\n")
+        for number, line in enumerate(lines):
+            if has_encoded(line):
+                plain = decoded(line)
+                cleaned = self._masked(plain)
+                if cleaned != plain:
+                    lines[number] = cleaned
+        return "\n".join(lines)
+
     def _masked(self, text: str) -> str:
         if not _LETTER.search(text):
             return text
@@ -167,12 +198,12 @@ class Mask:
         if self._stems and "[" in text:
             text = re.sub(r"(?<![A-Za-z0-9_])([A-Za-z][\w-]*?)\[\d[\d,-]*\]", self._host_list, text)
         for word in dict.fromkeys(_WORD.findall(text.lower())):
-            for kind, pattern, instead in self._by_word.get(word, ()):
+            for part in (word, *word.split("_")) if "_" in word else (word,):
+                for kind, pattern, instead in self._by_word.get(part, ()):
+                    text = pattern.sub(self._instead(kind, instead), text)
+        if not text.isascii():
+            for kind, pattern, instead in self._letters:
                 text = pattern.sub(self._instead(kind, instead), text)
-        for kind, name, instead in self._letters:
-            if name in text:
-                self._notes += [(kind, name)] * text.count(name)
-                text = text.replace(name, instead)
         if text.count(".") >= 3:
             text = _FOUR.sub(self._four, text)
         if text.count(":") >= 2:
@@ -231,10 +262,18 @@ class Mask:
                 return f"~{path[len(root) :]}"
         # What follows a word or a dot is relative (`tokens/s/GPU`, `./a/b`), or an address on the web.
         before = match.string[match.start() - 1 : match.start()]
-        if len(parts) < 2 or parts[0] in _SYSTEM or before.isalnum() or before in ("_", ".", "/", "~", "}", "…"):
+        joined = before.isascii() and before.isalnum()
+        if len(parts) < 2 or parts[0] in _SYSTEM or joined or before in ("_", ".", "/", "~", "}", "…"):
             return path
         self._notes.append(("path", path))
         return f"…/{parts[-1]}"
+
+
+def _forms(name: str) -> set[str]:
+    """Return how a person's name may be written: composed or not, and with the family's name at the other end."""
+    parts = name.split()
+    orders = {" ".join(parts), *((f"{parts[1]} {parts[0]}", f"{parts[1]}, {parts[0]}") if len(parts) == 2 else ())}
+    return {unicodedata.normalize(form, each) for each in orders for form in ("NFC", "NFD")}
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
