@@ -168,7 +168,12 @@ class Index:
             if (known := self._entries.get(key)) is not None and differs(told, known.status)
         ]
         wanted = list(dict.fromkeys(wanted))
-        changed = self._read(wanted, now, clock)
+        try:
+            changed = self._read(wanted, now, clock)
+        except BaseException:  # whatever it was: what is new is looked at again, and shown as far as it was read
+            self._others, self._sorted = True, None
+            self.version += 1
+            raise
         if wanted:
             self._cost = 0.7 * self._cost + 0.3 * (time.monotonic() - clock) / len(wanted)
         self._stored.write(

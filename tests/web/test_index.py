@@ -23,6 +23,7 @@ from hackathon.config.load import load_event
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.status import status
 from hackathon.text.files import append_line, write_json
+from hackathon.web import index as web_index
 from hackathon.web.causes import Cause
 from hackathon.web.index import Index
 from hackathon.web.places import bounds_of, find_projects
@@ -160,6 +161,29 @@ def test_a_late_answer_of_a_scheduler_does_not_undo_what_the_run_says(tmp_path: 
     index.seen[run] = {"t": time.time() + 1, "state": "TIMEOUT", "raw": "TO", "reason": "", "attempt": 1}
     index.refresh({key: late})
     assert only(index).state == "TIMEOUT"
+
+
+def test_new_runs_are_not_lost_when_reading_them_failed_once(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index([Project(tmp_path)], store)
+    assert index.refresh() == []
+    first, second = one_run(tmp_path, number=0), one_run(tmp_path, number=1)
+    real = web_index.summarise
+
+    def fail(project: Project, run: RunDirectory, state: Any) -> Summary:
+        if run.id == first.name:
+            raise ImportError("the program was replaced while it ran")
+        return real(project, run, state)
+
+    monkeypatch.setattr(web_index, "summarise", fail)
+    for _ in range(2):  # it is told as long as it is so
+        with pytest.raises(ImportError):
+            index.refresh()
+        assert [each.id for each in index.summaries] == [second.name]
+    monkeypatch.undo()
+    index.refresh()
+    assert {each.id for each in index.summaries} == {first.name, second.name}
 
 
 def test_new_runs_come_and_removed_ones_go(tmp_path: Path, store: Path) -> None:
