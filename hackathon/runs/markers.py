@@ -1,5 +1,6 @@
 """What a run's own directory says about its state, read in as few files as will do."""
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,8 +102,19 @@ def read_final(run: RunDirectory) -> dict[str, Any] | None:
 
 
 def number(value: object) -> float | None:
-    """Return a JSON number as float, None for anything else."""
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """Return a JSON number as float, None for anything else (JSON's whole numbers can be too large for one)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def finite(value: object) -> float | None:
+    """Return a JSON number as float, None for anything else and for NaN and Infinity."""
+    found = number(value)
+    return found if found is not None and math.isfinite(found) else None
 
 
 def whole(value: object) -> int | None:

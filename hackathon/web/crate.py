@@ -22,7 +22,7 @@ from hackathon.logs.metrics import final_texts, read_metrics
 from hackathon.runs import snapshot
 from hackathon.runs.crate import LIST, METADATA, RESULT, SCHEMA_VERSION, read_inside
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.markers import read_final, read_markers
+from hackathon.runs.markers import finite, read_final, read_markers
 from hackathon.runs.states import OPEN, RunStatus, decide
 from hackathon.text.errors import RequestError
 from hackathon.text.files import write_whole
@@ -300,8 +300,8 @@ def _result(run: RunDirectory, record: Mapping[str, Any]) -> dict[str, Any]:
         numbers = read_metrics(run.path, patterns, name)
     except RequestError:
         numbers = {}
-    started = _number(status.t_started) or markers.started
-    ended = _number(status.t_ended) or markers.ended
+    started = finite(status.t_started) or markers.started
+    ended = finite(status.t_ended) or markers.ended
     return {
         "run": run.id,
         "state": status.state,
@@ -383,10 +383,6 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _moment(seconds: float | None) -> str | None:

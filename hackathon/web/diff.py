@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.runs.inside import inside_of
+from hackathon.runs.markers import finite
 from hackathon.scaling.show import number
 from hackathon.scaling.show import state as state_word
 from hackathon.text.inside import Inside
@@ -16,7 +17,7 @@ from hackathon.web.grouping import run_key
 from hackathon.web.pages import span
 from hackathon.web.records import Summary
 from hackathon.web.run import allowed, marked
-from hackathon.web.run_view import HOSTS, counted, end_metrics, end_texts, mapping, real, request_rows
+from hackathon.web.run_view import HOSTS, counted, end_metrics, end_texts, mapping, request_rows
 from hackathon.web.source import Source
 
 FILE, FILE_LINES = 200_000, 3000
@@ -245,7 +246,7 @@ def _part(name: str, left: Mapping[str, Value], right: Mapping[str, Value]) -> P
         if (shown, value) == (other, new):
             same += 1
             continue
-        first, second = real(value), real(new)
+        first, second = finite(value), finite(new)
         ratio = _ratio(second / first) if first and second is not None else ""
         changes.append(Change(key, shown, other, ratio))
     return Part(name, tuple(changes), same)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.runs.markers import finite
 from hackathon.scaling.table import RunResult, results
 from hackathon.text.inside import Inside
 from hackathon.web.records import Summary
@@ -136,7 +137,7 @@ def _study(project: str, identifier: str, points: list[Summary]) -> StudyRuns:
     runs = tuple(sorted(points, key=lambda run: (run.created or 0.0, run.id)))
     told = Counter((run.metric, run.unit) for run in runs if run.value is not None).most_common(1)
     metric, unit = told[0][0] if told else (str(record.get("metric") or runs[0].metric), str(record.get("unit") or ""))
-    created = record.get("created")
+    created = finite(record.get("created"))
     wanted = record.get("points")
     return StudyRuns(
         id=identifier,
@@ -146,7 +147,7 @@ def _study(project: str, identifier: str, points: list[Summary]) -> StudyRuns:
         mode=mode if (mode := record.get("mode")) in ("weak", "strong") else "",
         metric=metric,
         unit=unit,
-        created=float(created) if isinstance(created, (int, float)) else runs[0].created,
+        created=runs[0].created if created is None else created,
         points=len(wanted) if isinstance(wanted, list) else 0,
     )
 

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,20 +186,23 @@ def _environment_rows(inside: Inside) -> list[Row]:
     packages = [mapping(host.get("packages")) for host in hosts]
     add("packages", (f"{name} {each[name]}" for name in PACKAGES for each in packages if name in each))
     add("mpi", (str(host.get("mpi") or "") for host in hosts))
-    add("modules", (" ".join(map(str, host.get("modules") or ())) for host in hosts))
+    add("modules", (" ".join(_listed(host.get("modules"))) for host in hosts))
     add("gpus", (counted(host.get("gpus")) for host in hosts))
     add("cores", (str(host.get("cores") or "") for host in hosts))
     add("kernel", (str(host.get("kernel") or "") for host in hosts))
-    add("interfaces", (" ".join(map(str, host.get("interfaces") or ())) for host in hosts))
+    add("interfaces", (" ".join(_listed(host.get("interfaces"))) for host in hosts))
     return rows
 
 
 def counted(values: object) -> str:
     """Return `2 × P100` from a list of equal texts."""
-    if not isinstance(values, list):
-        return ""
-    counts = {str(value): values.count(value) for value in values}
+    counts = Counter(_listed(values))
     return ", ".join(f"{count} × {value}" if count > 1 else value for value, count in counts.items())
+
+
+def _listed(values: object) -> list[str]:
+    """Return a JSON list's texts; anything else is an empty one."""
+    return [str(value) for value in values] if isinstance(values, list) else []
 
 
 def _commit(git: Mapping[str, Any]) -> str:
@@ -210,13 +213,3 @@ def _commit(git: Mapping[str, Any]) -> str:
 def mapping(value: object) -> dict[str, Any]:
     """Return a JSON object; anything else is an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-def real(value: object) -> float | None:
-    """Return a finite number from JSON, None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value) if math.isfinite(value) else None
-    except OverflowError:
-        return None

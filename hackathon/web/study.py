@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hackathon.runs.markers import finite
 from hackathon.scaling.plot import PANELS, panel, plot_spec
 from hackathon.scaling.show import number, percent
 from hackathon.scaling.table import SUCCEEDED, passes
@@ -143,25 +144,18 @@ def with_checks(study: StudyRuns) -> dict[str, Any]:
     if not isinstance(check, dict) or not check.get("metric"):
         return found
     name = str(check["metric"])
-    least, most = (_number(check.get(each)) for each in ("at_least", "at_most"))
+    least, most = (finite(check.get(each)) for each in ("at_least", "at_most"))
     entries = []
     for run in study.runs:
         if run.state == SUCCEEDED:
             reached = _final(run).get(name)
-            told = _number(reached)
+            told = finite(reached)
             passed = run.check_passed if told is None else passes(told, least, most)
             entries.append({"id": run.id, "value": told, "passed": passed})
     verdicts = [entry["passed"] for entry in entries]
     passed_all = None if not verdicts else False if False in verdicts else None if None in verdicts else True
     checks = {"metric": name, "at_least": least, "at_most": most, "passed": passed_all, "runs": entries}
     return {**found, "checks": checks}
-
-
-def _number(told: object) -> float | None:
-    """Return a number that JSON has, None for anything else (NaN is less than nothing)."""
-    if isinstance(told, bool) or not isinstance(told, (int, float)):
-        return None
-    return told if abs(told) < 1e300 else None
 
 
 def _final(run: Summary) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """Make the index's record of one run from its directory and its state."""
 
-import math
 import os
 import sys
 import time
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hackathon.runs.events import job_events
+from hackathon.runs.markers import number
 from hackathon.runs.states import CREATED, ENDED, LOST, RUNNING, STATES
 from hackathon.scaling.table import passes
 from hackathon.text.errors import RequestError
@@ -159,7 +159,7 @@ def _reason(status: "RunStatus") -> str:
 def _passed(check: object, value: float | None) -> bool | None:
     if not isinstance(check, Mapping):
         return None
-    return passes(value, _number(check.get("at_least")), _number(check.get("at_most")))
+    return passes(value, number(check.get("at_least")), number(check.get("at_most")))
 
 
 def _text(value: Any) -> str:
@@ -169,21 +169,14 @@ def _text(value: Any) -> str:
     return sys.intern(text) if len(text) <= 32 else text  # thousands of runs share names
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
 def _whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else 0
 
 
 def _moment(value: object) -> float | None:
     """Return seconds since 1970 as this toolkit's clocks can have them, None for anything else."""
-    try:
-        moment = _number(value)
-    except OverflowError:
-        return None
-    return moment if moment is not None and math.isfinite(moment) and 0 < moment < 1e11 else None
+    moment = number(value)
+    return moment if moment is not None and 0 < moment < 1e11 else None
 
 
 def _stamp(run_id: str) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from hackathon.logs.fold import ranks_text
 from hackathon.logs.values import number
+from hackathon.runs.markers import finite
 from hackathon.text.inside import Inside
 from hackathon.text.messages import lookup, message
 
@@ -188,10 +189,4 @@ def _attempt(event: Mapping[str, Any]) -> int:
 
 
 def _time(value: Mapping[str, Any]) -> float | None:
-    moment = value.get("t")
-    if isinstance(moment, bool) or not isinstance(moment, (int, float)):
-        return None
-    try:
-        return float(moment) if math.isfinite(moment) else None
-    except OverflowError:
-        return None
+    return finite(value.get("t"))

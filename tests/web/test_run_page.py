@@ -379,6 +379,16 @@ def test_a_half_written_or_half_deleted_run_has_a_page(tmp_path: Path) -> None:
     check_structure(html_of(gone, run_key(gone.summaries[0])))
 
 
+def test_records_with_values_of_other_kinds_have_a_page(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train")
+    for path in (run / "env").iterdir():
+        path.write_text(json.dumps({"modules": 5, "interfaces": {"a": 1}, "gpus": "P100", "packages": [1]}))
+    (run / "source.json").write_text('{"git": 7, "digest": [1]}')
+    source = source_of(tmp_path / "train", live=True)
+    view = view_of(source, run)
+    assert view.run.environment == () and run.name in html_of(source, view.key)
+
+
 def test_huge_logs_do_not_make_huge_pages(tmp_path: Path) -> None:
     run = write_rich(tmp_path / "train", failed=True)
     for rank in range(4):

@@ -108,7 +108,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     write_study(tmp_path / "p", samples)
     record = tmp_path / "p/studies" / STUDY / "study.json"
     told = json.loads(record.read_text())
-    told |= {"name": HOSTILE, "mode": HOSTILE, "metric": HOSTILE, "unit": HOSTILE}
+    told |= {"name": HOSTILE, "mode": HOSTILE, "metric": HOSTILE, "unit": HOSTILE, "created": 10**400}
     told["base_request"]["check"] = {"metric": HOSTILE, "at_least": HOSTILE, "at_most": "1e999"}
     record.write_text(json.dumps(told))
     source = folder_source([tmp_path / "p"], tmp_path / "i")
