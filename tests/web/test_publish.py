@@ -593,6 +593,13 @@ def test_chromium_shows_pages_from_a_file(site: Path, tmp_path: Path, name: str,
         page.goto((site.parent / "index.html").as_uri())
         page.wait_for_url("**/site/index.html")
         page.goto((site / name).as_uri())
+        if page.locator(".plot").count():
+            page.locator(".plot").first.hover()
+            for _ in range(600):  # the policy lets in no `eval`, which playwright's own waiting uses
+                if page.evaluate("!!window.hackathonPlot"):
+                    break
+                page.wait_for_timeout(200)
+            assert page.evaluate("!!window.hackathonPlot")
         assert said == []
         assert page.evaluate("getComputedStyle(document.querySelector('header.site')).borderBottomWidth") == "3px"
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
