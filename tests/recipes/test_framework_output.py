@@ -114,11 +114,11 @@ CASES = {
     "mllog": Case(
         "mlperf_digits.py", "torchrun", frameworks, "samples_per_s", "MLPerf",
         {"train_loss": (0, 1.5), "eval_accuracy": (0.85, 1), "time_to_train_s": (0.1, 600)},
-        _whole(r"(\d+) samples in ([\d.]+) seconds"),
+        _whole(r"(\d+) samples in ([\d.]+) seconds"), 3,
     ),
     "torchtitan": Case(
         "titan_digits.py", "torchrun", None, "tokens_per_s", "no framework with a known output format",
-        {"loss": (0, 2.0), "grad_norm": (0, 5)}, _whole(r"(\d+) tokens in ([\d.]+) seconds"), 2,
+        {"loss": (0, 2.0), "grad_norm": (0, 5)}, _whole(r"(\d+) tokens in ([\d.]+) seconds"), 3,
     ),
     "mnist": Case(
         "mnist_example.py", "torchrun", None, None, "no framework with a known output format",
