@@ -11,7 +11,7 @@ from hackathon.scaling.table import SUCCEEDED, lower_is_better
 from hackathon.text.inside import Inside
 from hackathon.web.clean import line
 from hackathon.web.grouping import StudyRuns, results_of, run_key
-from hackathon.web.records import Summary
+from hackathon.web.records import Summary, parts_of
 
 FIELDS = ("recipe", "cluster", "queue", "launcher", "starter", "mpi", "processes_per_node", "threads", "gpus_per_node")
 """Fields of a request that are compared, beside the parameters."""
@@ -115,7 +115,7 @@ def _side(run: Summary, value: float | None, repeats: int, study: str) -> Side:
 
 
 def _request(side: Side) -> Mapping[str, Any]:
-    project, _, identifier = side.run.rpartition("//")
+    project, identifier = parts_of(side.run)
     return Inside(Path(project) / "runs" / identifier).json("request.json")
 
 

@@ -11,7 +11,7 @@ from hackathon.web.examine import Examiner
 from hackathon.web.grouping import run_key
 from hackathon.web.index import Index
 from hackathon.web.places import bounds_of, find_projects
-from hackathon.web.records import Project
+from hackathon.web.records import Project, parts_of
 from hackathon.web.source import Source
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _diagnose(index: Index, folders: Sequence[Path]) -> None:
             state = index.state_of(key)
             if state is None or time.monotonic() > until:
                 continue
-            project, _, identifier = key.rpartition("//")
+            project, identifier = parts_of(key)
             rules = [Path(project), *folders]
             cause = examiner.cause(Path(project) / "runs" / identifier, state, rules, failed=True)
             if cause is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.runs.markers import finite
 from hackathon.scaling.table import RunResult, results
 from hackathon.text.inside import Inside
-from hackathon.web.records import Summary
+from hackathon.web.records import Summary, key_of
 from hackathon.web.source import Source
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class StudyRuns:
     @property
     def key(self) -> str:
         """The key of its page."""
-        return f"{self.project}//{self.id}"
+        return key_of(self.project, self.id)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Reached:
 
 def run_key(run: Summary) -> str:
     """Return the key of a run's page."""
-    return f"{run.project}//{run.id}"
+    return key_of(run.project, run.id)
 
 
 def by_team(source: Source) -> list[TeamRuns]:

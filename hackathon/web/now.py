@@ -11,7 +11,7 @@ from hackathon.text.messages import language, message
 from hackathon.web import clean, problems
 from hackathon.web.machines import cores
 from hackathon.web.problems import LONGEST, line
-from hackathon.web.records import Summary, Told
+from hackathon.web.records import Summary, key_of
 from hackathon.web.source import Source
 from hackathon.web.trouble import KINDS, RECENT, SILENT, age, clock, kind_of, moment, says, since
 
@@ -130,7 +130,7 @@ def now_view(source: Source) -> NowView:
     asked = [item for item in asked if not source.team or item.team == source.team]
     asked.sort(key=lambda item: (bool(item.helper), item.since or 0.0))
     told = {item.run for item in asked if item.run}
-    troubles = [each for each in look.troubles() if _key(each.run) not in told]
+    troubles = [each for each in look.troubles() if key_of(each.run.project, each.run.id) not in told]
     well = [each for each in recent if each.state in (RUNNING, ENDING) and not look.troubled(each)]
     count = len(asked) + len(troubles)
     return NowView(
@@ -146,10 +146,6 @@ def now_view(source: Source) -> NowView:
         team=source.team,
         problems=tuple(line(each) for each in (*source.problems, problem) if each),
     )
-
-
-def _key(run: Summary) -> str:
-    return f"{run.project}//{run.id}"
 
 
 def _same(run: Summary) -> tuple[str, str, str]:
@@ -234,7 +230,7 @@ class _Look:
     def item(self, trouble: _Trouble) -> Item:
         """Return what the page says of a trouble."""
         kind, run, more, newer = trouble
-        told = _told(run) if kind in ("failed", "stands", "lost") else None
+        told = run.told_in(language()) if kind in ("failed", "stands", "lost") else None
         said, advice = says(kind, run, self._now)
         begin = since(kind, run)
         return Item(
@@ -264,7 +260,7 @@ class _Look:
             "name": line(run.name),
             "state": run.state,
             "processes": run.processes,
-            "run": _key(run),
+            "run": key_of(run.project, run.id),
             "run_id": line(run.id),
         }
 
@@ -300,10 +296,3 @@ class _Look:
 def _oldest(kind: str, runs: Sequence[Summary]) -> Summary:
     """Return the run that stands for all: what can never run, else what is in its trouble longest."""
     return min(runs, key=lambda run: (run.cause != "never_runs", since(kind, run) or 0.0))
-
-
-def _told(run: Summary) -> Told | None:
-    """Return the cause in the reader's language, else in any."""
-    if not run.told:
-        return None
-    return run.told.get(language()) or next(iter(run.told.values()))

@@ -14,6 +14,7 @@ from hackathon.share.place import VARIABLE, Place, open_place
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
 from hackathon.web import clean
+from hackathon.web.records import key_of
 from hackathon.web.source import Source
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class _Shown:
         projects = self._runs.get(post.run, [])
         where = str(Path(post.folder).parent.parent) if post.folder else ""
         project = where if where in projects else projects[0] if len(projects) == 1 else ""
-        return f"{project}//{post.run}" if project else ""
+        return key_of(project, post.run) if project else ""
 
 
 def line(said: str) -> str:

@@ -5,6 +5,17 @@ from pathlib import Path
 from typing import Any
 
 
+def key_of(project: str, identifier: str) -> str:
+    """Return the key `<project folder>//<id>` of a run or a study."""
+    return f"{project}//{identifier}"
+
+
+def parts_of(key: str) -> tuple[str, str]:
+    """Return (project folder, id) of a run's or a study's key; ("", key) of anything else."""
+    project, _, identifier = key.rpartition("//")
+    return project, identifier
+
+
 @dataclass(frozen=True)
 class Project:
     """A folder with `runs/`, and whose it is."""
@@ -99,6 +110,11 @@ class Summary:
     """Language → the cause; None before the run was diagnosed."""
     warned: tuple[str, ...] = ()
     """Texts of the job's `warned` events and of silent findings."""
+
+    def told_in(self, language: str) -> Told | None:
+        """Return the cause in a language, else in any; None before the run was diagnosed."""
+        told = self.told or {}
+        return told.get(language) or next(iter(told.values()), None)
 
     @property
     def seconds(self) -> float | None:

@@ -16,7 +16,7 @@ from hackathon.web.curves import Host, progress, telemetry
 from hackathon.web.figures import Figure, drawn
 from hackathon.web.found import Verdict, verdict, without_lines
 from hackathon.web.grouping import run_key
-from hackathon.web.records import Summary
+from hackathon.web.records import Summary, key_of
 from hackathon.web.run_view import RunView, end_texts, run_view
 from hackathon.web.source import Source
 from hackathon.web.timeline import Timeline, timeline
@@ -165,7 +165,7 @@ def run_page(source: Source, summary: Summary) -> RunPage:
         logs_left=left,
         timeline=timeline(inside),
         source=_source(inside, with_diff=with_source),
-        study=f"{summary.project}//{summary.study}" if summary.study else "",
+        study=key_of(summary.project, summary.study) if summary.study else "",
         texts=tuple(end_texts(inside)),
         strange=tuple(strange),
         **_others(source, summary),
@@ -186,7 +186,7 @@ def previous_of(source: Source, summary: Summary) -> Summary | None:
 
 def parent_of(source: Source, summary: Summary) -> Summary | None:
     """Return the run that this one follows or repeats; None without one, or when it is gone."""
-    return source.find(f"{summary.project}//{summary.parent}") if summary.parent else None
+    return source.find(key_of(summary.project, summary.parent)) if summary.parent else None
 
 
 def _others(source: Source, summary: Summary) -> dict[str, Any]:

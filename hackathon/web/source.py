@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.web.records import Project, Summary
+from hackathon.web.records import Project, Summary, parts_of
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -45,7 +45,7 @@ class Source:
 
     def find(self, key: str) -> Summary | None:
         """Return the run of a key `<project folder>//<id>`, None when it is not (or no more) there."""
-        project, _, identifier = key.rpartition("//")
+        project, identifier = parts_of(key)
         return next((each for each in self.summaries if each.id == identifier and each.project == project), None)
 
 

@@ -16,7 +16,7 @@ from hackathon.text.messages import message
 from hackathon.web.clean import line, value
 from hackathon.web.figures import Figure, drawn
 from hackathon.web.grouping import StudyRuns, by_study, by_team, results_of, run_key, study_record
-from hackathon.web.records import Summary
+from hackathon.web.records import Summary, parts_of
 from hackathon.web.source import Source
 
 TAIL = 64 << 10
@@ -83,7 +83,7 @@ class StudyPage:
 
 def values(source: Source, key: str) -> dict[str, Any] | None:
     """Return the values of a study's page; None when no run of it is in the index."""
-    project, _, identifier = key.rpartition("//")
+    project, identifier = parts_of(key)
     runs = [run for run in source.summaries if run.study == identifier and run.project == project]
     if not identifier or not runs:
         return None

@@ -10,6 +10,7 @@ from hackathon.text.messages import language, localized
 from hackathon.text.units import format_age
 from hackathon.web.clean import line
 from hackathon.web.grouping import Reached, TeamRuns, by_study, by_team, reached, run_key
+from hackathon.web.machines import profile
 from hackathon.web.records import Summary
 from hackathon.web.source import Source
 
@@ -168,8 +169,7 @@ def newest_trouble(runs: Iterable[Summary]) -> Trouble | None:
     """Return the cause of the newest diagnosed failure in the current language."""
     for run in runs:
         if run.part:
-            told = run.told or {}
-            words = told.get(language()) or next(iter(told.values()), None)
+            words = run.told_in(language())
             text = line(words.message, 500) if words else ""
             return Trouble(line(run.part, 60), text, run_key(run), run.ended or run.progress)
     return None
@@ -185,7 +185,7 @@ class Prices:
     """Budgets of the event and rates of the clusters' profiles, each profile read once."""
 
     def __init__(self, source: Source) -> None:
-        self._folders = [source.event_folder] if source.event_folder else []
+        self._source = source
         self._clusters = source.event.clusters if source.event else {}
         self._rates: dict[str, Rates | None] = {}
 
@@ -206,11 +206,9 @@ class Prices:
         return self._rates[cluster]
 
     def _read(self, cluster: str) -> "Rates | None":
-        from hackathon.config.load import load_cluster
-
         try:
-            rates = load_cluster(cluster, self._folders).rates
-        except (HackathonError, OSError, ValueError):
+            rates = profile(self._source, cluster).rates
+        except HackathonError:
             return None
         return rates if rates.per_node_hour or rates.per_gpu_hour else None
 

@@ -15,7 +15,7 @@ from hackathon.web.causes import Cause
 from hackathon.web.examine import Examiner
 from hackathon.web.index import Index
 from hackathon.web.places import bounds_of, find_projects
-from hackathon.web.records import Project, Summary
+from hackathon.web.records import Project, Summary, key_of, parts_of
 from hackathon.web.source import Source
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ class Watcher:
         self._source = Source(event_folder=event_folder, team=team, live=True)
         self._version = 0
         self._changed = threading.Condition()
-        self._listeners: list[Callable[[int], None]] = []
         self._stopping, self._wake = threading.Event(), threading.Event()
         self._settled = threading.Event()
         self._event: Event | None = None
@@ -99,18 +98,6 @@ class Watcher:
     def settle(self, timeout: float) -> bool:
         """Wait until all runs are read, schedulers were asked and failures diagnosed; False after `timeout` seconds."""
         return self._settled.wait(timeout)
-
-    def subscribe(self, listener: Callable[[int], None]) -> Callable[[], None]:
-        """Call `listener` with every new version, from the watching thread; return what ends that."""
-        with self._changed:
-            self._listeners.append(listener)
-
-        def end() -> None:
-            with self._changed:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
-
-        return end
 
     def stop(self) -> None:
         """End the thread and the diagnosis that goes on; who waits gets the last version."""
@@ -277,7 +264,7 @@ class Watcher:
             if urgency is None or (urgency == 0 and good > SILENT_RUNS):
                 continue
             order = (urgency, summary.ended or summary.created or 0.0)
-            key = f"{summary.project}//{summary.id}"
+            key = key_of(summary.project, summary.id)
             if (best is None or order > best[0]) and not index.examined(key) and not self._rests(key, index.about(key)):
                 best = order, key
         return best[1] if best is not None else None
@@ -287,7 +274,7 @@ class Watcher:
         return self._tries.get((key, about), (0, 0.0))[1] > time.monotonic()
 
     def _examine(self, key: str, about: str, state: RunStatus) -> None:
-        project, _, identifier = key.rpartition("//")
+        project, identifier = parts_of(key)
         failed, folders = state.state != SUCCEEDED, self._rule_folders(Path(project))
         cause = self._examiner.cause(Path(project) / "runs" / identifier, state, folders, failed=failed)
         if self._stopping.is_set():
@@ -337,10 +324,7 @@ class Watcher:
                 before, summaries=summaries, projects=list(self._projects), event=self._event, problems=problems
             )
             self._version += 1
-            version, listeners = self._version, list(self._listeners)
             self._changed.notify_all()
-        for listener in listeners:
-            listener(version)
 
 
 def pause_between(costs: tuple[float, float]) -> float:

@@ -59,6 +59,25 @@ class Reader(HTMLParser):
         return " ".join("".join(self._texts).split())
 
 
+class Page(HTMLParser):
+    """Every tag with its attributes, in order, and all text of a page, shown or not."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
 def link(kind: str, key: str) -> str | None:
     """Return an address for every kind; that of a run shows its key."""
     if kind in ("team", "study", "run", "diff"):

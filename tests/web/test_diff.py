@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from rendered import Page
 from rich_runs import source_of, write_rich
-from test_run_page import HOSTILE, Page, check_structure, html_of, poison
+from test_run_page import HOSTILE, check_structure, html_of, poison
 
 from hackathon.config.event import Event, Publish
 from hackathon.text.messages import speaking

@@ -12,13 +12,13 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).parent))
+from rendered import Page
 from sample_event import write_event
 from sample_runs import DEFAULT, HOSTS, USER, Sample, write_run, write_study
 
@@ -37,25 +37,6 @@ from hackathon.web.source import Source
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m"
 ENDING = b"\xff</code></pre><script>alert(3)</script>"
 ROOT = Path(__file__).resolve().parents[2]
-
-
-class Page(HTMLParser):
-    """Collects what a test asks about a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def named(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
 
 
 def _source(folder: Path, *, event: bool = True) -> Source:

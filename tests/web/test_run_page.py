@@ -5,7 +5,6 @@ import os
 import shutil
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from rendered import Page
 from rich_runs import DIGEST, EVIDENCE, source_of, write_rich
 from sample_runs import HOSTS
 
@@ -30,22 +30,6 @@ from hackathon.web.timeline import SHOWN
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m\u202e"
 KEYS = {"team", "study", "run", "diff"}
-
-
-class Page(HTMLParser):
-    """Collects elements and text, and what stands in `pre`."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 def html_of(source: Source, key: str, language: str = "en", kind: str = "run", *, pictures: bool = False) -> str:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from rendered import Page
 from sample_runs import DEFAULT, Sample, write_study
 from sample_source import folder_source, page_of, view_of
-from test_teams import HOSTILE, Page
+from test_teams import HOSTILE
 
 from hackathon.web.source import Source, values_of
 

@@ -5,13 +5,13 @@ import json
 import shutil
 import sys
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).parent))
+from rendered import Page
 from sample_event import NAMES, write_event
 from sample_runs import Sample, write_run, write_study
 from sample_source import event_source, folder_source, page_of, view_of
@@ -21,22 +21,6 @@ from hackathon.web.records import Project, Summary
 from hackathon.web.source import Source
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m\u202e"
-
-
-class Page(HTMLParser):
-    """The tags and the text of a page."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 @pytest.fixture(scope="module")
