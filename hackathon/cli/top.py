@@ -143,6 +143,7 @@ def _totals(view: "NowView") -> dict[str, int]:
 
 def _item(item: "Item") -> Iterator[list[Part]]:
     from hackathon.cli.show import printable
+    from hackathon.diagnosis.show import part_name
     from hackathon.scaling.show import state
 
     kind = _padded(message(f"now.kind_{item.kind}"), MARGIN - 10)
@@ -156,7 +157,7 @@ def _item(item: "Item") -> Iterator[list[Part]]:
         yield _under(message("now.helps", name=item.helper))
     elif item.advice:
         yield _under(f"→ {item.advice.splitlines()[0]}")
-    about = [message("now.part", part=item.part)] if item.part else []
+    about = [message("now.part", part=part_name(item.part))] if item.part else []
     if item.more:
         about.append(message("now.more_one") if item.more == 1 else message("now.more_count", count=item.more))
     about += [message("now.newer", state=state(item.newer))] if item.newer else []

@@ -72,8 +72,11 @@ def place(evidence: Evidence, ranks: Sequence[int] = (), count: int = 1) -> str:
 
 
 def part_name(part: str) -> str:
-    """Return what a part is called."""
-    return message(f"diagnosis.part_{part}")
+    """Return what a part is called; one without a name as it is written."""
+    try:
+        return message(f"diagnosis.part_{part}")
+    except KeyError:
+        return part
 
 
 def _ranges(ranks: Sequence[int]) -> str:

@@ -142,7 +142,4 @@ def _found(finding: "Finding") -> Found:
 def _part(part: str) -> str:
     from hackathon.diagnosis.show import part_name
 
-    try:
-        return part_name(part) if part else ""
-    except KeyError:
-        return part
+    return part_name(part) if part else ""

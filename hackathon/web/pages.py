@@ -125,7 +125,7 @@ def environment() -> "Environment":
     )
     made.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
-        spec=_spec, code=_code,
+        spec=_spec, code=_code, part=_part,
     )  # fmt: skip
     return made
 
@@ -154,6 +154,12 @@ def _code(text: str) -> "Markup":
         Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
     )
     return Markup("").join(marked)
+
+
+def _part(part: str) -> str:
+    from hackathon.diagnosis.show import part_name
+
+    return part_name(part)
 
 
 def _rounded(value: Any) -> Any:

@@ -135,7 +135,7 @@ def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
     text = read(page("now", looked)).text
     for words in (
         "8 need help", "Why does it hang?", "exit code 1", "can never run in h-debug", "not enough nodes",
-        "No new line for 15 min, at step 340", "busy 3 %", "99 % full", "NaN", "does not know the job", "Goes well",
+        "No new line for 15 min, at step 340", "busy 3 %", "99 % full", "NaN", "does not know the job", "Going well",
     ):  # fmt: skip
         assert words in text
     ja = read(page("now", looked, "ja")).text
@@ -290,7 +290,7 @@ def test_long_lists_are_cut_and_counted() -> None:
     assert (view.count, len(view.items), view.left) == (230, 200, 30)
     assert (len(view.well), view.well_left) == (40, 15)
     text = read(page("now", source(*runs))).text
-    assert "230 need help" in text and "30 more are not shown" in text and "15 more go well" in text
+    assert "230 need help" in text and "30 more are not shown" in text and "15 more are going well" in text
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

@@ -65,8 +65,8 @@ def test_once_into_a_pipe(event: Path, capsys: pytest.CaptureFixture[str]) -> No
     out = capsys.readouterr().out
     assert out.startswith("Hackathon") and "2 need help · running 1 · waiting 0" in out
     assert "\x1b" not in out and "\r" not in out
-    assert out.index("May somebody look?") < out.index("horovod is not installed") < out.index("Goes well")
-    assert "aurora · tanaka07 · torch-ddp (4)" in out and "logs/rank-1.log:1" in out and "part: env" in out
+    assert out.index("May somebody look?") < out.index("horovod is not installed") < out.index("Going well")
+    assert "aurora · tanaka07 · torch-ddp (4)" in out and "logs/rank-1.log:1" in out and "part: environment" in out
     assert re.search(r"雲 · tanaka07 · torch-ddp \(2\) +2,3\d\d samples/s", out)
     assert run(["top", "--no-ask", "--once", "--lang", "ja"]) == 0
     ja = capsys.readouterr().out
@@ -156,7 +156,7 @@ def terminal(event: Path) -> Iterator[Terminal]:
 
 
 def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) -> None:
-    terminal.wait_for("Goes well", "horovod is not installed", "Ctrl-C ends")
+    terminal.wait_for("Going well", "horovod is not installed", "Ctrl-C ends")
     assert "\x1b[?1049h" in terminal.seen, "on a screen of its own"
     post(open_board(event / "shared", event), "A second question", kind="ask")
     terminal.wait_for("A second question", "3 need help")

@@ -40,7 +40,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "column_used": ("Used", "使用量"),
     "column_last": ("Last activity", "最後の動き"),
     "count_runs": ("{good} of {count} good", "{count} 件中 {good} 件成功"),
-    "no_runs": ("no run yet", "まだ実行なし"),
+    "no_runs": ("no run yet", "まだ実行がありません"),
     "ago": ("{age} ago", "{age} 前"),
     "no_teams": ("There is no team and no run yet.", "まだチームも実行もありません。"),
     # a study
@@ -48,8 +48,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "single_runs": ("Single runs", "各実行"),
     "runs": ("Runs", "実行"),
     "runs_lead": (
-        "Every run is a plain job script. Its page tells its request, script, source, environment and logs.",
-        "各実行は普通のジョブスクリプトです。それぞれのページに要求、スクリプト、ソース、環境、ログがあります。",
+        "Every run is a plain job script. Its page, where it has one, tells what was asked, what ran and what happened.",
+        "各実行は普通のジョブスクリプトです。リンクのある実行のページに、要求、スクリプト、環境、経過があります。",
     ),
     "runs_missing": (
         "Of the points that the study wants, {count} are not run yet.",
@@ -66,8 +66,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "実行にはソースとスクリプトが保存されています。次のコマンドで再投入でき、--cluster で別の計算機でも実行できます。",
     ),
     "rerun_crate": (
-        "Anywhere else it runs from this file, which holds the source, the script and what it measured:",
-        "それ以外の場所では、ソース、スクリプト、測定結果を含む次のファイルから実行できます:",
+        "Anywhere else it runs from this file, which holds the script, the results, and the program where that is public:",
+        "それ以外の場所では、次のファイルから実行できます(スクリプト、結果、公開されている場合はプログラムを含みます):",
     ),
     # one team
     "all_teams": ("All teams", "すべてのチーム"),
@@ -104,7 +104,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "program_name": ("Name", "名前"),
     "program_title": ("What it is", "内容"),
     "framework": ("Framework", "フレームワーク"),
-    "launcher": ("Launcher", "ランチャ"),
+    "launcher": ("Launcher", "ランチャー"),
     "data": ("Data", "データ"),
     "parameters": ("Parameters of the newest good run", "最新の成功した実行のパラメータ"),
     "runs_newest": ("Runs, newest first", "実行(新しい順)"),
