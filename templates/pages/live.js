@@ -4,6 +4,7 @@
   "use strict";
   const HIDDEN = 10_000; // milliseconds after which a page that nobody sees lets its stream go
   const AGAIN = 5_000;
+  const MOST_PAIRS = 1_000_000;
   const script = document.currentScript;
   const main = document.querySelector("main");
   const notice = document.getElementById("connection");
@@ -146,8 +147,9 @@
   // if it looks different by now: an open <details>, an interactive plot.
   function change(live, before, after) {
     if (before.isEqualNode(after)) return;
-    const same = live.nodeName === after.nodeName && before.nodeName === after.nodeName;
-    if (!same || live.childNodes.length !== before.childNodes.length || live.id !== after.id) {
+    const alike = live.nodeName === after.nodeName && before.nodeName === after.nodeName;
+    const other = live.id !== after.id && live.nodeName !== "DETAILS"; // those may be numbered anew
+    if (!alike || live.childNodes.length !== before.childNodes.length || other) {
       live.replaceWith(document.importNode(after, true));
       return;
     }
@@ -164,11 +166,45 @@
     const room = Math.min(olds.length, news.length) - start;
     while (end < room && olds[olds.length - 1 - end].isEqualNode(news[news.length - 1 - end])) end++;
     const [last, final] = [olds.length - end, news.length - end];
-    const both = Math.min(last, final);
-    const following = lives[last] ?? null;
-    for (let at = start; at < both; at++) change(lives[at], olds[at], news[at]);
-    for (let at = both; at < last; at++) lives[at].remove();
-    for (let at = both; at < final; at++) live.insertBefore(document.importNode(news[at], true), following);
+    let [old, fresh] = [start, start];
+    const same = pairs(olds.slice(start, last), news.slice(start, final));
+    for (const [nextOld, nextFresh] of [...same, [last - start, final - start]]) {
+      const [untilOld, untilFresh] = [start + nextOld, start + nextFresh];
+      const following = lives[untilOld] ?? null;
+      for (; old < untilOld && fresh < untilFresh; old++, fresh++) change(lives[old], olds[old], news[fresh]);
+      for (; old < untilOld; old++) lives[old].remove();
+      for (; fresh < untilFresh; fresh++) live.insertBefore(document.importNode(news[fresh], true), following);
+      if (old < last && fresh < final) change(lives[old], olds[old++], news[fresh++]);
+    }
+  }
+
+  // What is the same thing in both, in their order: [place among olds, place among news] of as many as can be, so that
+  // a section or a row that comes in does not turn those after it into others.
+  function pairs(olds, news) {
+    const [width, found] = [news.length + 1, []];
+    if (olds.length * news.length > MOST_PAIRS) return found;
+    const [before, after] = [olds.map(called), news.map(called)];
+    const most = new Uint16Array((olds.length + 1) * width);
+    for (let i = olds.length - 1; i >= 0; i--)
+      for (let j = news.length - 1; j >= 0; j--)
+        most[i * width + j] =
+          before[i] === after[j]
+            ? most[(i + 1) * width + j + 1] + 1
+            : Math.max(most[(i + 1) * width + j], most[i * width + j + 1]);
+    for (let i = 0, j = 0; i < olds.length && j < news.length; ) {
+      if (before[i] === after[j]) found.push([i++, j++]);
+      else if (most[(i + 1) * width + j] >= most[i * width + j + 1]) i++;
+      else j++;
+    }
+    return found;
+  }
+
+  // What a part of the page is called: by its heading, a row by what it links to.
+  function called(node) {
+    if (node.nodeType !== Node.ELEMENT_NODE) return node.nodeName;
+    const head = node.querySelector(":scope > :is(h2, h3, summary, caption, figcaption)");
+    const link = !head && node.matches("tr, li, article") ? node.querySelector("a[href]") : null;
+    return `${node.nodeName} ${head ? head.firstChild?.textContent : (link?.getAttribute("href") ?? node.id)}`;
   }
 
   function attributes(live, before, after) {

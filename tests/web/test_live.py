@@ -31,6 +31,12 @@ TEMPLATE = """{% extends "layout.html.j2" %}
 <h1>{{ heading }}</h1>
 <ul id="runs">{% for word in words.split() %}<li>{{ word }}</li>{% endfor %}</ul>
 <details id="more"><summary>More</summary><p>{{ words }}</p></details>
+{% for word in words.split() %}
+<section><h2>Section {{ word }}</h2>
+<details id="part-{{ loop.index }}"><summary><code>{{ word }}</code> of {{ words }}</summary>
+<p>{{ words }}</p></details>
+</section>
+{% endfor %}
 <p id="still">Some words that stay as they are</p>
 <p><a id="here" href="?">Link</a></p>
 <details class="log log-tail" open><summary>Log</summary>
@@ -114,6 +120,22 @@ def test_what_is_in_view_stays_in_view(page: Page, served: Served) -> None:
     tell(served.watch, *(f"x{number}" for number in range(40)))
     expect(page.locator("#runs li")).to_have_count(40)
     assert abs(page.locator("#still").evaluate("each => each.getBoundingClientRect().top") - before) < 2
+
+
+def test_what_is_open_stays_open_when_others_come_in_before_it_or_go(page: Page, served: Served) -> None:
+    """Telemetry that begins is a new section above the logs; each log after it is still the same log."""
+    tell(served.watch, "b", "d")
+    section = page.locator("section", has=page.get_by_role("heading", name="Section run-d"))
+    section.locator("summary").click()
+    section.evaluate("each => { each.mark = 3; }")
+    opened = "all => all.filter(each => each.open).map(each => each.querySelector('code').textContent)"
+    for names in ("abcd", "cde", "d", "xyd"):
+        tell(served.watch, *names)
+        expect(page.locator("section h2")).to_have_text([f"Section run-{each}" for each in names], timeout=PATIENCE)
+        assert page.locator("section details").evaluate_all(opened) == ["run-d"]
+        assert section.evaluate("each => each.mark") == 3
+        numbers = page.locator("section details").evaluate_all("all => all.map(each => each.id)")
+        assert numbers == [f"part-{number + 1}" for number in range(len(names))]
 
 
 def test_a_selection_is_kept_until_it_is_let_go(page: Page, served: Served) -> None:
