@@ -8,16 +8,16 @@ import hashlib
 import io
 import json
 import math
-import re
 import time
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import hackathon
+from hackathon.config.cluster import ALL_LAUNCHERS, Starter
 from hackathon.logs.metrics import final_texts, read_metrics
 from hackathon.runs import snapshot
 from hackathon.runs.crate import LIST, METADATA, RESULT, SCHEMA_VERSION, read_inside
@@ -27,8 +27,8 @@ from hackathon.runs.states import OPEN, RunStatus, decide
 from hackathon.text.errors import RequestError
 from hackathon.text.files import write_whole
 from hackathon.text.paths import shipped
+from hackathon.web.crate_mask import Cleaner
 from hackathon.web.crate_metadata import metadata
-from hackathon.web.program import masked_program
 
 if TYPE_CHECKING:
     from hackathon.config.event import Publish
@@ -38,15 +38,12 @@ LOG_LIMIT = 1_000_000
 """Bytes of a log that go out, its end; of all logs five times as many."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _FROM_CLUSTER = frozenset({"group", "reservation"})
-_CACHED = 64_000
-"""Bytes of a text whose masked form is remembered: many runs have the same program."""
-_PRIVATE = 0xF8000
-"""Letters of Unicode's private planes, which stand for those that masking would drop."""
-_KEPT = {code: _PRIVATE + code for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
-_KEPT_BYTES = {code: _PRIVATE + code for code in range(256) if code in _KEPT or code > 127}
-_BACK = {instead: code for code, instead in _KEPT_BYTES.items()}
 _TERMS = frozenset({"framework", "scheduler", "launcher", "starter", "mpi", "mode", "signal"})
-"""Fields of a request whose values are words of this toolkit."""
+"""Fields of a request whose values are words of this toolkit, unless somebody wrote another one there."""
+_WORDS = frozenset(
+    {"torch", "tensorflow", "chainer", "none", "slurm", "pbs", "local", *ALL_LAUNCHERS, *get_args(Starter),
+     "openmpi", "mpich", "auto", "weak", "strong", "TERM", "USR1", "USR2"}
+)  # fmt: skip
 
 
 @dataclass
@@ -58,7 +55,7 @@ class Content:
     masked: list[str] = field(default_factory=list)
     """Files of the program whose text masking changed."""
     left_out: list[str] = field(default_factory=list)
-    """Files of the program that may not go out, or are gone."""
+    """Files of the program that may not go out, are gone, or are binary and name somebody."""
     altered: list[str] = field(default_factory=list)
     """Files of the program that are not as they were when the job began: it wrote into them."""
 
@@ -66,9 +63,9 @@ class Content:
 def write_crate(run: Path, target: Path, *, mask: "Mask", publish: "Publish") -> None:
     """Write a run's crate as a zip file, by rename; equal runs give equal bytes.
 
-    All text is masked, binary files go out as they are. The team's program goes out where `publish.source` allows it;
-    files that come with this toolkit's recipes always do. Raises RequestError when the run has no request, OSError when
-    the file can not be written.
+    All text is masked; binary files go out as they are, those that name nobody. The team's program goes out where
+    `publish.source` allows it; files that come with this toolkit's recipes always do. Raises RequestError when the run
+    has no request, OSError when the file can not be written.
     """
     write_whole(target, pack(collect(run, mask=mask, publish=publish)))
 
@@ -78,12 +75,12 @@ def collect(path: Path, *, mask: "Mask", publish: "Publish") -> Content:
     run = RunDirectory(path)
     record = run.record()
     group = "" if publish.groups else str(record.get("group") or "")
-    cleaner = _Cleaner(mask, group)
+    cleaner = Cleaner(mask, group)
     content = Content()
     for name in ("job.sh", "rank.sh"):
         found = _read(path, name)
         if found is not None:
-            content.files[name] = cleaner.content(found[0])
+            content.files[name] = cleaner.content(found[0].replace(b"\0", b"?"))
             content.executable.add(name)
     request = _request(record, cleaner, publish)
     content.files["request.json"] = _dump(request)
@@ -122,75 +119,7 @@ def pack(content: Content) -> bytes:
     return stream.getvalue()
 
 
-@dataclass(frozen=True)
-class _Cleaner:
-    """The mask, and besides the run's own group, which every script of it names."""
-
-    mask: "Mask"
-    group: str
-
-    def text(self, text: str) -> str:
-        """Return a text masked."""
-        text = self.mask.text(text)
-        return (
-            re.sub(rf"(?<![A-Za-z0-9_]){re.escape(self.group)}(?![A-Za-z0-9_])", "group", text) if self.group else text
-        )
-
-    def value(self, value: Any) -> Any:
-        """Return a JSON value with every text in it masked, keys too."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, dict):
-            return {self.text(str(key)): self.value(entry) for key, entry in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self.value(entry) for entry in value]
-        return value
-
-    def content(self, raw: bytes) -> bytes:
-        """Return a file's bytes masked; those of a binary file (it holds a NUL) as they are.
-
-        A text in another encoding than UTF-8 is masked byte by byte: names of people and machines are ASCII.
-        """
-        if b"\0" in raw:
-            return raw
-        return _cleaned(self, raw) if len(raw) <= _CACHED else self.without_cache(raw)
-
-    def without_cache(self, raw: bytes) -> bytes:
-        """Return a text file's bytes masked; the mask drops control characters from a page, a program keeps its own."""
-        try:
-            return self.whole(raw.decode()).encode()
-        except UnicodeDecodeError:
-            return self.text(raw.decode("latin-1").translate(_KEPT_BYTES)).translate(_BACK).encode("latin-1", "replace")
-
-    def whole(self, text: str) -> str:
-        """Return a text masked, with its control characters."""
-        return self.text(text.translate(_KEPT)).translate(_BACK)
-
-    def program(self, name: str, raw: bytes) -> bytes:
-        """Return a file of the program masked; Python stays Python."""
-        masked = self.content(raw)
-        if masked == raw or not name.endswith(".py"):
-            return masked
-        try:
-            return masked_program(raw.decode(), self.whole, self.names).encode()
-        except UnicodeDecodeError:
-            return masked
-
-    def names(self, text: str) -> bool:
-        """Return whether a text names somebody or something, apart from what looks like a secret."""
-        return self.text(text) != text and any(kind != "secret" for kind, _ in self.mask.taken(text))
-
-    def name(self, name: str) -> str:
-        """Return a path below the source, masked part by part."""
-        return "/".join(self.text(part).replace("/", "-").replace("\\", "-") or "-" for part in name.split("/"))
-
-
-@lru_cache(256)
-def _cleaned(cleaner: _Cleaner, raw: bytes) -> bytes:
-    return cleaner.without_cache(raw)
-
-
-def _request(record: Mapping[str, Any], cleaner: _Cleaner, publish: "Publish") -> dict[str, Any]:
+def _request(record: Mapping[str, Any], cleaner: Cleaner, publish: "Publish") -> dict[str, Any]:
     """Return `request.json` for others: masked; folders only by name, no group unless groups may go out."""
     kept = {**record, "source": Path(str(record.get("source") or "")).name}
     if not publish.groups:
@@ -206,19 +135,25 @@ def _request(record: Mapping[str, Any], cleaner: _Cleaner, publish: "Publish") -
     if "recipe.yaml" in known:  # words of this toolkit name nobody, even where a user is called like one of them
         names |= {"recipe", *(["name"] if record.get("name") == record.get("recipe") else [])}
         cleaned["parameters"] = {
-            name: cleaner.value(value) for name, value in _mapping(record.get("parameters")).items()
+            name: cleaner.entry(name, value) for name, value in _mapping(record.get("parameters")).items()
         }
         words = record.get("command")
         if isinstance(words, list):
             options = {f"--{name.replace('_', '-')}" for name in cleaned["parameters"]}
             kept_words = {"python", *known, *options}
-            cleaned["command"] = [word if word in kept_words else cleaner.value(word) for word in words]
-    cleaned |= {name: record.get(name) for name in names}
+            cleaned["command"] = [
+                word if isinstance(word, str) and word in kept_words else cleaner.word(before, word)
+                for before, word in zip(("", *words), words, strict=False)
+            ]
+    for name in names:
+        word = record.get(name)
+        if name not in _TERMS or word is None or (isinstance(word, str) and word in _WORDS):
+            cleaned[name] = word
     return cleaned
 
 
 def _source(
-    run: RunDirectory, record: Mapping[str, Any], cleaner: _Cleaner, publish: "Publish", content: Content
+    run: RunDirectory, record: Mapping[str, Any], cleaner: Cleaner, publish: "Publish", content: Content
 ) -> dict[str, Any]:
     """Add the program's files and their record to a crate; return what its list says of them."""
     found = _read(run.path, "source.json")
@@ -235,7 +170,7 @@ def _source(
             continue
         raw, executable = entry
         now = hashlib.sha256(raw).hexdigest()
-        if not publish.source and now not in public.values():
+        if now not in public.values() and (not publish.source or (b"\0" in raw and cleaner.finds(raw))):
             content.left_out.append(cleaner.name(name))
             continue
         place = name if now == public.get(name) else _free(cleaner.name(name), own)
@@ -336,7 +271,7 @@ def _environments(run: Path) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _logs(run: Path, cleaner: _Cleaner, content: Content) -> None:
+def _logs(run: Path, cleaner: Cleaner, content: Content) -> None:
     left = 5 * LOG_LIMIT
     try:
         names = sorted(path.name for path in (run / "logs").iterdir() if path.suffix == ".log")

@@ -5,6 +5,7 @@ import re
 from urllib.parse import unquote
 
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}|&(?:#|[A-Za-z]{2,8};)|\\\\?(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|[\uff01-\uff5e]")
+_ASCII, _JAPANESE = re.compile(rb"[\x20-\x7e]{6,}"), re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 _NUMBER = re.compile(r"&#(?:[xX]([0-9A-Fa-f]{1,6})|([0-9]{1,7}));?")
 _NAMED = re.compile(r"&(commat|period|colon|sol|lowbar|hyphen|equals);")
 _LETTERS = {"commat": "@", "period": ".", "colon": ":", "sol": "/", "lowbar": "_", "hyphen": "-", "equals": "="}
@@ -32,6 +33,14 @@ def decoded(text: str) -> str:
     if "\\" in text:
         text = _ESCAPE.sub(_of_units, text)
     return text if text.isascii() else text.translate(_WIDE)
+
+
+def readable(raw: bytes) -> str:
+    """Return what can be read in a binary file, a line for each piece, also where letters have two bytes."""
+    ascii_ = [*_ASCII.findall(raw), *_ASCII.findall(raw.replace(b"\0", b""))]
+    other = [raw.decode("utf-8", "ignore"), *(raw.decode(name, "ignore") for name in ("utf-16-le", "utf-16-be"))]
+    pieces = [piece.decode() for piece in ascii_] + [piece for text in other for piece in _JAPANESE.findall(text)]
+    return "\n".join(dict.fromkeys(pieces))
 
 
 def _plain(letters: str, raw: str) -> str:

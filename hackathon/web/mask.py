@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from hackathon.config.event import Publish
-from hackathon.diagnosis.scrub import REMOVED, own_secrets, without_secrets
+from hackathon.diagnosis.scrub import REMOVED, is_secret, own_secrets, without_secrets
 from hackathon.text.printable import without_escapes
 from hackathon.web.encoded import decoded, has_encoded
 
@@ -30,7 +30,7 @@ _WORDLESS = frozenset({"root", "user", "users", "group", "nobody", "home", "admi
 """Names that name nobody; they stay as words, only their folders go."""
 _LOCAL = frozenset({"localhost", "ip6-localhost", ""})
 # Ends of words are those of ASCII: Japanese stands beside an address without a blank.
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}(?![A-Za-z0-9-])")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}(?![A-Za-z0-9-])")
 _FOUR = re.compile(r"(?<![A-Za-z0-9.-])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![A-Za-z0-9-]|\.[0-9])")
 _HEX = r"[0-9A-Fa-f]"
 _SIX = re.compile(
@@ -157,12 +157,28 @@ class Mask:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.value(key): self.value(entry) for key, entry in value.items()}
+            return {self.value(key): self.entry(key, entry) for key, entry in value.items()}
         if isinstance(value, (list, tuple)):
-            return type(value)(self.value(entry) for entry in value)
+            words = ("", *value)
+            return type(value)(self.word(words[i], value[i]) for i in range(len(value)))
         if is_dataclass(value) and not isinstance(value, type):
             return replace(value, **{each.name: self.value(getattr(value, each.name)) for each in fields(value)})
         return value
+
+    def entry(self, name: object, value: Any) -> Any:
+        """Return a value masked; as a whole when its name says that it is a secret."""
+        if not isinstance(value, str) or value in ("", REMOVED) or not (isinstance(name, str) and is_secret(name)):
+            return self.value(value)
+        return self._secret(name)
+
+    def word(self, before: object, value: Any) -> Any:
+        """Return a value of a list masked; as a whole when it follows an option such as `--password`."""
+        option = isinstance(before, str) and before.startswith("-") and is_secret(before)
+        return self.entry(before, value) if option and not str(value).startswith("-") else self.value(value)
+
+    def _secret(self, name: str) -> str:
+        self.add({"secret": 1}, {"secret": [f"{name[:80]}: {REMOVED}"]})
+        return REMOVED
 
     def add(self, counts: Mapping[str, int], examples: Mapping[str, Iterable[str]]) -> None:
         """Add what another mask took out."""

@@ -6,13 +6,14 @@ import re
 from collections.abc import Container
 from html import escape, unescape
 
-from hackathon.diagnosis.scrub import REMOVED
+from hackathon.diagnosis.scrub import REMOVED, is_secret
 from hackathon.web.mask import Mask
 
 _TAG = re.compile(r"(<[^>]*>)")
 _READ = re.compile(r'(\s(?:aria-[a-z]+|title|alt|content|value|label|placeholder|datetime|data-[\w-]+|href)=")([^"]*)"')
 _KEY_LINE = re.compile(r"\s*(?:\S{0,60} )?[A-Za-z0-9+/=]{16,80}\s*\Z")
 _VERBATIM = ("pre", "textarea")
+_LABELS, _VALUES = ("tr", "th", "dt"), ("td", "dd")
 _DATA = ' type="application/json"'
 
 
@@ -23,6 +24,7 @@ def mask_page(page: str, mask: Mask, own: Container[str] = ()) -> str:
     """
     pieces = _TAG.split(page)
     verbatim, inside_key = 0, False
+    label, labelled = "", False
     has_key = "PRIVATE KEY" in page
     tag = ""
     for number, piece in enumerate(pieces):
@@ -31,6 +33,10 @@ def mask_page(page: str, mask: Mask, own: Container[str] = ()) -> str:
             name = piece[1:10].lstrip("/").split(" ")[0].rstrip(">").lower()
             if name in _VERBATIM:
                 verbatim += -1 if piece.startswith("</") else 1
+            if name in _LABELS and not piece.startswith("</"):
+                label, labelled = "", name != "tr"
+            elif name in _LABELS or name in _VALUES:
+                labelled = False
             if '="' in piece:
                 pieces[number] = _READ.sub(lambda match: _attribute(match, mask, own), piece)
         elif piece:
@@ -49,6 +55,11 @@ def mask_page(page: str, mask: Mask, own: Container[str] = ()) -> str:
                     inside_key = not ends
                     continue
                 inside_key = "PRIVATE KEY" in piece and begins and not ends
+            if labelled:
+                label += unescape(piece)
+            elif label and is_secret(label.strip()):  # the value has a cell of its own
+                pieces[number] = mask.entry(label.strip(), piece)
+                continue
             pieces[number] = _text(piece, mask)
     return "".join(pieces)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.web.crate import shipped_hashes
+from hackathon.web.encoded import readable
 from hackathon.web.mask import Mask
 
 OWN = frozenset({"style.css", "plots.js", "vega.js"})
@@ -63,8 +64,9 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
             own = shipped_hashes(str(request.get("recipe") or "")).values()
             for entry in archive.infolist():
                 raw = archive.read(entry) if entry.file_size <= LONGEST else b""
-                if b"\0" not in raw and hashlib.sha256(raw).hexdigest() not in own:
-                    yield f":{entry.filename}", _read(entry.filename, raw.decode("utf-8", "replace"))
+                if hashlib.sha256(raw).hexdigest() not in own:
+                    text = readable(raw) if b"\0" in raw else _read(entry.filename, raw.decode("utf-8", "replace"))
+                    yield f":{entry.filename}", text
         return
     with path.open("rb") as stream:
         text = stream.read(LONGEST).decode("utf-8", "replace")

@@ -6,8 +6,10 @@ from urllib.parse import quote
 
 import pytest
 
-from hackathon.web.encoded import decoded
+from hackathon.diagnosis.scrub import REMOVED
+from hackathon.web.encoded import decoded, readable
 from hackathon.web.mask import Mask
+from hackathon.web.masked_page import mask_page
 
 NAMED = (
     "hf_QxYzAbCdEfGhIjKlMnOpQrStUv", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "AKIAQ3EGRIWQXV7TABCD",
@@ -89,3 +91,37 @@ def test_what_is_decoded_stays_a_string(mask: Mask) -> None:
     for raw in (r"\ud83d", "%ff", "&#0;", "&#99999999;", r"\x22", "%5C", "%0a"):
         assert decoded(raw) == raw
     assert re.search("é", decoded(r"\xc3\xa9"))
+
+
+def test_a_value_in_a_cell_of_its_own_is_known_by_its_label(mask: Mask) -> None:
+    page = (
+        "<table><tr><th>token</th><th>epochs</th></tr><tr><th scope=row>parameter <code>password</code></th>"
+        "<td><code>hunter2</code></td><td>hunter3</td></tr><tr><th>epochs</th><td>9</td></tr></table>"
+        "<dl><dt><code>api_key</code></dt><dd>hunter4</dd><dt>lr</dt><dd>0.1</dd></dl><p>after</p>"
+    )
+    shown = mask_page(page, mask)
+    assert "hunter" not in shown
+    for kept in ("<td>9</td>", "<dd>0.1</dd>", "<p>after</p>", "<th>epochs</th>", "password", f"<dd>{REMOVED}</dd>"):
+        assert kept in shown, kept
+
+
+def test_a_value_in_data_is_known_by_its_name(mask: Mask) -> None:
+    value = {
+        "password": "hunter2",
+        "HF_TOKEN": "x",
+        "tokens": "many",
+        "lr": 0.1,
+        "words": ["--token", "x", "--lr", "1"],
+    }
+    masked = {"password": REMOVED, "HF_TOKEN": REMOVED, "words": ["--token", REMOVED, "--lr", "1"]}
+    assert mask.value(value) == {**value, **masked}
+
+
+def test_a_long_word_before_the_sign_of_an_address_goes_too(mask: Mask) -> None:
+    assert mask.text(f"{'x' * 3000}@example.org") == "[e-mail]"
+
+
+def test_what_a_binary_file_says_can_be_read() -> None:
+    for encoding in ("utf-8", "utf-16-le", "utf-16-be", "utf-16"):
+        raw = b"\0\x01\x02" * 2 + "account tanaka07 と 山田太郎".encode(encoding) + b"\0\xff\xfe"
+        assert "tanaka07" in readable(raw) and "山田太郎" in readable(raw), encoding
