@@ -2,7 +2,6 @@
 
 import math
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -126,6 +125,8 @@ def _show(points: "list[Point]", verdict: str, tolerance: float) -> None:
 
 
 def _cells(found: "Difference | None") -> list[str]:
+    from statistics import fmean
+
     from hackathon.scaling.show import number
 
     if found is None:

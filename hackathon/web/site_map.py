@@ -126,7 +126,11 @@ class SiteMap:
         return self.file(name, language) if name else None
 
     def _data(self, page: Page, key: str) -> str | None:
-        """Return the address of a CSV, JSON or crate (`….zip`: of a run's page, or of the run whose key it is)."""
+        """Return the address of a page's own CSV, JSON or crate, of the table of all results, or of a run's crate.
+
+        `….csv`, `….json`: those of a study's page, whatever the name. `….zip`: of a run's page, or of the run whose key
+        it is.
+        """
         suffix = Path(key).suffix
         if suffix == ".zip":
             return self._crates.get(page.key if page.kind == "run" else key.removesuffix(suffix))

@@ -1,7 +1,6 @@
 """A study as a page: what it reached, its curves, and its runs; from the index, and the ends of its runs' metrics."""
 
 import copy
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,8 +66,6 @@ class StudyPage:
     """By size, then by age."""
     created: float | None
     clusters: tuple[str, ...]
-    file: str
-    """The name of its files without their suffix: `study-<id>`."""
     again: RunRow | None
     """The run that stands for it, to run again: of its largest point with a good one; None where none succeeded."""
     missing: int = 0
@@ -109,7 +106,6 @@ def study_page(study: StudyRuns, team: str = "") -> StudyPage:
         runs=tuple(rows),
         created=study.created,
         clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),
-        file=file_name(study.id),
         again=largest[-1] if largest else None,
         missing=max(0, study.points - len(study.runs)),
     )
@@ -252,9 +248,3 @@ def _singles(spec: Mapping[str, Any], processes: int, name: str) -> str:
     """Return what single repeats of a point reached, – where there is one run alone."""
     told = [each for each in spec["datasets"]["repeats"] if each["processes"] == processes]
     return ", ".join(_text(each, name) for each in told) or "–"
-
-
-def file_name(identifier: str) -> str:
-    """Return the name of a study's files without suffix: ASCII, without path."""
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", identifier).strip("-")[:100]
-    return f"study-{plain}" if plain else "study"

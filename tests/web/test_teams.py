@@ -29,6 +29,12 @@ def event(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return event_source(write_event(folder / "e", teams=3), folder / "index.sqlite")
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave pictures undrawn, with their tables: drawing takes a second each, and has its own tests."""
+    monkeypatch.setattr("hackathon.web.team.drawn", lambda figures: (list(figures), ""))
+
+
 def _run(number: int, **values: object) -> Summary:
     begin = 1_000_000.0 + 100 * number
     common: dict[str, object] = {
@@ -108,6 +114,7 @@ def test_gpu_utilisation_is_that_of_what_runs_now_and_the_last_finding_is_the_ne
     assert view_of(dataclasses.replace(event, summaries=runs[2:]), "teams").rows[0].gpu_percent == 1.0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_team_sees_itself_alone_and_projects_of_no_event_go_by_their_folder(event: Source, tmp_path: Path) -> None:
     own = dataclasses.replace(
         event, team="cirrus", summaries=[run for run in event.summaries if run.team == "cirrus"],
@@ -189,6 +196,7 @@ def test_data_is_told_without_what_may_be_secret(tmp_path: Path) -> None:
     assert view.program.data == (("maps", "https://data.example.org/maps.tar"), ("own", "own.npz"), ("odd", ""))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_hostile_text_stays_text_on_both_pages(tmp_path: Path) -> None:
     source = event_source(write_event(tmp_path / "e", teams=1, hostile=HOSTILE), tmp_path / "i")
     run = source.summaries[0]
@@ -206,6 +214,7 @@ def test_hostile_text_stays_text_on_both_pages(tmp_path: Path) -> None:
         assert "{{7*7}}" in page.text and "\x1b" not in html and "\u202e" not in html
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_missing_half_written_and_foreign_files_leave_gaps(tmp_path: Path) -> None:
     folder = write_event(tmp_path / "e", teams=1)
     project = folder / "aurora" / "train"
