@@ -108,9 +108,11 @@ def same(given: str, secret: str) -> bool:
 
 
 async def refuse(send: Send, status: int, text: str, extra: Sequence[tuple[bytes, bytes]] = ()) -> None:
-    """Answer with a status and one plain line, and the headers of every answer."""
+    """Answer with a status and one plain line, and the headers of every answer; a stranger's connection ends then."""
     body = f"{text}\n".encode() if text else b""
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *extra]
+    if status >= 400:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": [*headers, *HEADERS]})
     await send({"type": "http.response.body", "body": body})
 

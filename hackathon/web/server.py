@@ -27,6 +27,7 @@ from hackathon.text.printable import printable
 from hackathon.web import pages as views
 from hackathon.web.access import Access, Application, Receive, Scope, Send
 from hackathon.web.door import Door
+from hackathon.web.patience import PatientProtocol
 from hackathon.web.scripts import FILES
 from hackathon.web.source import VIEWS, Source, values_of
 from hackathon.web.stream import KEPT_PAGES, Address, Pages, Watch, follow, in_thread, stream
@@ -247,7 +248,7 @@ async def _serve(
 def configuration(application: Application) -> uvicorn.Config:
     """Return how uvicorn runs: nothing is logged (addresses may hold the token), no header of a proxy is believed."""
     return uvicorn.Config(
-        application, loop="asyncio", http="h11", ws="none", lifespan="off", log_config=None, log_level="critical",
-        access_log=False, server_header=False, proxy_headers=False, limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=30, timeout_graceful_shutdown=1,
+        application, loop="asyncio", http=PatientProtocol, ws="none", lifespan="off", log_config=None,
+        log_level="critical", access_log=False, server_header=False, proxy_headers=False,
+        limit_concurrency=CONNECTIONS, timeout_keep_alive=30, timeout_graceful_shutdown=1,
     )  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 from serving import Served, plain_view, serving
 
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.web import door
+from hackathon.web import door, patience
 from hackathon.web.access import Access
 from hackathon.web.door import Door, default_socket, peer_of, port_door, private_folder, socket_door
 
@@ -330,3 +330,31 @@ def test_a_taken_port_is_told(folder: Path) -> None:
     assert str(number) in str(caught.value)
     with pytest.raises(HackathonError), port_door("192.0.2.1", 0):
         pass
+
+
+def test_connections_that_ask_nothing_are_closed(port: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "HALF_SAID", 0.5)
+    port.enter()
+    begun = (b"", b"GET /en/now HTTP/1.1\r\nHost: local", b"GET /en/now HTTP/1.1\r\nHost: localhost\r\nX: ")
+    whole = f"GET /en/now HTTP/1.1\r\nHost: localhost\r\nCookie: {port.cookie}\r\n\r\n".encode()
+    with port.stream("/en/now") as stream:
+        stream.event()
+        half = [port.connect() for _ in range(30)]
+        for number, connection in enumerate(half):
+            connection.sendall(begun[number % 3] if number % 5 else whole + begun[1])
+        assert port.ask("/en/now").status == 200
+        for connection in half:
+            while connection.recv(65536):  # a limit of its own ends the test where nobody ends the connection
+                pass
+            connection.close()
+        assert port.dashboard.pages.streams == 1, "a stream asked for something"
+
+
+def test_a_stranger_s_connection_ends_with_the_answer(port: Served) -> None:
+    for line in ("GET /en/now", "POST /en/now", "GET /enter?token=0"):
+        with port.connect() as connection:
+            connection.sendall(f"{line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".encode())
+            answer = b""
+            while more := connection.recv(65536):
+                answer += more
+            assert answer.startswith((b"HTTP/1.1 403", b"HTTP/1.1 405"))
