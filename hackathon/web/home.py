@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.scaling.table import SUCCEEDED
-from hackathon.text.messages import language
+from hackathon.text.messages import localized, message
 from hackathon.web import teams
 from hackathon.web.clean import line
 from hackathon.web.grouping import StudyRuns, by_study, by_team, results_of
+from hackathon.web.pages import moment
 from hackathon.web.source import Source
 
 
@@ -63,21 +64,14 @@ def values(source: Source, key: str) -> dict[str, Any] | None:
     else:
         cards = tuple(_study(study) for study in by_study(source.summaries))
     view = HomeView(
-        title=line(text_of(event.title), 200) if event else "",
+        title=line(localized(event.title), 200) if event else "",
         dates=tuple(event.dates) if event else (),
-        place=line(text_of(event.place), 200) if event else "",
+        place=line(localized(event.place), 200) if event else "",
         event=event is not None,
         cards=cards,
         sums=sums,
     )
     return {"view": view}
-
-
-def text_of(text: str | dict[Any, str]) -> str:
-    """Return a text of `hackathon.yaml` in the current language, else in the one that it has."""
-    if isinstance(text, dict):
-        return text.get(language()) or next(iter(text.values()), "")
-    return text
 
 
 def _team(row: teams.TeamRow, studies: int) -> Card:
@@ -87,9 +81,6 @@ def _team(row: teams.TeamRow, studies: int) -> Card:
 
 
 def _study(study: StudyRuns) -> Card:
-    from hackathon.text.messages import message
-    from hackathon.web.pages import moment
-
     good = [point for point in results_of(study)["points"] if point["speedup"] is not None]
     best = Best(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"]) if good else None
     clusters = sorted({run.cluster for run in study.runs if run.cluster})

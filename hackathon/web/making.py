@@ -11,7 +11,7 @@ from typing import Any
 from hackathon.config.event import Publish
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_whole
-from hackathon.text.messages import message, speaking
+from hackathon.text.messages import localized, message, speaking
 from hackathon.web import crate, downloads, figures, home
 from hackathon.web.grouping import results_of
 from hackathon.web.mask import Mask
@@ -127,7 +127,7 @@ class Maker:
             return self.site.link(page, language, kind, key)
 
         site = Site(
-            title=self._title(language),
+            title=self.title_in(language),
             subtitle=self.subtitle,
             languages=self.site.languages,
             masked=not (self.rules.users and self.rules.hosts and self.rules.paths),
@@ -141,9 +141,10 @@ class Maker:
         )  # fmt: skip
         return mask_page(made, self.mask, self.site.addresses)
 
-    def _title(self, language: str) -> str:
+    def title_in(self, language: str) -> str:
+        """Return the title of the site in a language."""
         with speaking(language):
-            return self.title or (home.text_of(self.source.event.title) if self.source.event else "hackathon")
+            return self.title or (localized(self.source.event.title) if self.source.event else "hackathon")
 
     def _tables(self, folder: Path, names: set[str], part: Part) -> None:
         studies = {study.key: study for study in part.studies}

@@ -86,7 +86,7 @@ def together(each: Iterable[Named]) -> Named:
 def _json(raw: bytes) -> dict[str, Any]:
     try:
         value = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

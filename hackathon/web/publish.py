@@ -16,11 +16,10 @@ from pathlib import Path
 from hackathon.config.event import Publish
 from hackathon.diagnosis.scrub import own_names
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import LANGUAGES, speaking
+from hackathon.text.messages import LANGUAGES
 from hackathon.text.messages import language as current_language
 from hackathon.text.paths import user_cache
 from hackathon.web import kept_site, swap
-from hackathon.web.home import text_of
 from hackathon.web.making import Maker, made_by
 from hackathon.web.mask import Mask
 from hackathon.web.named import Named, together
@@ -85,7 +84,7 @@ def publish(
             wanted = [name for name in plan.keys if name not in taken]
             made = made_by(plan.maker, folder, wanted, workers if len(wanted) > WORTH else 1)
             plan.mask.add(made.counts, made.examples)
-            entry = message_title(source, plan.maker.title, plan.site.languages[0])
+            entry = plan.maker.title_in(plan.site.languages[0])
             place = swap.swap(directory, folder, plan.mask.text(entry), plan.site.languages[0])
             published = _told(place, plan, made.warnings, wanted)
             whole = {name: plan.keys[name] for name in published.files if name not in made.incomplete}
@@ -204,12 +203,6 @@ def without_evidence(run: Summary) -> Summary:
     if not run.told:
         return run
     return replace(run, told={code: replace(told, evidence="") for code, told in run.told.items()})
-
-
-def message_title(source: Source, title: str, language: str) -> str:
-    """Return the title of the site in a language."""
-    with speaking(language):
-        return title or (text_of(source.event.title) if source.event else "hackathon")
 
 
 def cache_folder() -> Path:
