@@ -14,6 +14,7 @@
   let seen = new URL(script.src).searchParams.get("seen") ?? "";
   let shown = snapshot(document); // as the server made it, without what scripts did to it since
   let source = null;
+  let why = "lost"; // why the stream is closed
   let timer = 0;
   let resting = 0;
   let busy = false;
@@ -38,13 +39,15 @@
     source?.close();
     source = new EventSource(`/stream?${new URLSearchParams({ page, seen })}`);
     source.onopen = () => {
+      why = "lost";
       say("");
       if (behind) refresh();
     };
     source.onerror = () => {
-      say("lost");
+      const closed = source?.readyState === EventSource.CLOSED;
+      say(closed ? why : "lost");
       // The browser tries again by itself, except after a refusal.
-      if (source?.readyState === EventSource.CLOSED) later();
+      if (closed) later();
     };
     source.addEventListener("changed", (event) => {
       seen = event.lastEventId;
@@ -58,6 +61,11 @@
   function later() {
     clearTimeout(timer);
     timer = setTimeout(connect, AGAIN);
+    // A dashboard that was started anew has another key: waiting does not help then.
+    fetch(page, { method: "HEAD", credentials: "same-origin" }).then(
+      (answer) => answer.status === 403 && say((why = "refused")),
+      () => {},
+    );
   }
 
   function rest() {

@@ -157,6 +157,18 @@ def test_a_lost_connection_is_told(page: Page, served: Served) -> None:
     expect(page.locator("#runs li")).to_have_text(["none"])  # what was there stays
 
 
+def test_a_page_whose_key_is_no_more_the_right_one_says_so(page: Page, served: Served) -> None:
+    """As after a restart with `--port`, which makes a new key."""
+    ended = {"status": 200, "content_type": "text/event-stream", "body": "retry: 100\n\n"}
+    page.route("**/stream?*", lambda route: route.fulfill(**ended))
+    page.reload()
+    page.context.clear_cookies()
+    page.unroute("**/stream?*")
+    notice = page.locator("#connection")
+    expect(notice).to_have_text(re.compile("^The dashboard does not let this page in"), timeout=PATIENCE)
+    expect(page.locator("#runs li")).to_have_text(["none"])
+
+
 def test_a_page_that_could_not_be_fetched_is_fetched_again(page: Page, served: Served) -> None:
     failures: list[str] = []
 

@@ -111,6 +111,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Connection lost. This page is as of the last moment that the dashboard could be reached.",
         "接続が切れました。表示は最後に接続できた時点のものです。",
     ),
+    "refused": (
+        "The dashboard does not let this page in any more. It was started anew: open the address that it printed then.",
+        "このページからは接続できなくなりました。ダッシュボードが再起動されています。新しく表示されたアドレスを開いてください。",
+    ),
     "stale": (
         "This page cannot be updated at the moment: what it shows is not the newest state.",
         "現在このページを更新できません。表示は最新の状態ではありません。",
