@@ -37,6 +37,7 @@ def command(names: tuple[str, ...], directory: Path | None, check: bool, title: 
     from hackathon.web.publish import publish
 
     assert directory is not None
+    _keep_apart(directory, source)
     published = publish(source, directory, title=title, studies=studies)
     for problem in [*source.problems, *published.warnings]:
         click.echo(f"{message('cli.warning')}: {problem}", err=True)
@@ -68,6 +69,14 @@ def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Source, 
     # What the event allows to go out holds for a single study too.
     source = replace(source, event=event, event_folder=folder)
     return source, title or _title(project), [study.id for study in studies]
+
+
+def _keep_apart(directory: Path, source: "Source") -> None:
+    """Refuse a folder that holds the runs themselves: whoever copies it takes them home with the site."""
+    target = directory.resolve()
+    held = [*(project.path for project in source.projects), *filter(None, [source.event_folder])]
+    if any(Path(folder).resolve().is_relative_to(target) for folder in held):
+        raise RequestError("site.holds_runs", path=directory)
 
 
 def _title(project: Path) -> str:
@@ -143,7 +152,7 @@ def _list_files(published: "Published") -> None:
         count, total = by_kind.get(kind, (0, 0))
         by_kind[kind] = count + 1, total + size
     for kind, (count, total) in by_kind.items():
-        click.echo(f"  {kind:<8} {count:>6}  {total / 1000:>10,.0f} kB")
+        click.echo(f"  {kind:<8} {count:>6}  {_kilobytes(total):>13}")
     for part in site.parts:
         names = [name for name in sizes if name in part.crates]
         pages = [page for page in part.pages if f"{page.name}.html" in sizes]
@@ -157,4 +166,8 @@ def _list_files(published: "Published") -> None:
 
 
 def _size(published: "Published") -> str:
-    return f"{sum(published.files.values()) / 1000:,.0f} kB"
+    return _kilobytes(sum(published.files.values()))
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size / 1000:,.0f} kB" if size >= 1000 else f"{size} B"

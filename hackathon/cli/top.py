@@ -121,6 +121,8 @@ def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
     many = message("now.help_one") if view.count == 1 else message("now.help_count", count=view.count)
     need = (many, BOLD) if view.count else (message("now.calm"), GOOD)
     yield [need, (f" · {message('now.totals', **_totals(view))}", "")]
+    if view.empty:
+        yield [(message("now.no_runs"), DOUBTFUL)]
     for problem in view.problems:
         yield [(f"{message('cli.warning')}: ", DOUBTFUL), (printable(problem), "")]
     for item in view.items:

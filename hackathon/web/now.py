@@ -101,6 +101,8 @@ class NowView:
     team: str = ""
     problems: tuple[str, ...] = ()
     """What could not be read."""
+    empty: bool = False
+    """Whether no run was found at all: nothing was submitted yet, or this is the wrong folder."""
 
     @property
     def count(self) -> int:
@@ -145,6 +147,7 @@ def now_view(source: Source) -> NowView:
         now=now,
         team=source.team,
         problems=tuple(line(each) for each in (*source.problems, problem) if each),
+        empty=not source.summaries,
     )
 
 

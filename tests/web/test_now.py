@@ -149,7 +149,7 @@ def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
 def test_calm() -> None:
     nothing = read(page("now", source()))
     assert "Nobody needs help at the moment" in nothing.headings[0]
-    assert "Nothing runs" in nothing.text
+    assert "No run was found here yet." in nothing.text
     good = [run(1), run(2, state="SUCCEEDED", ended=NOW - MINUTE), run(3, state="QUEUED", submitted=NOW - 30)]
     going = read(page("now", source(*good)))
     assert "Nobody needs help at the moment" in going.headings[0]

@@ -99,6 +99,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
 
 
+def test_a_runs_page_leads_to_its_crate(site: Path) -> None:
+    pages = [path for path in site.glob("run-*.html") if not path.name.endswith(".ja.html")]
+    assert pages
+    for path in pages:
+        [crate] = [link["href"] for link in Page(path.read_text("utf-8")).named("a") if "download" in link]
+        assert crate == f"crates/{path.stem.removeprefix('run-')}.zip" and (site / crate).is_file()
+
+
 def test_every_link_leads_to_a_file_and_every_language_is_there(site: Path) -> None:
     names = {path.name for path in site.iterdir()}
     kinds = ("index", "teams", "scaling", "board", "cluster", "team-aurora")
@@ -493,13 +501,17 @@ def test_the_command_checks_and_publishes(
     before = sorted(path.name for path in tmp_path.iterdir() if path.name != "hackathon")
     assert hackathon(["publish", "--check", "--no-ask"]) == 0
     told = capsys.readouterr().out
-    assert "aurora: 5 pages, 2 studies, 2 runs with a page, 20 crates" in told
+    assert "aurora: pages 5, studies 2, runs with a page 2, crates 20" in told
     assert re.search(r"people +\d+ +.*tanaka07", told) and "Nothing in it looks like a secret" in told
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "hackathon") == before
     assert hackathon(["publish", "--to", str(tmp_path / "out dir"), "--no-ask"]) == 0
     told = capsys.readouterr().out
     assert "rsync -az '" in told and os.uname().nodename.split(".")[0] in told and str(tmp_path / "out dir") in told
     assert (tmp_path / "out dir" / "index.html").is_file()
+    for own in (".", "..", str(tmp_path), "train"):  # a copy of these would take the runs along
+        assert hackathon(["publish", "--to", own, "--no-ask"]) == 2
+        assert "--to site" in capsys.readouterr().err
+    assert not (tmp_path / "event" / "index.html").exists()
 
 
 def test_the_command_says_what_is_left(

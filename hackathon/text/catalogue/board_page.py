@@ -7,6 +7,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "だれかが出会った問題と、分かったこと、解決方法です。ほかの人の役にも立ちます。",
     ),
     "none": ("This event has no problem board.", "このイベントには掲示板がありません。"),
+    "make": (
+        "The organisers make one with `hackathon board init FOLDER`, in a folder that all teams reach; "
+        "`shared: FOLDER` in hackathon.yaml names it.",
+        "全チームが使えるフォルダに `hackathon board init FOLDER` で作り、hackathon.yaml に `shared: FOLDER` と書きます(運営者)。",
+    ),
     "empty": ("Nobody has written anything yet.", "まだ投稿がありません。"),
     "trouble": ("Not everything on the board could be used", "掲示板に使えないものがあります"),
     "passed": (

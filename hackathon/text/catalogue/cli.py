@@ -180,7 +180,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_study": ("there is no study in {folder}", "{folder} に測定はありません"),
     "no_study_hint": ("`hackathon scale --processes 1,2` makes one", "`hackathon scale --processes 1,2` で作れます"),
     "drawn": ("drawn: {file}", "描画: {file}"),
-    "published": ("{count} page(s) in {folder}; open {file}", "{folder} に {count} ページ。開く: {file}"),
+    "published": ("pages in {folder}: {count}; open {file}", "{folder} に {count} ページ。開く: {file}"),
     "rerun_same": ("nothing differs from the time of run {run}", "実行 {run} の時と違いはありません"),
     "rerun_differs": ("differs from the time of run {run}:", "実行 {run} の時との違い:"),
     "adopted": ("taken up as run {run}", "実行 {run} として取り込みました"),

@@ -22,8 +22,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "各チームの学習が 1 GPU を超えてどこまで速くなったか、公表されている結果と並べて示します。",
     ),
     "none": (
-        "No team has a speed-up yet: it takes a study with two sizes, hackathon scale 1 2 4.",
-        "速度向上率のあるチームはまだありません。hackathon scale 1 2 4 のように、2 つ以上の規模の測定が必要です。",
+        "No team has a speed-up yet: it takes a study of two sizes: hackathon scale --processes 1,2,4",
+        "速度向上率のあるチームはまだありません。2 つ以上の規模の測定が必要です: hackathon scale --processes 1,2,4",
     ),
     "waiting": ("No speed-up yet: {teams}", "速度向上率はまだなし: {teams}"),
     "key": ("Key to the pictures", "図の凡例"),

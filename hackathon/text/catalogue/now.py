@@ -11,6 +11,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "質問、失敗、待ち、停止、遊んでいる資源の順に、急ぐものから並びます。",
     ),
     "lead_calm": ("Everything that runs goes on.", "動いている実行はすべて順調です。"),
+    "no_runs": ("No run was found here yet.", "ここにはまだ実行がありません。"),
     "lead_empty": ("Nothing runs, and nobody asks.", "動いている実行も質問もありません。"),
     "counts": ("Counts", "件数"),
     "count_help": ("Need help", "助けが必要"),

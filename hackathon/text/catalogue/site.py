@@ -40,6 +40,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "`--check` alone shows what would go out",
         "`--check` だけを付けると、公開される内容を確認できます",
     ),
+    "holds_runs": (
+        "{path} holds the event or its runs; whoever copies the site would take them along",
+        "{path} にはイベントや実行が入っています。サイトのコピーにそれらまで含まれてしまいます",
+    ),
+    "holds_runs_hint": ("choose a folder of its own: --to site", "専用のフォルダを指定してください: --to site"),
     "made": (
         "{count} files, {size}; {made} of them new or changed",
         "ファイル {count} 個、{size}（うち新規・変更 {made}）",
@@ -48,7 +53,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # what would go out
     "would_go_out": ("Would go out: {count} files, {size}", "公開される内容: ファイル {count} 個、{size}"),
     "of_team": (
-        "  {team}: {pages} pages, {studies} studies, {runs} runs with a page, {crates} crates",
+        "  {team}: pages {pages}, studies {studies}, runs with a page {runs}, crates {crates}",
         "  {team}: ページ {pages}、測定 {studies}、ページのある実行 {runs}、クレート {crates}",
     ),
     "masked": (
