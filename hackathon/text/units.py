@@ -1,6 +1,7 @@
-"""Walltimes and sizes as people write them, and back."""
+"""Walltimes, sizes and moments as people write them, and back."""
 
 import re
+import time
 
 _CLOCK = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<hours>\d{1,6}):(?P<minutes>\d{1,2})(?::(?P<seconds>\d{1,2}))?\Z")
 _SHORT = re.compile(r"(?=\d)(?:(\d{1,6})\s*d)?\s*(?:(\d{1,6})\s*h)?\s*(?:(\d{1,6})\s*m(?:in)?)?\s*(?:(\d{1,9})\s*s)?\Z")
@@ -78,6 +79,14 @@ def format_size(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     raise AssertionError("unreachable")
+
+
+def format_moment(seconds: float, form: str) -> str:
+    """Return seconds since 1970 in a form of `time.strftime`, by this machine's time; – beyond what clocks know."""
+    try:
+        return time.strftime(form, time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "–"
 
 
 def format_age(seconds: float) -> str:

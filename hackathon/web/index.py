@@ -23,9 +23,10 @@ from hackathon.web.entries import (
     loaded,
     may_change_unseen,
 )
+from hackathon.web.foreign import leads_out
 from hackathon.web.listing import FACTS, Listing, mark, signature_of
 from hackathon.web.places import Bounds
-from hackathon.web.records import Project, Summary
+from hackathon.web.records import Project, Summary, key_of, parts_of
 from hackathon.web.stored import Stored, default_path
 from hackathon.web.summary import files_of, summarise
 
@@ -92,7 +93,7 @@ class Index:
         for name, identifier, text in self._stored.load(fresh, self._form):
             kept = loaded(self._projects[name], identifier, text)
             if kept is not None:
-                self._entries[f"{name}//{identifier}"] = kept
+                self._entries[key_of(name, identifier)] = kept
         self._sorted = None
 
     @property
@@ -176,9 +177,7 @@ class Index:
             raise
         if wanted:
             self._cost = 0.7 * self._cost + 0.3 * (time.monotonic() - clock) / len(wanted)
-        self._stored.write(
-            [self._row(key) for key in changed], [(project, identifier) for project, _, identifier in map(_parts, gone)]
-        )
+        self._stored.write([self._row(key) for key in changed], [parts_of(key) for key in gone])
         self._refreshed = clock
         changed += gone
         if changed:
@@ -221,7 +220,7 @@ class Index:
         self._others = False
         for name in self._projects:
             listing = self._listings[name]
-            fresh += [key for identifier in listing.names if (key := f"{name}//{identifier}") not in known]
+            fresh += [key for identifier in listing.names if (key := key_of(name, identifier)) not in known]
         gone = [
             key
             for key, entry in (known.items() if lost else ())
@@ -234,7 +233,7 @@ class Index:
             del known[key]
         for name in [name for name in self._listings if name not in self._projects]:
             del self._listings[name]
-        fresh.sort(key=lambda key: key.rpartition("//")[2], reverse=True)
+        fresh.sort(key=lambda key: parts_of(key)[1], reverse=True)
         self.pending = max(0, len(fresh) - self._most) if self._most else 0
         return fresh[: self._most] if self._most else fresh, gone
 
@@ -258,14 +257,14 @@ class Index:
     def _read(self, keys: list[str], now: float, clock: float) -> list[str]:
         """Read runs and return the keys of those whose summaries are new or other than before."""
         jobs = []
-        endless: dict[str, RunStatus] = {}
+        unread: dict[str, RunStatus] = {}
         for key in keys:
             project, run = self._directory(key)
-            if files_of(f"{run.path}/events").size > EVENTS:
-                endless[key] = RunStatus(run.id, LOST, reason=message("watch.broken"))
+            if leads_out(str(run.path)) or files_of(f"{run.path}/events").size > EVENTS:
+                unread[key] = RunStatus(run.id, LOST, reason=message("watch.broken"))
             # before reading: what changes meanwhile is seen the next time
             jobs.append((key, project, run, signature_of(str(run.path))))
-        states = self._states([(key, run) for key, _, run, _ in jobs if key not in endless]) | endless
+        states = self._states([(key, run) for key, _, run, _ in jobs if key not in unread]) | unread
         changed = []
         for key, project, run, signature in jobs:
             before = self._entries.get(key)
@@ -274,7 +273,7 @@ class Index:
                 continue
             found = fresh(states[key])
             try:
-                summary = summarise(project, run, found)
+                summary = summarise(project, run, found) if key not in unread else _broken(project, run)
             except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                 summary = _broken(project, run)
             entry = Entry(project, summary, signature, found, written=summary.progress, read=clock)
@@ -290,7 +289,7 @@ class Index:
         return changed
 
     def _directory(self, key: str) -> tuple[Project, RunDirectory]:
-        name, _, identifier = key.rpartition("//")
+        name, identifier = parts_of(key)
         return self._projects[name], RunDirectory(Path(f"{name}/runs/{identifier}"))
 
     def _states(self, runs: Sequence[tuple[str, RunDirectory]]) -> dict[str, RunStatus]:
@@ -309,10 +308,6 @@ class Index:
     def _row(self, key: str) -> tuple[str, str, str, str]:
         entry = self._entries[key]
         return entry.summary.project, entry.summary.id, self._form, entry.to_text()
-
-
-def _parts(key: str) -> tuple[str, str, str]:
-    return key.rpartition("//")
 
 
 def _broken(project: Project, run: RunDirectory) -> Summary:

@@ -18,6 +18,7 @@ from hackathon.scaling import show
 from hackathon.scaling.table import SUCCEEDED, TARGET
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
+from hackathon.text.units import format_moment
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -177,12 +178,7 @@ def _processes(count: int) -> str:
 
 def moment(seconds: float | None) -> str:
     """Return a moment as `2026-03-01 10:15 JST`; – for None."""
-    if seconds is None:
-        return "–"
-    try:
-        return time.strftime("%Y-%m-%d %H:%M %Z", time.localtime(seconds))
-    except (OverflowError, ValueError, OSError):
-        return "–"
+    return "–" if seconds is None else format_moment(seconds, "%Y-%m-%d %H:%M %Z")
 
 
 def span(seconds: float) -> str:

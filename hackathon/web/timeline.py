@@ -1,7 +1,6 @@
 """What happened to a run, in the order of time: facts of the toolkit, events of the job and of its ranks."""
 
 import math
-import time as clock
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from hackathon.logs.values import number
 from hackathon.runs.markers import finite
 from hackathon.text.inside import Inside
 from hackathon.text.messages import lookup, message
+from hackathon.text.units import format_moment
 
 RANKS = 256
 """Ranks whose events are read."""
@@ -46,12 +46,12 @@ class Moment:
     @property
     def day(self) -> str:
         """The day, as `03-01`, by this machine's time."""
-        return _shown("%m-%d", self.time)
+        return format_moment(self.time, "%m-%d")
 
     @property
     def clock(self) -> str:
         """When on that day, as `10:15:30`."""
-        return _shown("%H:%M:%S", self.time)
+        return format_moment(self.time, "%H:%M:%S")
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,6 @@ class Timeline:
     """Moments in the middle that are not shown."""
     skewed: bool = False
     """Clocks of its hosts differ: something is dated before what it followed."""
-
-
-def _shown(form: str, moment: float) -> str:
-    try:
-        return clock.strftime(form, clock.localtime(moment))
-    except (OverflowError, ValueError, OSError):
-        return "–"
 
 
 def timeline(inside: Inside) -> Timeline:

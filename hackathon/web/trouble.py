@@ -1,6 +1,5 @@
 """Whether a run needs somebody, and the sentences that say why, since when and what to do."""
 
-import time
 from collections.abc import Callable
 
 from hackathon.runs.states import (
@@ -17,7 +16,7 @@ from hackathon.runs.states import (
 )
 from hackathon.scaling.show import state as state_word
 from hackathon.text.messages import message
-from hackathon.text.units import format_age
+from hackathon.text.units import format_age, format_moment
 from hackathon.web.problems import line
 from hackathon.web.records import Summary
 
@@ -177,11 +176,8 @@ def clock(now: float, since: float | None) -> str:
     """Return a moment as a clock shows it, with its date when that is not today's; – when it is not known."""
     if since is None:
         return "–"
-    try:
-        there, here = time.localtime(since), time.localtime(now)
-        return time.strftime("%H:%M" if there[:3] == here[:3] else "%Y-%m-%d %H:%M", there)
-    except (OverflowError, ValueError, OSError):
-        return "–"
+    today = format_moment(since, "%Y-%m-%d") == format_moment(now, "%Y-%m-%d")
+    return format_moment(since, "%H:%M" if today else "%Y-%m-%d %H:%M")
 
 
 def age(now: float, since: float | None) -> str:

@@ -15,9 +15,11 @@ from hackathon.share.board import open_board, reply
 from hackathon.share.place import make_place
 from hackathon.share.post import post
 from hackathon.text.messages import speaking
+from hackathon.text.units import format_moment
 from hackathon.web.now import now_view
 from hackathon.web.records import Project, Summary, Told
 from hackathon.web.source import Source
+from hackathon.web.trouble import clock
 
 NOW = 1_772_420_400.0
 """2026-03-02 12:00 in Japan."""
@@ -327,3 +329,9 @@ def test_ten_thousand_runs_are_a_moment(capsys: pytest.CaptureFixture[str]) -> N
     with capsys.disabled():
         print(f"\n  now_view of 10,000 runs: {1e3 * (time.perf_counter() - begin):.1f} ms")
     assert view == now_view(source(*recent))
+
+
+def test_moments_that_no_clock_knows_are_a_dash() -> None:
+    assert [format_moment(each, "%Y") for each in (1e20, -1e20, float("inf"), float("nan"))] == ["–"] * 4
+    assert [clock(NOW, each) for each in (None, 1e30)] == ["–", "–"] and clock(1e30, NOW) == clock(0.0, NOW)
+    assert clock(NOW, NOW) == "12:00" and clock(NOW, NOW - 86400) == "2026-03-01 12:00"
