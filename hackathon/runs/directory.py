@@ -195,12 +195,22 @@ def list_ids(folder: Path) -> list[str]:
     """
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name[0] != "." and entry.is_dir()]
+            names = [entry.name for entry in entries if entry.name[0] != "." and _is_folder(entry)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise RequestError("runs.folder_unreadable", path=folder, what=error.strerror) from error
     return sorted(names, reverse=True)
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    """Return whether a name stands for a folder; a link that leads to itself, or where nobody may look, does not."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        if not entry.is_symlink():
+            raise
+        return False
 
 
 def find_runs(runs_folder: Path) -> list[RunDirectory]:

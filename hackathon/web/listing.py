@@ -55,9 +55,11 @@ class Listing:
             with os.scandir(self._folder) as entries:
                 for entry in entries:
                     name = entry.name
-                    if name[0] == "." or not name.isprintable() or not entry.is_dir():
+                    if name[0] == "." or not name.isprintable():
                         continue
-                    if entry.is_symlink() and not bounds.allow(entry.path):
+                    if entry.is_symlink() and not _is_allowed(entry, bounds):
+                        continue
+                    if not entry.is_dir():
                         continue
                     if name not in self.names and not _is_run(entry.path):
                         self.unreadable += not os.access(entry.path, os.R_OK | os.X_OK, effective_ids=True)
@@ -71,6 +73,14 @@ class Listing:
         self.names = names
         self.lost = any(name not in names for name in before)
         return self.lost or len(names) != len(before)
+
+
+def _is_allowed(entry: "os.DirEntry[str]", bounds: Bounds) -> bool:
+    """Return whether a link may be followed, to a folder; one to itself, or to where nobody may look, may not."""
+    try:
+        return bounds.allow(entry.path) and entry.is_dir()
+    except OSError:
+        return False
 
 
 def mark(path: str) -> int:
