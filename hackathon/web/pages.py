@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hackathon.scaling import show
@@ -51,8 +51,6 @@ class Site:
     """The address of the style sheet; None puts it into the page."""
     policy: str | None = None
     """The Content-Security-Policy for a `meta` element; None: the default below; "": the server sends a header."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """Further values for the templates."""
 
 
 def render(
