@@ -1,6 +1,7 @@
 """The page of one run: how it stands, what is wrong, its numbers over time, its logs, and how it was made."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ DIFF = 100_000
 """Letters of `source.diff` that are shown."""
 CHILDREN = 8
 """Runs that follow this one which are named."""
+COMPARABLE = 20
+"""Other runs of the project that are offered beside this one."""
 STRANGE = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "final.json", "request.json")
 
 
@@ -98,6 +101,8 @@ class RunPage:
     previous: Other | None = None
     """The run of the same name that was made before it."""
     children: tuple[Other, ...] = ()
+    comparable: tuple[Other, ...] = ()
+    """Other runs of its project, the newest first."""
     texts: tuple[tuple[str, str], ...] = ()
     """What it told at its end in words, such as the digest of its weights."""
     strange: tuple[str, ...] = ()
@@ -196,7 +201,16 @@ def _others(source: Source, summary: Summary) -> dict[str, Any]:
         "parent": _other(parent) if parent else None,
         "previous": _other(previous) if previous and previous != parent else None,
         "children": tuple(_other(each) for each in children[:CHILDREN]),
+        "comparable": tuple(map(_other, _comparable(source, summary, (parent, previous)))),
     }
+
+
+def _comparable(source: Source, summary: Summary, named: Sequence[Summary | None]) -> Iterator[Summary]:
+    """Yield runs that one may want beside this one: of its project, but for those that are named already."""
+    if not source.live:
+        return  # a site has no page of two runs
+    wanted = (each for each in source.summaries if each.project == summary.project and each.id != summary.id)
+    yield from itertools.islice((each for each in wanted if each not in named), COMPARABLE)
 
 
 def _other(summary: Summary) -> Other:

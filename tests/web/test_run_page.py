@@ -247,6 +247,10 @@ def test_other_runs_are_linked(project: Path) -> None:
     assert [each.id for each in view_of(source, first).children] == [failed.name]
     page = html_of(source, view.key)
     assert "compare with the run it follows" in page and "the study" not in page
+    assert view.comparable == () and "Compare with another run" not in page  # a site has no page of two runs
+    live = source_of(project, live=True)
+    assert [each.id for each in view_of(live, failed).comparable] == [last.name]
+    assert "Compare with another run" in html_of(live, view.key)
     assert values_of("run", f"{project}//nothing", source) is None and values_of("run", "", source) is None
 
 

@@ -33,6 +33,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "way_parent": ("the run it follows", "親の実行"),
     "way_child": ("{id}, which follows it", "続きの実行 {id}"),
     "way_diff_parent": ("compare with the run it follows", "親の実行と比較"),
+    "compare": ("Compare with another run", "ほかの実行と比較"),
     "way_diff_previous": ("compare with the previous run", "前の実行と比較"),
     # findings
     "findings": ("What is wrong", "診断"),
