@@ -2,7 +2,6 @@
 
 import csv
 import importlib
-import json
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
-from hackathon.text.files import open_regular, read_json
+from hackathon.text.files import objects, open_regular, read_json
 from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
 
@@ -195,24 +194,14 @@ def _both_ends(path: Path, most: int) -> Iterator[dict[str, Any]]:
         with open_regular(path) as stream:
             size = stream.seek(0, 2)
             stream.seek(0)
-            yield from _objects(stream.read(2 * most if size <= 2 * most else most))
+            yield from objects(stream.read(2 * most if size <= 2 * most else most).splitlines())
             if size > 2 * most:
                 stream.seek(size - most)
                 stream.readline(most)
-                for number, line in enumerate(_objects(stream.read(most))):
+                for number, line in enumerate(objects(stream.read(most).splitlines())):
                     yield line if number else {**line, "gap": True}
     except OSError:
         return
-
-
-def _objects(raw: bytes) -> Iterator[dict[str, Any]]:
-    for line in raw.splitlines():
-        try:
-            value = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield value
 
 
 def _attempt(line: Mapping[str, Any]) -> int:

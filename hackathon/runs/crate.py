@@ -97,7 +97,7 @@ class Crate:
         """Return the program as the crate has it. Raises RequestError when it was published without it."""
         about = self.about_source
         if about.get("complete") is not True:
-            left_out = [str(name) for name in about.get("left_out") or ()]
+            left_out = [str(name) for name in _list(about.get("left_out"))]
             raise RequestError("crate.no_source", path=self.path, run=self.run, files=snapshot.lines(left_out))
         record = self.record("source.json")
         executable = {str(name) for name in _list(self.listed.get("executable"))}

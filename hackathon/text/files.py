@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -77,10 +77,15 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     except OSError:
         return
     with stream:
-        for raw in stream:
-            try:
-                value = json.loads(raw.decode("utf-8", "replace"))
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict):
-                yield value
+        yield from objects(stream)
+
+
+def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the objects among lines of JSON; torn lines and other values are passed over."""
+    for raw in lines:
+        try:
+            value = json.loads(raw.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hackathon.text.files import open_regular
+from hackathon.text.files import objects, open_regular
 
 GROWTH = 1 << 12
 """Bytes by which a file may grow between the look at its size and the reading."""
@@ -83,13 +83,8 @@ class Inside:
     def lines(self, name: str, limit: int = MOST) -> Iterator[dict[str, Any]]:
         """Yield the objects of a JSON-lines file; torn lines are passed over. Of a longer file the end is read."""
         found = self.end(name, limit)
-        for line in found[0].split(b"\n") if found else ():
-            try:
-                value = json.loads(line.decode("utf-8", "replace"))
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict):
-                yield value
+        if found:
+            yield from objects(found[0].split(b"\n"))
 
     def names(self, folder: str = "") -> list[str]:
         """Return the names in a folder below, sorted; those of folders too. None are there when it can not be read."""

@@ -1,6 +1,5 @@
 """What a run measured last, and how busy its machine was then: from the ends of its files, however long they are."""
 
-import json
 import math
 import os
 import re
@@ -15,7 +14,7 @@ from hackathon.logs.metrics import rank_of, read_metrics
 from hackathon.logs.values import number
 from hackathon.scaling.collect import metric_unit
 from hackathon.text.errors import RequestError
-from hackathon.text.files import open_regular, read_json
+from hackathon.text.files import objects, open_regular, read_json
 
 TAIL = 64 << 10
 """Bytes at the end of a file of metrics or telemetry that are read."""
@@ -108,13 +107,7 @@ def _newest_attempt(run: Path, names: Iterable[str], ended: bool) -> list[dict[s
     rows: list[dict[str, Any]] = []
     attempt, counted, final = 0, 0, False
     # from the end: of most runs a few lines tell all
-    for raw in reversed(tail_lines(f"{run}/metrics/{first}") if first is not None else []):
-        try:
-            line = json.loads(raw.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(line, dict):
-            continue
+    for line in objects(reversed(tail_lines(f"{run}/metrics/{first}") if first is not None else [])):
         its = int(_finite(number(line.get("attempt"))) or 1)
         if its < attempt:
             break

@@ -353,6 +353,8 @@ def test_files_that_are_missing_or_broken(crate: Path, tmp_path: Path) -> None:
             assert _refused(_pack(tmp_path / "b.zip", {**contents, name: content})).id == "crate.broken_file"
     assert _refused(_pack(tmp_path / "c.zip", {**contents, METADATA: b"{}"})).id == "crate.bad_metadata"
     assert _refused(_pack(tmp_path / "d.zip", {**contents, LIST: b"{}"})).id == "crate.other_version"
+    listed = {**json.loads(contents[LIST]), "source": {"complete": False, "left_out": 7}}
+    assert _refused(_pack(tmp_path / "e.zip", {**contents, LIST: json.dumps(listed).encode()})).id == "crate.no_source"
     raw = crate.read_bytes()
     for number, cut in enumerate((raw[: len(raw) // 2], b"", b"no zip", raw[:-30])):
         path = tmp_path / f"{number}.zip"
