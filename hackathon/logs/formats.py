@@ -130,6 +130,8 @@ FORMATS: tuple[Format, ...] = (
         lambda: Patterns(
             rf"(?i)(?:throughput\s*[:=]\s*|(?<![\w.,]))(?P<samples_per_s>{NUMBER})"
             r"\s*(?:samples|images|img|examples)/s(?:ec(?! per))?(?!\w| per)"
+            # In “loss 0.05 samples/s 90” and “loss 0.05 samples/s: 90” the number before the unit is another one.
+            rf"(?!\s*[:=]\s*(?:{NUMBER})|\s+(?:{NUMBER})\s*$)"
         ),
         ("samples_per_s",),
     ),

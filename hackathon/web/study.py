@@ -11,7 +11,7 @@ from hackathon.scaling.plot import PANELS, panel, plot_spec
 from hackathon.scaling.show import number, percent
 from hackathon.scaling.table import SUCCEEDED, passes
 from hackathon.text.inside import Inside
-from hackathon.text.messages import message
+from hackathon.text.messages import language, message
 from hackathon.web.clean import line, value
 from hackathon.web.figures import Figure, drawn
 from hackathon.web.grouping import StudyRuns, by_study, by_team, results_of, run_key, study_record
@@ -111,6 +111,12 @@ def study_page(study: StudyRuns, team: str = "") -> StudyPage:
     )
 
 
+def _why(run: Summary) -> str:
+    """Return why a run failed: what was found, in the current language, else the state's reason as it was recorded."""
+    told = run.told_in(language())
+    return line(told.message if told else run.reason, 300)
+
+
 def run_row(run: Summary) -> RunRow:
     """Return a run as one line of a table."""
     return RunRow(
@@ -122,7 +128,7 @@ def run_row(run: Summary) -> RunRow:
         value=run.value,
         unit=line(run.unit, 40),
         state=run.state,
-        reason="" if run.state == SUCCEEDED else line(run.reason, 300),
+        reason="" if run.state == SUCCEEDED else _why(run),
         note=line(run.note, 300),
         tags=tuple(line(tag, 60) for tag in run.tags),
         check_passed=run.check_passed,

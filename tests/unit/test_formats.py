@@ -172,6 +172,20 @@ def test_the_first_of_the_table_is_believed(tmp_path: Path) -> None:
     assert order.index("transformers") < order.index("total") < order.index("iterations") < order.index("plain")
 
 
+@pytest.mark.parametrize(
+    "words", ["loss 0.25 samples/s 90.0", "loss 0.25 samples/s: 90, epoch 2", "step 3 images/s = 4"]
+)
+def test_a_number_before_the_units_own_value_is_no_throughput(tmp_path: Path, words: str) -> None:
+    assert "samples_per_s" not in _run(tmp_path, f"{words}\n")
+    for plain in (
+        "812.5 samples/s, loss 0.25",
+        "812.5 samples/s 0.3 s/step",
+        "812.5 samples/s loss 0.25",
+        "at 812.5 img/s",
+    ):
+        assert _run(tmp_path, f"{plain}\n")["samples_per_s"] == 812.5
+
+
 def test_patterns_of_the_project_and_the_meter_win(tmp_path: Path) -> None:
     _run(tmp_path, TRAINER + "speed 5\n")
     pattern = {"samples_per_s": {"pattern": r"speed (\d+)"}}

@@ -15,6 +15,7 @@ from sample_runs import DEFAULT, Sample, write_study
 from sample_source import folder_source, page_of, view_of
 from test_teams import HOSTILE
 
+from hackathon.web.records import Told
 from hackathon.web.source import Source, values_of
 
 STUDY = "20260301-095900-torch-ddp-kq3v7xya"
@@ -44,6 +45,18 @@ def test_the_numbers_are_those_of_the_runs(source: Source, tmp_path: Path) -> No
     assert [row.processes for row in view.runs] == sorted(sample.processes for sample in DEFAULT)
     failed = next(row for row in view.runs if row.state == "FAILED")
     assert failed.value is None and failed.processes == 8 and failed.reason
+
+
+def test_why_a_run_failed_is_told_in_the_pages_language(source: Source) -> None:
+    told = {"en": Told("GPU 0 is out of memory"), "ja": Told("GPU 0 の容量が足りません")}
+    runs = [
+        dataclasses.replace(run, told=told, reason="exit code 1") if run.state == "FAILED" else run
+        for run in source.summaries
+    ]
+    diagnosed = dataclasses.replace(source, summaries=runs)
+    english, japanese = (page_of(diagnosed, "study", _key(source), each) for each in ("en", "ja"))
+    assert "out of memory" in english and "容量が足りません" not in english and "exit code 1" not in english
+    assert "容量が足りません" in japanese and "out of memory" not in japanese
 
 
 def test_the_page_tells_results_runs_and_how_to_run_again(source: Source) -> None:
