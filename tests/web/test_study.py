@@ -54,9 +54,10 @@ def test_why_a_run_failed_is_told_in_the_pages_language(source: Source) -> None:
         for run in source.summaries
     ]
     diagnosed = dataclasses.replace(source, summaries=runs)
-    english, japanese = (page_of(diagnosed, "study", _key(source), each) for each in ("en", "ja"))
-    assert "out of memory" in english and "容量が足りません" not in english and "exit code 1" not in english
-    assert "容量が足りません" in japanese and "out of memory" not in japanese
+    for language, words in (("en", "GPU 0 is out of memory"), ("ja", "GPU 0 の容量が足りません")):
+        rows = view_of(diagnosed, "study", _key(source), language).runs
+        assert {row.reason for row in rows if row.state == "FAILED"} == {words}
+        assert words in page_of(diagnosed, "study", _key(source), language)
 
 
 def test_the_page_tells_results_runs_and_how_to_run_again(source: Source) -> None:
