@@ -3,10 +3,10 @@
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from hackathon.runs.markers import Markers
+from hackathon.runs.markers import Markers, finite, whole
 from hackathon.schedulers import base
 from hackathon.schedulers.base import JobState
-from hackathon.text.messages import message
+from hackathon.text.messages import lookup, message
 
 CREATED, QUEUED, HELD, RUNNING, ENDING = "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING"
 SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY = "SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"
@@ -74,7 +74,8 @@ class RunStatus:
     def explanation(self) -> str:
         """One line for a person in the current language: the cause and the scheduler's words; empty for none."""
         values = {"exit_code": self.exit_code, "signal": self.signal}
-        words = message(f"runs.cause_{self.cause}", **values) if self.cause else ""
+        key = f"runs.cause_{self.cause}"
+        words = (message(key, **values) if lookup(key) is not None else self.cause) if self.cause else ""
         rank = ""
         if self.first_rank is not None:
             key = "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit"
@@ -89,11 +90,14 @@ class RunStatus:
 
     @classmethod
     def from_final(cls, run_id: str, final: dict[str, Any]) -> "RunStatus":
-        """Return the status that a `final.json` sealed; members that this version does not know are dropped."""
-        kept = {name: value for name, value in final.items() if name in _SEALED}
+        """Return the status that a `final.json` sealed; members that this version does not know are dropped.
+
+        So are those of another kind than they should be: somebody, or a program, wrote into the file.
+        """
+        kept = {name: value for name, value in final.items() if name in _SEALED and _fits(name, value)}
         hosts = kept.get("hosts")
-        kept["hosts"] = tuple(hosts) if isinstance(hosts, list) else ()
-        return cls(run_id=run_id, **{**kept, "sealed": True, "settled": True})
+        kept["hosts"] = tuple(host for host in hosts if isinstance(host, str)) if isinstance(hosts, list) else ()
+        return cls(run_id=run_id, **{"state": LOST, **kept, "sealed": True, "settled": True})
 
 
 _SEALED = frozenset(entry.name for entry in fields(RunStatus)) - {
@@ -103,6 +107,18 @@ _SEALED = frozenset(entry.name for entry in fields(RunStatus)) - {
     "stale_seconds",
     "problem",
 }
+
+
+_NUMBERS = frozenset({"exit_code", "signal", "attempt", "first_rank", "first_exit_code", "first_signal"})
+
+
+def _fits(name: str, value: object) -> bool:
+    """Return whether a member of a seal has the kind that it should have."""
+    if name == "hosts" or (value is None and name not in ("state", "cause", "reason", "raw", "first_host", "attempt")):
+        return True
+    if name in _NUMBERS:
+        return whole(value) is not None
+    return finite(value) is not None if name.startswith("t_") else isinstance(value, str)
 
 
 def decide(markers: Markers, seen: JobState | None, *, lost: bool = False, run_id: str = "") -> RunStatus:

@@ -58,7 +58,8 @@ def results(
     """
     by_size: dict[int, list[RunResult]] = {}
     for run in runs:
-        by_size.setdefault(run.processes, []).append(run)
+        if run.processes > 0:  # a request that is no more what it was has no place on the axis
+            by_size.setdefault(run.processes, []).append(run)
     values = {size: [v for run in each if (v := _usable(run)) is not None] for size, each in by_size.items()}
     base_size = next((size for size in sorted(values) if values[size]), None)
     base_value = median(values[base_size]) if base_size is not None else None

@@ -12,6 +12,8 @@ from hackathon.web.program import masked_program
 if TYPE_CHECKING:
     from hackathon.web.mask import Mask
 
+_UNSAFE = re.compile(r"[/\\\n\r\0]")
+"""What no name in a crate may have."""
 _CACHED = 64_000
 """Bytes of a text whose masked form is remembered: many runs have the same program."""
 _PRIVATE = 0xF8000
@@ -95,7 +97,7 @@ class Cleaner:
 
     def name(self, name: str) -> str:
         """Return a path below the source, masked part by part."""
-        return "/".join(self.text(part).replace("/", "-").replace("\\", "-") or "-" for part in name.split("/"))
+        return "/".join(_UNSAFE.sub("-", self.text(part)) or "-" for part in name.split("/"))
 
 
 @lru_cache(256)

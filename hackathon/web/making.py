@@ -26,6 +26,8 @@ POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 """`file:` is what `self` is not where the pages are opened from a disk."""
+GARBAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
+"""What a page raises that met something in a run's files that nobody thought of."""
 TOGETHER = 10
 """Teams whose pictures are drawn by one drawing process."""
 
@@ -97,23 +99,33 @@ class Maker:
         ]
         # First all values, which asks for the pictures, so that one process draws all of them.
         with figures.ahead() as asked:
-            found = []
+            found: list[tuple[tuple[str, dict[str, Any]] | None, bool]] = []
             for page, source, language in todo:
                 before = asked.times
-                values = self._values(page, source, language)
+                try:
+                    values = self._values(page, source, language)
+                except GARBAGE as error:  # one run's files are not what they should be: the others go out
+                    made.warnings.append(self._left_out(page, language, error))
+                    found.append((None, False))
+                    continue
                 found.append((values, asked.times > before))
+                if values is None:
+                    made.warnings.append(self._left_out(page, language, "–"))
         for (page, source, language), (values, draws) in zip(todo, found, strict=True):
             file = self.site.file(page.name, language)
             if draws and values is not None:
                 values = _with_pictures(values) or self._values(page, source, language)
             if values is None:
-                made.warnings.append(message("site.page_left_out", page=file, reason="–"))
                 continue
             problem = values[1].get("problem")
             if problem:
                 made.warnings.append(message("web.no_plot", study=file, reason=problem))
                 made.incomplete.append(file)
             write_whole(folder / file, self._page(page, language, *values))
+
+    def _left_out(self, page: Page, language: str, why: object) -> str:
+        name = type(why).__name__ if isinstance(why, Exception) else why
+        return message("site.page_left_out", page=self.site.file(page.name, language), reason=name)
 
     def _values(self, page: Page, source: Source, language: str) -> tuple[str, dict[str, Any]] | None:
         with speaking(language):
@@ -164,8 +176,9 @@ class Maker:
             try:
                 (folder / name).parent.mkdir(exist_ok=True)
                 crate.write_crate(path, folder / name, mask=self.mask, publish=self.rules)
-            except HackathonError as error:
-                made.warnings.append(message("site.page_left_out", page=name, reason=error.message))
+            except (HackathonError, *GARBAGE) as error:
+                reason = error.message if isinstance(error, HackathonError) else type(error).__name__
+                made.warnings.append(message("site.page_left_out", page=name, reason=reason))
 
     def _files(self, folder: Path, names: set[str], made: Making) -> None:
         for name in ("style.css", "plots.js", "vega.js"):

@@ -26,6 +26,7 @@ from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
 from hackathon.web import pages as views
 from hackathon.web.access import Access, Application, Receive, Scope, Send
+from hackathon.web.clean import line
 from hackathon.web.door import Door
 from hackathon.web.patience import PatientProtocol
 from hackathon.web.scripts import FILES
@@ -129,7 +130,7 @@ class Dashboard:
 
     def _rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
         with speaking(language):
-            title = self.title()
+            title = line(self.title())
         scripts = [f"/plots.js?{_digest('plots.js')}", f"/live.js?seen={seen}"] if seen else []
         style = f"/style.css?{_digest('style.css')}"
         site = views.Site(title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="")

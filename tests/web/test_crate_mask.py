@@ -9,7 +9,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from sample_runs import DEFAULT, write_run
 
 from hackathon.config.event import Publish
-from hackathon.web.crate import collect
+from hackathon.runs.crate import read_crate
+from hackathon.web.crate import collect, write_crate
 from hackathon.web.mask import Mask
 
 MASK = Mask(["tanaka07"], people=["山田 太郎"])
@@ -60,3 +61,11 @@ def test_words_of_the_toolkit_stay_where_users_are_called_so(tmp_path: Path) -> 
     found = collect(_run(tmp_path, {}), mask=Mask(["torch", "mpirun", "pbs"]), publish=Publish())
     request = json.loads(found.files["request.json"])
     assert (request["framework"], request["starter"], request["scheduler"]) == ("torch", "mpirun", "pbs")
+
+
+def test_names_that_no_crate_may_have_are_changed(tmp_path: Path) -> None:
+    run = _run(tmp_path, {"train.py": b"print(1)\n"})
+    (run / "logs" / "a\nb\\c\r.log").write_text("x")
+    target = tmp_path / "a.zip"
+    write_crate(run, target, mask=MASK, publish=Publish(source=True, logs=True))
+    assert "logs/a-b-c-.log" in read_crate(str(target)).files
