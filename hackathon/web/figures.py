@@ -17,8 +17,9 @@ from hackathon.text.errors import HackathonError, UnavailableError
 from hackathon.text.files import write_whole
 from hackathon.text.paths import shipped
 from hackathon.web.slim import slim
+from hackathon.web.words import with_words, wordless
 
-VERSION = "2"
+VERSION = "3"
 """Of how a drawing is made from a specification: another one draws anew what a cache holds."""
 KEPT = 500
 """Drawings that are kept in memory."""
@@ -80,9 +81,10 @@ def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Fi
     """
     folder = cache or _folder
     figures = [replace(figure, spec=themed(figure.spec)) for figure in figures]
-    keys = [_key(figure.spec) for figure in figures]
+    parted = [wordless(figure.spec) for figure in figures]
+    keys = [_key(spec) for spec, _ in parted]
     found = {key: _kept.get(key) or _read(folder, key) for key in dict.fromkeys(keys)}
-    specs = dict(zip(keys, (figure.spec for figure in figures), strict=True))
+    specs = dict(zip(keys, (spec for spec, _ in parted), strict=True))
     missing = [key for key, svg in found.items() if not svg and key not in _given_up]
     problem = next((_given_up[key] for key in found if key in _given_up), "")
     asked = _ahead.get()
@@ -99,8 +101,8 @@ def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Fi
         while len(_kept) > KEPT:
             del _kept[next(iter(_kept))]
     made = [
-        replace(figure, svg=_own_names(svg, figure.name)) if (svg := found[key]) else figure
-        for figure, key in zip(figures, keys, strict=True)
+        replace(figure, svg=with_words(_own_names(svg, figure.name), words)) if (svg := found[key]) else figure
+        for figure, key, (_, words) in zip(figures, keys, parted, strict=True)
     ]
     return made, problem
 
