@@ -171,5 +171,6 @@ def _changed_fields(summary: Summary) -> dict[str, Any]:
 
 
 def is_closed(entry: Entry, now: float) -> bool:
+    """Return whether nothing more is expected of a run: sealed, or over and without a change for CLOSED seconds."""
     summary = entry.summary
     return summary.sealed or (summary.state not in OPEN and now - entry.changed > CLOSED)
