@@ -13,6 +13,8 @@ PATIENCE = 2.0
 """Seconds to wait for another process that writes the same file."""
 LARGEST = 256 << 20
 """Bytes beyond which the file is begun anew: it holds the runs of projects that nobody looks at any more."""
+DAMAGE = (sqlite3.Error, UnicodeError, OSError)
+"""What a damaged file raises, one with bytes in a name that are no text, and one on a disk that is read-only."""
 _TABLE = "CREATE TABLE IF NOT EXISTS runs (project TEXT, id TEXT, format TEXT, value TEXT, PRIMARY KEY (project, id))"
 
 
@@ -36,7 +38,7 @@ class Stored:
                     self._rebuild()
                 else:
                     self._database = self._open()
-            except sqlite3.Error as error:
+            except DAMAGE as error:
                 if not _is_locked(error):
                     self._rebuild()
 
@@ -63,7 +65,7 @@ class Stored:
     def _rebuild(self) -> None:
         """Throw a damaged file away and begin anew; without a disk to write to go on without."""
         self.close()
-        with contextlib.suppress(OSError, sqlite3.Error):
+        with contextlib.suppress(*DAMAGE):
             for ending in ("", "-journal", "-wal", "-shm"):
                 self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
             self._database = self._open()
@@ -79,7 +81,7 @@ class Stored:
                 found += self._database.execute(query, (project, form)).fetchall()
         except sqlite3.OperationalError:
             return []  # somebody else writes: this time all is read from the runs
-        except sqlite3.Error:
+        except DAMAGE:
             self._rebuild()
             return []
         return found
@@ -95,7 +97,7 @@ class Stored:
         except sqlite3.OperationalError as error:
             if not _is_locked(error):  # the disk is full, or can not be written
                 self.close()
-        except (sqlite3.Error, UnicodeEncodeError):
+        except DAMAGE:
             self._rebuild()
 
     def close(self) -> None:
@@ -106,7 +108,7 @@ class Stored:
         self._database = None
 
 
-def _is_locked(error: sqlite3.Error) -> bool:
+def _is_locked(error: Exception) -> bool:
     """Return whether another process of this user just writes: then this one goes on without the file."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 

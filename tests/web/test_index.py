@@ -1,8 +1,10 @@
 """The index of runs: what it finds, how it follows changes, and what it leaves alone."""
 
 import contextlib
+import errno
 import json
 import os
+import random
 import shutil
 import sqlite3
 import stat
@@ -524,3 +526,44 @@ def test_a_small_disk_that_is_really_full(small_disk: Path, tmp_path: Path) -> N
     again = Index([Project(tmp_path)], small_disk / "private" / "index.sqlite3")
     again.refresh()
     assert again.summaries == index.summaries
+
+
+def test_a_file_that_is_damaged_anywhere_loses_nothing(tmp_path: Path, store: Path) -> None:
+    for number in range(3):
+        one_run(tmp_path, number=number)
+    good = Index([Project(tmp_path)], store)
+    good.refresh()
+    wanted, raw = good.summaries, store.read_bytes()
+    good.close()
+    chance = random.Random(23)
+    for turn in range(30):
+        torn = bytearray(raw)
+        for _ in range(chance.choice((1, 5, 60))):
+            place = chance.randrange(len(torn) if turn % 2 else 400)
+            torn[place : place + 9] = chance.randbytes(9)
+        store.write_bytes(torn)
+        index = Index([Project(tmp_path)], store)
+        index.refresh()
+        assert index.summaries == wanted, turn
+        index.close()
+    name = raw.index(b"sqlite_autoindex_runs")
+    store.write_bytes(raw[: name + 18] + b"\x87" + raw[name + 19 :])  # a name that is no text
+    index = Index([Project(tmp_path)], store)
+    index.refresh()
+    assert index.summaries == wanted and index.stored
+    index.close()
+
+
+def test_an_index_on_a_disk_that_is_read_only_is_kept_in_memory(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_run(tmp_path)
+    Index([Project(tmp_path)], store).close()
+
+    def refused(path: Path, mode: int) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "chmod", refused)
+    index = Index([Project(tmp_path)], store)
+    index.refresh()
+    assert only(index).state == "SUCCEEDED" and not index.stored
