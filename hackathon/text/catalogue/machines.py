@@ -16,7 +16,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "gpu_hours": ("{count} GPU-hours", "{count} GPU 時間"),
     "tokens": ("{count} tokens", "{count} トークン"),
     "launchers": ("Launchers", "ランチャー"),
-    "node": ("A node", "ノード"),
     "gpus": ("GPUs", "搭載 GPU"),
     "cores": ("Cores", "コア数"),
     "memory": ("Memory", "メモリ"),

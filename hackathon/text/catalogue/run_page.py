@@ -18,7 +18,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "tile_gpu": ("GPU utilisation", "GPU 使用率"),
     "tile_cpu": ("CPU utilisation", "CPU 使用率"),
     "tile_memory_note": ("memory at most {percent}", "メモリ最大 {percent}"),
-    "tile_loss": ("Loss", "損失"),
     "tile_step": ("step {step}", "ステップ {step}"),
     "tile_hours": ("GPU-hours", "GPU 時間"),
     "tile_node_hours": ("Node-hours", "ノード時間"),
