@@ -27,6 +27,9 @@ def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_
     from hackathon.scaling.compare import GOOD, compare, overall
 
     sides = [[each for part in text.split(",") if part for each in _side(part, not no_ask)] for text in (old, new)]
+    known = sorted({name for side in sides for each in side for name in each.metrics})
+    if metric and known and metric not in known:
+        raise RequestError("compare.no_metric", metric=metric, known=", ".join(known))
     points = compare(*sides, metric=metric, tolerance=tolerance / 100)
     if not points:
         sizes = [", ".join(map(str, sorted({each.processes for each in side}))) or "–" for side in sides]

@@ -167,3 +167,6 @@ def test_command_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert hackathon(["compare", one, "nothing.zip"]) == 2
     assert hackathon(["compare", one, broken]) == 1
     assert "did not succeed" in capsys.readouterr().out
+    assert hackathon(["compare", one, broken, "--metric", "lose"]) == 2
+    said = capsys.readouterr().err
+    assert "lose" in said and "accuracy, samples_per_s" in said

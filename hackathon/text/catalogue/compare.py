@@ -9,6 +9,8 @@ MESSAGES = {
         "`hackathon rerun RUN --processes N` makes a run of the same size",
         "`hackathon rerun RUN --processes N` で同じ大きさの実行を作れます",
     ),
+    "no_metric": ("neither side has the metric {metric}", "指標 {metric} はどちらにもありません"),
+    "no_metric_hint": ("there are: {known}", "あるもの: {known}"),
     "processes": ("processes", "プロセス"),
     "old": ("old", "旧"),
     "new": ("new", "新"),
