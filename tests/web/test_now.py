@@ -251,7 +251,7 @@ def test_requests_for_help(tmp_path: Path) -> None:
     post(board(), "second: look at my run", kind="ask", run=broken.id, folder=tmp_path / "aurora/runs" / broken.id)
     first, second = view().items
     assert (first.message, first.person, first.team, first.run) == ("first: it hangs", "Ada Lovelace", "aurora", "")
-    assert first.advice == f"hackathon ask take {first.post}"
+    assert first.advice == f"Tell the team that you come: hackathon ask take {first.post}"
     # the failure that it is about is the same matter, and told once
     assert (second.kind, second.run, second.name) == ("asked", f"{tmp_path}/aurora//{broken.id}", "torch-ddp")
     html = page("now", source(broken, event=event, event_folder=tmp_path))

@@ -64,7 +64,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "says_lost": ("The scheduler does not know the job any more", "スケジューラがジョブを認識していません"),
     "says_uncertain": ("Nobody knows whether it was submitted", "投入されたかどうか分かりません"),
-    "advice_asked": ("hackathon ask take {request}", "hackathon ask take {request}"),
+    "advice_asked": (
+        "Tell the team that you come: hackathon ask take {request}",
+        "対応を始めると伝える: hackathon ask take {request}",
+    ),
     "advice_failed": ("hackathon diagnose {run}", "hackathon diagnose {run}"),
     "advice_never": (
         "Cancel it, and ask for what the queue gives: hackathon clusters {cluster}",
