@@ -17,6 +17,8 @@ from hackathon.text.files import read_json
 CURVE = 2000
 """Points of a curve that are held."""
 
+LONGEST = 4000
+"""Letters of a line in which patterns are looked for: some take as long as the square of a line's length."""
 _BOOKKEEPING = frozenset({"t", "attempt", "final", "warmup", "rank", "samples", "seconds"})
 
 
@@ -151,10 +153,16 @@ def _from_meter(run: Path, metric: str, attempt: int | None) -> dict[str, float]
 
 
 def _compile(name: str, pattern: str) -> re.Pattern[str]:
+    from hackathon.logs.patterns import may_never_end
+
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        found = re.compile(pattern)
+        endless = may_never_end(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
         raise RequestError("logs.bad_pattern", name=name, pattern=pattern, error=error) from None
+    if endless:
+        raise RequestError("logs.endless_pattern", name=name, pattern=pattern)
+    return found
 
 
 def _from_logs(
@@ -202,7 +210,8 @@ def _over_ranks(values: list[float], how: object) -> float:
 
 def _scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, Values]) -> None:
     pairs = [(pattern, pattern.groups, values[name]) for name, pattern in compiled.items()]
-    for line in lines:
+    for whole in lines:
+        line = whole[:LONGEST]
         for pattern, groups, kept in pairs:
             # Most lines hold none, and a search says so faster than an iterator.
             if pattern.search(line) is None:

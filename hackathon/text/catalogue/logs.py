@@ -9,6 +9,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "write one group around the number, e.g. 'throughput: ([0-9.]+)', in single quotes in YAML",
         "数値を 1 つの括弧で囲み、YAML では単一引用符で書いてください（例: 'throughput: ([0-9.]+)'）",
     ),
+    "endless_pattern": (
+        "the pattern of metric {name} may never end on a line that nearly fits: {pattern}",
+        "指標 {name} のパターンは、ほぼ一致する行で検索が終わらないおそれがあります: {pattern}",
+    ),
+    "endless_pattern_hint": (
+        "repeat nothing that is itself a repeat or a choice: 'a+' instead of '(a+)+'",
+        "繰り返しや選択を、さらに繰り返さないでください（例: '(a+)+' ではなく 'a+'）",
+    ),
     "bad_ranks": (
         "{value!r} is no rank such as 3, 0-3 or 0,4-7",
         "{value!r} はランクの指定ではありません(例: 3、0-3、0,4-7)",
