@@ -20,7 +20,9 @@ SETTLED, FIRST = 30.0, 10.0
 """Seconds that a view which is printed once waits until schedulers answered and failures were diagnosed, and seconds
 that one which stays fresh waits for the first look."""
 SOON = 0.2
-"""Seconds between two looks while a view that is printed once waits."""
+"""Seconds between two looks while a view that is printed once waits, and until the end of one that stays fresh."""
+ENDS = (2, 15)
+"""Ctrl-C and a polite end from outside: SIGINT, SIGTERM."""
 BAD, ASKED, DOUBTFUL, GOOD, QUIET, BOLD = "red", "cyan", "yellow", "green", "dim", "bold"
 TONES = {"asked": ASKED, "failed": BAD, "lost": BAD}
 MARGIN = 24
@@ -75,25 +77,29 @@ def command(folders: tuple[Path, ...], team: str, once: bool, interval: float, n
 def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: list[Path]) -> None:
     """Show the view on the whole terminal and keep it fresh until Ctrl-C or a polite end from outside."""
     import signal
+    import time
 
     from rich.console import Console
     from rich.live import Live
 
     from hackathon.web.now import now_view
 
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A handler that raises may do so while a lock is being taken, and nobody would give it back: it only notes.
+    ended: list[int] = []
+    before = {which: signal.signal(which, lambda number, _: ended.append(number)) for which in ENDS}
     version = 0
     console = Console(highlight=False, markup=False, emoji=False)
     try:
         with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="ellipsis") as live:
-            while True:
+            while not ended:
                 title = f"{_title(watch, event_folder, shown)} · {message('now.keys')}"
                 live.update(_drawn(now_view(watch.source()), title), refresh=True)
-                version = watch.wait(version, interval)
-    except KeyboardInterrupt:
-        pass  # that is how one leaves it
+                due, seen = time.monotonic() + interval, version
+                while not ended and version == seen and time.monotonic() < due:
+                    version = watch.wait(seen, SOON)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for which, handler in before.items():
+            signal.signal(which, handler)
 
 
 def _drawn(view: "NowView", title: str) -> "Group":
