@@ -1,9 +1,6 @@
 """A tutor watches the dashboard while a team's job fails on the real Slurm."""
 
-import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -11,7 +8,7 @@ import pytest
 
 pytest.importorskip("playwright")
 from backends import Site, SlurmBackend
-from browsing import DESKTOP, Visitor, chromium
+from browsing import DESKTOP, Visitor, chromium, dashboard
 from playwright.sync_api import TimeoutError
 from slurm import SlurmLab
 
@@ -26,21 +23,10 @@ def test_a_failed_job_appears_without_a_reload(slurm: SlurmLab, tmp_path: Path) 
     site.write_project("python program.py fail", processes=2)
     (site.folder / "program.py").write_text("import time\ntime.sleep(3)\nimport nosuchmodule\n")
     (tmp_path / "event" / "hackathon.yaml").write_text("title: Live\nteams: [{name: aurora}, {name: cirrus}]\n")
-    dashboard = subprocess.Popen(
-        [sys.executable, "-m", "hackathon", "dashboard", "--port", "0"],
-        cwd=tmp_path / "event", env=backend.environment() | {"PYTHONUNBUFFERED": "1", "HACKATHON_LANG": "en"},
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
     try:
-        assert dashboard.stdout is not None
-        said = ""
-        while (enter := re.search(r"(http://[^/]+)/enter\?token=\w+", said)) is None:
-            line = dashboard.stdout.readline()
-            assert line, said
-            said += line
-        with chromium() as browser:
-            visitor = Visitor(browser.new_context(viewport=DESKTOP), enter[1])
-            visitor.visit(enter[0])
+        with dashboard(tmp_path / "event", backend.environment()) as (origin, enter, process), chromium() as browser:
+            visitor = Visitor(browser.new_context(viewport=DESKTOP), origin)
+            visitor.visit(enter)
             assert visitor.page.url.endswith("/en/now")
             visitor.page.evaluate("window.untouched = true")
             run = site.submit()
@@ -49,8 +35,8 @@ def test_a_failed_job_appears_without_a_reload(slurm: SlurmLab, tmp_path: Path) 
             try:
                 page.get_by_text("nosuchmodule").first.wait_for(timeout=PATIENCE)
             except TimeoutError:
-                dashboard.send_signal(signal.SIGINT)
-                said = dashboard.communicate(timeout=60)[0]
+                process.send_signal(signal.SIGINT)
+                said = process.communicate(timeout=60)[0]
                 pytest.fail(f"not told on the page: {page.inner_text()}\n{site.state(run)}\n{said}")
             seen = time.time()
             text = page.inner_text()
@@ -59,6 +45,4 @@ def test_a_failed_job_appears_without_a_reload(slurm: SlurmLab, tmp_path: Path) 
             assert visitor.problems == []
             print(f"told {seen - ended:.1f} s after the job's end")
     finally:
-        dashboard.send_signal(signal.SIGINT)
-        assert dashboard.wait(60) == 0
         backend.stop()

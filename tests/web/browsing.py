@@ -3,7 +3,10 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +50,30 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def dashboard(
+    folder: Path, environ: Mapping[str, str], *options: str
+) -> "Iterator[tuple[str, str, subprocess.Popen[str]]]":
+    """Run `hackathon dashboard` on a port; yield its origin, the address to enter by, and the process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hackathon", "dashboard", "--port", "0", *options],
+        cwd=folder, env={**environ, "PYTHONUNBUFFERED": "1", "HACKATHON_LANG": "en"}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        said = ""
+        while (enter := re.search(r"(http://[^/]+)/enter\?token=\w+", said)) is None:
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        yield enter[1], enter[0], process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
 
 
 class Visitor:

@@ -2,12 +2,11 @@
 
 import json
 import os
-import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 pytest.importorskip("playwright")
 pytest.importorskip("vl_convert")
+import browsing
 from browsing import DESKTOP, PHONE, PICTURES, Visit, Visitor, chromium, crawl, picture
 from playwright.sync_api import Browser
 from sample_event import write_event
@@ -89,28 +89,16 @@ def event(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _dashboard(folder: Path) -> Iterator[Way]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hackathon", "dashboard", "--port", "0", "--no-ask"],
-        cwd=folder, env=_environ() | {"PYTHONUNBUFFERED": "1"}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        said = ""
-        while (match := re.search(r"(http://[^/]+)/enter\?token=\w+", said)) is None:
-            line = process.stdout.readline()
-            assert line, said
-            said += line
-        yield Way(f"{match[1]}/en/now", match[1], match[0])
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
+@contextmanager
+def _served(folder: Path) -> Iterator[Way]:
+    with browsing.dashboard(folder, _environ(), "--no-ask") as (origin, enter, _):
+        yield Way(f"{origin}/en/now", origin, enter)
 
 
 @pytest.fixture(scope="module")
 def dashboard(event: Path) -> Iterator[Way]:
-    yield from _dashboard(event)
+    with _served(event) as way:
+        yield way
 
 
 @pytest.fixture(scope="module")
@@ -209,20 +197,17 @@ def test_hostile_text_is_only_text(browser: Browser, tmp_path: Path) -> None:
     folder = write_event(tmp_path / "event", teams=2, hostile=HOSTILE)
     target = tmp_path / "out"
     _hackathon(folder, "publish", "--to", str(target), "--no-ask")
-    ways = [Way((target / "site" / "index.html").as_uri(), "file://")]
-    dashboard = _dashboard(folder)
-    ways.append(next(dashboard))
-    for way in ways:
-        context = browser.new_context(**MODES["desktop"])
-        visitor = Visitor(context, way.origin)
-        if way.enter:
-            visitor.visit(way.enter)
-        visits = crawl(visitor, way.start, lambda link: True, 60, 2)
-        assert {visit.kind for visit in visits} >= KINDS - {"now"}
-        for visit in visits:
-            assert visit.problems == [], visit.address
-            visitor.visit(visit.address)
-            assert visitor.page.evaluate("window.hit") is None, visit.address
-            assert visitor.page.evaluate("document.querySelector('main').offsetHeight") > 100
-        context.close()
-    dashboard.close()
+    with _served(folder) as live:
+        for way in (Way((target / "site" / "index.html").as_uri(), "file://"), live):
+            context = browser.new_context(**MODES["desktop"])
+            visitor = Visitor(context, way.origin)
+            if way.enter:
+                visitor.visit(way.enter)
+            visits = crawl(visitor, way.start, lambda link: True, 60, 2)
+            assert {visit.kind for visit in visits} >= KINDS - {"now"}
+            for visit in visits:
+                assert visit.problems == [], visit.address
+                visitor.visit(visit.address)
+                assert visitor.page.evaluate("window.hit") is None, visit.address
+                assert visitor.page.evaluate("document.querySelector('main').offsetHeight") > 100
+            context.close()
