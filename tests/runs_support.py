@@ -1,6 +1,7 @@
 """A scheduler of a few lines and a request, for tests of run directories. No product code decides its answers."""
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
@@ -13,7 +14,6 @@ from hackathon.jobs.request import Request
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.schedulers.base import Answer, JobState, QueueInfo, SchedulerError, StatusAnswer, Submission
-from hackathon.text.files import append_line
 
 SCRIPT = JobScript("#!/bin/bash\necho job\n", "#!/bin/bash\necho rank\n")
 NOBODY = 65534
@@ -121,6 +121,12 @@ def new_run(folder: Path, **changes: Any) -> RunDirectory:
     """Return a new run of a project made in `folder`."""
     made = request(project(folder), **changes)
     return create(made, SCRIPT, runs_folder=folder / "runs")
+
+
+def append_line(path: Path, value: dict[str, Any]) -> None:
+    """Append one JSON line with a single write, as jobs do."""
+    with path.open("ab", buffering=0) as stream:
+        stream.write(f"{json.dumps(value, ensure_ascii=False, allow_nan=False)}\n".encode("utf-8", "surrogateescape"))
 
 
 def write_event(run: RunDirectory, line: dict[str, Any], name: str = "job") -> None:

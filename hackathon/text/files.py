@@ -1,4 +1,4 @@
-"""Whole files by rename, lines by append: the two ways of writing that are safe on NFS and Lustre with many readers."""
+"""Whole files by rename, which is safe on NFS and Lustre with many readers; reading that no foreign file holds up."""
 
 import json
 import os
@@ -58,16 +58,6 @@ def read_json(path: Path) -> Any | None:
             return json.loads(stream.read().decode("utf-8", "surrogateescape"))
     except (OSError, ValueError, RecursionError):
         return None
-
-
-def append_line(path: Path, value: dict[str, Any]) -> None:
-    """Append one JSON line with a single write, so that lines of one writer never interleave."""
-    line = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        os.write(descriptor, line.encode("utf-8", "surrogateescape"))
-    finally:
-        os.close(descriptor)
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

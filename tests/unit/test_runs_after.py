@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs_support import SCRIPT, FakeScheduler, new_run, project, request, write_event
+from runs_support import SCRIPT, FakeScheduler, append_line, new_run, project, request, write_event
 
 from hackathon.runs import clean
 from hackathon.runs.adopt import adopt
@@ -21,7 +21,7 @@ from hackathon.runs.rerun import rerun
 from hackathon.runs.status import status
 from hackathon.runs.submit import submit
 from hackathon.text.errors import RequestError, UnavailableError
-from hackathon.text.files import append_line, write_json
+from hackathon.text.files import write_json
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from runs_support import SCRIPT, FakeScheduler, project, request, write_event
+from runs_support import SCRIPT, FakeScheduler, append_line, project, request, write_event
 
 from hackathon.cli.segments import with_followers
 from hackathon.logs.joined import joined_series
@@ -12,7 +12,7 @@ from hackathon.runs import chain, clean, snapshot
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.schedulers.base import Submission
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.files import append_line, write_json
+from hackathon.text.files import write_json
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs_support import NOBODY
+from runs_support import NOBODY, append_line
 from sample_event import write_event
 from sample_runs import Sample, write_run
 
@@ -24,7 +24,7 @@ from hackathon.config.event import Event, Member, Team
 from hackathon.config.load import load_event
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.status import status
-from hackathon.text.files import append_line, write_json
+from hackathon.text.files import write_json
 from hackathon.web import index as web_index
 from hackathon.web.causes import Cause
 from hackathon.web.index import Index

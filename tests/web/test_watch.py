@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs_support import NOBODY, FakeScheduler
+from runs_support import NOBODY, FakeScheduler, append_line
 from sample_event import write_event
 from test_index import one_run, tree
 
 from hackathon.runs.states import RunStatus
 from hackathon.schedulers import registry
-from hackathon.text.files import append_line, write_json
+from hackathon.text.files import write_json
 from hackathon.web import examine, index, watch
 from hackathon.web.examine import Examiner
 from hackathon.web.records import Summary
