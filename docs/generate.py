@@ -14,6 +14,7 @@ import click
 from rule_pages import pages
 
 from hackathon.cli import main
+from hackathon.cli.nouns import LazyNoun
 from hackathon.config.cluster import Cluster, Queue
 from hackathon.config.load import list_clusters
 from hackathon.config.schema import RECORDS, field_reference
@@ -85,7 +86,7 @@ def commands(language: str) -> str:
                 command = importlib.reload(importlib.import_module(f"hackathon.cli.{name}")).command
                 inside = click.Context(command, context, name)
                 lines += ["", f"## {name}", "", *_command(inside, words)]
-                for verb, each in sorted(command.commands.items()) if isinstance(command, click.Group) else ():
+                for verb, each in _verbs(inside):
                     lines += ["", f"### {name} {verb}", "", *_command(click.Context(each, inside, verb), words)]
         lines += [
             "",
@@ -98,6 +99,16 @@ def commands(language: str) -> str:
             words["variables"],
         ]
     return "\n".join(lines) + "\n"
+
+
+def _verbs(context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Yield the sub-verbs of a noun; those that are modules of their own are loaded anew, in the spoken language."""
+    command = context.command
+    if isinstance(command, LazyNoun):
+        for verb in command.verbs:
+            yield verb, importlib.reload(importlib.import_module(f"hackathon.cli.{context.info_name}_{verb}")).command
+    elif isinstance(command, click.Group):
+        yield from sorted(command.commands.items())
 
 
 def _command(context: click.Context, words: dict[str, str]) -> Iterator[str]:
@@ -149,6 +160,7 @@ def _keys() -> str:
         "recipe": "A training program with its parameters",
         "cluster": "A machine. See [how to add one](../how-to/add-a-cluster.md) and [those that are shipped](clusters.md)",
         "event": "One hackathon, in a folder above its projects",
+        "survey": "A questionnaire of an event, in `surveys/NAME/`",
         "rule": "Failures that can be recognised. See [how to add a rule](../how-to/add-a-rule.md) and"
         " [those that are shipped](rules.md)",
         "user": "What the user wants when the project is silent",

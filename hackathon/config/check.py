@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hackathon.config.check_event import check_event
 from hackathon.config.check_rules import check_rules
 from hackathon.config.cluster import Cluster
 from hackathon.config.command import command_words
@@ -74,7 +75,7 @@ def check_record(record: Any, document: Document, name: str | None) -> list[Prob
     elif isinstance(record, Project):
         _project(record, report)
     elif isinstance(record, Event):
-        _event(record, report)
+        check_event(record, report)
     elif isinstance(record, RuleFile):
         check_rules(record, report)
     return report.problems
@@ -201,18 +202,6 @@ def _project(project: Project, report: Report) -> None:
         _bounds(project.check, report)
     _data(project.data, report)
     _variables(project.variables, report)
-
-
-def _event(event: Event, report: Report) -> None:
-    tutors = [tutor.user for tutor in event.tutors]
-    seen: set[str] = set()
-    for index, team in enumerate(event.teams):
-        if team.name in seen:
-            report.add("config.team_twice", ("teams", index, "name"), name=shown(team.name))
-        seen.add(team.name)
-        for number, user in enumerate(team.tutors):
-            if user not in tutors:
-                report.unknown(("teams", index, "tutors", number), user, tutors, "config.no_tutor")
 
 
 def _parameter_name(name: str, report: Report) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from hackathon.config.fields import STRICT, Amount, Text
+from hackathon.config.fields import STRICT, Amount, Natural, Text
 from hackathon.config.project import Defaults
 
 
@@ -41,7 +41,7 @@ class Member:
     user: str
     """The account on the cluster."""
     kind: str = ""
-    """E.g. student, staff."""
+    """undergraduate, master, doctoral, staff, company, or a word of `kinds`."""
     name: str = ""
     """The person's name."""
 
@@ -61,6 +61,12 @@ class Team:
     """Accounts of the tutors who help it."""
     project: str = ""
     """What it works on."""
+    model: str = ""
+    """The model and the framework it trains with."""
+    done: Text = ""
+    """What the team did at the event, in a sentence or two: the report says it."""
+    took_part: bool = True
+    """Whether it came; a team that was chosen and did not come is counted, and has no results."""
     folders: list[str] = field(default_factory=list)
     """Folders that its projects lie in, relative to this file, e.g. `/lustre/{group}/{user}`; default: its name."""
 
@@ -90,7 +96,7 @@ class Item:
     start: str | None = None
     """When it begins, e.g. 09:30."""
     end: str | None = None
-    """When it ends."""
+    """When it ends; after midnight the hours go on: 26:00."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,10 @@ class Publish:
     """The teams' programs: in the crates of runs, and as differences."""
     board: bool = False
     """The problem board."""
+    schedule: bool = True
+    """What happened when."""
+    surveys: bool = True
+    """Summaries of closed surveys; free answers only once somebody has reviewed them."""
     crates: bool = True
     """A crate of each successful run of a study, to rerun it elsewhere."""
     runs: Literal["all", "best", "none"] = "best"
@@ -127,16 +137,28 @@ class Event:
     __pydantic_config__: ClassVar[Any] = STRICT
     title: Text
     """The event's name."""
+    occasion: Text = ""
+    """What it was held for, in a sentence or two: the report begins with it."""
     dates: list[str] = field(default_factory=list)
     """Its days, e.g. 2019-01-24."""
     place: Text = ""
     """Where it is held."""
+    hosts: list[Text] = field(default_factory=list)
+    """Who holds it, the first one first."""
     languages: list[Literal["en", "ja"]] = field(default_factory=lambda: ["en", "ja"])
     """Languages of its pages."""
     clusters: dict[str, EventCluster] = field(default_factory=dict)
     """The clusters it uses."""
+    when_spent: Literal["warn", "refuse"] = "warn"
+    """What a submission of a team does whose budget is spent."""
     defaults: Defaults = field(default_factory=Defaults)
     """What projects get when they are silent."""
+    applied: Natural | None = None
+    """How many teams applied, where that is told."""
+    chosen: Natural | None = None
+    """How many teams were chosen; default: those of `teams`."""
+    kinds: dict[str, Text] = field(default_factory=dict)
+    """Kinds of participants beyond the known ones, and how they are called; their order is that of the tables."""
     teams: list[Team] = field(default_factory=list)
     """The teams."""
     tutors: list[Tutor] = field(default_factory=list)
@@ -145,5 +167,7 @@ class Event:
     """The directory that all participants reach, with the board (`hackathon board init`); relative to this file."""
     schedule: list[Item] = field(default_factory=list)
     """What happens when."""
+    lessons: list[Text] = field(default_factory=list)
+    """What was learnt, for the report."""
     publish: Publish = field(default_factory=Publish)
     """What its published pages may show."""

@@ -23,6 +23,7 @@ from hackathon.text.paths import shipped, user_config
 if TYPE_CHECKING:
     from hackathon.config.event import Event
     from hackathon.config.rule import Rule
+    from hackathon.config.survey import Survey
 
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
 _Record = TypeVar("_Record")
@@ -61,6 +62,13 @@ def load_event(folder: Path) -> "Event":
     from hackathon.config.event import Event
 
     return _read(Event, folder / EVENT_FILE)
+
+
+def load_survey(path: Path) -> "Survey":
+    """Return the questionnaire in a file."""
+    from hackathon.config.survey import Survey
+
+    return _read(Survey, path)
 
 
 def load_user() -> Defaults:

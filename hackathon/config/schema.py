@@ -13,6 +13,7 @@ from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import options
 from hackathon.config.rule import RuleFile
+from hackathon.config.survey import Survey
 from hackathon.text.units import format_size, format_walltime
 
 RECORDS: dict[str, tuple[type, str]] = {
@@ -20,6 +21,7 @@ RECORDS: dict[str, tuple[type, str]] = {
     "recipe": (Recipe, "recipe.yaml"),
     "cluster": (Cluster, "templates/clusters/NAME.yaml"),
     "event": (Event, "hackathon.yaml"),
+    "survey": (Survey, "survey.yaml"),
     "rule": (RuleFile, "templates/rules/NAME.yaml"),
     "user": (Defaults, "~/.config/hackathon/config.yaml"),
 }

@@ -8,7 +8,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "section_main": ("The main way", "基本の流れ"),
     "section_jobs": ("Jobs and runs", "ジョブと実行記録"),
     "section_trouble": ("When something goes wrong", "困ったとき"),
-    "section_event": ("During the event", "イベント中"),
+    "section_event": ("The event", "イベント"),
+    "section_verbs": ("Commands", "コマンド"),
     "section_about": ("Machines, recipes, housekeeping", "マシン・レシピ・管理"),
     "section_begin": ("Begin with", "はじめに"),
     "begin": (

@@ -1,6 +1,8 @@
 """What `--help` shows: key → (English, Japanese). Texts keep their line breaks after a `\\b`."""
 
+from hackathon.text.catalogue._help_event import EVENT
 from hackathon.text.catalogue._help_pages import PAGES
+from hackathon.text.catalogue._help_survey import SURVEY
 from hackathon.text.catalogue._help_trouble import TROUBLE
 
 MESSAGES: dict[str, tuple[str, str]] = {
@@ -365,4 +367,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "option_doctor_job": ("Also submit a job of seconds and wait for it.", "数秒のジョブも投入して確かめる"),
     **TROUBLE,
     **PAGES,
+    **EVENT,
+    **SURVEY,
 }

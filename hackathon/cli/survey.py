@@ -1,0 +1,11 @@
+"""`hackathon survey`: a questionnaire, its answers and their summary."""
+
+from hackathon.cli.nouns import LazyNoun
+from hackathon.cli.options import named
+
+VERBS: tuple[str, ...] = ()
+
+
+@named("survey", cls=LazyNoun, verbs=VERBS)
+def command() -> None:
+    pass
