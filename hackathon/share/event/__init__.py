@@ -1,0 +1,1 @@
+"""An event: how it is made and checked, its schedule, and the people who took part."""

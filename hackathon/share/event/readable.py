@@ -1,0 +1,165 @@
+"""Whether another account may read a path, as the kernel would decide it: owner, groups, POSIX ACL.
+
+Computed from what any account may look at, since nobody but root can become another to try. Not seen: NFSv4 ACLs
+(whose mode bits are an upper bound), servers that map accounts, and containers.
+"""
+
+import errno
+import grp
+import os
+import pwd
+import stat
+import struct
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+READ, ENTER = 4, 1
+"""Bits of permission: to read a file or list a directory, and to go through a directory."""
+ACL = "system.posix_acl_access"
+MOST_LINKS = 40
+"""Symbolic links on the way that the kernel follows (path_resolution(7))."""
+_VERSION = 2
+# tags of entries, linux/posix_acl.h
+_USER_OBJECT, _USER, _GROUP_OBJECT, _GROUP, _MASK, _OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+_NO_ACL = frozenset({errno.ENODATA, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+@dataclass(frozen=True)
+class Account:
+    """A user of this machine and the groups it is in."""
+
+    user: str
+    uid: int
+    groups: frozenset[int]
+
+
+def account(user: str) -> Account | None:
+    """Return an account and all its groups, None when this machine knows no such account."""
+    try:
+        found = pwd.getpwnam(user)
+    except (KeyError, ValueError):
+        return None
+    return Account(user, found.pw_uid, frozenset(os.getgrouplist(user, found.pw_gid)))
+
+
+def group_names(groups: Collection[int]) -> list[str]:
+    """Return the names of groups, the number where a group has none."""
+    names = []
+    for each in sorted(groups):
+        try:
+            names.append(grp.getgrgid(each).gr_name)
+        except KeyError:
+            names.append(str(each))
+    return names
+
+
+def readable(path: Path, uid: int, gids: Collection[int]) -> Path | None:
+    """Return the first component of a path that a user with these groups can not pass or read, None when it can.
+
+    Every directory on the way, also on the way of symbolic links, must let the user through (x); the last component
+    must be readable, and a directory both readable and passable. Raises OSError when something is missing, or is
+    hidden from the account that asks though the user's way is open up to there.
+    """
+    for place, found, last in _way(path):
+        wanted = READ | ENTER if last and stat.S_ISDIR(found.st_mode) else READ if last else ENTER
+        if not allowed(place, found, uid, gids, wanted):
+            return place
+    return None
+
+
+def first_closed(top: Path, uid: int, gids: Collection[int], most: int = 10_000) -> Path | None:
+    """Return the first closed component on the way to or within a folder of at most `most` entries, None when open.
+
+    Links within the folder are not followed. Raises OSError as `readable` does.
+    """
+    closed = readable(top, uid, gids)
+    if closed is not None or not top.is_dir():
+        return closed
+    left, waiting = most, [str(top.resolve())]
+    while waiting and left > 0:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in sorted(entries, key=lambda each: each.name):
+                left -= 1
+                if entry.is_symlink():
+                    continue
+                folder = entry.is_dir(follow_symlinks=False)
+                wanted = READ | ENTER if folder else READ
+                if not allowed(Path(entry.path), entry.stat(follow_symlinks=False), uid, gids, wanted):
+                    return Path(entry.path)
+                if folder:
+                    waiting.append(entry.path)
+    return None
+
+
+def allowed(place: Path, found: os.stat_result, uid: int, gids: Collection[int], wanted: int) -> bool:
+    """Return whether a user with these groups has the wanted bits on one file or directory, after acl(5)."""
+    mode = found.st_mode
+    if uid == 0:  # capabilities(7), CAP_DAC_OVERRIDE: everything but executing files without any x
+        return True
+    if uid == found.st_uid:
+        return _has(mode >> 6, wanted)
+    # Linux does not look at the ACL when its mask (the group bits) is empty: fs/namei.c, acl_permission_check
+    entries = _entries(place) if mode & stat.S_IRWXG else None
+    if entries is None:
+        return _has(mode >> 3 if found.st_gid in gids else mode, wanted)
+    mask = next((bits for tag, bits, _ in entries if tag == _MASK), 7)
+    for tag, bits, who in entries:
+        if tag == _USER and who == uid:
+            return _has(bits & mask, wanted)
+    groups = [
+        bits & mask
+        for tag, bits, who in entries
+        if (tag == _GROUP_OBJECT and found.st_gid in gids) or (tag == _GROUP and who in gids)
+    ]
+    if groups:  # one of the entries must grant everything; what others has does not count then
+        return any(_has(bits, wanted) for bits in groups)
+    return _has(next((bits for tag, bits, _ in entries if tag == _OTHER), mode), wanted)
+
+
+def _has(bits: int, wanted: int) -> bool:
+    return bits & wanted == wanted
+
+
+def _entries(place: Path) -> list[tuple[int, int, int]] | None:
+    """Return the entries (tag, bits, id) of a file's access ACL, None when it has none beyond its mode."""
+    try:
+        raw = os.getxattr(place, ACL, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in _NO_ACL:
+            return None
+        raise
+    if len(raw) < 4 or struct.unpack_from("<I", raw)[0] != _VERSION:
+        return None
+    return [struct.unpack_from("<HHI", raw, at) for at in range(4, len(raw) - 7, 8)]
+
+
+def _way(path: Path) -> Iterator[tuple[Path, os.stat_result, bool]]:
+    """Yield the components that the kernel goes through, `/` first, as (path, stat, whether it is the last one)."""
+    root = Path("/")
+    place = root
+    waiting = list(reversed(path.absolute().parts[1:]))
+    yield root, root.lstat(), not waiting
+    links = 0
+    while waiting:
+        part = waiting.pop()
+        if part == "..":
+            place = place.parent
+            if not waiting:
+                yield place, place.lstat(), True
+            continue
+        following = place / part
+        found = following.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            links += 1
+            if links > MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+            target = following.readlink()
+            if target.is_absolute():
+                place = root
+            waiting += [each for each in reversed(target.parts) if each != target.anchor]
+            if not waiting:
+                yield place, place.lstat(), True
+            continue
+        place = following
+        yield place, found, not waiting
