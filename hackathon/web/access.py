@@ -10,7 +10,7 @@ import ipaddress
 import os
 import re
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Container, MutableMapping, Sequence
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
@@ -21,6 +21,7 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Header = tuple[bytes, bytes]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -49,7 +50,7 @@ class Access:
     def __init__(self, inner: Application, door: Door) -> None:
         self.inner = inner
         self.token = door.token
-        self.names, self.any_number = _names(door)
+        self.names, self.any_number = names_of(door)
         # The cookie's name differs from dashboard to dashboard: browsers keep cookies by host, not by port, and two
         # dashboards forwarded to one laptop are both `localhost`.
         self.cookie = f"hackathon-{secrets.token_hex(4)}"
@@ -69,18 +70,11 @@ class Access:
             text = "The token is missing or old: open the address that `hackathon dashboard` printed."
             await refuse(send, 403, text)
         else:
-            await self.inner(scope, receive, _with_headers(send))
+            await self.inner(scope, receive, with_headers(send))
 
     def known_host(self, values: Sequence[bytes]) -> bool:
-        """Return whether a request's Host headers name this dashboard: exactly one, with any port.
-
-        A name of somebody else that leads here (DNS rebinding) would make the browser take that page for ours.
-        """
-        match = _HOST.match(values[0].decode("latin-1")) if len(values) == 1 else None
-        if match is None:
-            return False
-        name = match[1].lower()
-        return name in self.names or (self.any_number and _is_number(name))
+        """Return whether a request's Host headers name this dashboard: exactly one, with any port."""
+        return named_by(values, self.names, self.any_number)
 
     async def _enter(self, scope: Scope, send: Send) -> None:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
@@ -107,28 +101,44 @@ def same(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())
 
 
-async def refuse(send: Send, status: int, text: str, extra: Sequence[tuple[bytes, bytes]] = ()) -> None:
+def named_by(values: Sequence[bytes], names: Container[str], any_number: bool = False) -> bool:
+    """Return whether a request's Host headers, exactly one, name one of ours, with any port.
+
+    A name of somebody else that leads here (DNS rebinding) would make the browser take that page for ours.
+    """
+    match = _HOST.match(values[0].decode("latin-1")) if len(values) == 1 else None
+    if match is None:
+        return False
+    name = match[1].lower()
+    return name in names or (any_number and _is_number(name))
+
+
+async def refuse(
+    send: Send, status: int, text: str, extra: Sequence[Header] = (), headers: Sequence[Header] = HEADERS
+) -> None:
     """Answer with a status and one plain line, and the headers of every answer; a stranger's connection ends then."""
     body = f"{text}\n".encode() if text else b""
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *extra]
+    own = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *extra]
     if status >= 400:
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, *HEADERS]})
+        own.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body})
 
 
-def _with_headers(send: Send) -> Send:
+def with_headers(send: Send, headers: Sequence[Header] = HEADERS) -> Send:
+    """Return a way to send that adds headers to each answer, unless it has its own of that name."""
+
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
             kept = list(message.get("headers", ()))
             names = {name.lower() for name, _ in kept}
-            message = {**message, "headers": [*kept, *(pair for pair in HEADERS if pair[0] not in names)]}
+            message = {**message, "headers": [*kept, *(pair for pair in headers if pair[0] not in names)]}
         await send(message)
 
     return answer
 
 
-def _names(door: Door) -> tuple[frozenset[str], bool]:
+def names_of(door: Door) -> tuple[frozenset[str], bool]:
     """Return the names in Host under which a door is reached, and whether any address in numbers will do."""
     if door.path is not None or door.address == "127.0.0.1":
         return LOCAL, False

@@ -177,17 +177,9 @@ def port_door(address: str, port: int) -> Iterator[Door]:
 
     Raises RequestError when the port is taken or the address is none of this machine's.
     """
-    try:
-        found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, _, _, where = found[0]
-        listener = socket.socket(family, kind)
-    except OSError as error:
-        raise RequestError("dashboard.no_port", where=f"{address}:{port}", reason=error.strerror or error) from None
-    with listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with contextlib.ExitStack() as stack:
         try:
-            listener.bind(where)
-            listener.listen(BACKLOG)
+            listener = stack.enter_context(listening(address, port))
         except OSError as error:
             raise RequestError("dashboard.no_port", where=f"{address}:{port}", reason=error.strerror or error) from None
         taken = listener.getsockname()[1]
@@ -203,6 +195,18 @@ def port_door(address: str, port: int) -> Iterator[Door]:
             with contextlib.suppress(OSError):
                 if file.read_text() == token + "\n":
                     file.unlink()
+
+
+@contextlib.contextmanager
+def listening(address: str, port: int) -> Iterator[socket.socket]:
+    """Yield a socket that listens on a port (0: a free one) of an address. Raises OSError where that can not be."""
+    found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, _, _, where = found[0]
+    with socket.socket(family, kind) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(where)
+        listener.listen(BACKLOG)
+        yield listener
 
 
 def host_name() -> str:

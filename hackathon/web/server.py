@@ -12,12 +12,11 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-import uvicorn
 from starlette.responses import RedirectResponse, Response
 
 from hackathon.text.errors import HackathonError
@@ -25,10 +24,10 @@ from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
 from hackathon.web import pages as views
-from hackathon.web.access import Access, Application, Receive, Scope, Send
+from hackathon.web.access import Access, Receive, Scope, Send
 from hackathon.web.clean import line
 from hackathon.web.door import Door
-from hackathon.web.patience import PatientProtocol
+from hackathon.web.quiet_server import QuietServer, configuration, preferred
 from hackathon.web.scripts import FILES
 from hackathon.web.source import VIEWS, Source, values_of
 from hackathon.web.stream import KEPT_PAGES, Address, Pages, Watch, follow, in_thread, stream
@@ -36,7 +35,6 @@ from hackathon.web.stream import KEPT_PAGES, Address, Pages, Watch, follow, in_t
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 KEYED = frozenset({"team", "study", "run", "diff"})
 LONGEST_KEY = 4000
-CONNECTIONS = 1000
 LOOK_AT_DOOR = 5.0
 """Seconds between two looks whether the socket is there: $XDG_RUNTIME_DIR goes when a user's last session ends."""
 
@@ -56,13 +54,13 @@ class Dashboard:
             await self._stream(scope, receive, send)
             return
         if path == "/":
-            answer: Response = RedirectResponse(f"/{_preferred(scope)}/now", 303)
+            answer: Response = RedirectResponse(f"/{preferred(scope)}/now", 303)
         elif path[1:] in FILES:
-            answer = await self._file(path[1:], _preferred(scope))
+            answer = await self._file(path[1:], preferred(scope))
         elif path == "/favicon.ico":  # browsers ask for it unasked
             answer = Response(status_code=204)
         else:
-            answer = await self._page(path, scope["query_string"], _preferred(scope))
+            answer = await self._page(path, scope["query_string"], preferred(scope))
         await answer(scope, receive, send)
 
     async def _page(self, path: str, query: bytes, preferred: str) -> Response:
@@ -174,19 +172,6 @@ def address_of(path: str, query: bytes) -> Address | None:
     return parts[2], key, parts[1]
 
 
-def _preferred(scope: Scope) -> str:
-    """Return the language that a browser prefers among ours."""
-    wanted: list[tuple[float, str]] = []
-    for name, value in scope["headers"]:
-        if name != b"accept-language":
-            continue
-        for entry in value.decode("latin-1").split(",")[:20]:
-            code, _, weight = entry.strip().partition(";q=")
-            with contextlib.suppress(ValueError):
-                wanted.append((-float(weight or 1), code[:2].lower()))
-    return next((code for _, code in sorted(wanted, key=lambda pair: pair[0]) if code in LANGUAGES), LANGUAGES[0])
-
-
 def _html(body: bytes, status: int = 200) -> Response:
     return Response(body, status, media_type="text/html")
 
@@ -194,14 +179,6 @@ def _html(body: bytes, status: int = 200) -> Response:
 @functools.cache
 def _digest(name: str) -> str:
     return hashlib.sha256(shipped("templates", "pages", name).read_bytes()).hexdigest()[:12]
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handlers: they would raise the signal again before doors are closed."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def serve(
@@ -224,7 +201,7 @@ async def _serve(
 ) -> bool:
     """Return False when the socket was removed, True when the end was asked for."""
     loop, pages = asyncio.get_running_loop(), dashboard.pages
-    server = _Server(configuration(Access(dashboard, door)))
+    server = QuietServer(configuration(Access(dashboard, door)))
 
     async def stop() -> bool:
         while not pages.closing.is_set():
@@ -244,12 +221,3 @@ async def _serve(
     ready()
     await server.serve(sockets=[door.listener])
     return await stopping
-
-
-def configuration(application: Application) -> uvicorn.Config:
-    """Return how uvicorn runs: nothing is logged (addresses may hold the token), no header of a proxy is believed."""
-    return uvicorn.Config(
-        application, loop="asyncio", http=PatientProtocol, ws="none", lifespan="off", log_config=None,
-        log_level="critical", access_log=False, server_header=False, proxy_headers=False,
-        limit_concurrency=CONNECTIONS, timeout_keep_alive=30, timeout_graceful_shutdown=1,
-    )  # fmt: skip
