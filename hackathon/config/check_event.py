@@ -1,22 +1,142 @@
 """What must agree within `hackathon.yaml`."""
 
+import re
+import unicodedata
 from typing import TYPE_CHECKING
 
-from hackathon.config.event import Event
-from hackathon.config.problems import shown
+from hackathon.config.event import Event, Item
+from hackathon.config.problems import KeyPath, shown
 
 if TYPE_CHECKING:
     from hackathon.config.check import Report
 
+KINDS = ("undergraduate", "master", "doctoral", "staff", "company")
+"""Kinds of participants that every event knows, in the order of tables."""
+LAST_HOUR = 47
+"""Hours of a schedule go on after midnight, up to the end of the next day."""
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_TIME = re.compile(r"([0-9]{1,2}):([0-9]{2})")
+_USER = re.compile(r"[^\s/:,]+")
+
+
+def date_of(text: str) -> tuple[int, int, int] | None:
+    """Return (year, month, day) of a date as 2019-01-24; None when it is none of the calendar."""
+    import calendar
+
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
+    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]):
+        return None
+    return year, month, day
+
+
+def minutes_of(text: str) -> int | None:
+    """Return the minutes after a day's beginning of 09:30 or, after midnight, 26:00; None for another text."""
+    match = _TIME.fullmatch(text)
+    if match is None or int(match[1]) > LAST_HOUR or int(match[2]) > 59:
+        return None
+    return int(match[1]) * 60 + int(match[2])
+
+
+def time_text(minutes: int) -> str:
+    """Return minutes after a day's beginning as a time: 09:30, after midnight 26:00."""
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
 
 def check_event(event: Event, report: "Report") -> None:
     """Note what is wrong between the values of an event."""
+    _teams(event, report)
+    _people(event, report)
+    _dates(event, report)
+    for index, item in enumerate(event.schedule):
+        _item(item, event, ("schedule", index), report)
+    _participation(event, report)
+
+
+def _teams(event: Event, report: "Report") -> None:
     tutors = [tutor.user for tutor in event.tutors]
     seen: set[str] = set()
     for index, team in enumerate(event.teams):
-        if team.name in seen:
-            report.add("config.team_twice", ("teams", index, "name"), name=shown(team.name))
-        seen.add(team.name)
+        path: KeyPath = ("teams", index, "name")
+        if not team.name.strip():
+            report.add("config.name_empty", path)
+        # two names that look the same on paper are one name, however they are composed
+        name = unicodedata.normalize("NFC", team.name)
+        if name in seen:
+            report.add("config.team_twice", path, name=shown(team.name))
+        seen.add(name)
         for number, user in enumerate(team.tutors):
             if user not in tutors:
                 report.unknown(("teams", index, "tutors", number), user, tutors, "config.no_tutor")
+
+
+def _people(event: Event, report: "Report") -> None:
+    kinds = [*KINDS, *(kind for kind in event.kinds if kind not in KINDS)]
+    teams: dict[str, str] = {}
+    for index, team in enumerate(event.teams):
+        for number, member in enumerate(team.members):
+            path: KeyPath = ("teams", index, "members", number)
+            if not _USER.fullmatch(member.user):
+                report.add("config.user_name", (*path, "user"), name=shown(member.user))
+            elif member.user in teams:
+                other = teams[member.user]
+                twice = "config.member_twice" if other == team.name else "config.member_elsewhere"
+                report.add(twice, (*path, "user"), name=shown(member.user), team=shown(other))
+            teams.setdefault(member.user, team.name)
+            if member.kind and member.kind not in kinds:
+                report.unknown((*path, "kind"), member.kind, kinds, "config.no_kind")
+    seen: set[str] = set()
+    for index, tutor in enumerate(event.tutors):
+        path = ("tutors", index, "user")
+        if not _USER.fullmatch(tutor.user):
+            report.add("config.user_name", path, name=shown(tutor.user))
+        elif tutor.user in seen:
+            report.add("config.tutor_twice", path, name=shown(tutor.user))
+        seen.add(tutor.user)
+
+
+def _dates(event: Event, report: "Report") -> None:
+    seen: set[str] = set()
+    for index, date in enumerate(event.dates):
+        if date_of(date) is None:
+            report.add("config.bad_date", ("dates", index), value=shown(date))
+        elif date in seen:
+            report.add("config.date_twice", ("dates", index), value=shown(date))
+        seen.add(date)
+
+
+def _item(item: Item, event: Event, path: KeyPath, report: "Report") -> None:
+    if date_of(item.day) is None:
+        report.add("config.bad_date", (*path, "day"), value=shown(item.day))
+    elif event.dates and item.day not in event.dates:
+        report.add("config.day_outside", (*path, "day"), day=item.day, dates=", ".join(event.dates))
+    times = {}
+    for name in ("start", "end"):
+        text = getattr(item, name)
+        if text is not None:
+            times[name] = minutes_of(text)
+            if times[name] is None:
+                report.add("config.bad_time", (*path, name), value=shown(text))
+    start, end = times.get("start"), times.get("end")
+    if "end" in times and "start" not in times:
+        report.add("config.end_alone", (*path, "end"))
+    if start is None or end is None or end > start:
+        return
+    if end == start:
+        report.add("config.end_at_start", (*path, "end"), time=item.end)
+    elif end + 24 * 60 <= LAST_HOUR * 60 + 59:
+        after = time_text(end + 24 * 60)
+        report.add("config.end_before_start", (*path, "end"), start=item.start, end=item.end, after=after)
+    else:
+        report.add("config.end_earlier", (*path, "end"), start=item.start, end=item.end)
+
+
+def _participation(event: Event, report: "Report") -> None:
+    came = sum(1 for team in event.teams if team.took_part)
+    if event.chosen is not None and event.chosen < came:
+        report.add("config.chosen_few", ("chosen",), chosen=event.chosen, came=came)
+    chosen = len(event.teams) if event.chosen is None else event.chosen
+    if event.applied is not None and event.applied < chosen:
+        report.add("config.applied_few", ("applied",), applied=event.applied, chosen=chosen)

@@ -51,7 +51,7 @@ def write(folder: Path, teams: int, runs: int) -> None:
     event = {
         "title": "Bench", "dates": ["2026-03-01"], "place": "Kashiwa",
         "teams": [{"name": name, "group": f"g{name}", "project": f"Problem {name}",
-                   "members": [{"user": f"{name}{letter}", "kind": "student"} for letter in "abcde"]}
+                   "members": [{"user": f"{name}{letter}", "kind": "master"} for letter in "abcde"]}
                   for name in names],
     }  # fmt: skip
     folder.mkdir(parents=True)

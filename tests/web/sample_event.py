@@ -85,7 +85,7 @@ def _event(names: Sequence[str], hostile: str) -> dict[str, Any]:
     teams = [
         {
             "name": name, "group": f"gz{number:02d}", "project": hostile or PROJECTS[number % len(PROJECTS)],
-            "members": [{"user": f"u{number:02d}{letter}", "kind": "student" if letter != "c" else "staff",
+            "members": [{"user": f"u{number:02d}{letter}", "kind": "master" if letter != "c" else "staff",
                          "name": f"Member {number}{letter}"} for letter in "abc"],
             "tutors": ["tutor1"],
         }

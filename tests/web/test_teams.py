@@ -134,7 +134,7 @@ def test_a_team_sees_itself_alone_and_projects_of_no_event_go_by_their_folder(ev
 def test_a_team_tells_its_problem_people_program_curves_and_what_it_changed(event: Source) -> None:
     view = view_of(event, "team", "aurora")
     assert view.title == "Segmentation of satellite images"
-    assert (view.members, dict(view.kinds)) == (3, {"student": 2, "staff": 1})
+    assert (view.members, dict(view.kinds)) == (3, {"master": 2, "staff": 1})
     assert view.tutor_names == ("Tutor One",) and view.people == ("Member 0a", "Member 0b", "Member 0c")
     assert (view.program.name, view.program.framework) == ("torch-ddp", "torch") and view.program.title
     assert dict(view.program.parameters)["batch_size"] == "64"

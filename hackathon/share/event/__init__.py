@@ -1,1 +1,1 @@
-"""An event: how it is made and checked, its schedule, and the people who took part."""
+"""An event: its schedule, who took part, how its directories are made, and what is wrong with it."""

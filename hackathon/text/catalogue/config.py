@@ -185,6 +185,61 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "recipe と command の両方があります。どちらか 1 つにしてください",
     ),
     "team_twice": ("a second team with the name {name}", "{name} という名前のチームが 2 つあります"),
+    "user_name": (
+        "{name} is no account: write it without blanks, `/`, `:` and `,`",
+        "{name} はアカウント名ではありません。空白・「/」「:」「,」は使えません",
+    ),
+    "member_twice": ("{name} stands twice in this team", "{name} がこのチームに 2 回書かれています"),
+    "member_elsewhere": (
+        "{name} is already in the team {team}; take one of the two out",
+        "{name} はすでにチーム {team} にいます。どちらか一方を消してください",
+    ),
+    "tutor_twice": ("{name} stands twice among the tutors", "チューターに {name} が 2 回書かれています"),
+    "no_kind": (
+        "there is no kind {name}; known: {known}; more can be given under `kinds`",
+        "区分 {name} はありません。あるもの: {known}。ほかの区分は kinds に書きます",
+    ),
+    "no_kind_near": (
+        "there is no kind {name}; did you mean `{near}`?",
+        "区分 {name} はありません。「{near}」のことですか？",
+    ),
+    "bad_date": (
+        "{value} is no date; write it as 2019-01-24",
+        "{value} は日付として読めません。2019-01-24 のように書いてください",
+    ),
+    "date_twice": ("{value} stands twice among the dates", "dates に {value} が 2 回書かれています"),
+    "day_outside": (
+        "{day} is not among the event's dates: {dates}",
+        "{day} は dates にありません: {dates}",
+    ),
+    "bad_time": (
+        "{value} is no time; write it as 09:30, after midnight as 26:00",
+        "{value} は時刻として読めません。09:30 のように、深夜 0 時以降は 26:00 のように書いてください",
+    ),
+    "end_alone": (
+        "an end without a start; give `start` too",
+        "start がないのに end があります。start も書いてください",
+    ),
+    "end_at_start": (
+        "it ends when it begins, {time}; take `end` out when it has no end",
+        "終了が開始と同じ {time} です。終了が決まっていなければ end を消してください",
+    ),
+    "end_before_start": (
+        "it ends at {end}, before it begins at {start}; after midnight write {after}",
+        "終了 {end} が開始 {start} より前です。翌日にかかるなら {after} と書いてください",
+    ),
+    "end_earlier": (
+        "it ends at {end}, before it begins at {start}",
+        "終了 {end} が開始 {start} より前です",
+    ),
+    "chosen_few": (
+        "{chosen} teams chosen, but {came} took part; teams that did not come have `took_part: false`",
+        "選ばれたのは {chosen} チームなのに、参加が {came} チームあります。来なかったチームには took_part: false と書きます",
+    ),
+    "applied_few": (
+        "{applied} teams applied, but {chosen} were chosen",
+        "応募が {applied} チームなのに、選ばれたのが {chosen} チームあります",
+    ),
     "parameter_name": (
         "a parameter's name begins with a letter and has letters, digits, - and _",
         "パラメータの名前は文字で始め、文字・数字・- ・_ だけを使ってください",

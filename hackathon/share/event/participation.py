@@ -1,0 +1,40 @@
+"""How many applied, were chosen and took part, and of which kinds the people were."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hackathon.share.event.kinds import kinds_of
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+
+@dataclass(frozen=True)
+class Participation:
+    """The counts that a report tells."""
+
+    applied: int | None
+    """Teams that applied; None where that is not told."""
+    chosen: int
+    """Teams that were chosen."""
+    took_part: int
+    """Teams that came."""
+    people: int
+    """Members of the teams that came."""
+    kinds: tuple[tuple[str, int], ...]
+    """(kind, people) in the order of tables, without those of nobody; people without a kind last, as ``."""
+
+
+def participation(event: "Event") -> Participation:
+    """Return the counts of an event; people are the members of the teams that took part."""
+    teams = [team for team in event.teams if team.took_part]
+    counts = Counter(member.kind for team in teams for member in team.members)
+    order = [*kinds_of(event), ""]
+    return Participation(
+        applied=event.applied,
+        chosen=len(event.teams) if event.chosen is None else event.chosen,
+        took_part=len(teams),
+        people=sum(counts.values()),
+        kinds=tuple((kind, counts[kind]) for kind in order if counts[kind]),
+    )
