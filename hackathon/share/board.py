@@ -106,6 +106,8 @@ class Board:
     """Posts and requests."""
     reports: list[Owned] = field(default_factory=list)
     """What members wrote for the morning rounds."""
+    ready: list[Owned] = field(default_factory=list)
+    """Checklists of `hackathon ready`."""
     passed: list[PassedOver] = field(default_factory=list)
 
     def of(self, kind: str) -> list[Post]:
@@ -134,6 +136,8 @@ def read_board(place: Place, people: People) -> Board:
         entry = owned.entry
         if entry.kind == "standup":
             board.reports.append(owned)
+        elif entry.kind == "ready":
+            board.ready.append(owned)
         elif entry.id not in tops:
             why = _refused(owned, tops.get(entry.to), people)
             if why:

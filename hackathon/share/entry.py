@@ -1,4 +1,4 @@
-"""One thing that somebody shared (a post, an answer, a request, a morning's report) as the bytes of one file.
+"""One thing that somebody shared (a post, an answer, a request, a morning's report, a proof) as the bytes of one file.
 
 Who wrote it is not in the file: that is the file's owner, which nobody can choose. What others wrote is cleaned when it
 is read: no letter in it can steer a terminal.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
 
 SCHEMA_VERSION = 1
-KINDS = ("post", "ask", "answer", "solve", "take", "standup")
+KINDS = ("post", "ask", "answer", "solve", "take", "standup", "ready")
 REPLIES = ("answer", "solve", "take")
 """Kinds that belong to a post or a request."""
 SECTIONS = ("progress", "goals", "problems", "solved")
@@ -29,8 +29,11 @@ LONGEST = 100_000
 """Letters of one text that is written."""
 LINE = 300
 """Letters of what is shown in one line: a title, a name, a path."""
+PROOFS, FACTS = 20, 20
+"""What one checklist has at most, and facts of one point of it."""
 ENDING = ".json"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_FACT = re.compile(r"[a-z][a-z0-9_]{0,39}\Z", re.ASCII)
 _ID = re.compile(r"\d{8}-\d{6}-(\d{1,10})-[a-z2-7]{8}\Z", re.ASCII)
 
 
@@ -52,6 +55,18 @@ class Attached:
     text: str = ""
     rank: int | None = None
     host: str = ""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One point of a team's checklist, as whoever worked through it was told (`hackathon.share.ready`)."""
+
+    name: str
+    ok: bool | None
+    """None: it could not be looked at."""
+    evidence: str = ""
+    facts: dict[str, str | float | bool] = field(default_factory=dict)
+    """What the evidence rests on, to be looked at again: ids of runs, values, seconds."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +93,8 @@ class Entry:
     finding: Attached | None = None
     sections: dict[str, str] = field(default_factory=dict)
     """Of a morning's report: SECTIONS that are not empty."""
+    ready: tuple[Proof, ...] = ()
+    """Of a checklist: its points."""
 
     @property
     def uid(self) -> int:
@@ -136,7 +153,7 @@ def encode(entry: Entry) -> bytes:
     for text in (entry.text, *entry.sections.values()):
         if len(text) > LONGEST:
             raise RequestError("board.text_long", count=len(text), limit=LONGEST)
-    value = {name: each for name, each in asdict(entry).items() if each not in ("", None, {})}
+    value = {name: each for name, each in asdict(entry).items() if each not in ("", None, {}, ())}
     raw = json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False, indent=1, allow_nan=False)
     return clean(raw).encode() + b"\n"
 
@@ -176,6 +193,7 @@ def decode(raw: bytes, name: str, board: str) -> Entry:
         sections={each: text for each in SECTIONS if (text := _text(sections, each).strip())}
         if isinstance(sections, dict)
         else {},
+        ready=_proofs(value.get("ready")),
     )
 
 
@@ -188,6 +206,34 @@ def _attached(value: Any) -> Attached | None:
         line=_whole(value.get("line")),
         rank=_whole(value.get("rank")),
     )
+
+
+def _proofs(value: Any) -> tuple[Proof, ...]:
+    """Return the points of a checklist: the first of each name; what is none is left out."""
+    found: dict[str, Proof] = {}
+    for each in value[:PROOFS] if isinstance(value, list) else ():
+        if not isinstance(each, dict) or not _FACT.match(name := _word(each, "name")):
+            continue
+        ok = each.get("ok")
+        facts = each.get("facts")
+        kept: dict[str, str | float | bool] = {}
+        for key, raw in facts.items() if isinstance(facts, dict) else ():
+            fact = _fact(raw)
+            if len(kept) < FACTS and _FACT.match(key) and fact is not None:
+                kept[key] = fact
+        found.setdefault(name, Proof(name, ok if isinstance(ok, bool) else None, _line(each, "evidence"), kept))
+    return tuple(found.values())
+
+
+def _fact(value: Any) -> str | float | bool | None:
+    """Return a fact as a cleaned line, a finite number or a truth; None for anything else."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return clean_line(value)
+    if isinstance(value, int):
+        return float(value) if abs(value) < 2**53 else None
+    return value if isinstance(value, float) and math.isfinite(value) else None
 
 
 def _word(value: dict[str, Any], name: str) -> str:
