@@ -11,10 +11,11 @@ from typing import Any
 from hackathon import __version__
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import ENDED, ENDING, OPEN, RUNNING, SUCCEEDED, RunStatus
+from hackathon.share.places import Project
 from hackathon.text.messages import language
 from hackathon.web.causes import Cause
 from hackathon.web.listing import FACTS, Signature
-from hackathon.web.records import Project, Summary
+from hackathon.web.records import Summary
 
 CLOSED = 900.0
 """Seconds without any change after which a run that is over is looked at as rarely as a sealed one."""

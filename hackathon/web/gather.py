@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from hackathon.runs.states import CANCELLED, ENDED, SUCCEEDED
 from hackathon.runs.status import status
+from hackathon.share.places import Project, bounds_of, find_projects
 from hackathon.web.examine import Examiner
 from hackathon.web.grouping import run_key
 from hackathon.web.index import Index
-from hackathon.web.places import bounds_of, find_projects
-from hackathon.web.records import Project, parts_of
+from hackathon.web.records import parts_of
 from hackathon.web.source import Source
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from pathlib import Path
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import LOST, OPEN, RunStatus
 from hackathon.runs.status import Seen, status
+from hackathon.share.places import Bounds, Project
 from hackathon.text.messages import language, message
 from hackathon.web.causes import Cause, with_cause
 from hackathon.web.entries import (
@@ -25,8 +26,7 @@ from hackathon.web.entries import (
 )
 from hackathon.web.foreign import leads_out
 from hackathon.web.listing import FACTS, Listing, mark, signature_of
-from hackathon.web.places import Bounds
-from hackathon.web.records import Project, Summary, key_of, parts_of
+from hackathon.web.records import Summary, key_of, parts_of
 from hackathon.web.stored import Stored, default_path
 from hackathon.web.summary import files_of, summarise
 

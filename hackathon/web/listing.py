@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 
-from hackathon.web.places import Bounds
+from hackathon.share.places import Bounds
 
 Signature = tuple[int, ...]
 """For each of FACTS its time of change in nanoseconds plus its size, 0 for what is not there."""

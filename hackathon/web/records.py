@@ -1,7 +1,6 @@
 """What the index keeps of each run: the one record that every view and both ways out (dashboard, site) begin with."""
 
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
 
@@ -14,17 +13,6 @@ def parts_of(key: str) -> tuple[str, str]:
     """Return (project folder, id) of a run's or a study's key; ("", key) of anything else."""
     project, _, identifier = key.rpartition("//")
     return project, identifier
-
-
-@dataclass(frozen=True)
-class Project:
-    """A folder with `runs/`, and whose it is."""
-
-    path: Path
-    team: str = ""
-    """The team of the event; empty outside an event."""
-    title: str = ""
-    """What it works on, in the words of `hackathon.yaml`."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.web.records import Project, Summary, parts_of
+from hackathon.share.places import Project
+from hackathon.web.records import Summary, parts_of
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event

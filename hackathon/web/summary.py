@@ -11,11 +11,12 @@ from hackathon.runs.events import job_events
 from hackathon.runs.markers import number
 from hackathon.runs.states import CREATED, ENDED, LOST, RUNNING, STATES
 from hackathon.scaling.table import passes
+from hackathon.share.places import Project
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import language
 from hackathon.web.causes import cause_kept, with_cause
 from hackathon.web.recent import Usage, numbers, usage
-from hackathon.web.records import Project, Summary
+from hackathon.web.records import Summary
 
 if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory

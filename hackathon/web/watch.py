@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from hackathon.runs.states import CREATED, LOST, OPEN, RUNNING, SUCCEEDED, RunStatus
 from hackathon.runs.status import status
+from hackathon.share.places import Project, bounds_of, find_projects
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
 from hackathon.web.causes import Cause
 from hackathon.web.examine import Examiner
 from hackathon.web.index import Index
-from hackathon.web.places import bounds_of, find_projects
-from hackathon.web.records import Project, Summary, key_of, parts_of
+from hackathon.web.records import Summary, key_of, parts_of
 from hackathon.web.source import Source
 
 if TYPE_CHECKING:

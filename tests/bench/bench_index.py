@@ -101,7 +101,7 @@ def write(event: Path, count: int) -> list[Path]:
 
 def projects_of(base: Path) -> list["object"]:
     """Return the projects as the watcher finds them, with the time that took."""
-    from hackathon.web.places import find_projects
+    from hackathon.share.places import find_projects
 
     begin = time.perf_counter()
     projects, problems = find_projects(base / "event", None, [])

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hackathon.config.event import Event, Team
+from hackathon.share.places import Project
 from hackathon.text.messages import speaking
 from hackathon.web.pages import Site, render
-from hackathon.web.records import Project, Summary, Told
+from hackathon.web.records import Summary, Told
 from hackathon.web.source import Source, values_of
 
 SIZES = (1, 2, 4, 8, 16)

@@ -10,7 +10,8 @@ from sample_runs import HOSTS, START, Sample, write_run
 
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.status import status
-from hackathon.web.records import Project, Summary
+from hackathon.share.places import Project
+from hackathon.web.records import Summary
 from hackathon.web.source import Source
 from hackathon.web.summary import summarise
 

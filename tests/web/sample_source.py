@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.config.load import load_event
+from hackathon.share.places import find_projects
 from hackathon.text.messages import speaking
 from hackathon.web.index import Index
 from hackathon.web.pages import Site, render
-from hackathon.web.places import find_projects
 from hackathon.web.source import Source, values_of
 
 

@@ -9,9 +9,9 @@ from runs_support import NOBODY
 from sample_runs import Sample, write_run
 
 from hackathon.runs.directory import list_ids
+from hackathon.share.places import Project
 from hackathon.web.foreign import leads_out
 from hackathon.web.index import Index
-from hackathon.web.records import Project
 
 SECRET = "what only the tutor may read"
 root = pytest.mark.skipif(os.geteuid() != 0, reason="files of two users need root")

@@ -24,12 +24,12 @@ from hackathon.config.event import Event, Member, Team
 from hackathon.config.load import load_event
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.status import status
+from hackathon.share.places import Project, bounds_of, find_projects
 from hackathon.text.files import write_json
 from hackathon.web import index as web_index
 from hackathon.web.causes import Cause
 from hackathon.web.index import Index
-from hackathon.web.places import bounds_of, find_projects
-from hackathon.web.records import Project, Summary, Told
+from hackathon.web.records import Summary, Told
 
 
 @pytest.fixture

@@ -13,11 +13,12 @@ from rendered import HOSTILE, harmless, page, read
 from hackathon.config.event import Event, Member, Team, Tutor
 from hackathon.share.board import open_board, reply
 from hackathon.share.place import make_place
+from hackathon.share.places import Project
 from hackathon.share.post import post
 from hackathon.text.messages import speaking
 from hackathon.text.units import format_moment
 from hackathon.web.now import now_view
-from hackathon.web.records import Project, Summary, Told
+from hackathon.web.records import Summary, Told
 from hackathon.web.source import Source
 from hackathon.web.trouble import clock
 

@@ -17,7 +17,8 @@ from sample_runs import Sample, write_run, write_study
 from sample_source import event_source, folder_source, page_of, view_of
 
 from hackathon.config.event import Event, Team
-from hackathon.web.records import Project, Summary
+from hackathon.share.places import Project
+from hackathon.web.records import Summary
 from hackathon.web.source import Source
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m\u202e"

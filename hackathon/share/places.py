@@ -1,13 +1,13 @@
-"""Which folders have runs that a page may show, and whose they are; links that lead out are not followed."""
+"""Which folders have runs that may be shown or counted, and whose; links that lead out are not followed."""
 
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.text.messages import message
-from hackathon.web.records import Project
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
@@ -20,6 +20,17 @@ _INSIDE = frozenset({"runs", "studies", "node_modules", "__pycache__", "site-pac
 """Folders that have no projects in them."""
 _PLACEHOLDER = re.compile(r"\{(group|user)\}")
 _UNSAFE = re.compile(r"[/\0]|\A\.\.?\Z")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with `runs/`, and whose it is."""
+
+    path: Path
+    team: str = ""
+    """The team of the event; empty outside an event."""
+    title: str = ""
+    """What it works on, in the words of `hackathon.yaml`."""
 
 
 class Bounds:
