@@ -36,28 +36,28 @@ class Share:
 
 @dataclass(frozen=True)
 class ItemSummary:
-    """One question over all respondents, or those of one group. Without `shown` all but question and n is empty."""
+    """One question over all respondents, or those of one group. Without `shown` all but the question is empty."""
 
     question: Question
     n: int
-    """Who answered it."""
+    """Who answered it; 0 without `shown`."""
     missing: int
-    """Who answered the questionnaire and not this question."""
+    """Who answered the questionnaire and not this question; 0 without `shown`."""
     shown: bool
     """Whether n is large enough, and suppression leaves it."""
     counts: tuple[int, ...] = ()
     """rating: per level from 1; choice, choices: per option in their order; else empty."""
     mean: float | None = None
-    """rating, number."""
+    """rating, number. Of levels it comes second: that they are equally far from each other is an assumption."""
     median: float | None = None
     quartiles: tuple[float, float] | None = None
-    """The first and the third."""
+    """The first and the third, as `statistics.quartiles`."""
     top: Share | None = None
-    """rating: the two highest levels."""
+    """rating: the two highest levels; of fewer than four levels the highest."""
     bottom: Share | None = None
-    """rating: the two lowest levels."""
+    """rating: the two lowest levels; of fewer than four levels the lowest."""
     on_target: Share | None = None
-    """rating: on the middle level(s) for `middle`, the two best levels for `high` and `low`."""
+    """rating: on the middle level(s) for `middle`, the best levels, as many as in `top`, for `high` and `low`."""
     too_low: int = 0
     """rating with target `middle`: below the middle."""
     too_high: int = 0
@@ -69,7 +69,7 @@ class GroupSummary:
     """The respondents who gave one answer to a breakdown's question."""
 
     value: str
-    """A key of the question's options."""
+    """A key of the question's options; empty: those who did not answer it."""
     n: int
     items: tuple[ItemSummary, ...]
 
@@ -81,7 +81,10 @@ class Breakdown:
     question: Question
     groups: tuple[GroupSummary, ...]
     withheld: bool
-    """Whether groups were left out so that nobody can be recognised; how many and how large is not told."""
+    """Whether some respondents are in no group that is told, so that nobody can be recognised.
+
+    How many groups they are, and how large each is, is not told; together they are no fewer than the smallest group.
+    """
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class FreeText:
 
     question: Question
     n: int
-    """Who wrote something."""
+    """Who wrote something; 0 where they are too few to be told."""
     sentences: tuple[Sentence, ...] = ()
     """In shuffled order."""
 
@@ -119,4 +122,16 @@ class Summary:
     breakdowns: tuple[Breakdown, ...] = ()
     texts: tuple[FreeText, ...] = field(default=())
     reviewed: bool = False
-    """Whether somebody has read and released the sentences of `texts`."""
+    """Whether somebody has read and released the sentences of `texts`; without it there are none in them."""
+    private: bool = False
+    """Made for the organiser's own eyes: nothing is held back, and it must not be published."""
+
+    @property
+    def response_rate(self) -> float | None:
+        """Return respondents ÷ invited, None when it is not known how many were."""
+        return self.n / self.invited if self.invited else None
+
+    @property
+    def enough(self) -> bool:
+        """Return whether there are respondents enough for anything to be told."""
+        return self.private or self.n >= self.survey.smallest_group

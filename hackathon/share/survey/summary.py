@@ -1,0 +1,156 @@
+"""The summary of a survey's answers: all questions over all respondents, breakdowns, free answers."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from hackathon.config.survey import Question, Survey
+from hackathon.share.survey.records import (
+    Answer,
+    Breakdown,
+    FreeText,
+    GroupSummary,
+    ItemSummary,
+    Sentence,
+    Summary,
+    Value,
+)
+from hackathon.share.survey.statistics import fits, item
+from hackathon.share.survey.suppression import all_large, choose, crossed
+
+NO_ANSWER = ""
+"""The group of those who did not answer a breakdown's question."""
+
+
+def summarise(
+    name: str,
+    survey: Survey,
+    answers: Sequence[Answer],
+    *,
+    invited: int | None,
+    closed: bool,
+    texts: Mapping[str, Sequence[Sentence]] | None = None,
+    private: bool = False,
+) -> Summary:
+    """Return all that may be said about answers; the same for the same answers in any order.
+
+    texts: question's id → sentences that somebody has read and released; None when nobody has.
+    private: for the organiser's own eyes, with groups of any size; it must not be published.
+    """
+    k = 1 if private else survey.smallest_group
+    base = Summary(name, survey, len(answers), invited, closed, (), reviewed=texts is not None, private=private)
+    asked = [question for question in survey.questions if question.kind != "text"]
+    if len(answers) < k or not answers:
+        return replace(base, items=tuple(_untold(question) for question in asked))
+    return replace(
+        base,
+        items=tuple(_whole(survey, question, answers, k) for question in asked),
+        breakdowns=_breakdowns(survey, asked, answers, k),
+        texts=tuple(
+            _text(question, answers, k, (texts or {}).get(question.id, ()))
+            for question in survey.questions
+            if question.kind == "text"
+        ),
+    )
+
+
+def tells_who(survey: Survey, question: Question) -> bool:
+    """Return whether a question says who somebody is: its answers are groups of people, not opinions."""
+    return question.kind in ("choice", "choices") and (
+        question.id in survey.breakdowns or question.options_from is not None
+    )
+
+
+def _whole(survey: Survey, question: Question, answers: Sequence[Answer], k: int) -> ItemSummary:
+    """Return a question over all respondents."""
+    found = item(question, _values(question, answers))
+    if found.n < k:
+        return _untold(question)
+    if tells_who(survey, question) and not all_large(list(_groups(question, answers).values()), k):
+        return _untold(question)
+    return found
+
+
+def _breakdowns(survey: Survey, asked: Sequence[Question], answers: Sequence[Answer], k: int) -> tuple[Breakdown, ...]:
+    """Return the breakdowns in their order, each as far as it fits to those before it."""
+    items = [question for question in asked if not tells_who(survey, question)]
+    everybody = (1 << len(answers)) - 1
+    gave = {
+        question.id: _who(fits(question, answer.values.get(question.id)) for answer in answers) for question in items
+    }
+    cells = [everybody]
+    # Of an item that is told of nobody there is nothing to break down.
+    item_cells = {question.id: [gave[question.id]] for question in items if gave[question.id].bit_count() >= k}
+    made = []
+    for question in dict.fromkeys(survey.breakdowns):
+        asked_for = next((each for each in asked if each.id == question and each.kind == "choice"), None)
+        if asked_for is None:
+            continue
+        groups = _groups(asked_for, answers)
+        told = choose(groups, cells, k)
+        blocks = {value: groups[value] for value in told}
+        cells = crossed(cells, list(blocks.values()))
+        shown: dict[str, tuple[str, ...]] = {}
+        for each, its_cells in item_cells.items():
+            answered = {value: mask & gave[each] for value, mask in blocks.items()}
+            shown[each] = choose(answered, its_cells, k, told_empty=True)
+            item_cells[each] = crossed(its_cells, [answered[value] for value in shown[each]])
+        made.append(
+            Breakdown(
+                asked_for,
+                tuple(
+                    _group(
+                        value,
+                        _members(mask, answers),
+                        items,
+                        {each for each, values in shown.items() if value in values},
+                    )
+                    for value, mask in blocks.items()
+                ),
+                withheld=sum(mask.bit_count() for mask in blocks.values()) < len(answers),
+            )
+        )
+    return tuple(made)
+
+
+def _group(value: str, members: Sequence[Answer], items: Sequence[Question], shown: Collection[str]) -> GroupSummary:
+    told = tuple(item(each, _values(each, members)) if each.id in shown else _untold(each) for each in items)
+    return GroupSummary(value, len(members), told)
+
+
+def _members(mask: int, answers: Sequence[Answer]) -> list[Answer]:
+    return [answer for number, answer in enumerate(answers) if mask >> number & 1]
+
+
+def _groups(question: Question, answers: Sequence[Answer]) -> dict[str, int]:
+    """Return the groups that a question makes, as bit masks over the answers; who did not answer is one, too.
+
+    Of several choices each combination is a group.
+    """
+    keys = list(question.options) if question.kind == "choice" else []
+    groups: dict[str, int] = dict.fromkeys([*keys, NO_ANSWER], 0)
+    for number, value in enumerate(_values(question, answers)):
+        key = NO_ANSWER
+        if isinstance(value, str) and fits(question, value):
+            key = value
+        elif isinstance(value, tuple) and fits(question, value):
+            key = json.dumps(sorted(set(value)))
+        groups[key] = groups.get(key, 0) | 1 << number
+    return groups
+
+
+def _values(question: Question, answers: Sequence[Answer]) -> list[Value | None]:
+    return [answer.values.get(question.id) for answer in answers]
+
+
+def _who(flags: Iterable[bool]) -> int:
+    return sum(1 << number for number, flag in enumerate(flags) if flag)
+
+
+def _untold(question: Question) -> ItemSummary:
+    return ItemSummary(question, 0, 0, False)
+
+
+def _text(question: Question, answers: Sequence[Answer], k: int, sentences: Sequence[Sentence]) -> FreeText:
+    wrote = sum(fits(question, value) for value in _values(question, answers))
+    return FreeText(question, wrote if wrote >= k else 0, tuple(sentences))

@@ -1,0 +1,81 @@
+"""Which groups of respondents may be told, so that no small one can be worked out from all that is told together.
+
+k is the least number of respondents of whom anything is told. Sets of respondents are bit masks.
+
+**The rule.** A breakdown tells some of its groups; all others – the small ones, those whose answers would give a small
+one away by subtraction, and those that nobody is in – are one rest. So each breakdown cuts the respondents into
+*blocks*: the groups that are told, and the rest. All breakdowns that are told cut them into *cells*, their blocks
+crossed with each other. Groups are told only as far as **every cell has no respondent or at least k**, the cells of the
+rests among them. Likewise for each item among those who answered it: an item is told in fewer groups, until in the
+cells that its own blocks make nobody or at least k answered it. The first breakdown has precedence; a later one is
+told as far as it fits to those before it.
+
+**Why nothing of 1…k−1 respondents is determined.** All published numbers – counts, means, medians, quartiles, shares,
+intervals, n, missing, and what is left when they are subtracted – follow from (a) the sizes of blocks and (b) for each
+item, how often each answer (none is one, too) was given in each of the item's blocks. Rounding takes away, never adds.
+
+1. *A group in a rest.* Its name occurs in nothing published. Give all its members the name of another group of the same
+   rest, or members of the rest its name: all published numbers stay. So its size may be 0 as well as the whole rest,
+   and the same holds for those of its members who gave some answer, and for its share of any block of another
+   breakdown. If the rest has one name only, its group is the rest: at least k, and its crossings are cells, as in (2).
+2. *A crossing of blocks.* It is a union of cells: it has nobody or at least k, even for who would know it exactly.
+3. *An item in a block in which it is not told.* Exchange what two respondents of one cell of this item answered to it,
+   or that they did not: all published numbers stay. So how many in the block answered is determined only if each of
+   the item's cells lies within the block or outside, or all in the cell answered, or none did. Within: nobody or at
+   least k. All answered: the part in the block is a union of cells, nobody or at least k. Their sum is no 1…k−1.
+
+How many gave each answer *within* all, or within a group that is told, is told and may be 1: k bounds the groups, not
+the levels. Who knows that all gave the same answer knows everybody's; no rule about groups can change that.
+
+The sizes of the groups of a question that says who somebody is (a breakdown's, or one whose options are the event's
+teams, kinds or days) are told only if all of them have nobody or at least k; of several choices this holds for each
+combination that was chosen. By (1), with exchanges of names in place of new names, these sizes add nothing to the
+above. Such a question is never told within a group: that would be a crossing.
+
+What is told is always the same for the same answers, and only closed surveys are published: two publications can not be
+subtracted from each other.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+
+def choose(groups: Mapping[str, int], cells: Sequence[int], k: int, *, told_empty: bool = False) -> tuple[str, ...]:
+    """Return the groups (name → their respondents) that may be told, in their order.
+
+    `cells`: the disjoint sets of at least k that earlier decisions cut all respondents into; the result cuts them
+    further, into sets of nobody or at least k. `told_empty`: groups without anybody may be told too.
+    """
+    everybody = _union(cells)
+
+    def small(block: int) -> list[int]:
+        return [block & cell for cell in cells if 0 < (block & cell).bit_count() < k]
+
+    told = [name for name, mask in groups.items() if (mask or told_empty) and not small(mask)]
+    while told:
+        rest = everybody & ~_union(groups[name] for name in told)
+        lacking = small(rest)
+        if not lacking:
+            break
+        # The rest must grow where it is small: by the smallest told group that has somebody in that cell.
+        cell = next(cell for cell in cells if cell & lacking[0])
+        near = [name for name in told if groups[name] & cell]
+        told.remove(min(near, key=lambda name: groups[name].bit_count()))
+    return tuple(told)
+
+
+def crossed(cells: Sequence[int], blocks: Sequence[int]) -> list[int]:
+    """Return the cells that these blocks and what is left of each cell cut the cells into; empty ones are left out."""
+    rest = _union(cells) & ~_union(blocks)
+    return [part for cell in cells for block in (*blocks, rest) if (part := cell & block)]
+
+
+def all_large(masks: Sequence[int], k: int) -> bool:
+    """Return whether each set has nobody or at least k respondents."""
+    return all(mask.bit_count() == 0 or mask.bit_count() >= k for mask in masks)
+
+
+def _union(masks: Iterable[int]) -> int:
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union
