@@ -1,0 +1,261 @@
+"""Read answers as people and other programs write them: one reader for form, offline page, terminal and CSV.
+
+Full-width digits, labels such as `4 (難)`, options by value or by label in any language, several choices in one cell.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.config.survey import Question, Survey
+from hackathon.share.entry import clean
+from hackathon.share.survey.records import Value
+from hackathon.text.messages import message
+
+LONGEST_WORD = 400
+"""Letters of a value that is no free text; a longer one is shown cut."""
+NOTHING = frozenset({"n/a", "no answer", "無回答", "回答なし", "未回答"})
+"""What other programs write for a question without an answer."""
+_LEVEL = re.compile(r"a?0*(\d{1,4})(?:\.0+)?\s*(.*)\Z", re.DOTALL)
+_NUMBER = re.compile(r"([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:e[+-]?\d{1,3})?)\s*(.*)\Z", re.DOTALL)
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\S*,)")
+_BRACKETS = {"(": ")", "[": "]", "<": ">", "「": "」", "【": "】", "〔": "〕"}
+_SEPARATORS = ";,、\n\t|"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a value is not taken."""
+
+    question: str
+    """The question's id; empty for the answer as a whole."""
+    id: str
+    """Message id."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in the current language."""
+        return message(self.id, **self.values)
+
+
+def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[str, Value], list[Problem]]:
+    """Return the values of an answer by question, and what is wrong with it.
+
+    `raw` has the texts that were given for each question; empty ones are no answer. Questions without an answer are
+    not among the values. An answer without any value is a problem of its own.
+    """
+    values: dict[str, Value] = {}
+    problems: list[Problem] = []
+    known = {question.id: question for question in survey.questions}
+    for identifier in raw:
+        if identifier not in known:
+            problems.append(Problem(_shown(identifier), "survey.no_question", {"question": _shown(identifier)}))
+    for question in survey.questions:
+        texts = [text for text in raw.get(question.id, ()) if not _empty(question, text)]
+        if not texts:
+            if question.required:
+                problems.append(Problem(question.id, "survey.required"))
+            continue
+        try:
+            values[question.id] = _READERS[question.kind](question, texts)
+        except _Wrong as wrong:
+            problems.append(Problem(question.id, wrong.id, wrong.values))
+    if not values and not problems:
+        problems.append(Problem("", "survey.nothing_answered"))
+    return values, problems
+
+
+def read_stored(survey: Survey, stored: Any) -> tuple[dict[str, Value], list[Problem]]:
+    """Return the values of an answer that was kept as JSON values, checked like any other answer."""
+    if not isinstance(stored, dict):
+        return {}, [Problem("", "survey.no_values")]
+    raw: dict[str, list[str]] = {}
+    for identifier, value in stored.items():
+        parts = value if isinstance(value, list) else [value]
+        if any(isinstance(part, bool) or not isinstance(part, (str, int, float)) for part in parts):
+            return {}, [Problem(_shown(identifier), "survey.no_values")]
+        raw[identifier] = [part if isinstance(part, str) else repr(part) for part in parts]
+    # a list holds whole options already: labels with a `;` in them are not taken apart
+    return read_values(survey, raw)
+
+
+def to_stored(values: Mapping[str, Value]) -> dict[str, Any]:
+    """Return values as they are kept in JSON."""
+    return {identifier: list(value) if isinstance(value, tuple) else value for identifier, value in values.items()}
+
+
+def texts_of(text: object) -> list[str]:
+    """Return a label in all its languages."""
+    found = text.values() if isinstance(text, Mapping) else (text,)
+    return [str(each) for each in found if each]
+
+
+def plain(text: str) -> str:
+    """Return a text as it is compared: full-width as half-width letters, small, blanks as one."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+class _Wrong(ValueError):
+    """A value that is not taken, and the message that says why."""
+
+    def __init__(self, identifier: str, **values: Any) -> None:
+        super().__init__(identifier)
+        self.id = identifier
+        self.values = values
+
+
+def _shown(text: str) -> str:
+    line = " ".join(clean(text[:LONGEST_WORD]).split())
+    return line if len(line) <= 60 else line[:59] + "…"
+
+
+def _empty(question: Question, text: str) -> bool:
+    if not text.strip():
+        return True
+    return question.kind != "text" and len(text) < 40 and plain(text) in NOTHING
+
+
+def _only(texts: Sequence[str]) -> str:
+    if len(texts) > 1:
+        raise _Wrong("survey.one_only", count=len(texts))
+    return texts[0]
+
+
+def _rating(question: Question, texts: Sequence[str]) -> int:
+    text = _only(texts)
+    word = plain(text[:LONGEST_WORD])
+    wrong = _Wrong("survey.no_level", value=_shown(text), levels=question.levels)
+    low, high = ([plain(each) for each in texts_of(end)] for end in (question.low, question.high))
+    match = _LEVEL.match(word)
+    if match is None:
+        # LimeSurvey exports an end's label alone when levels are labelled there
+        if word in low and word not in high:
+            return 1
+        if word in high and word not in low:
+            return question.levels
+        raise wrong
+    level, rest = int(match[1]), match[2].strip()
+    if not 1 <= level <= question.levels:
+        raise wrong
+    if rest and not _only_a_label(rest, level, question, {*low, *high}):
+        raise wrong
+    return level
+
+
+def _only_a_label(rest: str, level: int, question: Question, labels: set[str]) -> bool:
+    """Return whether what stands behind a level explains it, and does not make it another answer (`3-4`)."""
+    if rest.replace(" ", "") == f"/{question.levels}":
+        return True
+    if rest[0] in _BRACKETS and rest[-1] == _BRACKETS[rest[0]]:
+        inside = rest[1:-1].strip()
+        return not any(letter.isdigit() for letter in inside) or inside in labels
+    return rest.lstrip(":.,-–—=、。・ ").strip() in labels
+
+
+def _choice(question: Question, texts: Sequence[str]) -> str:
+    text = _only(texts)
+    found = _option(question, text)
+    if found is None:
+        raise _unknown_option(question, text)
+    return found
+
+
+def _option(question: Question, text: str) -> str | None:
+    """Return the option that a text names: by its value, or by its label in any language."""
+    if text in question.options:
+        return text
+    word = plain(text)
+    by_value = [value for value in question.options if plain(value) == word]
+    by_label = [
+        value for value, label in question.options.items() if any(plain(each) == word for each in texts_of(label))
+    ]
+    for found in (by_value, by_label):
+        if len(found) == 1:
+            return found[0]
+    if question.options_from == "kinds":
+        return _kind(question, text)
+    return None
+
+
+def _kind(question: Question, text: str) -> str | None:
+    """Return the kind of participants that other words for it mean: `M2`, `修士課程学生`."""
+    from hackathon.share.event.kinds import kind_named
+
+    kind = kind_named(None, text)
+    return kind if kind in question.options else None
+
+
+def _unknown_option(question: Question, text: str) -> _Wrong:
+    from hackathon.text.messages import localized
+
+    known = ", ".join(
+        value if localized(label) in ("", value) else f"{value} ({localized(label)})"
+        for value, label in list(question.options.items())[:12]
+    )
+    return _Wrong("survey.no_option", value=_shown(text), known=known + (" …" if len(question.options) > 12 else ""))
+
+
+def _choices(question: Question, texts: Sequence[str]) -> tuple[str, ...]:
+    found: set[str] = set()
+    for text in texts:
+        option = _option(question, text)
+        found.update([option] if option is not None else _several(question, text))
+    return tuple(value for value in question.options if value in found)
+
+
+def _several(question: Question, text: str) -> list[str]:
+    """Return the options in one text, which are parted by `;`, `,` and the like; labels may hold such signs too."""
+    parts = re.split(f"([{_SEPARATORS}])", unicodedata.normalize("NFKC", text[: 100 * LONGEST_WORD]))
+    found: list[str] = []
+    at = 0
+    while at < len(parts):
+        # the longest run of pieces that is an option: `a, b` is one label here and two there
+        for end in range(min(len(parts), at + 24), at, -1):
+            option = _option(question, "".join(parts[at:end]).strip())
+            if option is not None:
+                found.append(option)
+                at = end
+                break
+        else:
+            if parts[at].strip() and parts[at] not in _SEPARATORS:
+                raise _unknown_option(question, parts[at].strip())
+            at += 1
+    return found
+
+
+def _number(question: Question, texts: Sequence[str]) -> float | int:
+    text = _only(texts)
+    word = plain(text[:LONGEST_WORD]).replace("−", "-")
+    if _GROUPED.match(word):
+        word = word.replace(",", "")
+    match = _NUMBER.match(word)
+    if match is None or (match[2] and match[2] not in [plain(unit) for unit in texts_of(question.unit)]):
+        raise _Wrong("survey.no_number", value=_shown(text))
+    number = float(match[1])
+    if not math.isfinite(number):
+        raise _Wrong("survey.no_number", value=_shown(text))
+    if question.least is not None and number < question.least:
+        raise _Wrong("survey.number_small", value=_shown(text), least=f"{question.least:g}")
+    if question.most is not None and number > question.most:
+        raise _Wrong("survey.number_large", value=_shown(text), most=f"{question.most:g}")
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _text(question: Question, texts: Sequence[str]) -> str:
+    text = clean(_only(texts).replace("\r\n", "\n").replace("\r", "\n")).strip()
+    if len(text) > question.longest:
+        raise _Wrong("survey.text_long", count=len(text), limit=question.longest)
+    return text
+
+
+_READERS: dict[str, Any] = {
+    "rating": _rating,
+    "choice": _choice,
+    "choices": _choices,
+    "number": _number,
+    "text": _text,
+}

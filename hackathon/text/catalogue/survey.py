@@ -1,0 +1,155 @@
+"""Messages of surveys, their collection and their closing: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    "promise": (
+        "What is published is anonymous: nothing that fewer than {least} people said is told apart, and free answers "
+        "only after somebody has read them. Towards the organisers who collect it is not: files have owners and times "
+        "until the survey is closed.",
+        "公開される集計は匿名です。{least} 人未満の回答だけが分かる形では公開せず、自由記述は運営が目を通してから"
+        "公開します。ただし、回答を集める運営に対しては匿名ではありません(締め切るまで、ファイルの所有者と時刻が残ります)。",
+    ),
+    # values
+    "no_question": ("there is no question {question}", "質問 {question} はありません"),
+    "required": ("please answer this question", "この質問には必ず答えてください"),
+    "nothing_answered": ("no question is answered", "どの質問にも答えていません"),
+    "no_values": ("the values can not be read", "値を読み取れません"),
+    "one_only": ("one answer only, not {count}", "答えは 1 つだけです({count} 個あります)"),
+    "no_level": ("{value} is no level: 1 to {levels}", "{value} は段階として読めません(1〜{levels})"),
+    "no_option": ("{value} is none of the options: {known}", "{value} は選択肢にありません: {known}"),
+    "no_number": ("{value} is no number", "{value} は数として読めません"),
+    "number_small": ("{value} is less than {least}", "{value} は下限 {least} より小さい値です"),
+    "number_large": ("{value} is more than {most}", "{value} は上限 {most} より大きい値です"),
+    "text_long": ("{count} letters; at most {limit}", "{count} 文字あります({limit} 文字まで)"),
+    # which survey
+    "bad_name": (
+        "{name} is no name for a survey: letters, digits, - and _, at most 40",
+        "{name} はアンケートの名前にできません(英数字と -・_、40 文字まで)",
+    ),
+    "no_event": ("{folder} belongs to no event", "{folder} はイベントのフォルダの中ではありません"),
+    "no_event_hint": (
+        "go to the folder of hackathon.yaml, or make one with `hackathon event init`",
+        "hackathon.yaml のあるフォルダに移るか、`hackathon event init` で作ってください",
+    ),
+    "none": ("the event has no survey yet", "このイベントにはまだアンケートがありません"),
+    "none_hint": ("make one: `hackathon survey new NAME`", "`hackathon survey new 名前` で作れます"),
+    "which": ("there are several surveys: {names}", "アンケートが複数あります: {names}"),
+    "which_hint": ("name one of them", "どれかの名前を指定してください"),
+    "unknown": ("there is no survey {name}; there are: {known}", "アンケート {name} はありません。あるもの: {known}"),
+    "unknown_near": (
+        "there is no survey {name}; did you mean `{near}`?",
+        "アンケート {name} はありません。「{near}」のことですか？",
+    ),
+    # opening
+    "not_open": ("the survey {name} is not open yet", "アンケート {name} はまだ開始されていません"),
+    "not_open_hint": ("open it: `hackathon survey open {name}`", "`hackathon survey open {name}` で開始します"),
+    "closed": ("the survey {name} is closed", "アンケート {name} は締め切られました"),
+    "closing": (
+        "the survey {name} is being closed, or that was interrupted",
+        "アンケート {name} は締め切り処理中か、その処理が中断されています",
+    ),
+    "closing_hint": ("finish it: `hackathon survey close {name}`", "`hackathon survey close {name}` で完了します"),
+    "changed": (
+        "survey.yaml of {name} was changed after answers had come",
+        "{name} の survey.yaml が、回答が届いたあとで変更されています",
+    ),
+    "changed_hint": (
+        "take the change back: cp {folder}/opened.yaml {folder}/survey.yaml; new questions need a new survey",
+        "変更を元に戻してください: cp {folder}/opened.yaml {folder}/survey.yaml (質問を変えるときは新しいアンケートを作ります)",
+    ),
+    "no_event_options": (
+        "question {question}: hackathon.yaml has none of its options ({what})",
+        "質問 {question}: 選択肢となる {what} が hackathon.yaml にありません",
+    ),
+    "no_event_options_hint": (
+        "fill in {what} in hackathon.yaml (kinds: of the members; days: `dates`), or write `options` yourself",
+        "hackathon.yaml の {what} を書くか(kinds はメンバーの kind、days は dates)、options を直接書いてください",
+    ),
+    "tokens_many": ("{count} tokens: from 0 to {limit} can be made", "トークン {count} 個は作れません(0〜{limit})"),
+    "can_not_open": ("the survey {name} can not be opened: {what}", "アンケート {name} を開始できません: {what}"),
+    "no_locks": (
+        "the file system of {folder} has no locks, so that a token could count twice",
+        "{folder} のファイルシステムではロックが使えず、トークンが二重に数えられるおそれがあります",
+    ),
+    "no_locks_hint": (
+        "put the event's folder into your home or on a local disk; only `shared` need lie on the shared file system",
+        "イベントのフォルダをホームかローカルディスクに置いてください。共有が必要なのは shared だけです",
+    ),
+    "newer": ("{file} was made by a later version of hackathon", "{file} は新しい版の hackathon で作られています"),
+    "damaged": ("{file} is damaged", "{file} が壊れています"),
+    "damaged_hint": (
+        "put it back from a backup: without it nobody can tell what was asked",
+        "バックアップから戻してください。これがないと、何を尋ねたのか分からなくなります",
+    ),
+    "day": ("{weekday} {day}", "{day}({weekday})"),
+    "weekday_0": ("Mon", "月"),
+    "weekday_1": ("Tue", "火"),
+    "weekday_2": ("Wed", "水"),
+    "weekday_3": ("Thu", "木"),
+    "weekday_4": ("Fri", "金"),
+    "weekday_5": ("Sat", "土"),
+    "weekday_6": ("Sun", "日"),
+    # the drop box
+    "no_shared": (
+        "the event's shared directory {folder} is not there",
+        "イベントの共有ディレクトリ {folder} がありません",
+    ),
+    "no_shared_hint": ("make it: `hackathon event init`", "`hackathon event init` で作ってください"),
+    "box_of_other": ("{folder} belongs to somebody else", "{folder} は別のユーザーのものです"),
+    "box_of_other_hint": (
+        "only the account that collects the answers may own it; ask its owner to remove it, or choose another name",
+        "回答を集めるアカウントの所有でなければなりません。所有者に消してもらうか、別の名前にしてください",
+    ),
+    "box_mode": ("{folder} has not the mode 1733", "{folder} のモードが 1733 ではありません"),
+    "box_mode_hint": (
+        "chmod 1733 {folder}; where the file system refuses that, collect by form and tokens instead",
+        "chmod 1733 {folder} を実行してください。できないファイルシステムでは、フォームとトークンで集めてください",
+    ),
+    "can_not_make_box": ("the drop box {folder} can not be made: {what}", "回答箱 {folder} を作れません: {what}"),
+    "can_not_read": ("{file} can not be read: {what}", "{file} を読めません: {what}"),
+    "not_there": ("no survey is open in {folder}", "{folder} で開始されているアンケートはありません"),
+    "not_there_hint": ("ask the organisers whether it is open", "開始されているか、運営に確認してください"),
+    "not_trusted": (
+        "{folder} could have been put there by anybody: nothing is written into it",
+        "{folder} は誰でも置き換えられる状態なので、書き込みません",
+    ),
+    "not_trusted_hint": (
+        "tell the organisers: it must belong to them and be writable by nobody else",
+        "運営に知らせてください。運営の所有で、他の人が書き込めない設定でなければなりません",
+    ),
+    "unread_garbage": (
+        "no answer of this survey, or only half of one",
+        "このアンケートの回答ではないか、途中で切れています",
+    ),
+    "unread_other": (
+        "an answer to another version of the questionnaire",
+        "質問内容が異なる版のアンケートへの回答です",
+    ),
+    "unread_values": ("a value does not fit its question", "質問に合わない値があります"),
+    "unread_special": ("not a plain file of one owner", "本人だけが書ける通常のファイルではありません"),
+    "left_account": ("the account is not in hackathon.yaml", "hackathon.yaml にないアカウントです"),
+    "left_token_unknown": ("the token was never handed out", "配布されていないトークンです"),
+    "left_token_spent": ("the token was used before", "使用済みのトークンです"),
+    # answering
+    "token_unknown": ("this token was never handed out", "このトークンは配布されていません"),
+    "token_unknown_hint": (
+        "copy it once more from the organisers' message: 16 letters and digits",
+        "運営から届いた 16 文字の英数字を、もう一度そのまま写してください",
+    ),
+    "token_spent": (
+        "this token has been used: an answer with it is counted",
+        "このトークンは使用済みです。回答はすでに受け付けられています",
+    ),
+    "can_not_take": ("the answer could not be stored: {what}", "回答を保存できませんでした: {what}"),
+    "can_not_take_hint": (
+        "nothing was taken; try again in a moment",
+        "回答は受け付けられていません。少し待ってからもう一度送ってください",
+    ),
+    "can_not_close": (
+        "the survey {name} could not be closed: {what}",
+        "アンケート {name} を締め切れませんでした: {what}",
+    ),
+    "can_not_close_hint": (
+        "nothing is lost: mend that and run `hackathon survey close {name}` again",
+        "回答は失われていません。原因を直して `hackathon survey close {name}` をもう一度実行してください",
+    ),
+}
