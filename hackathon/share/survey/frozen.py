@@ -84,7 +84,7 @@ def _day(day: str) -> str:
         date = datetime.date.fromisoformat(day)
     except ValueError:
         return day
-    return message("survey.day", day=day, weekday=message(f"survey.weekday_{date.weekday()}"))
+    return f"{day} ({message(f'survey.weekday_{date.weekday()}')})"
 
 
 def to_json(frozen: Frozen) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 MESSAGES: dict[str, tuple[str, str]] = {
     "promise": (
-        "What is published is anonymous: nothing that fewer than {least} people said is told apart, and free answers "
-        "only after somebody has read them. Towards the organisers who collect it is not: files have owners and times "
-        "until the survey is closed.",
-        "公開される集計は匿名です。{least} 人未満の回答だけが分かる形では公開せず、自由記述は運営が目を通してから"
-        "公開します。ただし、回答を集める運営に対しては匿名ではありません(締め切るまで、ファイルの所有者と時刻が残ります)。",
+        "Anonymous in everything that is published: small groups are not told apart, and free answers go out only "
+        "after somebody has read them. Not anonymous to the organisers who collect it: until the survey is closed, "
+        "files show whose they are and when they came.",
+        "公開されるものはすべて匿名です。少人数のグループを区別できる形では公開せず、自由記述は運営が目を通してから"
+        "公開します。ただし、回答を集める運営に対しては匿名ではありません。締め切るまでは、誰がいつ書いたファイルかが"
+        "運営に分かります。",
     ),
     # values
     "no_question": ("there is no question {question}", "質問 {question} はありません"),
@@ -80,7 +81,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "put it back from a backup: without it nobody can tell what was asked",
         "バックアップから戻してください。これがないと、何を尋ねたのか分からなくなります",
     ),
-    "day": ("{weekday} {day}", "{day}({weekday})"),
     "weekday_0": ("Mon", "月"),
     "weekday_1": ("Tue", "火"),
     "weekday_2": ("Wed", "水"),
