@@ -1,8 +1,9 @@
 """The summary of a survey's answers: all questions over all respondents, breakdowns, free answers."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hackathon.config.survey import Question, Survey
 from hackathon.share.survey.records import (
@@ -17,6 +18,10 @@ from hackathon.share.survey.records import (
 )
 from hackathon.share.survey.statistics import fits, item
 from hackathon.share.survey.suppression import all_large, choose, crossed
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.share.survey.collection import Collection
 
 NO_ANSWER = ""
 """The group of those who did not answer a breakdown's question."""
@@ -52,6 +57,27 @@ def summarise(
             if question.kind == "text"
         ),
     )
+
+
+def summary_of(collection: "Collection", *, private: bool = False) -> Summary:
+    """Return the summary of a survey: of a closed one as it may be published, its free answers once reviewed.
+
+    private: the organiser's own view, of an open survey too, with groups of any size and all sentences.
+    Raises RequestError for a survey that is not closed, ConfigError for a wrong texts.yaml.
+    """
+    from hackathon.share.survey.texts import cut, read_texts
+
+    closed = collection.state == "closed"
+    if not closed and not private:
+        raise RequestError("survey_summary.not_closed", name=collection.name)
+    survey, answers = collection.survey, collection.answers()
+    _, invited = collection.participation()
+    kept = read_texts(collection.folder, survey)
+    texts: Mapping[str, Sequence[Sentence]] | None = kept.released if kept else None
+    if private and texts is None:
+        texts = kept.sentences if kept else cut(survey, answers)
+    found = summarise(collection.name, survey, answers, invited=invited, closed=closed, texts=texts, private=private)
+    return replace(found, reviewed=kept is not None and kept.reviewed)
 
 
 def tells_who(survey: Survey, question: Question) -> bool:
@@ -113,7 +139,7 @@ def _breakdowns(survey: Survey, asked: Sequence[Question], answers: Sequence[Ans
     return tuple(made)
 
 
-def _group(value: str, members: Sequence[Answer], items: Sequence[Question], shown: Collection[str]) -> GroupSummary:
+def _group(value: str, members: Sequence[Answer], items: Sequence[Question], shown: Container[str]) -> GroupSummary:
     told = tuple(item(each, _values(each, members)) if each.id in shown else _untold(each) for each in items)
     return GroupSummary(value, len(members), told)
 

@@ -1,0 +1,160 @@
+"""Free answers cut into sentences, and sentences sorted by the words in them. Pure; Japanese and English."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "thanks": (
+        "ありがと", "有難", "感謝", "有意義", "有益", "勉強にな", "為になり", "ためになり", "参考にな",
+        "役に立", "楽し", "良かった", "よかった", "助かり", "助かった", "助けにな", "助けられ", "お世話",
+        "満足", "素晴らし", "すばらし", "thank", "grateful", "appreciate", "great", "helpful", "help a lot",
+        "useful", "worthwhile", "good", "excellent", "enjoy", "enjoyed", "learned a lot", "learnt a lot",
+        "satisfied", "wonderful", "amazing",
+    ),
+    "request": (
+        "ほしい", "欲しい", "希望", "要望", "お願い", "ください", "下さい", "いただきたい", "頂きたい",
+        "いただけると", "頂けると", "あると良", "あるとよ", "あれば良", "あればよ", "れば良かった",
+        "ればよかった", "たら良", "たらよ", "改善", "もっと", "べき", "検討", "ではないか", "できると嬉",
+        "だと嬉", "増やし", "ありがたい", "please", "would like", "would be good", "would be nice",
+        "would be better", "would be great", "would have been", "wish", "hope", "should", "want", "suggest",
+        "prefer", "next time", "more time", "if possible", "could you",
+    ),
+    "difficulty": (
+        "難し", "むずかし", "困っ", "困り", "困難", "わからな", "分からな", "わかりにく", "分かりにく",
+        "わかりづら", "分かりづら", "苦労", "できなかった", "出来なかった", "できず", "エラー", "失敗", "不明",
+        "足りな", "無駄", "動かな", "つまず", "つまづ", "バグ", "厳し", "辛かった", "つらかった", "問題",
+        "difficult", "difficulty", "difficulties", "hard", "harder", "problem", "trouble", "error", "bug",
+        "fail", "stuck", "confusing", "confused", "unclear", "too slow", "not enough", "lack", "waste",
+        "wasted", "struggle", "struggled", "could not", "couldn't", "cannot", "can't", "did not work",
+        "didn't work",
+    ),
+}  # fmt: skip
+"""Tag → words by which a sentence gets it, unless the questionnaire says otherwise."""
+
+# Nothing in these ends a sentence: code between backticks, addresses. What stands at an address's end is not of it.
+_WHOLE = re.compile(r"`[^`\n]+`|(?:https?://|www\.)[!-~]*[!-~](?<![.,!?;:)\]}\"'>])")
+_ENDS = re.compile(r"[。！？!?｡．.]+")
+_CLOSING = "」』）)”’\"'】〉》］]｣"
+_OPEN = {"「": "」", "『": "』", "（": "）", "(": ")", "“": "”", "｢": "｣", "【": "】"}
+_QUOTED = 300
+"""Letters within brackets that stay together; a bracket that closes later was forgotten, or an aside of its own."""
+# A word before a full stop that never ends a sentence, and one that does only before a capital letter.
+_NEVER = frozenset(
+    {"e.g", "i.e", "eg", "ie", "vs", "cf", "dr", "mr", "mrs", "ms", "prof", "fig", "figs", "eq", "no", "sec"}
+)
+_RARELY = frozenset(
+    {"etc", "approx", "al", "max", "min", "u.s", "u.k", "a.m", "p.m", "inc", "ltd", "corp", "dept", "ver"}
+)
+_ENDINGS = "(?:s|es|d|ed|ing)?"
+
+
+def sentences(text: str) -> list[str]:
+    """Return a free answer's sentences in their order, letter by letter as written but for white space around them.
+
+    Ends are line ends, 。！？!?． and a full stop before white space or Japanese; what closes a bracket or a quotation
+    stays with its sentence. Numbers (3.5), abbreviations (e.g.), addresses, code and brackets stay whole.
+    """
+    found = []
+    for line in re.split(r"[\n\r\u2028\u2029]+", text):
+        start = 0
+        for end in _ends(line):
+            found.append(line[start:end].strip())
+            start = end
+        found.append(line[start:].strip())
+    return [each for each in found if each]
+
+
+def _ends(line: str) -> Iterable[int]:
+    """Yield the places in a line behind the last letter of each sentence but the last."""
+    whole = [match.span() for match in _WHOLE.finditer(line)]
+    whole += _brackets(line)
+    start = 0
+    for match in _ENDS.finditer(line):
+        at = match.start()
+        if at < start or any(first <= at < last - 1 for first, last in whole):
+            continue
+        end = match.end()
+        while end < len(line) and line[end] in _CLOSING:
+            end += 1
+        if end < len(line) and _is_end(line, start, match, end):
+            yield end
+            start = end
+
+
+def _brackets(line: str) -> list[tuple[int, int]]:
+    """Return where brackets open and close, the outermost ones; one that never closes, or late, is none."""
+    found = []
+    at = 0
+    while at < len(line):
+        closing = _OPEN.get(line[at])
+        other = line.find(closing, at, at + _QUOTED) if closing else -1
+        if other > 0:
+            # what ends a sentence just before the bracket ends it behind the bracket
+            last = other
+            while last > at and _ENDS.match(line[last - 1]):
+                last -= 1
+            found.append((at, last + 1))
+            at = other
+        at += 1
+    return found
+
+
+def _is_end(line: str, start: int, match: re.Match[str], end: int) -> bool:
+    """Return whether a sentence ends at `end`, behind a run of ending letters and what closes."""
+    mark, following = match[0], line[end]
+    closed = end > match.end()
+    if closed and _hiragana(following):
+        return False  # 「…。」と言われた goes on
+    before, after = line[match.start() - 1 : match.start()], following
+    if mark[-1] in "。！？｡":
+        return True
+    if mark[-1] == "．":
+        return not (before.isdigit() and after.isdigit())
+    if not (after.isspace() or not after.isascii()):
+        return False
+    if mark[-1] in "!?":
+        return True
+    return _is_full_stop(line[start : match.start()], before, line[end:].lstrip()[:1], after)
+
+
+def _is_full_stop(sentence: str, before: str, word: str, after: str) -> bool:
+    """Return whether a `.` ends a sentence: what it has so far, its last letter, the next word's first and the next."""
+    if not after.isspace():
+        return not before.isascii()  # 速い.とても, but not torch.nnは
+    last = sentence.split()[-1].lower().lstrip("([\"'“‘「（") if sentence.split() else ""
+    if last in _NEVER or (last.isdigit() and last == sentence.strip()):
+        return False
+    return not (last in _RARELY and word.islower())
+
+
+def _hiragana(letter: str) -> bool:
+    return "\u3041" <= letter <= "\u309f"
+
+
+def tags(sentence: str, words: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the tags whose words a sentence has, in their order; words in Latin letters as whole ones.
+
+    Letter case and full or half width make no difference, nor do the endings -s, -ed and -ing.
+    """
+    text = _plain(sentence)
+    return tuple(tag for tag, some in words.items() if any(_has(text, _plain(word)) for word in some))
+
+
+def words_of(own: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """Return a questionnaire's own tags and words, or the usual ones."""
+    return own or WORDS
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+
+
+def _has(text: str, word: str) -> bool:
+    if not word.strip():
+        return False
+    if word not in text:
+        return False
+    if not word[0].isascii() or not word[-1].isascii():
+        return True
+    return re.search(rf"(?<![a-z0-9]){re.escape(word)}{_ENDINGS}(?![a-z0-9])", text) is not None
