@@ -3,7 +3,7 @@
 from hackathon.cli.nouns import LazyNoun
 from hackathon.cli.options import named
 
-VERBS: tuple[str, ...] = ()
+VERBS: tuple[str, ...] = ("serve",)
 
 
 @named("survey", cls=LazyNoun, verbs=VERBS)
