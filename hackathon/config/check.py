@@ -7,6 +7,7 @@ from typing import Any
 
 from hackathon.config.check_event import check_event
 from hackathon.config.check_rules import check_rules
+from hackathon.config.check_survey import check_survey
 from hackathon.config.cluster import Cluster
 from hackathon.config.command import command_words
 from hackathon.config.event import Event
@@ -15,6 +16,7 @@ from hackathon.config.problems import KeyPath, Problem, listing, nearest, shown
 from hackathon.config.project import Project
 from hackathon.config.recipe import Check, Data, InstallStep, Metric, Parameter, Recipe, Scaling
 from hackathon.config.rule import RuleFile
+from hackathon.config.survey import Survey
 from hackathon.config.yaml import Document
 from hackathon.text.errors import RequestError
 
@@ -78,6 +80,8 @@ def check_record(record: Any, document: Document, name: str | None) -> list[Prob
         check_event(record, report)
     elif isinstance(record, RuleFile):
         check_rules(record, report)
+    elif isinstance(record, Survey):
+        check_survey(record, report)
     return report.problems
 
 

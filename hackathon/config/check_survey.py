@@ -1,0 +1,141 @@
+"""What must agree within `survey.yaml`: ids, options, ends and targets, breakdowns."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hackathon.config.fields import Text
+from hackathon.config.problems import KeyPath, shown
+from hackathon.config.survey import Question, Survey
+
+if TYPE_CHECKING:
+    from hackathon.config.check import Report
+
+MOST_QUESTIONS, MOST_OPTIONS, MOST_LEVELS = 200, 500, 11
+LONGEST_OPTION, LONGEST_TEXT = 80, 100_000
+RESERVED = ("token", "lang")
+"""Ids that the form and the files of answers need themselves."""
+ONLY_FOR: Mapping[str, tuple[str, ...]] = {
+    "levels": ("rating",), "low": ("rating",), "high": ("rating",), "target": ("rating",),
+    "options": ("choice", "choices"), "options_from": ("choice", "choices"),
+    "least": ("number",), "most": ("number",), "unit": ("number",),
+    "longest": ("text",),
+}  # fmt: skip
+"""Keys that belong to some kinds of questions alone."""
+_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}\Z", re.ASCII)
+
+
+def check_survey(survey: Survey, report: "Report") -> None:
+    """Note what is wrong between the values of a questionnaire."""
+    _words(survey.title, ("title",), report)
+    if not survey.languages or len(set(survey.languages)) < len(survey.languages):
+        report.add("survey_check.languages", ("languages",))
+    if not survey.questions:
+        report.add("survey_check.no_questions", ("questions",))
+    elif len(survey.questions) > MOST_QUESTIONS:
+        report.add("survey_check.many_questions", ("questions",), count=len(survey.questions), limit=MOST_QUESTIONS)
+    seen: dict[str, str] = {}
+    for index, question in enumerate(survey.questions):
+        path: KeyPath = ("questions", index)
+        _identifier(question.id, seen, path, report)
+        _question(question, path, report)
+    _breakdowns(survey, report)
+    if survey.smallest_group < 2:
+        report.add("survey_check.smallest_group", ("smallest_group",))
+    for tag, words in survey.tags.items():
+        if not tag.strip() or not words or not all(word.strip() for word in words):
+            report.add("survey_check.tag", ("tags", tag))
+
+
+def _identifier(identifier: str, seen: dict[str, str], path: KeyPath, report: "Report") -> None:
+    place = (*path, "id")
+    if not _ID.match(identifier):
+        report.add("survey_check.id_signs", place, id=shown(identifier))
+    elif identifier.lower() in RESERVED:
+        report.add("survey_check.id_reserved", place, id=identifier)
+    elif identifier.lower() in seen:
+        report.add("survey_check.id_twice", place, id=identifier)
+    seen.setdefault(identifier.lower(), identifier)
+
+
+def _question(question: Question, path: KeyPath, report: "Report") -> None:
+    _words(question.text, (*path, "text"), report)
+    for key, kinds in ONLY_FOR.items():
+        if key in report.raw_at(path) and question.kind not in kinds:
+            report.add("survey_check.other_kind", (*path, key), key=key, kinds=", ".join(kinds), kind=question.kind)
+    if question.kind == "rating":
+        _rating(question, path, report)
+    elif question.kind in ("choice", "choices"):
+        _options(question, path, report)
+    elif question.kind == "number":
+        if question.least is not None and question.most is not None and question.least >= question.most:
+            values = {"least": f"{question.least:g}", "most": f"{question.most:g}"}
+            report.add("config.parameter_range", (*path, "least"), **values)
+    elif question.longest > LONGEST_TEXT:
+        report.add("config.too_large", (*path, "longest"), limit=LONGEST_TEXT)
+
+
+def _rating(question: Question, path: KeyPath, report: "Report") -> None:
+    raw = report.raw_at(path)
+    if raw.get("target") is None:
+        report.add("survey_check.no_target", path, id=question.id)
+    if not 2 <= question.levels <= MOST_LEVELS:
+        report.add("survey_check.levels", (*path, "levels"), limit=MOST_LEVELS)
+    for key, text in (("low", question.low), ("high", question.high)):
+        if key in raw:
+            _words(text, (*path, key), report)
+        else:
+            report.add("survey_check.no_end", path, id=question.id, key=key)
+    same = {plain for plain in _plain(question.low) if plain} & set(_plain(question.high))
+    if same:
+        report.add("survey_check.same_ends", (*path, "high"), name=shown(next(iter(same))))
+
+
+def _options(question: Question, path: KeyPath, report: "Report") -> None:
+    given = "options" in report.raw_at(path)
+    if question.options_from is not None:
+        if given:
+            report.add("survey_check.options_both", (*path, "options_from"))
+        return
+    if len(question.options) < 2:
+        report.add("survey_check.no_options", (*path, "options") if given else path, id=question.id)
+    if len(question.options) > MOST_OPTIONS:
+        report.add("survey_check.many_options", (*path, "options"), limit=MOST_OPTIONS)
+    owner: dict[str, str] = {}
+    for value, label in question.options.items():
+        place = (*path, "options", value)
+        if not value.strip() or value != value.strip() or len(value) > LONGEST_OPTION or not value.isprintable():
+            report.add("survey_check.option_signs", place, name=shown(value), limit=LONGEST_OPTION)
+        _words(label, place, report)
+        # answers from other programs name an option by its label: one label must mean one option
+        for plain in {*_plain(value), *_plain(label)} - {""}:
+            if owner.setdefault(plain, value) != value:
+                report.add("survey_check.option_twice", place, name=shown(plain), other=shown(owner[plain]))
+
+
+def _breakdowns(survey: Survey, report: "Report") -> None:
+    kinds = {question.id: question.kind for question in survey.questions}
+    choices = [identifier for identifier, kind in kinds.items() if kind == "choice"]
+    seen: set[str] = set()
+    for index, identifier in enumerate(survey.breakdowns):
+        place: KeyPath = ("breakdowns", index)
+        if identifier in seen:
+            report.add("survey_check.breakdown_twice", place, id=shown(identifier))
+        elif identifier not in kinds:
+            report.unknown(place, identifier, choices, "survey_check.no_breakdown")
+        elif kinds[identifier] != "choice":
+            report.add("survey_check.breakdown_kind", place, id=identifier, kind=kinds[identifier])
+        seen.add(identifier)
+
+
+def _words(text: Text, path: KeyPath, report: "Report") -> None:
+    """Note a text that has no letters, in any of its languages."""
+    found = text.values() if isinstance(text, dict) else (text,)
+    if not found or not all(each.strip() for each in found):
+        report.add("survey_check.no_words", path)
+
+
+def _plain(text: Any) -> list[str]:
+    found = text.values() if isinstance(text, dict) else (text,)
+    return [" ".join(unicodedata.normalize("NFKC", str(each)).casefold().split()) for each in found]
