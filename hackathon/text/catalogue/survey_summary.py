@@ -44,4 +44,31 @@ MESSAGES = {
         "{value} is no text; put the sentence in quotes",
         "{value} は文字列ではありません。文を引用符で囲んでください",
     ),
+    # picture
+    "nothing_to_draw": (
+        "the survey {name} has no ratings to draw",
+        "アンケート {name} には描画できる評定項目がありません",
+    ),
+    "question": ("question", "設問"),
+    "level": ("level", "段階"),
+    "count": ("answers", "回答数"),
+    "low_end": ("low end", "低い端"),
+    "high_end": ("high end", "高い端"),
+    "answered": ("{n} answers", "回答 {n} 件"),
+    "private": ("NOT FOR PUBLICATION", "公開禁止"),
+    "means_best": ("on target", "理想的"),
+    "means_good": ("good", "良い"),
+    "means_between": ("in between", "どちらでもない"),
+    "means_off": ("off", "やや外れ"),
+    "means_far": ("far off", "大きく外れ"),
+    "means_neutral": ("no target", "目標なし"),
+    "alt": ("Answers per level of {count} question(s).", "{count} 問の段階別回答数。"),
+    "alt_middle": (
+        "{question}: {on} of {n} in the middle, {too_low} towards {low}, {too_high} towards {high}.",
+        "{question}: {n} 件中、中央 {on}、「{low}」寄り {too_low}、「{high}」寄り {too_high}。",
+    ),
+    "alt_ends": (
+        "{question}: {top} of {n} towards {high}, {bottom} towards {low}.",
+        "{question}: {n} 件中、「{high}」寄り {top}、「{low}」寄り {bottom}。",
+    ),
 }
