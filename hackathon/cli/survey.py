@@ -3,7 +3,13 @@
 from hackathon.cli.nouns import LazyNoun
 from hackathon.cli.options import named
 
-VERBS: tuple[str, ...] = ("serve",)
+VERBS: tuple[str, ...] = (
+    "new",
+    "check",
+    "open",
+    "serve",
+    "close",
+)
 
 
 @named("survey", cls=LazyNoun, verbs=VERBS)

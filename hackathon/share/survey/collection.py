@@ -330,6 +330,13 @@ class Collection:
 
         fold(self)
 
+    def kept(self) -> tuple[int, int, int, list[str]]:
+        """Return of a closed survey: tokens issued, tokens used, answers left out, names of files not read."""
+        tokens = self._closed("tokens.json")
+        left_out = self._closed("left-out.json").get("answers", ())
+        unread = names(self.closed_folder / "unread")
+        return len(tokens.get("issued", ())), len(tokens.get("spent", ())), len(left_out), unread
+
     def _closed(self, name: str) -> dict[str, Any]:
         kept = read_json(self.closed_folder / name)
         if not isinstance(kept, dict):

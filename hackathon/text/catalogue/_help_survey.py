@@ -6,6 +6,54 @@ SURVEY: dict[str, tuple[str, str]] = {
         "Questionnaires of an event: make one, collect answers by form, file, terminal or CSV, sum them up.",
         "イベントのアンケートです。作成し、フォーム・ファイル・端末・CSV で回答を集め、集計します。",
     ),
+    "survey_new_short": ("Make a questionnaire to begin with.", "アンケートのひな形を作る"),
+    "survey_new_help": (
+        "Make surveys/NAME/survey.yaml beside hackathon.yaml from a shipped questionnaire (hackathon, before, tutors) or "
+        "from a file. Nobody is asked anything before `survey open`.\n\n\b\n"
+        "  hackathon survey new after                        the 2019 event's four ratings and free words\n"
+        "  hackathon survey new before --template before     for before the event\n"
+        "  hackathon survey new helpers --template tutors    for the tutors\n"
+        "  hackathon survey new after --from last-year/survey.yaml",
+        "hackathon.yaml の隣に surveys/名前/survey.yaml を作ります。付属のひな形(hackathon・before・tutors)か"
+        "自分のファイルから作れます。`survey open` までは誰にも公開されません。\n\n\b\n"
+        "  hackathon survey new after                        2019 年の 4 項目と自由意見\n"
+        "  hackathon survey new before --template before     事前アンケート\n"
+        "  hackathon survey new helpers --template tutors    チューター用\n"
+        "  hackathon survey new after --from last-year/survey.yaml",
+    ),
+    "option_survey_template": (
+        "A shipped questionnaire: hackathon (default), before, tutors.",
+        "付属のひな形: hackathon(既定)・before・tutors",
+    ),
+    "option_survey_from": ("A questionnaire of your own to copy.", "コピーする自分のアンケートのファイル"),
+    "survey_check_short": (
+        "Say what is wrong with a survey, and how many answered.",
+        "アンケートの問題点と回答数を表示",
+    ),
+    "survey_check_help": (
+        "Look at a survey from the organiser's account: the questionnaire, permissions, the drop box, tokens, answers "
+        "that do not count or can not be read, and whether survey.yaml was changed after answers came.\n\n\b\n"
+        "  hackathon survey check\n"
+        "  hackathon survey check after --json",
+        "運営のアカウントから見て、質問・権限・回答箱・トークン・数えられない回答・回答後の survey.yaml の変更を"
+        "調べます。\n\n\b\n"
+        "  hackathon survey check\n"
+        "  hackathon survey check after --json",
+    ),
+    "survey_open_short": ("Freeze the questionnaire and begin to collect.", "質問を確定し、回答の受付を始める"),
+    "survey_open_help": (
+        "Freeze the questionnaire (teams, kinds and days come from hackathon.yaml now), make the drop box for `survey "
+        "answer`, and print one-time tokens, one for each person. Again with --tokens: more tokens. Tokens are printed "
+        "once; only their digests are kept.\n\n\b\n"
+        "  hackathon survey open after                          answers from people's own accounts\n"
+        "  hackathon survey open after --tokens 30 > tokens.txt",
+        "質問を確定し(チーム・身分・日程はこの時点の hackathon.yaml から取ります)、`survey answer` 用の回答箱を作り、"
+        "1 人 1 個のトークンを表示します。--tokens 付きで再実行すると追加できます。トークンの表示は 1 回だけで、"
+        "保存されるのはダイジェストだけです。\n\n\b\n"
+        "  hackathon survey open after                          各自のアカウントから回答\n"
+        "  hackathon survey open after --tokens 30 > tokens.txt",
+    ),
+    "option_survey_tokens": ("Print N new one-time tokens.", "新しいトークンを N 個表示する"),
     "survey_serve_short": ("Serve the form to browsers and phones.", "回答フォームをブラウザ・スマートフォンに公開"),
     "survey_serve_help": (
         "Serve the form of a survey on a port of this machine until Ctrl-C. Participants come by a link of their own, which "
@@ -42,5 +90,21 @@ SURVEY: dict[str, tuple[str, str]] = {
     "option_offline_page": (
         "Write the form as one HTML file that saves answers as files, and serve nothing.",
         "公開せず、回答をファイルに保存する1つの HTML として書き出す",
+    ),
+    "survey_close_short": (
+        "End a survey: nothing tells any more who said what.",
+        "締め切り、誰の回答か分からない形にする",
+    ),
+    "survey_close_help": (
+        "End a survey. All answers go into shuffled files without times, tokens and accounts; nothing is accepted "
+        "afterwards, and it can not be opened again. Interrupted: run it again, nothing is lost. Answers that do not "
+        "count or can not be read are named and kept.\n\n\b\n"
+        "  hackathon survey close after\n"
+        "  hackathon survey close after --yes",
+        "アンケートを締め切ります。回答は時刻・トークン・アカウントのない、順序を混ぜたファイルにまとめられます。以後は"
+        "受け付けられず、再開もできません。中断されたら再実行してください(回答は失われません)。数えられない回答や"
+        "読めない回答は表示され、残されます。\n\n\b\n"
+        "  hackathon survey close after\n"
+        "  hackathon survey close after --yes",
     ),
 }

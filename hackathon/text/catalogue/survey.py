@@ -40,6 +40,113 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "there is no survey {name}; did you mean `{near}`?",
         "アンケート {name} はありません。「{near}」のことですか？",
     ),
+    "no_template": (
+        "there is no questionnaire {name}; shipped: {known}",
+        "アンケートのひな形 {name} はありません。あるもの: {known}",
+    ),
+    "no_template_hint": (
+        "--template {near}; a file of your own: --from FILE",
+        "--template {near} のように指定します。自分のファイルは --from FILE で指定します",
+    ),
+    "template_or_file": (
+        "either --template or --from, not both",
+        "--template と --from はどちらか一方だけ指定してください",
+    ),
+    "there_already": ("{folder} is there already", "{folder} はすでにあります"),
+    "there_already_hint": (
+        "choose another name; nothing was changed",
+        "別の名前にしてください。何も変更していません",
+    ),
+    "can_not_make": ("{folder} can not be made: {what}", "{folder} を作れません: {what}"),
+    "made": (
+        "{file} is made: change it as you like, then `hackathon survey check {name}` and `hackathon survey open {name}`",
+        "{file} を作りました。自由に編集し、`hackathon survey check {name}`、`hackathon survey open {name}` と進めてください",
+    ),
+    # looking
+    "changed_early": (
+        "survey.yaml of {name} differs from what was opened; no answer has come yet",
+        "{name} の survey.yaml が開始時と異なっています(回答はまだありません)",
+    ),
+    "changed_early_hint": (
+        "`hackathon survey open {name}` opens it anew; offline pages made before do not fit any more",
+        "`hackathon survey open {name}` で開始し直せます。以前に書き出したオフラインのページは使えなくなります",
+    ),
+    "no_answers": ("nobody answered {name}", "{name} には回答がありませんでした"),
+    "not_private": (
+        "{folder} does not belong to this account alone",
+        "{folder} がこのアカウントだけのものになっていません",
+    ),
+    "not_private_hint": ("chmod 700 {folder}", "chmod 700 {folder} を実行してください"),
+    "more_than_invited": (
+        "{answered} answers of {invited} people asked: somebody answered twice, or somebody is not in hackathon.yaml",
+        "対象 {invited} 人に対し回答が {answered} 件あります。二重の回答か、hackathon.yaml にいない人の回答があります",
+    ),
+    "nobody_invited": (
+        "hackathon.yaml names no {audience}: no response rate can be told",
+        "hackathon.yaml に {audience} がいないため、回答率を出せません",
+    ),
+    "no_box": (
+        "hackathon.yaml has no `shared` directory: answers come by form, files and CSV, and not by `survey answer`",
+        "hackathon.yaml に shared がないため、`survey answer` は使えません(フォーム・ファイル・CSV は使えます)",
+    ),
+    "no_way": (
+        "nobody can answer {name}: no tokens, no drop box",
+        "{name} に回答する手段がありません(トークンも回答箱もなし)",
+    ),
+    "no_way_hint": (
+        "`hackathon survey open {name} --tokens N`, or import a CSV",
+        "`hackathon survey open {name} --tokens N` を実行するか、CSV を取り込んでください",
+    ),
+    "will_be_left_out": (
+        "an answer of {account} does not count: {why}",
+        "{account} の回答は数えられません: {why}",
+    ),
+    "unread": ("{file} can not be read and does not count: {why}", "{file} は読めないため数えられません: {why}"),
+    "box_gone": ("the drop box {folder} is gone", "回答箱 {folder} がありません"),
+    "box_gone_hint": ("`hackathon survey open {name}` makes it again", "`hackathon survey open {name}` で作り直せます"),
+    "box_closed_to": ("{folder} is closed to {users}", "{users} は {folder} を読めません"),
+    "box_closed_to_hint": (
+        "chmod o+rx {folder}, or let their group in; until then they can not answer with `survey answer`",
+        "chmod o+rx {folder} を実行するか、グループの権限を与えてください。それまで `survey answer` は使えません",
+    ),
+    "state_draft": ("not open yet", "未開始"),
+    "state_open": ("open", "回答受付中"),
+    "state_closed": ("closed", "締め切り済み"),
+    "look_line": (
+        "{name}: {state}, {questions} questions, {answered} answers of {invited} people asked",
+        "{name}: {state}、質問 {questions} 個、対象 {invited} 人中 {answered} 件の回答",
+    ),
+    "look_channels": (
+        "form {form}, drop box {box}, files {files}; tokens {spent} used of {tokens}",
+        "フォーム {form} 件、回答箱 {box} 件、ファイル {files} 件、トークン {tokens} 個中 {spent} 個使用",
+    ),
+    "look_good": ("nothing is wrong", "問題はありません"),
+    "opened": ("{name} is open", "{name} を開始しました"),
+    "opened_tokens": (
+        "{count} new tokens, one for each person: they are shown now and kept nowhere",
+        "新しいトークンは {count} 個です。1 人に 1 個ずつ渡してください(表示は今回だけで、保存されません)",
+    ),
+    "opened_box": (
+        "in their own accounts people answer with `hackathon survey answer {name}`",
+        "自分のアカウントからは `hackathon survey answer {name}` で回答できます",
+    ),
+    "opened_next": (
+        "`hackathon survey check {name}` tells how many answered; `hackathon survey close {name}` ends it",
+        "回答数は `hackathon survey check {name}` で確認し、`hackathon survey close {name}` で締め切ります",
+    ),
+    "closed_now": (
+        "{name} is closed: {answered} answers, {left_out} left out, {unread} files not read",
+        "{name} を締め切りました。回答 {answered} 件、対象外 {left_out} 件、読めなかったファイル {unread} 件",
+    ),
+    "closed_kept": (
+        "what was left out or not read is kept in {folder}",
+        "対象外の回答と読めなかったファイルは {folder} に残っています",
+    ),
+    "closed_summary": ("now: `hackathon survey summary {name}`", "集計は `hackathon survey summary {name}` で行います"),
+    "close_ask": (
+        "Close {name} with {answered} answers? Nothing is accepted afterwards, and it can not be opened again.",
+        "{name} を回答 {answered} 件で締め切りますか。以後は受け付けられず、再開もできません。",
+    ),
     # opening
     "not_open": ("the survey {name} is not open yet", "アンケート {name} はまだ開始されていません"),
     "not_open_hint": ("open it: `hackathon survey open {name}`", "`hackathon survey open {name}` で開始します"),
