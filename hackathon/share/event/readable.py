@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-READ, ENTER = 4, 1
-"""Bits of permission: to read a file or list a directory, and to go through a directory."""
+READ, WRITE, ENTER = 4, 2, 1
+"""Bits of permission: to read a file or list a directory, to write, and to go through a directory."""
 ACL = "system.posix_acl_access"
 MOST_LINKS = 40
 """Symbolic links on the way that the kernel follows (path_resolution(7))."""
@@ -54,15 +54,16 @@ def group_names(groups: Collection[int]) -> list[str]:
     return names
 
 
-def readable(path: Path, uid: int, gids: Collection[int]) -> Path | None:
+def readable(path: Path, uid: int, gids: Collection[int], also: int = 0) -> Path | None:
     """Return the first component of a path that a user with these groups can not pass or read, None when it can.
 
     Every directory on the way, also on the way of symbolic links, must let the user through (x); the last component
-    must be readable, and a directory both readable and passable. Raises OSError when something is missing, or is
-    hidden from the account that asks though the user's way is open up to there.
+    must be readable, and a directory both readable and passable; `also` are further bits that it must give (WRITE).
+    Raises OSError when something is missing, or is hidden from the account that asks though the user's way is open up
+    to there.
     """
     for place, found, last in _way(path):
-        wanted = READ | ENTER if last and stat.S_ISDIR(found.st_mode) else READ if last else ENTER
+        wanted = READ | ENTER | also if last and stat.S_ISDIR(found.st_mode) else READ | also if last else ENTER
         if not allowed(place, found, uid, gids, wanted):
             return place
     return None

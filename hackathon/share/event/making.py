@@ -1,0 +1,373 @@
+"""Make an event's directories: the board, a folder for each team, the surveys; and say what only root can do.
+
+As root everything is made with its owner and group. Another account makes what it can and gets the commands for the
+rest. What is there already is mended where it belongs to the event; what others own is never changed.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.share.event.lists import ACCESS_LIST, DEFAULT_LIST, Acl, group_id, group_list, packed, read_list
+from hackathon.share.event.readable import ENTER, READ, WRITE, account
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event, Team
+
+SURVEYS, TEAM_MODE, OWN_MODE, OPEN_MODE = "surveys", 0o2770, 0o700, 0o755
+RESERVED = frozenset({SURVEYS, "recipes", "templates", "site", "hackathon.yaml"})
+"""Names in an event's folder that mean something else than a team."""
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_LISTS = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A directory as it should be."""
+
+    path: Path
+    what: str
+    """event, board, team, surveys: what it is for."""
+    owner: int
+    mode: int
+    group: int | None = None
+    """The group that it should belong to; None: as it comes."""
+    users: tuple[tuple[int, int], ...] = ()
+    """Further users and what they may do, e.g. (uid of a tutor, READ | ENTER)."""
+    groups: tuple[tuple[int, int], ...] = ()
+    team: str = ""
+
+    @property
+    def acl(self) -> Acl | None:
+        """The access control list; None where owner, group and others say all."""
+        return group_list(self.mode & 0o777, self.users, self.groups) if self.users or self.groups else None
+
+
+@dataclass
+class Made:
+    """What became of a directory."""
+
+    wanted: Wanted
+    state: str = "there"
+    """made, mended, there, left (it belongs to somebody else, or is no directory), missing (could not be made)."""
+    found: os.stat_result | None = None
+    why: str = ""
+    """What was in the way."""
+    commands: list[list[str]] = field(default_factory=list)
+    """What an administrator has to do."""
+
+
+@dataclass
+class Outcome:
+    """What was made, or would be."""
+
+    folders: list[Made] = field(default_factory=list)
+    notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """Message ids and values of what could not be done and is no command: a group that nobody has made."""
+    commands: list[list[str]] = field(default_factory=list)
+    """What an administrator has to do, in order."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a directory is missing or was left alone."""
+        return any(each.state in ("left", "missing") for each in self.folders)
+
+
+def make_event(text: str, folder: Path, owner: int, *, dry: bool = False) -> Outcome:
+    """Make or mend the directories of the event that a text describes; with `dry` say what would be made.
+
+    Raises ConfigError for a wrong text, HackathonError when the file system refuses.
+    """
+    from hackathon.config.load import EVENT_FILE
+    from hackathon.share.event.draft import checked
+
+    event, outcome = checked(text, folder / EVENT_FILE), Outcome()
+    wanted = wanted_folders(event, folder, owner, outcome)
+    make_shared(event, folder, outcome, dry=dry)
+    make_folders(wanted, outcome, dry=dry)
+    return outcome
+
+
+def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Outcome) -> list[Wanted]:
+    """Return the directories that an event needs beside its board; what can not be is noted in the outcome.
+
+    Team folders outside the event's folder belong to others: they are looked at by `event check`, never made.
+    """
+    from hackathon.share.places import team_folders
+
+    base = folder.absolute()
+    shared = Path(os.path.normpath(base / Path(event.shared).expanduser())) if event.shared else None
+    found = [Wanted(base / SURVEYS, "surveys", owner, OWN_MODE)]
+    for team in event.teams:
+        people = _people(team, event, owner, outcome)
+        for path in team_folders(team, base):
+            if not path.is_relative_to(base):
+                continue
+            inside = path.relative_to(base)
+            taken = shared is not None and (path.is_relative_to(shared) or shared.is_relative_to(path))
+            if not inside.parts or inside.parts[0] in RESERVED or inside.parts[0].startswith(".") or taken:
+                outcome.notes.append(("event.folder_reserved", {"team": team.name, "path": path}))
+                continue
+            for parent in [*inside.parents][-2::-1]:
+                found.append(Wanted(base / parent, "event", owner, OPEN_MODE))
+            found.append(replace(people, path=path))
+    return list({each.path: each for each in reversed(found)}.values())[::-1]
+
+
+def _people(team: "Team", event: "Event", owner: int, outcome: Outcome) -> Wanted:
+    """Return what a team's folder looks like: its group may write, or its members where there is no group.
+
+    The organiser may read and mend it, the team's tutors may read it; when it names none, all tutors of the event.
+    """
+    group = group_id(team.group) if team.group else None
+    if team.group and group is None:
+        outcome.notes.append(("event.group_unknown", {"team": team.name, "group": team.group}))
+    everything, reading = READ | WRITE | ENTER, READ | ENTER
+    users: dict[int, int] = {}
+    for user in [*team.tutors, *(tutor.user for tutor in event.tutors)]:
+        known = account(user)
+        if known is not None and known.uid != owner:
+            users[known.uid] = reading
+    for member in team.members:
+        known = account(member.user)
+        if known is None:
+            outcome.notes.append(("event.no_account", {"team": team.name, "user": member.user}))
+        elif known.uid == owner:
+            continue
+        elif group is None:
+            users[known.uid] = everything
+        elif group not in known.groups:
+            values = {"team": team.name, "user": member.user, "group": team.group or ""}
+            outcome.notes.append(("event.not_in_group", values))
+    return Wanted(Path(), "team", owner, TEAM_MODE, group, tuple(users.items()), team=team.name)
+
+
+def make_folders(wanted: Iterable[Wanted], outcome: Outcome, *, dry: bool = False) -> None:
+    """Make or mend directories and add what became of them to the outcome; with `dry` nothing is changed."""
+    for each in wanted:
+        made = _look(each) if dry else _make(each)
+        outcome.folders.append(made)
+        outcome.commands += made.commands
+
+
+def make_shared(event: "Event", folder: Path, outcome: Outcome, *, dry: bool = False) -> None:
+    """Make or mend the event's board, of the mode that it has or else sticky, and add it to the outcome.
+
+    Raises RequestError and HackathonError of `make_place`.
+    """
+    if not event.shared:
+        outcome.notes.append(("event.no_shared", {}))
+        return
+    import shlex
+
+    from hackathon.share.people import People
+    from hackathon.share.place import FOLDER_MODE, RECORD, make_place
+    from hackathon.text.files import read_json
+
+    path = Path(os.path.normpath(folder.absolute() / Path(event.shared).expanduser()))
+    made = Made(Wanted(path, "board", os.geteuid(), FOLDER_MODE), "there" if path.is_dir() else "made")
+    outcome.folders.append(made)
+    existing = read_json(path / RECORD)
+    mode = existing.get("mode") if isinstance(existing, dict) else None
+    if not dry:
+        place, commands = make_place(path, str(mode or "sticky"), People(event).known())
+        outcome.notes += place.problems
+        outcome.commands += [shlex.split(line) for line in commands]
+    if not dry or made.state == "there":
+        made.found = path.stat()
+
+
+def owner_of(folder: Path) -> int:
+    """Return who an event's directories belong to: who owns hackathon.yaml; for root who called sudo; else who asks."""
+    from hackathon.config.load import EVENT_FILE
+
+    try:
+        return (folder / EVENT_FILE).stat().st_uid
+    except OSError:
+        sudo = os.environ.get("SUDO_UID", "")
+        return int(sudo) if os.geteuid() == 0 and sudo.isdecimal() else os.geteuid()
+
+
+def _look(wanted: Wanted) -> Made:
+    """Return what would become of a directory."""
+    try:
+        found = wanted.path.lstat()
+    except FileNotFoundError:
+        return Made(wanted, "made", commands=_commands(wanted, None))
+    except OSError as error:
+        return Made(wanted, "missing", why=error.strerror or str(error))
+    why = _not_ours(wanted, found)
+    if why:
+        return Made(wanted, "left", found, why)
+    try:
+        good = not _differs(wanted, found, wanted.path)
+    except OSError as error:
+        return Made(wanted, "left", found, error.strerror or str(error))
+    return Made(wanted, "there" if good else "mended", found, commands=_commands(wanted, found))
+
+
+def _make(wanted: Wanted) -> Made:
+    made = Made(wanted)
+    try:
+        try:
+            wanted.path.mkdir(mode=0o700)
+            made.state = "made"
+        except FileExistsError:
+            pass
+        # what was put in its place meanwhile is not changed: a link is not opened, and only the opened one is changed
+        descriptor = os.open(wanted.path, _OPEN_FOLDER)
+    except OSError as error:
+        link = wanted.path.is_symlink() or wanted.path.is_file()
+        made.state = "left" if link else "missing"
+        made.why = message("event.no_folder") if link else error.strerror or str(error)
+        return made
+    try:
+        found = os.fstat(descriptor)
+        if made.state == "made":
+            # root makes it for the organiser; otherwise it is already the organiser's
+            if os.geteuid() == 0:
+                os.fchown(descriptor, wanted.owner, -1)
+        else:
+            made.why = _not_ours(wanted, found)
+            if made.why:
+                made.state, made.found = "left", found
+                return made
+        before = made.state == "there" and not _differs(wanted, found, descriptor)
+        if not before:
+            _mend(wanted, descriptor, made)
+            made.state = "made" if made.state == "made" else "mended"
+        made.found = os.fstat(descriptor)
+        made.commands += _commands(wanted, made.found)
+        if made.state == "mended" and _same(found, made.found) and made.commands:
+            made.state = "there"
+    except OSError as error:
+        raise HackathonError("event.can_not_make", path=wanted.path, what=error.strerror or str(error)) from error
+    finally:
+        os.close(descriptor)
+    return made
+
+
+def _mend(wanted: Wanted, descriptor: int, made: Made) -> None:
+    """Give a directory its group, mode and lists, as far as this account may."""
+    if wanted.group is not None and os.fstat(descriptor).st_gid != wanted.group:
+        try:
+            os.fchown(descriptor, -1, wanted.group)
+        except PermissionError:
+            pass  # this account is not in the group: it becomes a command
+    # after the owner and the group, since changing those takes the setgid bit away
+    os.fchmod(descriptor, _mode_now(wanted, os.fstat(descriptor).st_gid))
+    acl = _list_now(wanted, os.fstat(descriptor).st_gid)
+    if acl is None:
+        return
+    try:
+        os.setxattr(descriptor, DEFAULT_LIST, packed(acl))
+        os.setxattr(descriptor, ACCESS_LIST, packed(acl))
+    except OSError as error:
+        if error.errno not in _NO_LISTS:
+            raise
+        made.why = message("event.no_lists")
+
+
+def _mode_now(wanted: Wanted, group: int) -> int:
+    """Return the mode that a directory may have before it belongs to its group: the wrong group gets nothing."""
+    wrong = wanted.what == "team" and group != wanted.group
+    return (wanted.mode & ~0o2070) if wrong else wanted.mode
+
+
+def _list_now(wanted: Wanted, group: int) -> Acl | None:
+    """Return the list until an administrator has given the directory its group: the group is named in it."""
+    if wanted.what != "team" or group == wanted.group:
+        return wanted.acl
+    named = () if wanted.group is None else ((wanted.group, READ | WRITE | ENTER),)
+    return group_list(_mode_now(wanted, group) & 0o777, wanted.users, (*wanted.groups, *named))
+
+
+def _differs(wanted: Wanted, found: os.stat_result, path: Path | int) -> bool:
+    """Return whether a directory's group, mode or list is another than it can be by now."""
+    if wanted.what == "event":
+        return False  # a directory on the way to teams' folders stays as the organiser has made it
+    acl = _list_now(wanted, found.st_gid)
+    group_differs = wanted.group is not None and found.st_gid != wanted.group
+    if acl is None:
+        return group_differs or stat.S_IMODE(found.st_mode) != _mode_now(wanted, found.st_gid)
+    special = stat.S_IMODE(found.st_mode) & 0o7000 != _mode_now(wanted, found.st_gid) & 0o7000
+    return group_differs or special or read_list(path) != acl or read_list(path, DEFAULT_LIST) != acl
+
+
+def _not_ours(wanted: Wanted, found: os.stat_result) -> str:
+    """Return why a directory that is there is left alone; empty when it may be mended."""
+    if not stat.S_ISDIR(found.st_mode):
+        return message("event.no_folder")
+    if found.st_uid != wanted.owner or os.geteuid() not in (0, found.st_uid):
+        return message("event.others_folder", user=user_name(found.st_uid))
+    return ""
+
+
+def _commands(wanted: Wanted, found: os.stat_result | None) -> list[list[str]]:
+    """Return what an administrator has to do for a directory: `found` None means that it will be made by us."""
+    if wanted.group is None or os.geteuid() == 0:
+        return []
+    if found is not None and found.st_gid == wanted.group:
+        return []
+    if found is None and wanted.group in os.getgroups():
+        return []
+    path = str(wanted.path)
+    lines = [["chgrp", "-h", "--", group_name(wanted.group), path], ["chmod", f"{wanted.mode:o}", "--", path]]
+    if wanted.users:
+        entries = ["g::rwx", "o::---", "m::rwx"]
+        for number, bits in wanted.users:
+            entries.append(f"u:{user_name(number)}:{'rwx' if bits & WRITE else 'r-x'}")
+        given = ",".join([*entries, *(f"d:{each}" for each in ["u::rwx", *entries])])
+        lines.append(["setfacl", "-m", given, "--", path])
+    return lines
+
+
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_mode, one.st_gid, one.st_uid) == (other.st_mode, other.st_gid, other.st_uid)
+
+
+def user_name(uid: int) -> str:
+    """Return a user's name, the number when the machine knows none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def group_name(gid: int) -> str:
+    """Return a group's name, the number when the machine knows none."""
+    import grp
+
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
+
+
+def admin_script(commands: Sequence[Sequence[str]]) -> str:
+    """Return the administrator's commands as a script to read and run: one a line, every word quoted."""
+    import shlex
+
+    head = ["#!/bin/sh", *(f"# {line}" for line in message("event.script_head").splitlines()), "set -eu"]
+    return "\n".join([*head, *(shlex.join(command) for command in commands)]) + "\n"
+
+
+def write_script(path: Path, outcome: Outcome) -> None:
+    """Write the administrator's script. Raises RequestError when there is another file, HackathonError on failure."""
+    text = admin_script(outcome.commands)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o700)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(text.encode("utf-8", "surrogateescape"))
+    except FileExistsError as error:
+        raise RequestError("event.script_exists", file=path) from error
+    except OSError as error:
+        raise HackathonError("event.can_not_make", path=path, what=error.strerror or str(error)) from error
