@@ -120,4 +120,38 @@ EVENT: dict[str, tuple[str, str]] = {
     "option_report_to": ("Write into DIR (default: the event's folder).", "書き出し先（既定: イベントのフォルダ）"),
     "option_report_title": ("Another title than the event's.", "イベント名とは別の題名"),
     "option_report_force": ("Overwrite files that somebody has changed.", "変更されたファイルも上書きする"),
+    "event_usage_short": ("Node-hours, GPU-hours and tokens by team and day.", "チーム・日別の使用量"),
+    "event_usage_help": (
+        "Show what the teams of an event used of its clusters, against the budgets of hackathon.yaml: node-hours, "
+        "GPU-hours and the site's tokens. All runs count, also those that were adopted, cancelled or lost, and every "
+        "life of a job that was requeued. Jobs that ran over midnight are divided by day. The scheduler's own account "
+        "is asked in one call where it can be (sacct, qstat); else the runs' own records count, and `by` says so.\n\n"
+        "DIR: the event's folder (default: the event that the current folder is in). Days are those of this machine's "
+        "time zone; TZ=Asia/Tokyo before the command chooses another.\n\n"
+        "\b\n"
+        "hackathon event usage\n"
+        "hackathon event usage --by team,day --csv usage.csv\n"
+        "hackathon event usage --since 2019-01-24 --until 2019-01-25 --json",
+        "イベントの各チームがクラスタをどれだけ使ったかを、hackathon.yaml の割り当てと並べて表示します。ノード時間・GPU 時間・"
+        "サイトのトークンを数えます。取り込んだ (adopt) ジョブ、取り消したジョブ、見失ったジョブも含み、再キューされたジョブは"
+        "各回を数えます。日付をまたいだジョブは日ごとに分けます。可能ならスケジューラの課金記録 (sacct、qstat) を一度に"
+        "問い合わせ、得られなければ実行自身の記録で数えます。どちらかは「根拠」の欄に出ます。\n\n"
+        "DIR はイベントのフォルダ（省略時は現在のフォルダが属するイベント）です。日付はこのマシンのタイムゾーンです。"
+        "コマンドの前に TZ=Asia/Tokyo と書くと変えられます。\n\n"
+        "\b\n"
+        "hackathon event usage\n"
+        "hackathon event usage --by team,day --csv usage.csv\n"
+        "hackathon event usage --since 2019-01-24 --until 2019-01-25 --json",
+    ),
+    "option_usage_by": ("What is told apart, beside clusters.", "クラスタのほかに何で分けるか"),
+    "option_usage_since": ("Only from this date or time on.", "この日付・時刻以降だけを数える"),
+    "option_usage_until": ("Only until this date (with it) or time.", "この日付（当日を含む）・時刻までを数える"),
+    "option_usage_csv": (
+        "Write CSV (UTF-8; a file begins with a mark that spreadsheets know).",
+        "CSV を書き出す（UTF-8。ファイルには表計算ソフト用の BOM 付き）",
+    ),
+    "option_usage_ask": (
+        "Ask the scheduler for its own account, or count by the runs' records alone.",
+        "スケジューラの課金記録を問い合わせるか、実行の記録だけで数えるか",
+    ),
 }
