@@ -8,6 +8,7 @@ VERBS: tuple[str, ...] = (
     "check",
     "open",
     "serve",
+    "answer",
     "close",
 )
 

@@ -91,6 +91,29 @@ SURVEY: dict[str, tuple[str, str]] = {
         "Write the form as one HTML file that saves answers as files, and serve nothing.",
         "公開せず、回答をファイルに保存する1つの HTML として書き出す",
     ),
+    "survey_answer_short": ("Answer in the terminal, from your own account.", "自分のアカウントから端末で回答"),
+    "survey_answer_help": (
+        "Answer the event's survey in the terminal. What is published is anonymous; not so towards the organisers: your "
+        "answer is a file of your account, which they alone can find and read, and which is deleted when the survey is "
+        "closed. Answer again to correct yourself: the newest answer counts.\n\n\b\n"
+        "  hackathon survey answer\n"
+        "  hackathon survey answer after --lang ja\n"
+        "  hackathon survey answer after --set length=3 --set satisfaction=5 --set comments='thank you'",
+        "イベントのアンケートに端末で答えます。公開されるものは匿名ですが、運営に対しては匿名ではありません。回答は"
+        "あなたのアカウントのファイルになり、運営だけが見つけて読むことができ、締め切り時に消されます。もう一度答えると"
+        "置き換わります。\n\n\b\n"
+        "  hackathon survey answer\n"
+        "  hackathon survey answer after --lang ja\n"
+        "  hackathon survey answer after --set length=3 --set satisfaction=5 --set comments='よかった'",
+    ),
+    "option_survey_token": (
+        "Your token, when you got one: it counts once, here or in the form.",
+        "配布されたトークン(フォームと合わせて 1 回だけ有効)",
+    ),
+    "option_survey_set": (
+        "An answer, instead of being asked; several choices: repeat it.",
+        "質問の代わりに回答を直接指定(繰り返し可)",
+    ),
     "survey_close_short": (
         "End a survey: nothing tells any more who said what.",
         "締め切り、誰の回答か分からない形にする",

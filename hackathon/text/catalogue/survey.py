@@ -113,7 +113,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "state_open": ("open", "回答受付中"),
     "state_closed": ("closed", "締め切り済み"),
     "look_line": (
-        "{name}: {state}, {questions} questions, {answered} answers of {invited} people asked",
+        "{name}: {state}, {questions} questions; answers: {answered}, people asked: {invited}",
         "{name}: {state}、質問 {questions} 個、対象 {invited} 人中 {answered} 件の回答",
     ),
     "look_channels": (
@@ -237,6 +237,27 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "left_token_unknown": ("the token was never handed out", "配布されていないトークンです"),
     "left_token_spent": ("the token was used before", "使用済みのトークンです"),
     # answering
+    "dropped": (
+        "your answer is stored; answer again to correct it, until the survey is closed: the newest counts",
+        "回答を保存しました。締め切りまでは、もう一度答えると置き換わります(最新の回答が数えられます)",
+    ),
+    "no_terminal": ("there is no terminal to ask on", "質問を表示する端末がありません"),
+    "no_terminal_hint": (
+        "give the answers: --set ID=VALUE, once for each question",
+        "--set ID=値 を質問ごとに付けて回答してください",
+    ),
+    "answer_wrong": ("the answer can not be taken:\n{problems}", "この回答は受け付けられません:\n{problems}"),
+    "how_to_answer": (
+        "An empty line leaves a question out; Ctrl-C leaves without answering.",
+        "空行で質問を飛ばし、Ctrl-C で回答せずに終わります。",
+    ),
+    "several": ("several: numbers with commas, e.g. 1,3", "複数選べます。番号をカンマで区切ってください(例: 1,3)"),
+    "lines": ("several lines if you like; an empty line ends", "複数行書けます。空行で終わります"),
+    "send_ask": ("Send this?", "この内容で送りますか"),
+    "again_ask": (
+        "Go through the questions again? An empty line keeps what you said.",
+        "もう一度質問に答えますか(空行なら前の答えを残します)",
+    ),
     "token_unknown": ("this token was never handed out", "このトークンは配布されていません"),
     "token_unknown_hint": (
         "copy it once more from the organisers' message: 16 letters and digits",
