@@ -71,4 +71,69 @@ MESSAGES = {
         "{question}: {top} of {n} towards {high}, {bottom} towards {low}.",
         "{question}: {n} 件中、「{high}」寄り {top}、「{low}」寄り {bottom}。",
     ),
+    # tables
+    "answered_of": ("{n} of {invited} answered ({rate} %)", "{invited} 名中 {n} 名が回答({rate} %)"),
+    "private_note": (
+        "NOT FOR PUBLICATION: groups of any size and unreviewed sentences are shown.",
+        "公開禁止: 少人数の集団や確認前の自由記述も含みます。",
+    ),
+    "open_note": ("The survey is still open.", "アンケートはまだ受付中です。"),
+    "too_few": (
+        "Fewer than {k} answers: nothing of them is told.",
+        "回答が {k} 件未満のため、内容は公表しません。",
+    ),
+    "group": ("group", "区分"),
+    "option": ("option", "選択肢"),
+    "share": ("share", "割合"),
+    "n": ("n", "回答数"),
+    "missing": ("missing", "無回答"),
+    "median": ("median", "中央値"),
+    "quartiles": ("quartiles", "四分位"),
+    "mean": ("mean", "平均"),
+    "ratings": ("Ratings", "評定"),
+    "ratings_note": (
+        "Quartiles: linear between neighbours (type 7 of Hyndman and Fan). The mean takes levels for equally far apart; "
+        "read the counts first. There is no mean over questions.",
+        "四分位は隣り合う値の線形補間(Hyndman–Fan の 7 型)。平均は各段階が等間隔と仮定した値なので、まず件数を見てください。"
+        "設問をまたぐ平均は出しません。",
+    ),
+    "shares": ("Shares", "割合"),
+    "on_target": ("on target", "目標"),
+    "too_low": ("below", "下側"),
+    "too_high": ("above", "上側"),
+    "bottom": ("bottom 2", "下位 2"),
+    "top": ("top 2", "上位 2"),
+    "shares_note": (
+        "In brackets: 95 % interval in % (Wilson 1927). Target of a question between two ends: the middle.",
+        "目標 = 望ましい段階に入った回答(両端のある設問では中央)。括弧内は 95 % 信頼区間(%、Wilson 1927)。",
+    ),
+    "few_levels_note": (
+        "Of fewer than four levels, top and bottom are one level each.",
+        "3 段階以下の設問では、上位・下位はそれぞれ 1 段階です。",
+    ),
+    "of": ("n = {n}, missing {missing}", "回答数 {n}、無回答 {missing}"),
+    "choices_note": (
+        "Several answers were possible: shares are of respondents and add up to more than 100 %.",
+        "複数回答のため、割合(回答者に対する比)の合計は 100 % を超えることがあります。",
+    ),
+    "numbers": ("Numbers", "数値"),
+    "by": ("By: {question}", "{question} 別"),
+    "withheld": (
+        "Groups are left out here, so that nobody can be recognised.",
+        "個人が特定されないよう、一部の区分は表示していません。",
+    ),
+    "untold": ("Not told", "非公表"),
+    "untold_note": (
+        "Too few answers, or groups so small that somebody could be recognised.",
+        "回答が少ないか、個人が特定されうる小さな区分があるためです。",
+    ),
+    "no_answer": ("no answer", "無回答"),
+    "wrote": ("{n} wrote something.", "{n} 名が記入。"),
+    "unreviewed": (
+        "The sentences have not been reviewed yet: texts.yaml.",
+        "自由記述はまだ確認されていません(texts.yaml)。",
+    ),
+    "tag_thanks": ("thanks", "感謝"),
+    "tag_request": ("request", "要望"),
+    "tag_difficulty": ("difficulty", "困った点"),
 }

@@ -1,0 +1,79 @@
+"""Text in the columns of a terminal: wide letters take two, combining ones none."""
+
+import unicodedata
+from collections.abc import Sequence
+
+from hackathon.text.printable import printable
+
+# What must not begin a line (JIS X 4051, the common part), and does not need to for a table to be read.
+_NOT_FIRST = frozenset("、。，．・：；？！）」』】〕〉》ーゃゅょっャュョッ々…,.:;?!)]}")
+
+
+def width(text: str) -> int:
+    """Return the columns that a text takes."""
+    return sum(_width(letter) for letter in text)
+
+
+def _width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """Return a text in lines of at most so many columns: broken at blanks and between wide letters, else anywhere.
+
+    Line ends in it stay.
+    """
+    first, end, further = text.partition("\n")
+    if end:
+        return wrapped(first, columns) + wrapped(further, columns)
+    lines: list[str] = []
+    line = ""
+    for piece in _pieces(printable(text)):
+        if width(line) + width(piece.rstrip()) <= columns:
+            line += piece
+            continue
+        if line.strip():
+            lines.append(line.rstrip())
+            line = ""
+        piece = piece.lstrip()
+        while width(piece) > columns:
+            cut = next(at for at in range(len(piece), 0, -1) if width(piece[:at]) <= columns or at == 1)
+            lines.append(piece[:cut])
+            piece = piece[cut:]
+        line = piece
+    return [*lines, line.rstrip()] if line.strip() or not lines else lines
+
+
+def _pieces(text: str) -> list[str]:
+    """Return a text in pieces between which a line may be broken."""
+    pieces: list[str] = []
+    for letter in text:
+        joined = pieces and not pieces[-1].endswith(" ")
+        wide = _width(letter) == 2 or (pieces and _width(pieces[-1][-1]) == 2)
+        if joined and (not wide or letter in _NOT_FIRST or letter == " "):
+            pieces[-1] += letter
+        else:
+            pieces.append(letter)
+    return pieces
+
+
+def aligned(rows: Sequence[Sequence[str]], columns: int, *, gap: int = 2, narrowest: int = 12) -> list[str]:
+    """Return rows as lines, the first cell to the left and wrapped as needed, numbers to the right.
+
+    The first column is at least `narrowest` wide; where the others leave less, lines are longer than `columns`.
+    """
+    cells = [[printable(cell, kept="\n") for cell in row] for row in rows]
+    widths = [max(width(line) for row in cells for line in row[at].split("\n")) for at in range(len(cells[0]))]
+    room = columns - sum(gap + each for each in widths[1:])
+    widths[0] = min(widths[0], max(room, narrowest))
+    lines = []
+    for row in cells:
+        names = wrapped(row[0], widths[0])
+        numbers = "".join(
+            " " * (gap + each - width(cell)) + cell for cell, each in zip(row[1:], widths[1:], strict=True)
+        )
+        lines.append(names[0] + " " * (widths[0] - width(names[0])) + numbers)
+        lines += names[1:]
+    return [line.rstrip() for line in lines]
