@@ -1,10 +1,43 @@
-"""What a request costs at most: node-hours, GPU-hours, the site's tokens."""
+"""What jobs cost: node-hours, GPU-hours, the site's tokens. The one place where they are reckoned."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hackathon.config.cluster import Cluster
+from hackathon.config.cluster import Cluster, Rates
 from hackathon.jobs.request import Request
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was used of a cluster."""
+
+    node_hours: float = 0.0
+    gpu_hours: float = 0.0
+    tokens: float | None = None
+    """None where the profile has no rate."""
+
+    def of(self, kind: str) -> float:
+        """Return one of KINDS."""
+        value: float | None = getattr(self, kind)
+        return value or 0.0
+
+
+KINDS = ("node_hours", "gpu_hours", "tokens")
+"""What is counted, and what an event's budget can limit."""
+
+
+def spent(node_seconds: float, gpu_seconds: float, rates: Rates | None) -> Spent:
+    """Return what nodes cost that were held for this long (seconds × nodes, seconds × GPUs)."""
+    nodes, gpus = node_seconds / 3600, gpu_seconds / 3600
+    if rates is None or not (rates.per_node_hour or rates.per_gpu_hour):
+        return Spent(nodes, gpus)
+    return Spent(nodes, gpus, nodes * rates.per_node_hour + gpus * rates.per_gpu_hour)
+
+
+def running_seconds(started: float, now: float, walltime: float) -> float:
+    """Return how long a job that goes on has held its nodes: at most its walltime (0: none is known)."""
+    seconds = max(0.0, now - started)
+    return min(seconds, walltime) if walltime > 0 else seconds
 
 
 @dataclass(frozen=True)
@@ -20,12 +53,11 @@ class Cost:
 
 def cost(requests: Iterable[Request], cluster: Cluster, repeat: int = 1) -> Cost:
     """Return the cost of the requests, each submitted `repeat` times."""
-    jobs, node_hours, gpu_hours = 0, 0.0, 0.0
+    jobs, node_seconds, gpu_seconds = 0, 0.0, 0.0
     for request in requests:
-        hours = request.walltime / 3600 * repeat
+        seconds = float(request.walltime * repeat)
         jobs += repeat
-        node_hours += request.nodes * hours
-        gpu_hours += request.nodes * request.gpus_per_node * hours
-    rates = cluster.rates
-    tokens = node_hours * rates.per_node_hour + gpu_hours * rates.per_gpu_hour
-    return Cost(jobs, node_hours, gpu_hours, tokens if rates.per_node_hour or rates.per_gpu_hour else None)
+        node_seconds += request.nodes * seconds
+        gpu_seconds += request.nodes * request.gpus_per_node * seconds
+    most = spent(node_seconds, gpu_seconds, cluster.rates)
+    return Cost(jobs, most.node_hours, most.gpu_hours, most.tokens)

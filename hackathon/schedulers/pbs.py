@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hackathon.schedulers import pbs_text
+from hackathon.schedulers.accounting import Account
 from hackathon.schedulers.base import (
     CANCELLED,
     ENDING,
@@ -163,6 +164,26 @@ class Pbs:
         for job_id in silent:
             jobs[job_id] = JobState(UNKNOWN, "", reason=words(answer) if answer.stderr.strip() else "")
         return StatusAnswer(jobs)
+
+    def accounting_argv(self, ids: list[str]) -> list[str]:
+        """Return the question for the jobs: `qstat -x -f` has what they used; the accounting logs are root's."""
+        return self.status_argv(ids)[0]
+
+    def parse_accounting(self, answers: list[Answer], ids: list[str]) -> dict[str, Account]:
+        """Return what the server says that each job used: of a job that was run again only its last life."""
+        from hackathon.schedulers.pbs_bill import account
+
+        if answers[-1].exit_code and "Job Id:" not in answers[-1].stdout:
+            if _UNKNOWN.search(answers[-1].stderr):
+                return {}
+            raise _failed(answers[-1])
+        found: dict[str, Account] = {}
+        blocks = pbs_text.blocks(answers[-1].stdout, "Job Id:")
+        for job_id in ids:
+            mine = [block for block in blocks if _same(job_id, block.name)]
+            if mine:
+                found[job_id] = account(mine)
+        return found
 
     def cancel_argv(self, job_id: str) -> list[str]:
         """Return `qdel` with one id: several in one call have crashed a server."""

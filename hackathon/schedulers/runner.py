@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from hackathon.schedulers import cache
+from hackathon.schedulers.accounting import Account
 from hackathon.schedulers.base import Answer, QueueInfo, Scheduler, SchedulerError, StatusAnswer, Submission
 from hackathon.text.errors import RequestError
 
@@ -284,6 +285,34 @@ def status_cached(
         {job_id: state for job_id in wanted if (state := kept[job_id][1]) is not None},
         {job_id: kept[job_id][0] for job_id in wanted},
     )
+
+
+def accounting(
+    scheduler: Scheduler, ids: Sequence[str], *, timeout: float | None = None, delays: Sequence[float] = DELAYS
+) -> dict[str, Account]:
+    """Return what the scheduler accounts for under job ids, asked in batches; ids that it does not know are left out.
+
+    Optional for schedulers (`accounting_argv`, `parse_accounting`): one without them answers nothing. Raises
+    SchedulerError when it has to be asked and does not answer.
+    """
+    question: Any = getattr(scheduler, "accounting_argv", None)
+    if question is None:
+        return {}
+    parse: Any = scheduler.parse_accounting  # type: ignore[attr-defined]
+    follow_up: Any = getattr(scheduler, "follow_up_argv", None)
+
+    def ask(part: list[str]) -> dict[str, Account]:
+        answers = [run(question(part), timeout=timeout)]
+        more = follow_up(answers, part) if follow_up is not None else []
+        found: dict[str, Account] = parse([*answers, *(run(argv, timeout=timeout) for argv in more)], part)
+        return found
+
+    found: dict[str, Account] = {}
+    wanted = list(dict.fromkeys(ids))
+    for first in range(0, len(wanted), BATCH):
+        part = wanted[first : first + BATCH]
+        found |= _patiently(lambda part=part: ask(part), delays)  # type: ignore[misc]
+    return found
 
 
 def forget(scheduler: Scheduler, cluster_name: str, ids: Iterable[str]) -> None:

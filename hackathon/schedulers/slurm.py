@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hackathon.schedulers.accounting import Account
 from hackathon.schedulers.base import (
     CANCELLED,
     ENDING,
@@ -30,19 +31,20 @@ from hackathon.schedulers.base import (
     Submission,
 )
 from hackathon.schedulers.slurm_hosts import hosts
+from hackathon.schedulers.slurm_ids import ID, same
 from hackathon.schedulers.slurm_words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs
 from hackathon.schedulers.words import command, moment, printable, words
 
 FIELD, RECORD = "\x1f", "\x1e"
 SQUEUE_FIELDS = ("%i", "%T", "%r", "%N", "%S", "%e", "%V", "%j")
 """Id, state, reason, nodes, start, end, submission, name."""
+BILL_FIELDS = ("JobID", "Start", "End", "ElapsedRaw", "AllocNodes", "AllocTRES", "JobName")
 SACCT_FIELDS = ("JobID", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason", "JobName")
 HISTORY = "now-30days"
 """How far back a job is looked for by name."""
 ALL_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,RS,RV,S,TO"
 """Named one by one, because without `-s` sacct leaves out jobs that were cancelled while held."""
 
-_ID = re.compile(r"(\d+)(?:\+\d+)?(?:_(?:(\d+)|\[([\d,:%.-]+)\]))?\Z", re.ASCII)
 _EXIT = re.compile(r"(\d{1,6}):(\d{1,6})\Z", re.ASCII)
 _DURATION = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,5}):)?(\d{1,5}):(\d{2})\Z", re.ASCII)
 _UNKNOWN_ID = "Invalid job id specified"
@@ -121,8 +123,8 @@ class Slurm:
         jobs: dict[str, JobState] = {}
         for job_id in ids:
             number = job_id.partition("_")[0]
-            now = [state for shown, state in live.get(number, ()) if _same(job_id, shown)]
-            then = [state for shown, state in past.get(number, ()) if _same(job_id, shown)]
+            now = [state for shown, state in live.get(number, ()) if same(job_id, shown)]
+            then = [state for shown, state in past.get(number, ()) if same(job_id, shown)]
             if now:
                 status = exits.get(job_id)
                 jobs[job_id] = _finish(_worst(now), _worst(then) if then else None, status)
@@ -131,6 +133,21 @@ class Slurm:
             elif silence:
                 jobs[job_id] = JobState(UNKNOWN, "", reason=silence)
         return StatusAnswer(jobs)
+
+    def accounting_argv(self, ids: list[str]) -> list[str]:
+        """Return sacct's bill: jobs without their steps (-X), every life of a requeued one (-D)."""
+        form = ["-n", "-p", f"--delimiter={FIELD}", f"--format={','.join(BILL_FIELDS)}"]
+        return ["sacct", "-X", "-D", "-j", ",".join(ids), *form]
+
+    def parse_accounting(self, answers: list[Answer], ids: list[str]) -> dict[str, Account]:
+        """Return what accounting has under each id; empty where a site keeps none. Raises SchedulerError."""
+        from hackathon.schedulers.slurm_bill import accounts
+
+        if answers[-1].exit_code:
+            if _NO_ACCOUNTING in answers[-1].stderr:
+                return {}
+            raise _failed(answers[-1])
+        return accounts(_records(answers[-1], FIELD + "\n", len(BILL_FIELDS)), ids)
 
     def cancel_argv(self, job_id: str) -> list[str]:
         """Return `scancel -v`: without -v it says nothing about a job that has already ended."""
@@ -162,7 +179,7 @@ class Slurm:
             for line in filter(None, map(str.strip, answer.stdout.splitlines())):
                 if line.startswith("CLUSTER:"):
                     continue
-                match = _ID.match(line)
+                match = ID.match(line)
                 if not match:
                     raise _garbage(answer)
                 found.add(match[1])
@@ -202,27 +219,6 @@ class Slurm:
 def _relative(submission: Submission, path: Path) -> str:
     text, base = str(path), str(submission.directory)
     return text[len(base) + 1 :] if text.startswith(base + "/") else text
-
-
-def _same(asked: str, shown: str) -> bool:
-    """Return whether a record is about the id: `8` means every element of the array; `8_[1-3%1]` has `8_2` in it."""
-    wanted, record = _ID.match(asked), _ID.match(shown)
-    if not wanted or not record or wanted[1] != record[1]:
-        return False
-    if wanted[2] is None:
-        return True
-    return wanted[2] == record[2] or (record[3] is not None and _within(int(wanted[2]), record[3]))
-
-
-def _within(index: int, ranges: str) -> bool:
-    for part in ranges.partition("%")[0].split(","):
-        span, _, step = part.partition(":")
-        first, _, last = span.partition("-")
-        if not first.isdigit() or (last and not last.isdigit()) or (step and not step.isdigit()):
-            continue
-        if int(first) <= index <= int(last or first) and (index - int(first)) % max(1, int(step or 1)) == 0:
-            return True
-    return False
 
 
 def _by_number(records: list[tuple[str, JobState]]) -> dict[str, list[tuple[str, JobState]]]:
@@ -266,7 +262,7 @@ def _records(answer: Answer, terminator: str, count: int) -> Iterable[list[str]]
         while record.startswith("CLUSTER:"):  # squeue -M, SLURM_CLUSTERS
             record = record.partition("\n")[2]
         parts = record.split(FIELD, count - 1)
-        if len(parts) != count or not _ID.match(parts[0]):
+        if len(parts) != count or not ID.match(parts[0]):
             raise _garbage(answer)
         yield parts
 
@@ -312,7 +308,7 @@ def _exit_codes(answers: list[Answer]) -> dict[str, int]:
     for answer in answers:
         for line in answer.stdout.splitlines() if answer.exit_code == 0 else ():
             job_id, _, status = line.strip().partition(" ")
-            if _ID.match(job_id) and status.strip().isdigit():
+            if ID.match(job_id) and status.strip().isdigit():
                 found[job_id] = int(status.strip()[:9])
     return found
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hackathon.jobs.cost import running_seconds, spent
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import language, localized
 from hackathon.text.units import format_age
@@ -218,29 +219,28 @@ def used(runs: Iterable[Summary], now: float, prices: Prices, *, given: bool = T
 
     A run that goes on counts until now, at most its walltime.
     """
-    hours: dict[str, list[float]] = {name: [0.0, 0.0] for name in prices.clusters} if given else {}
+    held: dict[str, list[float]] = {name: [0.0, 0.0] for name in prices.clusters} if given else {}
     for run in runs:
         seconds = run.seconds
         if seconds is None and run.started is not None and run.state in ("RUNNING", "ENDING"):
-            seconds = max(0.0, now - run.started)
-            seconds = min(seconds, run.walltime) if run.walltime else seconds
+            seconds = running_seconds(run.started, now, run.walltime)
         if run.cluster and seconds:
-            entry = hours.setdefault(run.cluster, [0.0, 0.0])
-            entry[0] += run.nodes * seconds / 3600
-            entry[1] += run.gpus * seconds / 3600
-    made = [_use(name, node, gpu, prices, given) for name, (node, gpu) in hours.items()]
+            entry = held.setdefault(run.cluster, [0.0, 0.0])
+            entry[0] += run.nodes * seconds
+            entry[1] += run.gpus * seconds
+    made = [_use(name, node, gpu, prices, given) for name, (node, gpu) in held.items()]
     return tuple(sorted(made, key=lambda use: (-use.node_hours.used, use.cluster)))
 
 
-def _use(cluster: str, node_hours: float, gpu_hours: float, prices: Prices, given: bool) -> Use:
+def _use(cluster: str, node_seconds: float, gpu_seconds: float, prices: Prices, given: bool) -> Use:
     budget = prices.budget(cluster) if given else None
-    rates = prices.rates(cluster)
-    tokens = node_hours * rates.per_node_hour + gpu_hours * rates.per_gpu_hour if rates else None
+    used = spent(node_seconds, gpu_seconds, prices.rates(cluster))
+    gpus = used.gpu_hours or (budget and budget.gpu_hours)
     return Use(
         line(cluster, 60),
-        Amount(node_hours, budget.node_hours if budget else None),
-        Amount(gpu_hours, budget.gpu_hours if budget else None) if gpu_hours or (budget and budget.gpu_hours) else None,
-        None if tokens is None else Amount(tokens, budget.tokens if budget else None),
+        Amount(used.node_hours, budget.node_hours if budget else None),
+        Amount(used.gpu_hours, budget.gpu_hours if budget else None) if gpus else None,
+        None if used.tokens is None else Amount(used.tokens, budget.tokens if budget else None),
     )
 
 
