@@ -10,6 +10,7 @@ VERBS: tuple[str, ...] = (
     "serve",
     "answer",
     "close",
+    "summary",
 )
 
 

@@ -33,20 +33,14 @@ class Table:
     """Sentences, instead of rows."""
 
 
-def tables(summary: Summary, by: str | None = None) -> list[Table]:
-    """Return what a summary says as tables; `by`: only the breakdown by this question instead of all.
-
-    The first one has no rows: title, participation, what is held back.
-    """
+def tables(summary: Summary) -> list[Table]:
+    """Return what a summary says as tables; the first one has no rows: title, participation, what is held back."""
     made = [_heading(summary)]
     if not summary.enough:
         return made
-    if by is None:
-        made += _of_items(summary.items, {each.question.id for each in summary.breakdowns if each.groups})
-    made += [table for each in summary.breakdowns if by in (None, each.question.id) for table in _broken_down(each)]
-    if by is None:
-        made += [_free(text, summary) for text in summary.texts if text.n or text.sentences]
-    return made
+    made += _of_items(summary.items, {each.question.id for each in summary.breakdowns if each.groups})
+    made += [table for each in summary.breakdowns for table in _broken_down(each)]
+    return made + [_free(text, summary) for text in summary.texts if text.n or text.sentences]
 
 
 def text(made: Sequence[Table], columns: int = COLUMNS) -> str:
@@ -114,7 +108,7 @@ def comma_separated(summary: Summary) -> str:
         about = [each.question.id, localized(each.question.text), "text", "", ""]
         for sentence in each.sentences:
             row = [*first, "", "", *about, sentence.text, "", each.n or "", *[""] * 5, " ".join(sentence.tags)]
-            writer.writerow([_safe(cell) for cell in row])
+            writer.writerow([safe_cell(cell) for cell in row])
     return stream.getvalue()
 
 
@@ -126,16 +120,17 @@ def _cells(first: Sequence[str], item: ItemSummary) -> Iterable[list[object]]:
     numbers = [item.n, item.missing, _blank(item.median), low, high, _blank(item.mean), ""]
     about = [*first, question.id, localized(question.text), question.kind, question.target or ""]
     if question.kind == "number":
-        yield [_safe(cell) for cell in [*about, "", localized(question.unit), "", *numbers]]
+        yield [safe_cell(cell) for cell in [*about, "", localized(question.unit), "", *numbers]]
     for level, label, count in _levels(item):
-        yield [_safe(cell) for cell in [*about, level, label, count, *numbers]]
+        yield [safe_cell(cell) for cell in [*about, level, label, count, *numbers]]
 
 
 def _blank(value: float | None) -> object:
     return "" if value is None else value
 
 
-def _safe(cell: object) -> object:
+def safe_cell(cell: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula: text that begins as one gets an apostrophe."""
     if not isinstance(cell, str):
         return cell
     plain = printable(cell)

@@ -130,4 +130,35 @@ SURVEY: dict[str, tuple[str, str]] = {
         "  hackathon survey close after\n"
         "  hackathon survey close after --yes",
     ),
+    "survey_summary_short": (
+        "Sum up a closed survey so that nobody can be recognised.",
+        "締め切ったアンケートを、個人が分からない形で集計",
+    ),
+    "survey_summary_help": (
+        "Counts, medians, shares with intervals, free answers. Groups are told only where no small one can be worked out "
+        "from all that is told. Free answers go out once somebody has read surveys/NAME/texts.yaml and set "
+        "`reviewed: true`.\n\n\b\n"
+        "  hackathon survey summary after\n"
+        "  hackathon survey summary after --format markdown --to summary.md --plot summary.svg\n"
+        "  hackathon survey summary after --format json --to after.json\n"
+        "  hackathon survey summary after --compare ../last-year/after.json",
+        "件数、中央値、割合と信頼区間、自由記述を集計します。区分別の結果は、公表する数値から少人数の区分を割り出せない範囲で"
+        "示します。自由記述は surveys/NAME/texts.yaml を確認し `reviewed: true` とした後に公開されます。\n\n\b\n"
+        "  hackathon survey summary after\n"
+        "  hackathon survey summary after --format markdown --to summary.md --plot summary.svg\n"
+        "  hackathon survey summary after --format json --to after.json\n"
+        "  hackathon survey summary after --compare ../last-year/after.json",
+    ),
+    "option_survey_format": ("How to show it; json can be given to --compare.", "表示形式。json は --compare に渡せる"),
+    "option_survey_plot": ("Also draw the ratings: .svg or .png.", "評定の図も描く(.svg か .png)"),
+    "option_survey_compare": (
+        "Side by side with another event's folder or a summary in JSON.",
+        "別のイベントのフォルダ、または JSON の集計と並べて比較",
+    ),
+    "option_survey_to": ("Write into this file.", "このファイルに書き込む"),
+    "option_survey_by": ("Only the breakdown by this question.", "この設問による区分だけを表示"),
+    "option_survey_all": (
+        "For your own eyes: an open survey too, groups of any size. Not for publication.",
+        "主催者の確認用: 受付中でも、少人数の区分も表示。公開禁止",
+    ),
 }

@@ -136,4 +136,54 @@ MESSAGES = {
     "tag_thanks": ("thanks", "感謝"),
     "tag_request": ("request", "要望"),
     "tag_difficulty": ("difficulty", "困った点"),
+    # files and comparison
+    "no_summary": ("{file} is no summary of a survey", "{file} はアンケートの集計ファイルではありません"),
+    "no_summary_hint": (
+        "give another event's folder, or what `hackathon survey summary --format json` wrote",
+        "別のイベントのフォルダか、`hackathon survey summary --format json` の出力を指定してください",
+    ),
+    "other_version": (
+        "{file} is a summary of version {version}, which this program does not know",
+        "{file} は版 {version} の集計ファイルで、このプログラムでは読めません",
+    ),
+    "bad_summary": ("{file} is damaged: {reason}", "{file} が壊れています: {reason}"),
+    "no_breakdown": (
+        "the survey {name} has no breakdown by {by}; it has: {known}",
+        "アンケート {name} に {by} 別の集計はありません(あるもの: {known})",
+    ),
+    "no_breakdown_hint": (
+        "breakdowns are named in the questionnaire before it is opened",
+        "区分は受付開始前にアンケートの breakdowns に書きます",
+    ),
+    "cannot_write": ("{file} can not be written: {reason}", "{file} に書き込めません: {reason}"),
+    "written": ("Written: {file}", "書き込みました: {file}"),
+    "texts_written": (
+        "Read the free answers, then set `reviewed: true`: {file}",
+        "自由記述を確認し、`reviewed: true` にしてください: {file}",
+    ),
+    "compare_form": ("a comparison has no picture, and no --by", "比較では --plot と --by は使えません"),
+    "comparison": ("Comparison", "比較"),
+    "old": ("old", "前回"),
+    "new": ("new", "今回"),
+    "difference": ("difference", "差"),
+    "difference_note": (
+        "Difference of the shares on target in percentage points, with its 95 % interval (Newcombe 1998). Where that "
+        "contains 0, the events can not be told apart.",
+        "差は目標の割合の差(ポイント)と 95 % 信頼区間(Newcombe 1998)。区間が 0 を含むときは差があるとは言えません。",
+    ),
+    "others_note": (
+        "Other people answered: a difference need not come from the event. With several questions, one in twenty "
+        "intervals misses by chance. Means of so few answers get no interval.",
+        "回答者が異なるため、差が催しによるとは限りません。設問が多いと 20 に 1 つほどの区間は偶然外れます。"
+        "少人数の平均には区間を付けません。",
+    ),
+    "reworded_note": ("* reads differently in the two surveys", "* 前回と文言が異なる設問"),
+    "not_compared": ("Not compared", "比較しない設問"),
+    "why_only_old": ("only in the old one", "前回のみ"),
+    "why_only_new": ("only in the new one", "今回のみ"),
+    "why_kind": ("another kind of question", "設問の種類が異なる"),
+    "why_levels": ("another number of levels", "段階の数が異なる"),
+    "why_target": ("another target", "目標が異なる"),
+    "why_unit": ("another unit", "単位が異なる"),
+    "why_untold": ("not told in one of them", "一方で非公表"),
 }
