@@ -15,6 +15,7 @@ from hackathon.text.messages import message
 @job_options
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(target: str | None, options: Options, as_json: bool) -> None:
+    from hackathon.cli.budget import budget_json, budget_text, held_against, judge
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import CheckError, check
     from hackathon.jobs.cost import cost
@@ -33,18 +34,31 @@ def command(target: str | None, options: Options, as_json: bool) -> None:
         _report(False, [{"id": each.id, "text": each.text} for each in error.violations], error)
         raise click.exceptions.Exit(error.exit_code) from None
     total = cost([request], sources.cluster)
+    budget = held_against([request], sources.cluster, sources.runs.parent, sources.event)
+    refuse = sources.event is not None and sources.event.when_spent == "refuse"
     if as_json:
-        _report(True, [], None)
-        return
+        refused = refuse and budget is not None and budget.over
+        words = [{"id": "usage.budget", "text": budget_text(budget)}] if refused and budget is not None else []
+        _report(not refused, words, None, budget_json(budget))
+        raise click.exceptions.Exit(2 if refused else 0)
     click.echo(message("cli.check_good", what=request_line(request)))
     click.echo(cost_text(total))
+    if budget is not None and budget.team:
+        click.echo(budget_text(budget))
     echo_advice([request])
+    if budget is not None:
+        judge(budget, refuse)
     if sources.cluster.unverified:
         paths = ", ".join(sources.cluster.unverified)
         click.echo(message("cli.check_unverified", cluster=sources.cluster.name, paths=paths), err=True)
 
 
-def _report(good: bool, violations: list[dict[str, str]], error: "object | None") -> None:
+def _report(
+    good: bool,
+    violations: list[dict[str, str]],
+    error: "object | None",
+    budget: dict[str, object] | None = None,
+) -> None:
     import json
 
     nearest = getattr(error, "nearest", None)
@@ -53,4 +67,5 @@ def _report(good: bool, violations: list[dict[str, str]], error: "object | None"
         if nearest
         else None
     )
-    click.echo(json.dumps({"ok": good, "violations": violations, "nearest": shown}, ensure_ascii=False, indent=1))
+    told = {"ok": good, "violations": violations, "nearest": shown, "budget": budget}
+    click.echo(json.dumps(told, ensure_ascii=False, indent=1))

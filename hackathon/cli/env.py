@@ -93,6 +93,7 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
     import sys
     from dataclasses import replace
 
+    from hackathon.cli.budget import admit
     from hackathon.cli.submit import finish
     from hackathon.jobs.check import check
     from hackathon.jobs.environments import FOLDER_VARIABLE
@@ -123,6 +124,7 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
         check=None,
     )
     script = render(request, cluster, sources.template_folders)
+    admit([request], cluster, sources.runs.parent, sources.event)
     run = create_run(request, script, runs_folder=sources.runs)
     finish(submit_many([run], registry.load(request.scheduler)), waiting, as_json)
 

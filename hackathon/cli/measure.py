@@ -27,11 +27,11 @@ def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -
 
     Without `counts`: one node, and two where the cluster has them. Exit code 1 when a job failed.
     """
-    from hackathon.cli.show import cost_text, request_line
+    from hackathon.cli.budget import admit
+    from hackathon.cli.show import request_line
     from hackathon.cli.submit import show_tail
     from hackathon.cli.wait import wait
     from hackathon.jobs.check import check
-    from hackathon.jobs.cost import cost
     from hackathon.jobs.gather import gather
     from hackathon.jobs.render import render
     from hackathon.scaling.measured import entry, keep
@@ -42,7 +42,7 @@ def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -
         check(request, sources.cluster, sources.recipe, sources.runs)
         render(request, sources.cluster, sources.template_folders)
         click.echo(request_line(request), err=True)
-    click.echo(cost_text(cost(requests, sources.cluster)), err=True)
+    admit(requests, sources.cluster, sources.runs.parent, sources.event)
     runs = _submit(requests, sources)
     states = wait(runs)
     good = {state.run_id for state in states if state.state == "SUCCEEDED"}

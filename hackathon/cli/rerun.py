@@ -49,11 +49,13 @@ def command(
 
 
 def _as_it_was(run: "RunDirectory", note: str, tags: Sequence[str], dry_run: bool) -> "RunDirectory | None":
+    from hackathon.cli.budget import admit_again
     from hackathon.runs.rerun import differences, rerun
 
     different = differences(run)
     click.echo(message("cli.rerun_differs" if different else "cli.rerun_same", run=run.id), err=True)
     _echo_lines(different)
+    admit_again(run.request(), runs_folder().parent)
     return None if dry_run else rerun(run, runs_folder=runs_folder(), note=note, tags=tags)
 
 
@@ -112,8 +114,8 @@ def _submit(
     remarks: list[str], place: str, dry_run: bool, as_json: bool, *, foreign: bool,
 ) -> "RunDirectory | None":  # fmt: skip
     """Show what changes, then make the new run; None when it was only to be shown."""
-    from hackathon.cli.show import cost_text, echo_advice, request_line
-    from hackathon.jobs.cost import cost
+    from hackathon.cli.budget import admit
+    from hackathon.cli.show import echo_advice, request_line
     from hackathon.jobs.render import render
     from hackathon.jobs.resolve import PROJECT
     from hackathon.jobs.transfer import transfer
@@ -127,7 +129,7 @@ def _submit(
         remarks += [message("crate.remark_kept", line=line) for line in kept]
     _echo_changes(new.cluster, changes, remarks)
     click.echo(request_line(new), err=True)
-    click.echo(cost_text(cost([new], here.cluster)), err=True)
+    admit([new], here.cluster, here.runs.parent, here.event)
     echo_advice([new])
     if dry_run:
         if as_json:

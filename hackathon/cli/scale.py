@@ -59,6 +59,7 @@ def command(
         if preflight:
             raise RequestError("preflight.with_resume")
         study, sources = _resumed(resume, target, options)
+        _admit_rest(study, sources)
     else:
         if not counts:
             raise RequestError("cli.scale_needs_processes")
@@ -80,10 +81,10 @@ def _planned(
     about: dict[str, Any],
     preflight: bool,
 ) -> "tuple[Study, Sources] | None":
+    from hackathon.cli.budget import admit
     from hackathon.cli.preflight import preflight_request, submit_before
-    from hackathon.cli.show import cost_text, echo_advice, request_line
+    from hackathon.cli.show import echo_advice, request_line
     from hackathon.jobs.check import check
-    from hackathon.jobs.cost import cost
     from hackathon.jobs.gather import gather
     from hackathon.jobs.render import render
     from hackathon.jobs.resolve import points
@@ -97,7 +98,7 @@ def _planned(
         render(request, sources.cluster, sources.template_folders)
         click.echo(request_line(request), err=True)
     first = [preflight_request(requests[-1], sources)] if preflight else []  # of the largest point
-    click.echo(cost_text(cost([*first, *requests * repeat], sources.cluster)), err=True)
+    admit([*first, *requests * repeat], sources.cluster, sources.runs.parent, sources.event)
     echo_advice(requests)
     if dry_run:
         return None
@@ -121,6 +122,19 @@ def _resumed(name: str, target: str | None, options: Options) -> "tuple[Study, S
     base = study.base_request()
     target = target or (None if (project / "project.yaml").is_file() else base.recipe)
     return study, gather(target, replace(options, cluster=base.cluster), os.environ, project)
+
+
+def _admit_rest(study: "Study", sources: "Sources") -> None:
+    """Hold what is left of a study against the team's budget."""
+    from hackathon.cli.budget import admit
+    from hackathon.runs.launch import request_of
+    from hackathon.runs.status import status
+    from hackathon.runs.study import pending_points, runs_of
+
+    left = pending_points(study, status(runs_of(study), ask=False))
+    if left:
+        requests = [request_of(study, point.processes) for point in left]
+        admit(requests, sources.cluster, study.runs_folder.parent, sources.event)
 
 
 def _go_on(study: "Study", sources: "Sources", max_queued: int | None, waiting: bool, as_json: bool) -> None:

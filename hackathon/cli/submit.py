@@ -45,11 +45,11 @@ def command(
     waiting: bool,
     as_json: bool,
 ) -> None:
+    from hackathon.cli.budget import admit
     from hackathon.cli.preflight import preflight_request, submit_before
     from hackathon.cli.segments import refuse_repeat, show_submitted
-    from hackathon.cli.show import cost_text, echo_advice, request_line
+    from hackathon.cli.show import echo_advice, request_line
     from hackathon.jobs.check import check
-    from hackathon.jobs.cost import cost
     from hackathon.jobs.gather import gather
     from hackathon.jobs.render import render
     from hackathon.jobs.resolve import resolve
@@ -72,7 +72,7 @@ def command(
     script = render(request, sources.cluster, sources.template_folders)
     click.echo(request_line(request), err=True)
     first = [preflight_request(request, sources)] if preflight else []
-    click.echo(cost_text(cost([*first, *[request] * (repeat * segments)], sources.cluster)), err=True)
+    admit([*first, *[request] * (repeat * segments)], sources.cluster, sources.runs.parent, sources.event)
     echo_advice([request])
     source = snapshot.take(sources.folder, runs_folder=sources.runs, in_place=request.in_place)
     show_warnings(source)
@@ -189,6 +189,7 @@ def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
 
 
 def _again(text: str, as_json: bool) -> None:
+    from hackathon.cli.budget import admit_again
     from hackathon.cli.options import runs_folder
     from hackathon.runs.chain import dependency
     from hackathon.runs.directory import find_run
@@ -196,5 +197,6 @@ def _again(text: str, as_json: bool) -> None:
     from hackathon.schedulers import registry
 
     run = find_run(text, runs_folder())
+    admit_again(run.request(), run.path.parent.parent)
     job_id = submit(run, registry.load(run.request().scheduler), again=True, after=dependency(run))
     finish(Outcomes([Outcome(run, job_id)]), False, as_json)

@@ -93,7 +93,7 @@ def divided(
     A job that was adopted counts once: for the run that submitted it, else for the first of those that took it up.
     """
     people = People(event)
-    twice = _twice(reads)
+    twice = counted_twice(reads)
     begin, end = -math.inf if since is None else since, math.inf if until is None else until
     cells: dict[tuple[str, str, str, str], _Cell] = {}
     for read in reads:
@@ -117,7 +117,7 @@ def divided(
     return rows, [message("usage.twice", run=key.rpartition("//")[2], other=other) for key, other in twice.items()]
 
 
-def _twice(reads: "Sequence[Read]") -> dict[str, str]:
+def counted_twice(reads: "Sequence[Read]") -> dict[str, str]:
     """Return key of an adopted run → the run that its job is counted for already."""
     jobs: dict[tuple[str, str, str], str] = {}
     found: dict[str, str] = {}

@@ -102,33 +102,30 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "budget_waiting": (", up to {waiting} by jobs in the queue or running", "、待機中・実行中のジョブが最大 {waiting}"),
     "budget_counted": (" (counted: {read} of {all} folders)", "（集計できたフォルダ: {all} 個のうち {read} 個）"),
-    "spent": ("the budget is spent: {text}", "割り当てを使い切っています: {text}"),
-    "would_spend": (
-        "this request can go beyond the budget: {text}",
-        "この投入で割り当てを超えることがあります: {text}",
-    ),
-    "refused_spent": ("Refused, the budget is spent: {text}", "割り当てを使い切っているため、投入できません: {text}"),
+    "spent": ("nothing is left of the {text}", "使い切っています。{text}"),
+    "would_spend": ("this request can go beyond the {text}", "この投入で超えることがあります。{text}"),
+    "refused_spent": ("Refused: nothing is left of the {text}", "割り当てが残っていないため、投入できません。{text}"),
     "refused_spent_hint": (
-        "Ask the organisers for more; `hackathon event usage` shows what was used. Jobs that have ended without "
-        "anybody's notice count as running until `hackathon status` has looked.",
-        "主催者に追加を相談してください。`hackathon event usage` で内訳を確認できます。終了に気付いていないジョブは、"
-        "`hackathon status` を実行するまで実行中と数えられます。",
+        "Ask the organisers for more; `hackathon event usage` shows what was used.",
+        "主催者に追加を相談してください。`hackathon event usage` で内訳を確認できます。",
     ),
     "refused_would": (
-        "Refused, it can go beyond the budget: {text}",
-        "割り当てを超えるおそれがあるため、投入できません: {text}",
+        "Refused: this can go beyond the {text}",
+        "割り当てを超えるおそれがあるため、投入できません。{text}",
     ),
     "refused_would_hint": ("This would fit: {nearest}", "次の内容なら収まります: {nearest}"),
     "nearest_walltime": ("--walltime {walltime}", "--walltime {walltime}"),
-    "nearest_jobs": ("{count} of the {all} jobs", "{all} ジョブのうち {count} ジョブ"),
+    "nearest_jobs": ("{count} job(s) of these", "このうち {count} ジョブまで"),
     "nearest_or": (" or ", " または "),
     "refused_small": (
-        "Refused, not even a minute of it fits the budget: {text}",
-        "1 分でも割り当てに収まりません: {text}",
+        "Refused: not even a minute of this fits the {text}",
+        "1 分でも割り当てに収まらないため、投入できません。{text}",
     ),
     "refused_small_hint": (
-        "Ask for fewer nodes, or ask the organisers for more (`hackathon event usage` shows what was used).",
-        "ノード数を減らすか、主催者に追加を相談してください（`hackathon event usage` で内訳を確認できます）。",
+        "Ask for fewer nodes, or wait: jobs in the queue and running ones count with all that they can still take "
+        "(`hackathon status` takes notice of ended ones). Else ask the organisers for more.",
+        "ノード数を減らすか、しばらく待ってください。待機中・実行中のジョブは、この先使い得る分もすべて数えています"
+        "（`hackathon status` で終了が反映されます）。足りなければ主催者に相談してください。",
     ),
     "nobodys": (
         "no team of hackathon.yaml has this project or your account: not counted against a budget",
