@@ -3,7 +3,7 @@
 from hackathon.cli.nouns import LazyNoun
 from hackathon.cli.options import named
 
-VERBS: tuple[str, ...] = ("init", "show", "usage", "report")
+VERBS: tuple[str, ...] = ("init", "check", "show", "usage", "report")
 
 
 @named("event", cls=LazyNoun, verbs=VERBS)

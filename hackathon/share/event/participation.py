@@ -1,4 +1,4 @@
-"""How many applied, were chosen and took part, and of which kinds the people were."""
+"""How many applied, were chosen and took part, of which kinds the people were, and which tutors know what."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hackathon.share.event.kinds import kinds_of
 
 if TYPE_CHECKING:
-    from hackathon.config.event import Event
+    from hackathon.config.event import Event, Tutor
 
 
 @dataclass(frozen=True)
@@ -38,3 +38,15 @@ def participation(event: "Event") -> Participation:
         people=sum(counts.values()),
         kinds=tuple((kind, counts[kind]) for kind in order if counts[kind]),
     )
+
+
+def who_knows(event: "Event", word: str) -> "list[Tutor]":
+    """Return the tutors who know about something; upper case, full-width letters and parts of words count alike."""
+    wanted = _plain(word)
+    return [tutor for tutor in event.tutors if wanted and any(wanted in _plain(each) for each in tutor.knows)]
+
+
+def _plain(text: str) -> str:
+    import unicodedata
+
+    return "".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -1,0 +1,172 @@
+"""What is wrong with the directories of an event: who can not read or write what they need, and who could more."""
+
+import os
+import shlex
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.share.event.looking import owner_word, teams
+from hackathon.share.event.making import SURVEYS, Outcome, wanted_folders
+from hackathon.share.event.readable import WRITE, Account, readable
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Team
+    from hackathon.share.event.accounts import Known
+    from hackathon.share.event.looking import Looker
+
+OTHERS_LOOKED_AT = 400
+"""Accounts of other teams that are tried on each team's folder at most."""
+
+
+def look(looker: "Looker", known: "Known") -> None:
+    """Note what is wrong with the event's file, its board, its surveys and the teams' folders."""
+    event = looker.event
+    tutors = known.of(
+        [*(tutor.user for tutor in event.tutors), *(user for team in event.teams for user in team.tutors)]
+    )
+    members = known.of([member.user for team in event.teams for member in team.members])
+    path = looker.document.path
+    _let_in(looker, path, [*members, *tutors], 0, "warning", "file_closed", "")
+    _board(looker, [*members, *tutors])
+    _surveys(looker)
+    for index, team in teams(looker):
+        _team(looker, index, team, known, tutors)
+    outcome = Outcome()
+    wanted_folders(event, looker.folder, looker.folder.stat().st_uid, outcome)
+    places = {team.name: index for index, team in enumerate(event.teams)}
+    for identifier, values in outcome.notes:
+        if identifier == "event.folder_reserved":
+            name = str(values["team"])
+            looker.add("error", "folder_reserved", looker.line("teams", places[name]), name, path=values["path"])
+
+
+def _board(looker: "Looker", people: Sequence[Account]) -> None:
+    from hackathon.share.place import open_place
+
+    event = looker.event
+    where = looker.line("shared")
+    if not event.shared:
+        looker.add("warning", "no_shared", where)
+        return
+    path = looker.folder / Path(event.shared).expanduser()
+    try:
+        place = open_place(path)
+    except HackathonError as error:
+        looker.add("error", "no_board", where, path=path, what=error.message)
+        return
+    for identifier, values in place.problems:
+        looker.add("error", "board_problem", path, what=message(identifier, **values))
+    also = WRITE if place.mode == "sticky" else 0
+    _let_in(looker, place.folder, people, also, "error", "board_closed", "")
+
+
+def _surveys(looker: "Looker") -> None:
+    path = looker.folder / SURVEYS
+    try:
+        found = path.stat()
+    except OSError:
+        return
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        looker.add("error", "surveys_open", path, found=owner_word(path), command=f"chmod 700 {_quoted(path)}")
+
+
+def _team(looker: "Looker", index: int, team: "Team", known: "Known", tutors: list[Account]) -> None:
+    from hackathon.share.places import team_folders
+
+    members = known.of([member.user for member in team.members])
+    own = {member.user for member in team.members}
+    others = known.of([member.user for each in looker.event.teams for member in each.members if member.user not in own])
+    where = looker.line("teams", index)
+    helpers = known.of(team.tutors) or tutors
+    for path in team_folders(team, looker.folder):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            inside = path.is_relative_to(looker.folder)
+            looker.add(
+                "warning",
+                "folder_missing" if inside else "folder_elsewhere",
+                where,
+                team.name,
+                path=path,
+            )
+            continue
+        except OSError as error:
+            what = error.strerror or str(error)
+            looker.add("warning", "folder_unseen", where, team.name, path=path, what=what)
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            looker.add("remark", "folder_link", path, team.name, target=os.readlink(path))  # noqa: PTH115
+        _let_in(looker, path, helpers, 0, "error", "tutor_closed", team.name)
+        owns_alone = "{user}" in "".join(team.folders)
+        if not owns_alone:
+            _let_in(looker, path, members, WRITE, "error", "member_closed", team.name)
+        writers = [other.user for other in others[:OTHERS_LOOKED_AT] if other.uid != 0 and _passes(path, other)]
+        if writers:
+            values = {"users": _names(writers), "found": owner_word(path)}
+            looker.add("error", "others_write", path, team.name, **values)
+        for helper in helpers:
+            _runs(looker, path, helper, team.name)
+
+
+def _runs(looker: "Looker", folder: Path, tutor: Account, team: str) -> None:
+    """Note projects of a team whose runs a tutor who may read the folder can not read."""
+    try:
+        if readable(folder, tutor.uid, tutor.groups) is not None:
+            return
+        projects = [folder, *sorted(each for each in folder.iterdir() if each.is_dir() and not each.is_symlink())]
+    except OSError:
+        return
+    for project in projects:
+        runs = project / "runs"
+        try:
+            closed = readable(runs, tutor.uid, tutor.groups) if runs.is_dir() else None
+        except OSError:
+            continue
+        if closed is not None:
+            values = {"users": tutor.user, "path": runs, "found": owner_word(closed)}
+            command = f"setfacl -R -m u:{tutor.user}:rX,d:u:{tutor.user}:rX {_quoted(closed)}"
+            looker.add("warning", "runs_closed", closed, team, command=command, **values)
+
+
+def _let_in(
+    looker: "Looker", path: Path, people: Sequence[Account], also: int, level: str, identifier: str, team: str
+) -> None:
+    """Note who can not read (and write, with `also`) a path, by the directory that is in the way."""
+    closed: dict[Path, list[str]] = {}
+    for user in dict.fromkeys(people):
+        try:
+            place = readable(path, user.uid, user.groups, also)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            looker.add("warning", "unseen", path, team, path=path, what=error.strerror or str(error))
+            return
+        if place is not None:
+            closed.setdefault(place, []).append(user.user)
+    for place, users in closed.items():
+        bits = ("rwx" if also else "rx") if place == path else "x"
+        given = ",".join(f"u:{user}:{bits}" for user in users[:5])
+        values = {"path": path, "place": place, "found": owner_word(place), "users": _names(users)}
+        command = f"setfacl -m {given} {_quoted(place)}"
+        looker.add(level, identifier, place, team, command=command, **values)
+
+
+def _passes(path: Path, user: Account) -> bool:
+    try:
+        return readable(path, user.uid, user.groups, WRITE) is None
+    except OSError:
+        return False
+
+
+def _names(users: Sequence[str], most: int = 5) -> str:
+    more = f", … (+{len(users) - most})" if len(users) > most else ""
+    return ", ".join(users[:most]) + more
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))
