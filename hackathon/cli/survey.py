@@ -9,6 +9,7 @@ VERBS: tuple[str, ...] = (
     "open",
     "serve",
     "answer",
+    "import",
     "close",
     "summary",
 )

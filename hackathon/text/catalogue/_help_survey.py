@@ -114,6 +114,44 @@ SURVEY: dict[str, tuple[str, str]] = {
         "An answer, instead of being asked; several choices: repeat it.",
         "質問の代わりに回答を直接指定(繰り返し可)",
     ),
+    "survey_import_short": ("Take answers from CSV files and saved pages.", "CSV や保存済みの回答ファイルを取り込む"),
+    "survey_import_help": (
+        "Take answers from CSV files of Google Forms and LimeSurvey, and from files that the offline page saved. Columns "
+        "are matched by id or question text; times, mail addresses and names are never stored. The same export counts "
+        "once: a keyed digest of each row is kept until the survey is closed. All files, or nothing: every problem is "
+        "told with file, line and column.\n\n\b\n"
+        "  hackathon survey import answers.csv --dry-run        which column is which question\n"
+        "  hackathon survey import answers.csv after\n"
+        "  hackathon survey import answers.csv --encoding cp932 --map 'Q7=length' --map '#9=-'\n"
+        "  hackathon survey import answer-*.json                from the offline page",
+        "Google フォームや LimeSurvey の CSV、オフラインのページで保存したファイルから回答を取り込みます。列は id か質問文で"
+        "対応付け、時刻・メールアドレス・氏名は保存しません。同じ書き出しを 2 回取り込んでも 1 回だけ数えます(締め切るまで、"
+        "行の鍵付きダイジェストを残します)。問題があれば何も取り込まず、ファイル・行・列をすべて示します。\n\n\b\n"
+        "  hackathon survey import answers.csv --dry-run        列と質問の対応を確認\n"
+        "  hackathon survey import answers.csv after\n"
+        "  hackathon survey import answers.csv --encoding cp932 --map 'Q7=length' --map '#9=-'\n"
+        "  hackathon survey import answer-*.json                オフラインのページから",
+    ),
+    "option_survey_name": (
+        "The survey, instead of a name after the files.",
+        "アンケートの名前(ファイルの後に書く代わり)",
+    ),
+    "option_survey_encoding": (
+        "utf-8, cp932, euc_jp, utf-16 …; default: found out.",
+        "utf-8・cp932・euc_jp・utf-16 など。既定は自動判別",
+    ),
+    "option_survey_map": (
+        "Which question a column is (heading or #number); `-` for none.",
+        "列(見出しか #番号)がどの質問か。`-` はなし",
+    ),
+    "option_survey_dry_run": (
+        "Show which column is which question and what is wrong; store nothing.",
+        "列と質問の対応と問題点だけを表示し、保存しない",
+    ),
+    "option_survey_skip_bad": (
+        "Leave out rows with a problem and take the others.",
+        "問題のある行を除いて取り込む",
+    ),
     "survey_close_short": (
         "End a survey: nothing tells any more who said what.",
         "締め切り、誰の回答か分からない形にする",

@@ -135,7 +135,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "回答数は `hackathon survey check {name}` で確認し、`hackathon survey close {name}` で締め切ります",
     ),
     "closed_now": (
-        "{name} is closed: {answered} answers, {left_out} left out, {unread} files not read",
+        "{name} is closed; answers: {answered}, left out: {left_out}, files not read: {unread}",
         "{name} を締め切りました。回答 {answered} 件、対象外 {left_out} 件、読めなかったファイル {unread} 件",
     ),
     "closed_kept": (

@@ -1,0 +1,111 @@
+"""Messages of taking answers from files: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    "unreadable": ("the file can not be read: {what}", "ファイルを読めません: {what}"),
+    "large": ("the file is larger than {limit} MiB", "ファイルが {limit} MiB を超えています"),
+    "empty": ("the file is empty", "ファイルが空です"),
+    "many": ("more than {rows} rows or {columns} columns", "{rows} 行または {columns} 列を超えています"),
+    "no_encoding": ("there is no encoding {encoding}", "文字コード {encoding} はありません"),
+    "no_encoding_hint": (
+        "utf-8, cp932 (Excel in Japanese), euc_jp, utf-16",
+        "utf-8・cp932(日本語版 Excel)・euc_jp・utf-16 などを指定してください",
+    ),
+    "encoding": (
+        "line {line} is not written in {encoding}",
+        "{line} 行目が {encoding} として読めません",
+    ),
+    "encoding_hint": (
+        "say how it was written: --encoding cp932, utf-8, euc_jp, utf-16",
+        "文字コードを指定してください: --encoding cp932・utf-8・euc_jp・utf-16",
+    ),
+    "nul": ("line {line} holds a NUL character", "{line} 行目に NUL 文字があります"),
+    "nul_hint": (
+        "perhaps UTF-16 without its mark: --encoding utf-16-le; or it is no text at all: export it as CSV",
+        "BOM のない UTF-16 なら --encoding utf-16-le を付けてください。表計算のファイルなら CSV で書き出してください",
+    ),
+    "torn": (
+        "a cell that begins on line {line} has no end ({what}): the file may be half",
+        "{line} 行目から始まるセルが閉じていません({what})。ファイルが途中で切れている可能性があります",
+    ),
+    "torn_hint": ("download or export it again", "もう一度ダウンロードまたは書き出してください"),
+    "torn_json": (
+        "half an answer: the file can not be read as JSON",
+        "回答が途中で切れています(JSON として読めません)",
+    ),
+    "torn_json_hint": (
+        "ask for the file once more; it is what the offline page saved, unchanged",
+        "オフラインのページで保存したファイルを、そのまま送り直してもらってください",
+    ),
+    "no_answer": ("the file holds no answer", "回答のファイルではありません"),
+    "other_survey": (
+        "an answer to another questionnaire than {name}, or to {name} before it was changed",
+        "{name} とは別のアンケートか、変更前の {name} への回答です",
+    ),
+    "other_survey_hint": (
+        "name the survey that it belongs to: `hackathon survey import FILE NAME`",
+        "`hackathon survey import ファイル 名前` で対応するアンケートを指定してください",
+    ),
+    "no_column": (
+        "this column is no question (column {number}; read as {encoding})",
+        "質問に対応しない列です({number} 列目、文字コード {encoding})",
+    ),
+    "no_column_hint": (
+        "say which it is: --map '#{number}=ID', or --map '#{number}=-' to leave it out",
+        "対応する質問を --map '#{number}=ID' で、不要なら --map '#{number}=-' で指定してください",
+    ),
+    "no_heading": ("there is no column with this heading", "この見出しの列はありません"),
+    "no_heading_hint": (
+        "write the heading as the file has it, or the column's number: --map '#3=ID'",
+        "ファイルの見出しのとおりに書くか、列番号で指定してください: --map '#3=ID'",
+    ),
+    "missing_column": ("no column is the question {question}", "質問 {question} の列がありません"),
+    "missing_column_hint": (
+        "say which column it is: --map 'HEADING={question}'; it was not asked there: --map '-={question}'",
+        "列を --map '見出し={question}' で指定してください。尋ねていないなら --map '-={question}' としてください",
+    ),
+    "column_twice": (
+        "{question} has several columns: {numbers}",
+        "質問 {question} の列が複数あります: {numbers}",
+    ),
+    "column_twice_hint": (
+        "leave out all but one: --map '#{number}=-'",
+        "1 つを残して --map '#{number}=-' のように除いてください",
+    ),
+    "tokens_twice": ("there are two columns of tokens", "トークンの列が 2 つあります"),
+    "cells": (
+        "{cells} cells, and there are {columns} columns",
+        "セルが {cells} 個です(列は {columns} 個)",
+    ),
+    "cells_hint": (
+        "the file may be half, or a text with the delimiter is not quoted: export it again",
+        "ファイルが途中で切れているか、区切り文字を含む文が引用符で囲まれていません。書き出し直してください",
+    ),
+    "no_yes": (
+        "{value} does not say whether the option was chosen: Y or empty",
+        "{value} では選択されたか分かりません(Y か空欄)",
+    ),
+    "done": (
+        "{name}: answers taken: {counted}",
+        "{name} に回答 {counted} 件を取り込みました",
+    ),
+    "would": (
+        "{name}: answers that would be taken: {counted}; nothing was stored",
+        "{name} に回答 {counted} 件を取り込めます(まだ何も保存していません)",
+    ),
+    "nothing": (
+        "nothing was taken: mend the file, or leave out such rows with --skip-bad",
+        "何も取り込んでいません。ファイルを直すか、--skip-bad で問題のある行を除いてください",
+    ),
+    "known": ("{count} rows were imported before", "{count} 行は取り込み済みです"),
+    "spent": (
+        "{count} answers do not count: their token was used before",
+        "{count} 件はトークンが使用済みのため数えません",
+    ),
+    "blank": ("{count} rows answer no question", "{count} 行はどの質問にも答えていません"),
+    "skipped": ("{count} rows left out", "{count} 行を除きました"),
+    "column_of": ("column", "列"),
+    "is_question": ("question", "質問"),
+    "role_token": ("(token)", "(トークン)"),
+    "role_identity": ("(who and when: not stored)", "(本人・時刻: 保存しません)"),
+    "role_ignored": ("(left out)", "(使いません)"),
+}
