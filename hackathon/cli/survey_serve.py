@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PORT = 8017
 """The same every time, so that tunnels and links hold when the form is served anew."""
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -106,10 +107,12 @@ def _tell(collection: "Collection", base: str, own: str, public: bool, bind: str
 
     click.echo(message("survey_form.open", title=printable(localized(collection.survey.title))))
     click.echo(f"  {base}")
-    if base.startswith("http://") and (public or bind not in ("127.0.0.1", "::1", "localhost")):
+    if base.startswith("http://") and (public or bind not in LOOPBACK):
         click.echo(f"{message('cli.warning')}: {message('survey_form.plain_http', url=base)}", err=True)
-    if not public:
-        click.echo(message("survey_form.tunnel", address=own))
+    if public:
+        click.echo(message("survey_form.behind", address=own))
+    elif bind in LOOPBACK:
+        click.echo(message("survey_form.tunnel"))
 
 
 def _hand_out(collection: "Collection", tokens: Sequence[str], base: str, sheet: Path | None) -> None:

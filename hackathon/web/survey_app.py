@@ -171,9 +171,7 @@ class SurveyApp:
         else:
             try:
                 what = await self._count(token, values)
-            except HackathonError as error:
-                if isinstance(error, RequestError):
-                    raise
+            except Exception as error:  # a full disk, a lost file system: what was typed must not be lost with it
                 self._tell(error)
                 answer = _html(view.form(language, token, raw, failed=True), 503)
                 answer.headers["retry-after"] = "30"
@@ -190,7 +188,7 @@ class SurveyApp:
     async def _count(self, token: str, values: Mapping[str, Value]) -> str:
         """Return done, again (the same answer was counted a moment ago), closed, or refused (the token does not count).
 
-        Raises HackathonError when the answer can not be stored: then it is not counted.
+        Raises HackathonError or OSError when the answer can not be stored: then it is not counted.
         """
         mark, about = self._code(repr(sorted(values.items()))), self._code(token)
         async with self._turn(token):
@@ -268,11 +266,12 @@ class SurveyApp:
 
     def _tell(self, error: BaseException) -> None:
         """Tell the terminal what went wrong, once in a row; no answer and no token is in it."""
+        if self._told == repr(error):
+            return
+        self._told = repr(error)
         text = str(error) if isinstance(error, HackathonError) else "".join(traceback.format_exception(error))
-        if text != self._told:
-            self._told = text
-            with contextlib.suppress(OSError, ValueError):
-                sys.stderr.write(printable(text, kept="\n").rstrip() + "\n")
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(printable(text, kept="\n").rstrip() + "\n")
 
 
 def body_limit(survey: Survey) -> int:

@@ -96,8 +96,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "title": ("Survey", "アンケート"),
     "open": ("{title} can be answered at", "{title} の回答フォームを開きました。"),
     "tunnel": (
-        "Others reach it by a tunnel or a reverse proxy to {address}; give its address with --url https://…",
-        "参加者は {address} へのトンネルやリバースプロキシ経由で接続します。その公開アドレスは --url https://… で指定してください",
+        "Only this machine reaches that address: lead participants there by a tunnel or a reverse proxy, and give its "
+        "address with --url https://…",
+        "このアドレスにはこのマシンからしか接続できません。トンネルかリバースプロキシを用意し、その公開アドレスを --url https://… で"
+        "指定してください",
+    ),
+    "behind": (
+        "It listens on {address}: the tunnel or the reverse proxy has to lead there.",
+        "待ち受けアドレスは {address} です。トンネルやリバースプロキシの転送先にしてください。",
     ),
     "links": (
         "{count} links, one for each person. Whoever has one can answer once:",
