@@ -129,7 +129,8 @@ def _people(team: "Team", event: "Event", owner: int, outcome: Outcome) -> Wante
     if team.group and group is None:
         outcome.notes.append(("event.group_unknown", {"team": team.name, "group": team.group}))
     everything, reading = READ | WRITE | ENTER, READ | ENTER
-    users: dict[int, int] = {}
+    # its owner may anyway; the list makes that so for what members put into it: usage, report and site are read from it
+    users: dict[int, int] = {owner: reading} if owner else {}
     for user in [*team.tutors, *(tutor.user for tutor in event.tutors)]:
         known = account(user)
         if known is not None and known.uid != owner:
@@ -261,13 +262,16 @@ def _mend(wanted: Wanted, descriptor: int, made: Made) -> None:
         except PermissionError:
             pass  # this account is not in the group: it becomes a command
     # after the owner and the group, since changing those takes the setgid bit away
-    os.fchmod(descriptor, _mode_now(wanted, os.fstat(descriptor).st_gid))
-    acl = _list_now(wanted, os.fstat(descriptor).st_gid)
+    state = os.fstat(descriptor)
+    if stat.S_IMODE(state.st_mode) != _mode_now(wanted, state.st_gid):
+        os.fchmod(descriptor, _mode_now(wanted, state.st_gid))
+    acl = _list_now(wanted)
     if acl is None:
         return
     try:
-        os.setxattr(descriptor, DEFAULT_LIST, packed(acl))
-        os.setxattr(descriptor, ACCESS_LIST, packed(acl))
+        for name in (DEFAULT_LIST, ACCESS_LIST):
+            if read_list(descriptor, name) != acl:
+                os.setxattr(descriptor, name, packed(acl))
     except OSError as error:
         if error.errno not in _NO_LISTS:
             raise
@@ -280,19 +284,24 @@ def _mode_now(wanted: Wanted, group: int) -> int:
     return (wanted.mode & ~0o2070) if wrong else wanted.mode
 
 
-def _list_now(wanted: Wanted, group: int) -> Acl | None:
-    """Return the list until an administrator has given the directory its group: the group is named in it."""
-    if wanted.what != "team" or group == wanted.group:
+def _list_now(wanted: Wanted) -> Acl | None:
+    """Return the list that a directory should have.
+
+    A team's group is named in it, also once the directory belongs to the group: so there is nothing left to mend for an
+    account outside of the group, which would take the setgid bit away by it (posix_acl_update_mode in Linux), and what
+    members make lets their team in, whatever group it belongs to.
+    """
+    if wanted.what != "team":
         return wanted.acl
     named = () if wanted.group is None else ((wanted.group, READ | WRITE | ENTER),)
-    return group_list(_mode_now(wanted, group) & 0o777, wanted.users, (*wanted.groups, *named))
+    return group_list(wanted.mode & 0o707, wanted.users, (*wanted.groups, *named))
 
 
 def _differs(wanted: Wanted, found: os.stat_result, path: Path | int) -> bool:
     """Return whether a directory's group, mode or list is another than it can be by now."""
     if wanted.what == "event":
         return False  # a directory on the way to teams' folders stays as the organiser has made it
-    acl = _list_now(wanted, found.st_gid)
+    acl = _list_now(wanted)
     group_differs = wanted.group is not None and found.st_gid != wanted.group
     if acl is None:
         return group_differs or stat.S_IMODE(found.st_mode) != _mode_now(wanted, found.st_gid)
@@ -313,18 +322,14 @@ def _commands(wanted: Wanted, found: os.stat_result | None) -> list[list[str]]:
     """Return what an administrator has to do for a directory: `found` None means that it will be made by us."""
     if wanted.group is None or os.geteuid() == 0:
         return []
-    if found is not None and found.st_gid == wanted.group:
-        return []
     if found is None and wanted.group in os.getgroups():
         return []
     path = str(wanted.path)
-    lines = [["chgrp", "-h", "--", group_name(wanted.group), path], ["chmod", f"{wanted.mode:o}", "--", path]]
-    if wanted.users:
-        entries = ["g::rwx", "o::---", "m::rwx"]
-        for number, bits in wanted.users:
-            entries.append(f"u:{user_name(number)}:{'rwx' if bits & WRITE else 'r-x'}")
-        given = ",".join([*entries, *(f"d:{each}" for each in ["u::rwx", *entries])])
-        lines.append(["setfacl", "-m", given, "--", path])
+    lines = []
+    if found is None or found.st_gid != wanted.group:
+        lines.append(["chgrp", "-h", "--", group_name(wanted.group), path])
+    if found is None or lines or wanted.mode & ~found.st_mode & stat.S_ISGID:
+        lines.append(["chmod", f"{wanted.mode:o}", "--", path])
     return lines
 
 
