@@ -103,7 +103,7 @@ class Claims:
             raise Doubt(TOLD, "only_told")
         run, _ = self._run(proof)
         if not is_probe(run.record()):
-            return  # own code without declared data: a good run that found what it reads
+            return  # nothing is declared, and a good run found what it reads
         told, wanted = told_by(run.path), wanted_by(run.path)
         if told is None or not wanted.files:
             raise Doubt(REFUTED, "silent", run=run.id)

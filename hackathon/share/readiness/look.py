@@ -149,11 +149,13 @@ def _sizes(name: str, folder: Path) -> list[tuple[str, str]]:
 
 
 def _no_data(seen: Situation) -> Item:
-    if seen.sources.recipe is not None:
-        return Item("data", True, message("ready.data_none_recipe", recipe=seen.sources.recipe.name))
     run = next((run for run, _ in good_runs(seen)), None)
+    facts: dict[str, str | float | bool] = {"run": run.id} if run is not None else {}
+    if seen.sources.recipe is not None:
+        text = message("ready.data_none_recipe", recipe=seen.sources.recipe.name)
+        return Item("data", True, text, facts=facts)
     if run is not None:
-        return Item("data", True, message("ready.data_none_run", run=run.id), facts={"run": run.id})
+        return Item("data", True, message("ready.data_none_run", run=run.id), facts=facts)
     return Item("data", None, message("ready.data_none"), message("ready.data_none_do"))
 
 

@@ -14,6 +14,7 @@ from hackathon.scaling.table import passes
 from hackathon.share.entry import clean_line
 from hackathon.share.readiness.situation import Item, Situation
 from hackathon.text.errors import HackathonError
+from hackathon.text.inside import Inside
 from hackathon.text.messages import message
 
 MOST_READ = 30
@@ -108,21 +109,34 @@ def baseline(seen: Situation) -> Item:
         except HackathonError:
             continue
         if found is not None:
-            text = message(
-                "ready.baseline_is" if found.gpus else "ready.baseline_without_gpu",
-                run=run.id,
-                value=f"{number(found.value)} {found.unit or found.metric}",
-            )
-            facts: dict[str, str | float | bool] = {
-                "run": run.id,
-                "metric": found.metric,
-                "value": found.value,
-                "unit": found.unit,
-                "gpus": found.gpus,
-            }
-            return Item("baseline", True, text, facts=facts)
+            return _baseline(seen, run, found)
     return Item("baseline", False, message("ready.baseline_none", cluster=seen.sources.cluster.name),
                 "hackathon submit --processes 1 --wait")  # fmt: skip
+
+
+def _baseline(seen: Situation, run: RunDirectory, found: Rate) -> Item:
+    value = f"{number(found.value)} {found.unit or found.metric}"
+    facts: dict[str, str | float | bool] = {
+        "run": run.id,
+        "metric": found.metric,
+        "value": found.value,
+        "unit": found.unit,
+    }
+    if not found.gpus:
+        return Item("baseline", True, message("ready.baseline_without_gpu", run=run.id, value=value), facts=facts)
+    names = gpu_names(run.path)
+    if not names and not (seen.told and seen.told.gpus):
+        text = message("ready.baseline_no_gpu", run=run.id, value=value)
+        return Item("baseline", None, text, message("ready.baseline_no_gpu_do"), facts)
+    text = message("ready.baseline_is", run=run.id, value=value, gpu=names[0] if names else "GPU")
+    return Item("baseline", True, clean_line(text), facts={**facts, "gpu": names[0] if names else ""})
+
+
+def gpu_names(run: Path) -> list[str]:
+    """Return the names of the GPUs that the nodes of a run listed."""
+    inside = Inside(run)
+    found = [inside.json(f"env/{name}").get("gpus") for name in inside.names("env")[:100] if name.endswith(".json")]
+    return [clean_line(each) for names in found if isinstance(names, list) for each in names if isinstance(each, str)]
 
 
 def good_runs(seen: Situation) -> Iterator[tuple[RunDirectory, dict[str, Any]]]:

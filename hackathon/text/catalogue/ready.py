@@ -162,10 +162,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "数値を出力し、project.yaml の `metrics:` と `check:` に書いてください",
     ),
     "no_good_run": ("no run has succeeded on {cluster} yet", "{cluster} で成功した実行がまだありません"),
-    "baseline_is": ("run {run}: {value} on one GPU", "実行 {run}: GPU 1枚で {value}"),
+    "baseline_is": ("run {run}: {value} on one GPU ({gpu})", "実行 {run}: GPU 1枚({gpu})で {value}"),
     "baseline_without_gpu": (
         "run {run}: {value} with one process (nodes without GPUs)",
         "実行 {run}: 1プロセスで {value}(GPU のないノード)",
+    ),
+    "baseline_no_gpu": (
+        "run {run}: {value} with one process, but its node listed no GPU",
+        "実行 {run}: 1プロセスで {value}。ただしノードに GPU が見つかりませんでした",
+    ),
+    "baseline_no_gpu_do": (
+        "make sure that the program uses the GPU, then: hackathon submit --processes 1 --wait",
+        "プログラムが GPU を使うことを確かめてから: hackathon submit --processes 1 --wait",
     ),
     "baseline_none": (
         "no run of one process with a throughput has succeeded on {cluster}",
