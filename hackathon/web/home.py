@@ -1,15 +1,24 @@
 """The first page of a published site: the event, its figures, and what each team reached; or a project's studies."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from hackathon.scaling.show import percent
 from hackathon.scaling.table import SUCCEEDED
+from hackathon.share.event.participation import Participation, participation
 from hackathon.text.messages import localized, message
 from hackathon.web import teams
 from hackathon.web.clean import line
+from hackathon.web.dates import days_text
 from hackathon.web.grouping import StudyRuns, by_study, by_team, results_of
 from hackathon.web.pages import moment
+from hackathon.web.published_surveys import published
 from hackathon.web.source import Source
+from hackathon.web.survey import SurveyView, survey_view, target_share
+
+HIGHLIGHTS = 2
+"""Items of the survey that the first page tells."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +47,34 @@ class Card:
 
 
 @dataclass(frozen=True)
+class Highlight:
+    """What one item of the participants' survey came to."""
+
+    survey: str
+    """The key of the survey's page."""
+    item: str
+    share: str
+    """On the middle or at the good end: `81.8 %`."""
+    note: str
+
+
+@dataclass(frozen=True)
 class HomeView:
     """The first page."""
 
     title: str
     """Empty: the site's."""
-    dates: tuple[str, ...]
+    when: str
+    """Its days."""
     place: str
     event: bool
     cards: tuple[Card, ...]
     sums: teams.TeamsView
+    people: Participation | None = None
+    """Who took part; None outside an event, and where it is not known who did."""
+    answers: SurveyView | None = None
+    """The participants' survey; None where none is published."""
+    highlights: tuple[Highlight, ...] = ()
 
 
 def values(source: Source, key: str) -> dict[str, Any] | None:
@@ -63,15 +90,31 @@ def values(source: Source, key: str) -> dict[str, Any] | None:
         cards = tuple(_team(row, studies.get(row.name, 0)) for row in sums.rows)
     else:
         cards = tuple(_study(study) for study in by_study(source.summaries))
+    people = participation(event) if event is not None else None
+    asked = [each for each in published(source) if each.survey.audience == "participants" and each.n]
+    answers = survey_view(asked[-1]) if asked else None
     view = HomeView(
         title=line(localized(event.title), 200) if event else "",
-        dates=tuple(event.dates) if event else (),
+        when=days_text(event.dates) if event else "",
         place=line(localized(event.place), 200) if event else "",
         event=event is not None,
         cards=cards,
         sums=sums,
+        people=people if people is not None and people.people else None,
+        answers=answers,
+        highlights=tuple(_highlights(answers))[:HIGHLIGHTS] if answers else (),
     )
     return {"view": view}
+
+
+def _highlights(answers: SurveyView) -> Iterator[Highlight]:
+    """Yield the items of a survey that tell most: those with a good end, then the others."""
+    order = sorted(answers.ratings, key=lambda item: item.target == "middle")
+    for item in order:
+        share = target_share(item)
+        if share is not None:
+            note = message("survey_page.highlight", label=share.label, count=share.count, of=share.of)
+            yield Highlight(answers.name, item.text, percent(share.value), note)
 
 
 def _team(row: teams.TeamRow, studies: int) -> Card:

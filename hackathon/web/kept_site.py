@@ -93,7 +93,7 @@ def toolkit() -> str:
     found = [hackathon.__version__]
     package = Path(hackathon.__file__).parent
     folders = [shipped("templates", "pages"), shipped("templates", "plots"), package / "web", package / "scaling",
-               package / "text" / "catalogue"]  # fmt: skip
+               package / "share" / "event", package / "share" / "survey", package / "text" / "catalogue"]  # fmt: skip
     for folder in folders:
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda each: each.name):

@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-KINDS = ("now", "teams", "team", "study", "run", "diff", "scaling", "board", "cluster", "home", "file")
-"""Kinds of pages. Keys: team: its name; study and run: `<project folder>//<id>`; diff: two such with `|` between;
-file: a path in the site, e.g. a CSV; the others have none."""
-MENU = ("now", "teams", "scaling", "board", "cluster")
+    from hackathon.web.survey import ItemView
+
+KINDS = (
+    "now", "teams", "team", "study", "run", "diff", "scaling", "board", "cluster", "schedule", "survey", "home", "file",
+)  # fmt: skip
+"""Kinds of pages. Keys: team, survey: its name; study and run: `<project folder>//<id>`; diff: two such with `|`
+between; file: a path in the site, e.g. a CSV; the others have none."""
+MENU = ("now", "schedule", "teams", "scaling", "board", "survey", "cluster")
 """Pages of the menu, in its order; those without an address are left out."""
 
 Link = Callable[[str, str], str | None]
@@ -124,7 +128,7 @@ def environment() -> "Environment":
     )
     made.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
-        spec=_spec, code=_code, part=_part,
+        spec=_spec, code=_code, part=_part, mean=_mean, quartiles=_quartiles,
     )  # fmt: skip
     return made
 
@@ -159,6 +163,18 @@ def _part(part: str) -> str:
     from hackathon.diagnosis.show import part_name
 
     return part_name(part)
+
+
+def _mean(item: "ItemView") -> str:
+    from hackathon.web.survey import mean_text
+
+    return mean_text(item)
+
+
+def _quartiles(item: "ItemView") -> str:
+    from hackathon.web.survey import quartiles
+
+    return quartiles(item)
 
 
 def _rounded(value: Any) -> Any:

@@ -19,7 +19,7 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import LANGUAGES
 from hackathon.text.messages import language as current_language
 from hackathon.text.paths import user_cache
-from hackathon.web import kept_site, swap
+from hackathon.web import kept_site, published_surveys, swap
 from hackathon.web.making import Maker, made_by
 from hackathon.web.mask import Mask
 from hackathon.web.named import Named, together
@@ -153,6 +153,8 @@ def _plan(
     everything = kept_site.digest(base, sorted(shown.items()))
     for page in site.general:
         more = _board_mark(source) if page.kind == "board" else ""
+        if page.kind in ("survey", "home") and source.event_folder is not None:
+            more = published_surveys.mark(source.event_folder)
         _add(keys, site, page, kept_site.digest(everything, more))
     for name in (f"{ALL_RESULTS}.csv", f"{ALL_RESULTS}.json") if maker.whole else ():
         keys[name] = everything

@@ -33,7 +33,7 @@ from hackathon.web.source import VIEWS, Source, values_of
 from hackathon.web.stream import KEPT_PAGES, Address, Pages, Watch, follow, in_thread, stream
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-KEYED = frozenset({"team", "study", "run", "diff"})
+KEYED = frozenset({"team", "study", "run", "diff", "survey"})
 LONGEST_KEY = 4000
 LOOK_AT_DOOR = 5.0
 """Seconds between two looks whether the socket is there: $XDG_RUNTIME_DIR goes when a user's last session ends."""

@@ -9,7 +9,9 @@ from hackathon.config.event import Publish
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.web.grouping import StudyRuns, TeamRuns, by_study, by_team, results_of, run_key
 from hackathon.web.mask import Mask
+from hackathon.web.published_surveys import published
 from hackathon.web.records import Summary
+from hackathon.web.schedule import shown as has_schedule
 from hackathon.web.source import Source
 
 ALL_RESULTS = "results"
@@ -60,8 +62,16 @@ class SiteMap:
         self._crates: dict[str, str] = {}
         self.general = [Page("home", "", "index")]
         if source.event is not None:
-            kinds = ["teams", "scaling", *(["board"] if rules.board and source.event.shared else []), "cluster"]
+            told = {"schedule": has_schedule(source), "board": rules.board and bool(source.event.shared)}
+            kinds = [kind for kind in ("schedule", "teams", "scaling", "board", "cluster") if told.get(kind, True)]
             self.general += [self._page(kind, "", kind) for kind in kinds]
+            surveys = [
+                self._page("survey", each.name, f"survey-{_plain(mask.text(each.name)) or number}")
+                for number, each in enumerate(published(source), 1)
+            ]
+            self.general += surveys
+            if surveys:
+                self._names[("survey", "")] = surveys[0].name  # what the menu leads to
         self.parts = [self._part(number, team, studies) for number, team in enumerate(by_team(source), 1)]
         names = [page.name for page in (*self.general, *(page for part in self.parts for page in part.pages))]
         self.addresses = frozenset(

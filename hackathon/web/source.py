@@ -23,6 +23,8 @@ VIEWS = {
     "scaling": ("scaling.html.j2", "hackathon.web.overview"),
     "board": ("board.html.j2", "hackathon.web.problems"),
     "cluster": ("cluster.html.j2", "hackathon.web.machines"),
+    "schedule": ("schedule.html.j2", "hackathon.web.schedule"),
+    "survey": ("survey.html.j2", "hackathon.web.survey"),
 }
 """Kind → template and module; the module's `values(source, key)` returns the template's values, None: no such page."""
 

@@ -96,7 +96,7 @@ def write_run(
     (run / "logs/job.log").write_text(f"hackathon: job {job_id}, attempt 1, on {HOSTS[0]}\n")
     if sample.throughput is not None:
         _lines(run / "metrics/rank-0.jsonl", _metrics(sample, begin))
-    state = {"state": sample.state, "reason": sample.reason, "started": begin + 60, "ended": begin + 200}
+    state = {"state": sample.state, "reason": sample.reason, "t_started": begin + 60, "t_ended": begin + 200}
     _write(run / "final.json", {**state, "exit_code": sample.exit_code})
     return run
 

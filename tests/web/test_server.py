@@ -81,7 +81,7 @@ def test_keys_of_any_kind_come_back_from_their_address() -> None:
         "\n\0",
     ]
     for key in keys:
-        for kind in ("team", "study", "run", "diff"):
+        for kind in ("team", "study", "run", "diff", "survey"):
             path, _, query = address_to("ja", kind, key).partition("?")
             assert address_of(path, query.encode()) == (kind, key, "ja")
             assert not set('<>"& \n') & set(path + query)
@@ -95,6 +95,7 @@ def test_keys_of_any_kind_come_back_from_their_address() -> None:
         "/en/scaling",
         "/en/board",
         "/en/cluster",
+        "/en/schedule",
     }
 
 

@@ -20,6 +20,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "menu": ("Pages", "ページ"),
     "languages": ("Languages", "言語"),
     "menu_now": ("Now", "今"),
+    "menu_schedule": ("Schedule", "日程"),
+    "menu_survey": ("Survey", "アンケート"),
     "menu_teams": ("Teams", "チーム"),
     "menu_scaling": ("Scaling", "スケーリング"),
     "menu_board": ("Problem board", "掲示板"),

@@ -1,0 +1,93 @@
+"""Templates to Markdown: every value is text and nothing but text, whatever is in it.
+
+CommonMark lets any ASCII punctuation be escaped by a backslash (section 2.4); GitHub's tables, strikethrough, formulas
+and addresses without brackets (GFM, sections 4.10, 6.5, 6.9) are taken care of too.
+"""
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any
+
+from hackathon.scaling import show
+from hackathon.text.messages import message, speaking
+from hackathon.text.paths import shipped
+from hackathon.web import clean
+from hackathon.web.pages import moment
+from hackathon.web.survey import mean_text, quartiles, target_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+_ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|&(?=#?\w+;)")
+_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+_HASH = re.compile(r"(?:(?<=\s)|^)#|#(?=\s|$)")
+_BEGINNING = re.compile(r"([-+])(?=[\s+-]|$)|(=)(?==*\s*$)|(\d{1,9})([.)])(?=\s|$)")
+_ADDRESS = re.compile(r":(?=//)|(?<=www)\.|(?<=[\w.+-])@(?=\w)|(?<=mailto):|(?<=xmpp):", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Return a text as one line of Markdown that shows just these letters, in a paragraph, a heading or a table."""
+    plain = " ".join(clean.line(text, clean.BLOCK).split())
+    marked = _ACTIVE.sub(lambda match: f"\\{match[0]}", plain)
+    marked = _ADDRESS.sub(lambda match: f"\\{match[0]}", marked)
+    marked = _HASH.sub(r"\\#", _UNDERSCORE.sub(r"\\_", marked))
+    return _BEGINNING.sub(_beginning, marked, count=1) if _BEGINNING.match(marked) else marked
+
+
+def _beginning(match: re.Match[str]) -> str:
+    sign = match[1] or match[2]
+    return f"\\{sign}" if sign else f"{match[3]}\\{match[4]}"
+
+
+def quoted(text: str) -> "Markup":
+    """Return a text as code in a cell of a table, where a bar needs a backslash even in code (GFM, section 4.10)."""
+    from markupsafe import Markup
+
+    plain = " ".join(clean.line(text, clean.BLOCK).split()).replace("|", "\\|")
+    if not plain:
+        return Markup("")
+    fence = "`" * (max((len(found) for found in re.findall(r"`+", plain)), default=0) + 1)
+    room = " " if plain[0] == "`" or plain[-1] == "`" else ""
+    return Markup(f"{fence}{room}{plain}{room}{fence}")
+
+
+def render_markdown(template: str, language: str, **values: Any) -> str:
+    """Return a template `templates/report/<name>` in a language, with one empty line between blocks."""
+    with speaking(language):
+        made: str = environment().get_template(template).render(language=language, **values)
+    return re.sub(r"\n{3,}", "\n\n", made).strip() + "\n"
+
+
+def ruled(columns: int, words: int = 1) -> "Markup":
+    """Return the line below a table's heads; all but the first columns, of `words`, stand to the right."""
+    from markupsafe import Markup
+
+    return Markup("|".join(["", *(["---"] * words), *(["---:"] * (columns - words)), ""]))
+
+
+@functools.cache
+def environment() -> "Environment":
+    """Return the environment of Markdown templates: values are escaped on their way out, what is undefined fails."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(shipped("templates", "report")),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(t=message, ruled=ruled)
+    made.filters.update(mean=mean_text, quartiles=quartiles, on_target=target_text)
+    made.filters.update(number=show.number, percent=show.percent, moment=moment, quoted=quoted, state=show.state)
+    return made
+
+
+def _finalize(value: object) -> "Markup":
+    """Return a value as Markdown: what templates and macros have made stays, all else is a text."""
+    from markupsafe import Markup
+
+    return value if isinstance(value, Markup) else Markup(escaped(str(value)))

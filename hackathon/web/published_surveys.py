@@ -1,0 +1,99 @@
+"""The closed surveys of an event that may go out, summed up; read again only when one of their files has changed."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.config.event import Publish
+from hackathon.share.survey.records import Summary
+from hackathon.web.source import Source
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+    from hackathon.share.survey.collection import Collection
+
+SURVEYS = "surveys"
+"""The folder beside `hackathon.yaml` with a folder for each survey."""
+FILES = 10_000
+"""Files of a survey whose last change is looked at."""
+_kept: dict[Path, tuple[tuple[str, str], list[Summary]]] = {}
+
+
+def published(source: Source) -> list[Summary]:
+    """Return the summaries of closed surveys that the event lets go out; those asked of participants first.
+
+    Raises HackathonError when a closed survey can not be read: a page without it would say that there was none.
+    """
+    rules = source.event.publish if source.event is not None else Publish()
+    if source.event is None or source.event_folder is None or not rules.surveys:
+        return []
+    return summaries(source.event_folder, source.event)
+
+
+def summaries(folder: Path, event: "Event") -> list[Summary]:
+    """Return the summaries of all closed surveys of an event; those asked of participants first."""
+    folder = folder.absolute()
+    signature = (mark(folder), repr(event))
+    known = _kept.get(folder)
+    if known is not None and known[0] == signature:
+        return known[1]
+    found = [_summary(each) for each in _collections(folder) if each.state == "closed"]
+    found.sort(key=lambda summary: summary.survey.audience != "participants")
+    _kept[folder] = (signature, found)
+    return found
+
+
+def _summary(collection: "Collection") -> Summary:
+    """Return what may be said about a closed survey's answers; free answers only when somebody has reviewed them."""
+    from hackathon.share.survey.summary import summarise
+    from hackathon.share.survey.texts import read_texts
+
+    survey = collection.survey
+    texts = read_texts(collection.folder, survey)
+    _, invited = collection.participation()
+    return summarise(
+        collection.name, survey, collection.answers(), invited=invited, closed=True,
+        texts=texts.released if texts else None,
+    )  # fmt: skip
+
+
+def unfinished(folder: Path) -> list[str]:
+    """Return the names of surveys that are open: what they say is not known yet."""
+    return [each.name for each in _collections(folder) if each.state == "open"]
+
+
+def _collections(folder: Path) -> "list[Collection]":
+    """Return the surveys of the event in this very folder."""
+    from hackathon.share.survey.collection import find_collections
+
+    return find_collections(folder) if _names(folder) else []
+
+
+def mark(folder: Path) -> str:
+    """Return a text that changes when a survey's files do."""
+    found: list[str] = []
+    for name in _names(folder):
+        below = folder / SURVEYS / name
+        for each in (below, below / "closed"):
+            found += _stamps(each)
+    return "\n".join(found[:FILES])
+
+
+def _stamps(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(
+                f"{entry.path} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
+                for entry in entries
+                if (status := entry.stat(follow_symlinks=False)) is not None
+            )
+    except OSError:
+        return []
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder / SURVEYS) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
