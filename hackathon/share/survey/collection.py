@@ -109,7 +109,7 @@ class Collection:
         self.folder = folder
         self.name = folder.name
         self.tokens = Tokens(folder / "tokens")
-        self._frozen: Frozen | None = None
+        self._frozen: tuple[tuple[int, int], Frozen] | None = None
 
     @property
     def event_folder(self) -> Path:
@@ -146,9 +146,18 @@ class Collection:
     @property
     def frozen(self) -> Frozen | None:
         """The questionnaire as it was opened; None for a draft. Raises RequestError when its file is damaged."""
-        if self._frozen is None:
-            self._frozen = read_frozen(self.folder / "opened.json")
-        return self._frozen
+        path = self.folder / "opened.json"
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            return None
+        stamp = (found.st_ino, found.st_mtime_ns)
+        # a server lives on while the organisers open a corrected questionnaire, before the first answer
+        if self._frozen is None or self._frozen[0] != stamp:
+            frozen = read_frozen(path)
+            self._frozen = (stamp, frozen) if frozen else None
+            return frozen
+        return self._frozen[1]
 
     @property
     def survey(self) -> "Survey":
@@ -213,7 +222,6 @@ class Collection:
                 if frozen is not kept:
                     replace_bytes(self.folder / "opened.yaml", (self.folder / SURVEY_FILE).read_bytes())
                     replace_with(self.folder / "opened.json", to_json(frozen))
-                self._frozen = frozen
                 faults.step("after-frozen")
                 box = self.box()
                 if box is not None:
@@ -258,19 +266,32 @@ class Collection:
         if self.frozen is None:
             raise RequestError("survey.not_open", name=self.name)
         found = digest(token)
+        stored = to_stored(values)
         try:
             with self.together(), held(self.folder / "locks" / found[:2]):
                 self.refuse_closed()
                 state = self.tokens.state(token) if plain_token(token) else "unknown"
                 if state != "unused":
                     raise TokenError(f"survey.token_{state}")
+                if read_stored(self.survey, stored)[1]:
+                    # the questionnaire was opened anew since it was shown, or a caller did not read the values
+                    raise RequestError("survey.opened_anew", name=self.name)
                 name = f"{secrets.token_hex(16)}.json"
-                put(self.answers_folder, name, encode_answer(self.digest, values))
+                put(self.answers_folder, name, encode_answer(self.digest, stored))
                 faults.step("after-answer")
-                self.tokens.spend([found])
+                try:
+                    self.tokens.spend([found])
+                except OSError:
+                    self._take_back(name, found)
+                    raise
                 faults.step("after-token")
         except OSError as error:
             raise HackathonError("survey.can_not_take", what=error.strerror or error) from error
+
+    def _take_back(self, name: str, token: str) -> None:
+        """Remove an answer whose token could not be spent: its respondent is told to try again, and counts once."""
+        if not (self.tokens.spent_folder / token).exists():
+            (self.answers_folder / name).unlink(missing_ok=True)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -344,9 +365,9 @@ class Collection:
         return kept
 
 
-def encode_answer(survey: str, values: Mapping[str, Value]) -> bytes:
+def encode_answer(survey: str, stored: Mapping[str, Any]) -> bytes:
     """Return an answer to the questionnaire with this digest as the bytes of a file."""
     import json
 
-    value = {"schema_version": 1, "digest": survey, "values": to_stored(values)}
+    value = {"schema_version": 1, "digest": survey, "values": stored}
     return (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode()

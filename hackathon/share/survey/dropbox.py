@@ -244,14 +244,9 @@ def read_box(box: "Box", name: str, frozen: Frozen) -> DropBox:
 def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox) -> None:
     people = People(None)
     by_owner: dict[int, list[tuple[int, str]]] = {}
-    for file in sorted(os.listdir(folder)):
-        if file.startswith("."):
-            continue  # being written, or left by a writer that was killed: it was never confirmed
+    for file in names_of(folder):
         found = os.stat(file, dir_fd=folder, follow_symlinks=False)
-        if not stat.S_ISREG(found.st_mode) or not _FILE.match(file):
-            result.bad.append(BadFile(file, people.account(found.st_uid), "survey.unread_special"))
-        else:
-            by_owner.setdefault(found.st_uid, []).append((found.st_ctime_ns, file))
+        by_owner.setdefault(found.st_uid, []).append((found.st_ctime_ns, file))
     for owner, files in sorted(by_owner.items()):
         account = people.account(owner)
         good: list[Dropped] = []
@@ -268,11 +263,19 @@ def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox) -> None:
             result.replaced += len(good) - 1
 
 
+def names_of(folder: int) -> list[str]:
+    """Return the names in a folder without hidden ones: those are being written, or were never confirmed."""
+    return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+
+
 def _read_one(
     folder: int, file: str, account: str, owner: int, moment: int, name: str, frozen: Frozen
 ) -> Dropped | BadFile:
     raw = b""
     try:
+        # a folder, pipe or link in the place of a file is not opened at all
+        if not _FILE.match(file) or not stat.S_ISREG(os.stat(file, dir_fd=folder, follow_symlinks=False).st_mode):
+            return BadFile(file, account, "survey.unread_special")
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as stream:
             found = os.fstat(descriptor)

@@ -258,6 +258,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Go through the questions again? An empty line keeps what you said.",
         "もう一度質問に答えますか(空行なら前の答えを残します)",
     ),
+    "opened_anew": (
+        "the questionnaire of {name} was changed since it was shown",
+        "表示されたあとで {name} の質問が変更されました",
+    ),
+    "opened_anew_hint": (
+        "nothing was taken; load it again",
+        "回答は受け付けられていません。もう一度読み込んでください",
+    ),
     "token_unknown": ("this token was never handed out", "このトークンは配布されていません"),
     "token_unknown_hint": (
         "copy it once more from the organisers' message: 16 letters and digits",
