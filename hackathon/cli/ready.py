@@ -54,25 +54,32 @@ def command(target: str | None, no_job: bool, no_post: bool, shared: Path | None
     found = items(seen)
     if not as_json:
         _echo(seen, found)
-    posted = post(board, seen, found).entry.id if board is not None and not no_post else None
+    posted = failure = None
+    if board is not None and not no_post:
+        try:
+            posted = post(board, seen, found).entry.id
+        except HackathonError as error:
+            failure, why = error, error.message
     if as_json:
         _echo_json(seen, found, posted, why)
     elif posted is not None:
         click.echo(message("ready.posted", id=posted), err=True)
-    elif not no_post:
+    elif not no_post and failure is None:
         click.echo(f"{message('cli.warning')}: {message('ready.not_posted', why=printable(why))}", err=True)
+    if failure is not None:
+        raise failure
     if not all(item.ok for item in found):
         raise click.exceptions.Exit(1)
 
 
 def _board(shared: Path | None, start: Path) -> "tuple[Board | None, str]":
-    """Return the event's board, or None and why there is none. Raises RequestError when one that was named is none."""
+    """Return the event's board, or None and why it can not be used. Raises HackathonError when it was named."""
     from hackathon.share.board import open_board
-    from hackathon.text.errors import RequestError
+    from hackathon.text.errors import HackathonError
 
     try:
         return open_board(shared, start), ""
-    except RequestError as error:
+    except HackathonError as error:
         if shared is not None:
             raise
         return None, error.message

@@ -111,6 +111,13 @@ def test_from_nothing_to_ready(project: Path, capsys: pytest.CaptureFixture[str]
     team = collected(board, event)["星のチーム"]
     assert {point.state for point in team.points.values()} == {"confirmed"}, team
     assert team.ready
+    # on nodes with GPUs a run counts as one GPU's only where one was there
+    path = project / "runs" / found["baseline"]["facts"]["run"]
+    record = json.loads((path / "request.json").read_text())
+    (path / "request.json").write_text(json.dumps({**record, "gpus_per_node": 2}))
+    assert oks(ready(capsys, "--no-job", "--no-post", code=1))["baseline"] is None
+    (path / "env" / "g7.json").write_text(json.dumps({"gpus": ["Tesla P100, 550.54, 16384 MiB", 7]}))
+    assert "on one GPU (Tesla P100)" in ready(capsys, "--no-job", "--no-post", code=0)["baseline"]["evidence"]
     # the same again from the last job; then data that another file took the place of
     assert all(oks(ready(capsys, "--no-job", code=0)).values())
     (project / "data" / "words.txt").write_text("one two THREE")
@@ -158,6 +165,21 @@ def test_without_an_event(project: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "shared directory" in value["not_posted"]
     assert value["items"][0]["ok"] is None
     assert run(["ready", "--no-job", "--shared", "/nowhere"]) == 2
+
+
+def test_a_board_that_can_not_be_written_costs_the_post_alone(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = project.parents[1] / "shared"
+    (shared / "entries").chmod(0o777)  # without the sticky bit anybody could take posts away
+    assert run(["ready", "--no-job", "--json"]) == 2
+    value = json.loads(capsys.readouterr().out)
+    assert len(value["items"]) == len(NAMES)
+    assert value["posted"] is None
+    assert "sticky" in value["not_posted"]
+    shutil.rmtree(shared)
+    assert run(["ready", "--no-job"]) == 1
+    assert "not posted: there is no board" in capsys.readouterr().err
 
 
 def test_what_a_program_imports(project: Path) -> None:

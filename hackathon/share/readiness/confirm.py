@@ -86,8 +86,13 @@ class Claims:
         group = self.team.group
         if known is None:
             raise Doubt(TOLD, "no_account", user=self.user)
-        if group and proof.facts.get("group") == group and group not in group_names(known.groups):
+        if not group or group in group_names(known.groups):
+            return
+        if "run" not in proof.facts:
             raise Doubt(TOLD, "no_group", user=self.user, group=group)
+        run, _ = self._probe(proof)  # an account of the scheduler's: a job that ran under it shows that it may be used
+        if run.record().get("group") != group:
+            raise Doubt(REFUTED, "other_group", run=run.id, group=group)
 
     def _environment(self, proof: Proof) -> None:
         run, _ = self._probe(proof)

@@ -50,7 +50,8 @@ def _account(seen: Situation) -> Item:
     paid = seen.probe[0].record().get("group") if seen.probe and seen.probe[1].state == SUCCEEDED else None
     if group in groups:
         return Item("account", True, f"{where}; {message('ready.group_is', group=group)}", facts=facts)
-    if paid == group:
+    if paid == group and seen.probe:
+        facts["run"] = seen.probe[0].id
         return Item("account", True, f"{where}; {message('ready.group_paid', group=group)}", facts=facts)
     if not _is_group(group):
         text = f"{where}; {message('ready.group_unknown', group=group)}"

@@ -136,7 +136,8 @@ def gpu_names(run: Path) -> list[str]:
     """Return the names of the GPUs that the nodes of a run listed."""
     inside = Inside(run)
     found = [inside.json(f"env/{name}").get("gpus") for name in inside.names("env")[:100] if name.endswith(".json")]
-    return [clean_line(each) for names in found if isinstance(names, list) for each in names if isinstance(each, str)]
+    lines = (each for names in found if isinstance(names, list) for each in names if isinstance(each, str))
+    return [clean_line(each.partition(",")[0]) for each in lines]  # name, driver, memory
 
 
 def good_runs(seen: Situation) -> Iterator[tuple[RunDirectory, dict[str, Any]]]:

@@ -217,6 +217,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{user} is not in the Unix group {group}",
         "{user} は Unix グループ {group} に入っていません",
     ),
+    "why_other_group": ("run {run} did not run under {group}", "実行 {run} は {group} で動いていません"),
     "why_only_told": ("nothing in it can be looked at from here", "ここからは確認できません"),
     "why_silent": ("run {run} says nothing of it", "実行 {run} にその結果がありません"),
     "why_not_imported": ("{name} was not imported in run {run}", "実行 {run} で {name} は import されていません"),
