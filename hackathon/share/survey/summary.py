@@ -118,8 +118,8 @@ def _breakdowns(survey: Survey, asked: Sequence[Question], answers: Sequence[Ans
         cells = crossed(cells, list(blocks.values()))
         shown: dict[str, tuple[str, ...]] = {}
         for each, its_cells in item_cells.items():
-            answered = {value: mask & gave[each] for value, mask in blocks.items()}
-            shown[each] = choose(answered, its_cells, k, told_empty=True)
+            answered = {value: mask & gave[each] for value, mask in groups.items()}
+            shown[each] = choose(answered, its_cells, k, told)
             item_cells[each] = crossed(its_cells, [answered[value] for value in shown[each]])
         made.append(
             Breakdown(
@@ -162,6 +162,8 @@ def _groups(question: Question, answers: Sequence[Answer]) -> dict[str, int]:
         elif isinstance(value, tuple) and fits(question, value):
             key = json.dumps(sorted(set(value)))
         groups[key] = groups.get(key, 0) | 1 << number
+    if question.required and not groups[NO_ANSWER]:
+        del groups[NO_ANSWER]  # it could not have been otherwise
     return groups
 
 

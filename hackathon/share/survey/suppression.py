@@ -32,35 +32,51 @@ teams, kinds or days) are told only if all of them have nobody or at least k; of
 combination that was chosen. By (1), with exchanges of names in place of new names, these sizes add nothing to the
 above. Such a question is never told within a group: that would be a crossing.
 
+**Who knows this rule, too,** and asks which sizes would have led to the same groups being told, finds no size of 1…k−1
+either: a rest in which each group has k−1 grows further, and of equally small groups all or none are left out. This was
+not proved but counted out: for one breakdown, all sizes of up to four groups and twenty respondents
+(tests/unit/test_survey_suppression.py); the exception is k = 2 with two respondents.
+
 What is told is always the same for the same answers, and only closed surveys are published: two publications can not be
 subtracted from each other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 
-def choose(groups: Mapping[str, int], cells: Sequence[int], k: int, *, told_empty: bool = False) -> tuple[str, ...]:
+def choose(
+    groups: Mapping[str, int], cells: Sequence[int], k: int, candidates: Container[str] | None = None
+) -> tuple[str, ...]:
     """Return the groups (name → their respondents) that may be told, in their order.
 
-    `cells`: the disjoint sets of at least k that earlier decisions cut all respondents into; the result cuts them
-    further, into sets of nobody or at least k. `told_empty`: groups without anybody may be told too.
+    `groups`: all that there may be, those without anybody too. `cells`: the disjoint sets of at least k that earlier
+    decisions cut all respondents into; the result cuts them further, into sets of nobody or at least k.
+    `candidates`: only these may be told, and they may be told to be empty; None: all that are not empty.
     """
     everybody = _union(cells)
+    sizes = {name: mask.bit_count() for name, mask in groups.items()}
 
-    def small(block: int) -> list[int]:
-        return [block & cell for cell in cells if 0 < (block & cell).bit_count() < k]
+    def small(block: int) -> int:
+        """Return a cell that has fewer than k of a block, and somebody; 0 when there is none."""
+        return next((cell for cell in cells if 0 < (block & cell).bit_count() < k), 0)
 
-    told = [name for name, mask in groups.items() if (mask or told_empty) and not small(mask)]
-    while told:
+    told = [
+        name for name, mask in groups.items()
+        if (mask if candidates is None else name in candidates) and not small(mask)
+    ]  # fmt: skip
+    while any(sizes[name] for name in told):
         rest = everybody & ~_union(groups[name] for name in told)
-        lacking = small(rest)
-        if not lacking:
-            break
-        # The rest must grow where it is small: by the smallest told group that has somebody in that cell.
-        cell = next(cell for cell in cells if cell & lacking[0])
+        left = [sizes[name] for name in groups if name not in told]
+        # If each group of a rest of small ones is as large as a small one can be, each is known to be.
+        full = bool(rest) and max(left) < k and rest.bit_count() == (k - 1) * len(left)
+        cell = small(rest) or (everybody if full else 0)
+        if not cell:
+            return tuple(told)
+        # The rest has to grow there. Of several that are equally small all go: which of them went would tell.
         near = [name for name in told if groups[name] & cell]
-        told.remove(min(near, key=lambda name: groups[name].bit_count()))
-    return tuple(told)
+        least = min(sizes[name] for name in near)
+        told = [name for name in told if name not in near or sizes[name] > least]
+    return ()
 
 
 def crossed(cells: Sequence[int], blocks: Sequence[int]) -> list[int]:

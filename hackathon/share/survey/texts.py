@@ -61,6 +61,7 @@ def write_texts(folder: Path, survey: Survey, answers: Sequence[Answer]) -> Path
         return None
     try:
         put(folder, TEXTS_FILE, _yaml(survey, found).encode())
+        path.chmod(0o600)
     except FileExistsError:
         return None
     return path
