@@ -1,5 +1,6 @@
 """`hackathon event check`: every problem of an event that can be seen before it begins."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from hackathon.text.messages import localized, message
 
 if TYPE_CHECKING:
     from hackathon.share.event.looking import Trouble
+    from hackathon.share.ready import TeamReadiness
 
 PLACE = click.Path(file_okay=False, path_type=Path)
 COLORS = {"error": "red", "warning": "yellow", "remark": "blue"}
@@ -23,13 +25,14 @@ COLORS = {"error": "red", "warning": "yellow", "remark": "blue"}
 def command(folder: Path | None, live: bool, as_json: bool) -> int:
     from hackathon.cli.event_show import event_folder
     from hackathon.cli.show import printable
-    from hackathon.share.event.looking import LEVELS, look
+    from hackathon.share.event.looking import LEVELS, look, readiness
 
     place = event_folder(folder)
     event, troubles = look(place, live=live)
     counts = {level: sum(1 for each in troubles if each.level == level) for level in LEVELS}
+    ready = readiness(event, place)
     if as_json:
-        _echo_json(place, troubles, counts)
+        _echo_json(place, troubles, counts, ready)
         return FAILED if counts["error"] else 0
     click.echo(
         printable(
@@ -47,7 +50,24 @@ def command(folder: Path | None, live: bool, as_json: bool) -> int:
     else:
         values = {"errors": counts["error"], "warnings": counts["warning"], "remarks": counts["remark"]}
         click.echo(f"\n{message('event_check.sum', **values)}")
+    if ready:
+        _echo_ready(ready)
     return FAILED if counts["error"] else 0
+
+
+def _echo_ready(ready: "dict[str, TeamReadiness]") -> None:
+    """Print what teams posted with `hackathon ready`, and what is still to do."""
+    from hackathon.cli.show import echo_table, printable
+    from hackathon.share.ready import lacking, legend, table
+
+    # a terminal that can not show the marks gets words
+    words = not (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf8")
+    click.echo(f"\n{click.style(message('event_check.ready'), bold=True)}")
+    echo_table(*table(ready, words=words))
+    if marks := legend(words=words):
+        click.echo(marks)
+    for team, sentence in lacking(ready):
+        click.echo(printable(f"  {team}: {sentence}"))
 
 
 def _echo_alike(troubles: "list[Trouble]") -> None:
@@ -62,7 +82,9 @@ def _echo_alike(troubles: "list[Trouble]") -> None:
             click.echo(f"  → {each.remedy}")
 
 
-def _echo_json(place: Path, troubles: "list[Trouble]", counts: dict[str, int]) -> None:
+def _echo_json(
+    place: Path, troubles: "list[Trouble]", counts: dict[str, int], ready: "dict[str, TeamReadiness]"
+) -> None:
     import json
 
     value = {
@@ -73,5 +95,6 @@ def _echo_json(place: Path, troubles: "list[Trouble]", counts: dict[str, int]) -
              "remedy": each.remedy}
             for each in troubles
         ],
+        "ready": [each.to_json() for each in ready.values()],
     }  # fmt: skip
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,7 +130,8 @@ def _runs(looker: "Looker", folder: Path, tutor: Account, team: str) -> None:
             continue
         if closed is not None:
             values = {"users": tutor.user, "path": runs, "found": owner_word(closed)}
-            command = f"setfacl -R -m u:{tutor.user}:rX,d:u:{tutor.user}:rX {_quoted(closed)}"
+            access = f"u:{tutor.user}:rX,d:u:{tutor.user}:rX"
+            command = f"setfacl -R -m {access} {_quoted(closed)}"
             looker.add("warning", "runs_closed", closed, team, command=command, **values)
 
 
@@ -149,11 +151,17 @@ def _let_in(
         if place is not None:
             closed.setdefault(place, []).append(user.user)
     for place, users in closed.items():
-        bits = ("rwx" if also else "rx") if place == path else "x"
-        given = ",".join(f"u:{user}:{bits}" for user in users[:5])
+        letters = ("rwx" if also else "rx") if place == path else "x"
         values = {"path": path, "place": place, "found": owner_word(place), "users": _names(users)}
-        command = f"setfacl -m {given} {_quoted(place)}"
+        command = _opening(place, users, letters)
         looker.add(level, identifier, place, team, command=command, **values)
+
+
+def _opening(place: Path, users: Sequence[str], letters: str) -> str:
+    """Return the command by which the owner of a path lets users in: one by one, or all where it is only passed."""
+    if letters == "x" or shutil.which("setfacl") is None:
+        return f"chmod o+{letters.replace('w', '')} {_quoted(place)}"
+    return f"setfacl -m {','.join(f'u:{user}:{letters}' for user in users)} {_quoted(place)}"
 
 
 def _passes(path: Path, user: Account) -> bool:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.problems import KeyPath
+from hackathon.text.errors import HackathonError
 from hackathon.text.messages import lookup, message
 from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
     from hackathon.config.yaml import Document
+    from hackathon.share.ready import TeamReadiness
 
 LEVELS = ("error", "warning", "remark")
 MEMBERS_AT_MOST = 3
@@ -92,6 +94,22 @@ def look(folder: Path, *, live: bool = False) -> tuple["Event", list[Trouble]]:
     known = accounts.look(looker)
     folders.look(looker, known)
     return event, sorted(looker.found, key=lambda trouble: LEVELS.index(trouble.level))
+
+
+def readiness(event: "Event", folder: Path) -> "dict[str, TeamReadiness]":
+    """Return how ready the teams are by what they posted with `hackathon ready`; empty without a board or teams."""
+    from hackathon.share.board import read_board
+    from hackathon.share.people import People
+    from hackathon.share.place import open_place
+    from hackathon.share.ready import collected
+
+    if not event.shared:
+        return {}
+    try:
+        board = read_board(open_place(folder / Path(event.shared).expanduser()), People(event))
+    except HackathonError:
+        return {}  # that there is no board is among the troubles
+    return collected(board, event)
 
 
 def _file(looker: Looker) -> None:

@@ -178,10 +178,26 @@ def make_shared(event: "Event", folder: Path, outcome: Outcome, *, dry: bool = F
     mode = existing.get("mode") if isinstance(existing, dict) else None
     if not dry:
         place, commands = make_place(path, str(mode or "sticky"), People(event).known())
+        if made.state == "there" and _opened(path):
+            made.state = "mended"
         outcome.notes += place.problems
         outcome.commands += [shlex.split(line) for line in commands]
     if not dry or made.state == "there":
         made.found = path.stat()
+
+
+def _opened(path: Path) -> bool:
+    """Let others into the shared directory of this account that lets nobody in; return whether that was needed.
+
+    One that lets a group in stays closed to others: that may be on purpose.
+    """
+    found = path.lstat()
+    mode, through = stat.S_IMODE(found.st_mode), 0o005
+    group_too = mode & 0o050 == 0o050
+    if group_too or mode & through == through or found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
+        return False
+    path.chmod(mode | 0o055)
+    return True
 
 
 def owner_of(folder: Path) -> int:
@@ -224,9 +240,9 @@ def _make(wanted: Wanted) -> Made:
         # what was put in its place meanwhile is not changed: a link is not opened, and only the opened one is changed
         descriptor = os.open(wanted.path, _OPEN_FOLDER)
     except OSError as error:
-        link = wanted.path.is_symlink() or wanted.path.is_file()
-        made.state = "left" if link else "missing"
-        made.why = message("event.no_folder") if link else error.strerror or str(error)
+        looked = _look(wanted)
+        made.state = "left" if looked.state == "left" else "missing"
+        made.why = looked.why or error.strerror or str(error)
         return made
     try:
         found = os.fstat(descriptor)

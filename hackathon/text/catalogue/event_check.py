@@ -13,6 +13,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "errors: {errors}, warnings: {warnings}, remarks: {remarks}",
         "エラー {errors} 件、警告 {warnings} 件、注意 {remarks} 件",
     ),
+    "ready": ("Readiness (`hackathon ready`)", "準備状況（hackathon ready）"),
     # the file
     "file_open": ("others can write this file: {mode}", "ほかの人がこのファイルを書き換えられます: {mode}"),
     "file_open_hint": (
