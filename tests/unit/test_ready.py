@@ -313,7 +313,7 @@ def test_what_is_true_is_confirmed(claimants: Claimants) -> None:
     assert rows[0][8].startswith("2/2 ")
     assert rows[1] == ["北風", *["–"] * 7, "0/2"]
     assert len(head) == len(rows[0])
-    assert table(found, words=True)[1][1][1:3] == ["nobody", "nobody"]
+    assert table(found, words=True)[1][1][1:3] == ["nothing posted", "nothing posted"]
     assert list(lacking(found)) == [("北風", "nobody ran `hackathon ready` yet")]
     with speaking("ja"):
         assert table(found)[0][0] == "チーム"

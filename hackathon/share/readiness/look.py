@@ -95,7 +95,8 @@ def _environment(seen: Situation) -> Item:
         text = message("ready.no_gpu_seen", host=told.host, gpus=gpus)
         return Item("environment", False, text, create, facts)
     versions = [f"{name} {told.versions[name]}".strip() for name in seen.wanted.modules]
-    text = message("ready.imported", python=told.python, host=told.host, packages=_listed(versions) or "–")
+    key = "ready.imported" if versions else "ready.imported_nothing"
+    text = message(key, python=told.python, host=told.host, packages=_listed(versions))
     facts["packages"] = _listed(versions, 20)
     return Item("environment", True, f"{text}; {place}" if place else text, facts=facts)
 

@@ -58,6 +58,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Python {python} on {host} imports {packages}",
         "{host} の Python {python} で {packages} を import できました",
     ),
+    "imported_nothing": (
+        "Python {python} on {host}; the program imports its standard library only",
+        "{host} の Python {python}。プログラムが import するのは標準ライブラリだけです",
+    ),
     "not_imported": (
         "whether it imports was not tried on a compute node",
         "計算ノードでの import はまだ試していません",
@@ -181,8 +185,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     # tutors
     "tutors_read": (
-        "{users} can read {path} and {count} runs",
-        "{users} は {path} と {count} 個の実行を読めます",
+        "{users} can read {path} and its runs ({count} looked at)",
+        "{users} は {path} とその実行({count} 個を確認)を読めます",
     ),
     "tutors_closed": ("closed to {users}: {path}", "{users} には閉じています: {path}"),
     "tutors_no_team": ("whose tutors is not known", "どのチームか分からないため、チューターも分かりません"),
@@ -209,7 +213,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "word_unknown": ("not looked at", "確認不可"),
     "word_no": ("not done", "未"),
     "word_refuted": ("not so", "事実と違う"),
-    "word_nobody": ("nobody", "投稿なし"),
+    "word_nobody": ("nothing posted", "投稿なし"),
     "lacking_all": ("nobody ran `hackathon ready` yet", "まだだれも `hackathon ready` を実行していません"),
     "lacking_refuted": ("{what}: {user} claims it, but {why}", "{what}: {user} の申告は事実と違います: {why}"),
     "why_no_account": ("this machine knows no account {user}", "このマシンにアカウント {user} がありません"),
