@@ -17,7 +17,7 @@ COMMANDS = {
     "main": ("init", "scale", "results", "compare", "publish"),
     "jobs": ("check", "render", "submit", "status", "cancel", "rerun", "adopt", "shell"),
     "trouble": ("logs", "diagnose", "ask", "board", "standup", "rules", "notify"),
-    "event": ("event", "ready", "survey", "dashboard", "top"),
+    "event": ("event", "ready", "survey", "slides", "dashboard", "top"),
     "about": ("clusters", "recipes", "env", "data", "doctor", "schema", "clean", "completion"),
 }
 """Section of the help → commands; each lives in `hackathon.cli.<name>` as `command`."""

@@ -51,7 +51,7 @@ def report_files(
     `report-<survey>….svg` beside it; HTML holds its own.
     """
     assert source.event is not None
-    mask = mask_of(source, [named(_folder(run.project, run.id)) for run in source.summaries], source.event.publish)
+    mask = mask_of(source, [named(run_folder(run.project, run.id)) for run in source.summaries], source.event.publish)
     files: dict[str, str] = {}
     troubles: list[str] = []
     for language in languages:
@@ -75,7 +75,7 @@ def report_files(
     return files, list(dict.fromkeys(troubles))
 
 
-def _folder(project: str, identifier: str) -> Path:
+def run_folder(project: str, identifier: str) -> Path:
     return Path(project) / "runs" / identifier
 
 

@@ -154,4 +154,23 @@ EVENT: dict[str, tuple[str, str]] = {
         "Ask the scheduler for its own account, or count by the runs' records alone.",
         "スケジューラの課金記録を問い合わせるか、実行の記録だけで数えるか",
     ),
+    "slides_short": ("Make a team's slides from its records.", "チームの発表スライドを記録から作成"),
+    "slides_help": (
+        "Make a deck of slides for a team from its records: starting point, changes, speed-up with its plot, what was "
+        "hard. What only the team can tell is left as marked blanks. It is Markdown for Marp, to be edited; an edited "
+        "deck is never overwritten without --force.\n\n"
+        "TEAM: the team's name (default: the team of this account).\n\n"
+        "\b\n"
+        "hackathon slides\n"
+        "hackathon slides aurora --to talk.md --lang ja",
+        "チームの発表スライドを記録から作成します。出発点、変更したこと、速度向上の図、苦労した点を載せ、チームにしか"
+        "書けないところは記入欄として残します。Marp 用の Markdown なので自由に編集できます。編集済みのスライドは --force "
+        "なしでは上書きしません。\n\n"
+        "TEAM はチーム名です（省略時はこのアカウントのチーム）。\n\n"
+        "\b\n"
+        "hackathon slides\n"
+        "hackathon slides aurora --to talk.md --lang ja",
+    ),
+    "option_slides_to": ("Write this file (default: slides-TEAM.md here).", "書き出すファイル（既定: slides-TEAM.md）"),
+    "option_slides_force": ("Overwrite a deck that somebody has edited.", "編集済みのスライドも上書きする"),
 }

@@ -1,0 +1,93 @@
+"""`hackathon slides`: a team's deck from its records, to be edited."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+
+@named("slides")
+@click.argument("team", required=False, metavar="[TEAM]")
+@click.option("--to", "file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help=message("help.option_slides_to"))  # fmt: skip
+@click.option("--force", is_flag=True, help=message("help.option_slides_force"))
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+def command(team: str | None, file: Path | None, force: bool, no_ask: bool) -> None:
+    from dataclasses import replace
+
+    from hackathon.cli.show import printable
+    from hackathon.config.load import load_event
+    from hackathon.web.gather import gather
+    from hackathon.web.made_files import write_together
+    from hackathon.web.slide_files import default_name, slide_files
+    from hackathon.web.slides import own_folder
+
+    folder = _event_folder(Path.cwd())
+    event = load_event(folder)
+    name = _team(event, team)
+    target = (file or Path(default_name(name))).absolute()
+    if not target.parent.is_dir():
+        raise RequestError("slides.no_folder", folder=target.parent)
+    # a team's account may read no other team's runs, and needs none
+    alone = replace(event, teams=[each for each in event.teams if each.name == name])
+    source = gather(folder, alone, own_folder(Path.cwd()), ask=not no_ask)
+    made = slide_files(replace(source, event=event), name, target.name)
+    assert made is not None
+    files, trouble = made
+    write_together(target.parent, files, force=force)
+    for problem in [*source.problems, *([trouble] if trouble else [])]:
+        click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
+    for each in files:
+        click.echo(message("report.written", file=target.parent / each))
+    click.echo(message("slides.how", file=target.name), err=True)
+
+
+def _event_folder(start: Path) -> Path:
+    """Return the folder of the event around a folder, else of the one that the board in HACKATHON_SHARED is of."""
+    from hackathon.config.load import find_event
+    from hackathon.share.place import find_people, find_shared, open_place
+
+    found = find_event(start)
+    if found is not None:
+        return found
+    try:
+        place = open_place(find_shared(None, os.environ, start))
+        event = find_event(place.path) if find_people(place, start) is not None else None
+    except (HackathonError, OSError):
+        event = None
+    if event is None:
+        raise RequestError("slides.no_event", folder=start)
+    return event
+
+
+def _team(event: "Event", given: str | None) -> str:
+    """Return the team that was named, else the one that this account is a member of."""
+    from hackathon.web.slides import team_named
+
+    names = ", ".join(each.name for each in event.teams) or "–"
+    if given is not None:
+        found = team_named(event, given)
+        if found is None:
+            raise RequestError("slides.no_team", team=given, teams=names)
+        return found
+    own = [each.name for each in event.teams if any(member.user == _account() for member in each.members)]
+    if len(own) != 1:
+        raise RequestError("slides.which_team", teams=names)
+    return own[0]
+
+
+def _account() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return ""
