@@ -15,7 +15,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hackathon.runs import faults
 from hackathon.share.people import People
@@ -72,7 +72,6 @@ class DropBox:
     newest: list[Dropped] = field(default_factory=list)
     bad: list[BadFile] = field(default_factory=list)
     replaced: int = 0
-    problems: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
 
 def make_box(box: "Box", name: str, frozen: Frozen) -> None:
@@ -233,8 +232,6 @@ def read_box(box: "Box", name: str, frozen: Frozen) -> DropBox:
         found = os.fstat(folder)
         if found.st_uid not in (os.geteuid(), 0):
             raise HackathonError("survey.box_of_other", folder=place)
-        if found.st_mode & 0o044 or (found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX):
-            result.problems.append(("survey.box_mode", {"folder": str(place)}))
         _read_all(folder, name, frozen, result)
     finally:
         os.close(folder)

@@ -69,8 +69,6 @@ class Gathered:
     left_out: list[LeftOut] = field(default_factory=list)
     replaced: int = 0
     """Answers in the drop box for which the same account wrote a newer one."""
-    box_problems: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    """What is wrong with the drop box: message ids and their values."""
 
 
 def accounts(event: "Event", audience: str) -> frozenset[str]:
@@ -95,7 +93,6 @@ def gather(collection: "Collection") -> Gathered:
     box = collection.box()
     if box is not None:
         dropped = read_box(box, collection.name, frozen)
-        result.box_problems = dropped.problems
         result.unread += [Unread(box.folder / each.name, each.why, each.raw, each.account) for each in dropped.bad]
         _take_box(dropped.newest, accounts(collection.event(), frozen.survey.audience), collection, result)
         result.replaced = dropped.replaced

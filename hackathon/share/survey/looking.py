@@ -118,7 +118,6 @@ def _open(collection: Collection, event: "Event", result: Look) -> None:
     result.unread = [str(each.path) for each in found.unread]
     troubles = result.troubles
     box = collection.box()
-    troubles += [Trouble("error", identifier, values) for identifier, values in found.box_problems]
     if box is not None:
         troubles += _box(box, event, collection.survey.audience, collection)
     elif not result.tokens:

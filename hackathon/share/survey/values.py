@@ -22,7 +22,7 @@ NOTHING = frozenset({"n/a", "no answer", "無回答", "回答なし", "未回答
 _LEVEL = re.compile(r"a?0*(\d{1,4})(?:\.0+)?\s*(.*)\Z", re.DOTALL)
 _NUMBER = re.compile(r"([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:e[+-]?\d{1,3})?)\s*(.*)\Z", re.DOTALL)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\S*,)")
-_BRACKETS = {"(": ")", "[": "]", "<": ">", "「": "」", "【": "】", "〔": "〕"}
+_BRACKETS = {"(": ")", "[": "]", "「": "」", "【": "】", "〔": "〕"}
 _SEPARATORS = ";,、\n\t|"
 
 
