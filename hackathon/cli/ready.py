@@ -31,10 +31,11 @@ MARKS = {True: ("✓", "ok", "green"), False: ("✗", "bad", "red"), None: ("–
 @click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(target: str | None, no_job: bool, no_post: bool, shared: Path | None, as_json: bool, **asked: Any) -> None:
+    from hackathon.cli.budget import admit
     from hackathon.jobs.gather import gather
     from hackathon.share.place import find_people
     from hackathon.share.readiness.look import items
-    from hackathon.share.readiness.probe import submit_probe
+    from hackathon.share.readiness.probe import probe_request, submit_probe
     from hackathon.share.readiness.situation import situation, wanted_by
     from hackathon.share.ready import post
     from hackathon.text.errors import HackathonError
@@ -46,7 +47,9 @@ def command(target: str | None, no_job: bool, no_post: bool, shared: Path | None
     job = refused = None
     if not no_job:
         try:
-            job = submit_probe(sources, wanted[1])
+            request = probe_request(sources)
+            admit([request], sources.cluster, sources.runs.parent, sources.event or event)
+            job = submit_probe(sources, request, wanted[1])
             _await(job)
         except HackathonError as error:
             refused = error

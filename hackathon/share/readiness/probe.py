@@ -42,15 +42,14 @@ class Told:
     gpus: int | None = None
 
 
-def submit_probe(sources: "Sources", wanted: Wanted) -> RunDirectory:
-    """Make the run of the job, submit it and return it. Raises as `check`, `create` and `submit` do."""
+def submit_probe(sources: "Sources", request: "Request", wanted: Wanted) -> RunDirectory:
+    """Make the run of `probe_request`, submit it and return it. Raises as `create` and `submit` do."""
     from hackathon.jobs.render import render
     from hackathon.runs.create import create
     from hackathon.runs.snapshot import Entry, Source
     from hackathon.runs.submit import submit
     from hackathon.schedulers import registry
 
-    request = probe_request(sources)
     contents = {
         PROGRAM: Path(job.__file__).read_bytes(),
         WANTED: (json.dumps(wanted.to_json(), indent=1) + "\n").encode("utf-8", "surrogatepass"),
