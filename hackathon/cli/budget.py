@@ -62,7 +62,7 @@ def held_against(
     folder = find_event(project) if budget_of(event, cluster.name) is not None else None
     if folder is None:
         return None
-    return standing(event, folder, requests, cluster.rates, project, repeat=repeat)
+    return standing(event, folder, requests, cluster, project, repeat=repeat)
 
 
 def judge(found: "Standing", refuse: bool) -> None:

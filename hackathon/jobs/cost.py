@@ -34,6 +34,13 @@ def spent(node_seconds: float, gpu_seconds: float, rates: Rates | None) -> Spent
     return Spent(nodes, gpus, nodes * rates.per_node_hour + gpus * rates.per_gpu_hour)
 
 
+def gpus_given(gpus_per_node: int, processes_per_node: int, cluster: Cluster | None) -> int:
+    """Return the GPUs of each node that a job holds: all where whole nodes are given, else as many as it asks for."""
+    if cluster is None or cluster.dialect.gpu_request == "none" or cluster.dialect.exclusive:
+        return gpus_per_node
+    return min(gpus_per_node, processes_per_node)
+
+
 def running_seconds(started: float, now: float, walltime: float) -> float:
     """Return how long a job that goes on has held its nodes: at most its walltime (0: none is known)."""
     seconds = max(0.0, now - started)
@@ -50,14 +57,20 @@ class Cost:
     tokens: float | None
     """None where the profile has no rate."""
 
+    def of(self, kind: str) -> float:
+        """Return one of KINDS."""
+        value: float | None = getattr(self, kind)
+        return value or 0.0
 
-def cost(requests: Iterable[Request], cluster: Cluster, repeat: int = 1) -> Cost:
-    """Return the cost of the requests, each submitted `repeat` times."""
+
+def cost(requests: Iterable[Request], cluster: Cluster, repeat: int = 1, longest: int | None = None) -> Cost:
+    """Return the cost of the requests, each submitted `repeat` times, none of them for more than `longest` seconds."""
     jobs, node_seconds, gpu_seconds = 0, 0.0, 0.0
     for request in requests:
-        seconds = float(request.walltime * repeat)
+        seconds = float(request.walltime if longest is None else min(request.walltime, longest)) * repeat
+        gpus = gpus_given(request.gpus_per_node, request.processes_per_node, cluster)
         jobs += repeat
         node_seconds += request.nodes * seconds
-        gpu_seconds += request.nodes * request.gpus_per_node * seconds
+        gpu_seconds += request.nodes * gpus * seconds
     most = spent(node_seconds, gpu_seconds, cluster.rates)
     return Cost(jobs, most.node_hours, most.gpu_hours, most.tokens)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.jobs.cost import KINDS, Spent, spent
+from hackathon.jobs.cost import KINDS, cost, spent
 from hackathon.share.people import People
 from hackathon.share.places import Project, bounds_of, find_projects, team_folders
 from hackathon.text.files import read_json, write_json
 from hackathon.text.paths import user_cache
 
 if TYPE_CHECKING:
-    from hackathon.config.cluster import Rates
+    from hackathon.config.cluster import Cluster
     from hackathon.config.event import Budget, Event, Team
     from hackathon.jobs.request import Request
 
@@ -92,7 +92,7 @@ def standing(
     event: "Event",
     event_folder: Path,
     requests: "Sequence[Request]",
-    rates: "Rates | None",
+    cluster: "Cluster",
     project: Path,
     *,
     repeat: int = 1,
@@ -104,15 +104,14 @@ def standing(
     markers and what schedulers said before: no scheduler is asked. What running jobs can still take, and jobs in the
     queue, is told beside it.
     """
-    cluster = requests[0].cluster
-    limits = budget_of(event, cluster)
+    limits = budget_of(event, cluster.name)
     if limits is None:
         return None
     team = own_team(event, event_folder, project, requests[0].team)
     if team is None:
-        return Standing("", cluster)
+        return Standing("", cluster.name)
     from hackathon.share.usage_read import read_projects
-    from hackathon.share.usage_rows import counted_twice
+    from hackathon.share.usage_rows import counted_twice, gpus_of
 
     moment = time.time() if now is None else now
     alone = replace(event, teams=[team])
@@ -122,17 +121,18 @@ def standing(
     held, still = [0.0, 0.0], [0.0, 0.0]
     for read in reads:
         for use in read.uses:
-            if use.cluster != cluster or (twice and f"{read.project.path}//{use.id}" in twice):
+            if use.cluster != cluster.name or (twice and f"{read.project.path}//{use.id}" in twice):
                 continue
+            gpus = gpus_of(use, cluster)
             for life in use.lives:
                 held[0] += life.seconds * life.nodes
-                held[1] += life.seconds * life.gpus
+                held[1] += life.seconds * (life.nodes * gpus if life.gpus is None else life.gpus)
             if use.waiting or use.state:
                 seconds = use.still(moment) * use.nodes
                 still[0] += seconds
-                still[1] += seconds * use.gpus_per_node
-    used, waiting = spent(held[0], held[1], rates), spent(still[0], still[1], rates)
-    asked = most(requests, rates, repeat)
+                still[1] += seconds * gpus
+    used, waiting = (spent(nodes, gpus, cluster.rates) for nodes, gpus in (held, still))
+    asked = cost(requests, cluster, repeat)
     lines = tuple(
         Line(kind, float(limit), used.of(kind), waiting.of(kind), asked.of(kind))
         for kind in KINDS
@@ -140,8 +140,8 @@ def standing(
     )
     closed = sum(_is_closed(folder) for folder in team_folders(team, event_folder))
     unread = closed + sum(not read.readable for read in reads)
-    found = Standing(team.name, cluster, lines, len(reads) + closed, unread)
-    return _with_nearest(found, requests, rates, repeat) if found.over else found
+    found = Standing(team.name, cluster.name, lines, len(reads) + closed, unread)
+    return _with_nearest(found, requests, cluster, repeat) if found.over else found
 
 
 def own_team(event: "Event", event_folder: Path, project: Path, claimed: str | None) -> "Team | None":
@@ -157,27 +157,17 @@ def own_team(event: "Event", event_folder: Path, project: Path, claimed: str | N
     return next((team for team in event.teams if team.name == own), None)
 
 
-def most(requests: "Sequence[Request]", rates: "Rates | None", repeat: int, walltime: int | None = None) -> Spent:
-    """Return what requests can cost at most, none of them longer than `walltime` seconds."""
-    nodes = gpus = 0.0
-    for request in requests:
-        seconds = request.walltime if walltime is None else min(request.walltime, walltime)
-        nodes += seconds * request.nodes * repeat
-        gpus += seconds * request.nodes * request.gpus_per_node * repeat
-    return spent(nodes, gpus, rates)
-
-
-def _with_nearest(found: Standing, requests: "Sequence[Request]", rates: "Rates | None", repeat: int) -> Standing:
+def _with_nearest(found: Standing, requests: "Sequence[Request]", cluster: "Cluster", repeat: int) -> Standing:
     def fits(walltime: int) -> bool:
-        cost = most(requests, rates, repeat, walltime)
-        return all(cost.of(line.kind) <= line.left + CRUMB for line in found.lines if line.request > 0)
+        shorter = cost(requests, cluster, repeat, walltime)
+        return all(shorter.of(line.kind) <= line.left + CRUMB for line in found.lines if line.request > 0)
 
     low, high = 0, max(request.walltime for request in requests) // MINUTE
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle * MINUTE) else (low, middle - 1)
-    jobs, each = len(requests) * repeat, most(requests[:1], rates, 1)
-    if any(most([request], rates, 1) != each for request in requests):
+    jobs, each = len(requests) * repeat, cost(requests[:1], cluster)
+    if any(cost([request], cluster) != each for request in requests):
         jobs = 0
     for line in found.lines:
         if line.request > 0 and jobs:

@@ -65,18 +65,18 @@ def _row(mark: int, asked: bool, use: RunUse) -> list[Any]:
     lives = [[life.start, life.end, life.seconds, life.nodes, life.gpus, life.basis] for life in use.lives]
     return [
         mark, asked, use.cluster, use.scheduler, use.job_id, use.team, use.user, use.nodes, use.gpus_per_node,
-        use.walltime, use.created, use.adopted, use.state, use.odd, lives,
+        use.processes_per_node, use.walltime, use.created, use.adopted, use.state, use.odd, lives,
     ]  # fmt: skip
 
 
 def _entry(name: str, row: list[Any]) -> tuple[int, bool, RunUse]:
     (
-        mark, asked, cluster, scheduler, job_id, team, user, nodes, gpus_per_node, walltime, created, adopted, state,
-        odd, lives,
+        mark, asked, cluster, scheduler, job_id, team, user, nodes, gpus_per_node, processes_per_node, walltime,
+        created, adopted, state, odd, lives,
     ) = row  # fmt: skip
     made = tuple([Life(*life) for life in lives])
     use = RunUse(
-        name, cluster, scheduler, job_id, team, user, nodes, gpus_per_node, walltime, created, adopted, made, state,
-        False, True, odd,
+        name, cluster, scheduler, job_id, team, user, nodes, gpus_per_node, processes_per_node, walltime, created,
+        adopted, made, state, False, True, odd,
     )  # fmt: skip
     return mark, asked, use

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hackathon.jobs.cost import gpus_given
 from hackathon.share.people import People
 from hackathon.share.usage_days import by_day, day_of
 from hackathon.share.usage_run import BASES, GOING, NO_END, UNCLEAR, RunUse
@@ -77,12 +78,13 @@ def team_of(read: "Read", use: RunUse, people: People) -> str:
     return "" if people.teams.get(use.team) else use.team
 
 
-def gpus_of(use: RunUse, gpus: int, nodes: int, profile: "Cluster | None") -> int:
-    """Return the GPUs of a life; of an adopted job all of its nodes', where the cluster gives whole nodes."""
-    if gpus or not use.adopted or profile is None or profile.dialect.gpu_request != "none":
-        return gpus
-    each = profile.node.gpus
-    return nodes * each if isinstance(each, int) else 0
+def gpus_of(use: RunUse, profile: "Cluster | None") -> int:
+    """Return the GPUs of each node that a run's job was given; an adopted one has no request that would say more."""
+    if not use.adopted:
+        return gpus_given(use.gpus_per_node, use.processes_per_node, profile)
+    if profile is None or profile.dialect.gpu_request != "none" or not isinstance(profile.node.gpus, int):
+        return 0
+    return profile.node.gpus
 
 
 def divided(
@@ -109,7 +111,7 @@ def divided(
             if use.state == UNCLEAR and begin <= use.created < end:
                 cell(day_of(use.created)).unclear.add(key)
             for life in use.lives:
-                gpus = gpus_of(use, life.gpus, life.nodes, profiles.get(use.cluster) if use.adopted else None)
+                gpus = life.nodes * gpus_of(use, profiles.get(use.cluster)) if life.gpus is None else life.gpus
                 last = life is use.lives[-1]
                 for day, seconds in by_day(life, begin, end):
                     cell(day).add(key, seconds, life.nodes, gpus, life.basis, use.state if last else "")

@@ -48,8 +48,8 @@ class Life:
     seconds: float
     """How long nodes were held; less than end − start when it was suspended."""
     nodes: int
-    gpus: int
-    """Of all nodes together."""
+    gpus: int | None
+    """Of all nodes together, where the scheduler accounts for them; None: as many as the run was given."""
     basis: str
     """One of BASES."""
 
@@ -68,6 +68,7 @@ class RunUse:
     """Owner of the folder (uid)."""
     nodes: int
     gpus_per_node: int
+    processes_per_node: int
     walltime: int
     """Seconds; 0 is not known."""
     created: float
@@ -128,6 +129,7 @@ def use_of(run: RunDirectory, now: float) -> RunUse:
         user=owner,
         nodes=nodes,
         gpus_per_node=gpus,
+        processes_per_node=_count(record.get("processes_per_node")) or gpus,
         walltime=min(_count(record.get("walltime")), int(LONGEST)),
         created=_moment(state.t_created) or run.created,
         adopted=bool(adopted),
@@ -156,8 +158,7 @@ def with_account(use: RunUse, account: "Account", now: float) -> RunUse:
             end = charge.start + seconds
         else:
             seconds = max(0.0, end - charge.start) if charge.seconds is None else charge.seconds
-        gpus = charge.nodes * use.gpus_per_node if charge.gpus is None else charge.gpus
-        lives.append(Life(charge.start, max(end, charge.start), seconds, charge.nodes, gpus, SCHEDULER))
+        lives.append(Life(charge.start, max(end, charge.start), seconds, charge.nodes, charge.gpus, SCHEDULER))
     state = GOING if going else "" if charges or not use.lives else use.state
     return replace(use, lives=tuple(lives), state=state, odd="", waiting=use.waiting and not charges)
 
@@ -178,7 +179,7 @@ def _with_lives(use: RunUse, run: RunDirectory, state: RunStatus, seen: dict[str
         nonlocal odd
         seconds, word = _length(start, end, use.walltime, now)
         odd = odd or word
-        lives.append(Life(start, start + seconds, seconds, use.nodes, use.nodes * use.gpus_per_node, basis))
+        lives.append(Life(start, start + seconds, seconds, use.nodes, None, basis))
 
     for (begin, end), (after, _) in pairwise(attempts):
         latest = min(after, begin + use.walltime) if use.walltime else after
