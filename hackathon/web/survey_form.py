@@ -39,7 +39,6 @@ class Field:
     name: str
     kind: str
     text: str
-    required: bool
     choices: tuple[Choice, ...] = ()
     written: str = ""
     """text and number: what was typed."""
@@ -49,6 +48,10 @@ class Field:
     longest: int = 0
     hints: tuple[str, ...] = ()
     """Lines below the question."""
+    needed: str = ""
+    """The word that says that an answer is required; empty when it is not."""
+    none: str = ""
+    """What to choose to take a choice back; empty where that can be done otherwise."""
     problem: str = ""
     """What is wrong with what was typed; empty when nothing is."""
 
@@ -83,15 +86,28 @@ def shown(text: object) -> str:
 def kept(text: str) -> str:
     """Return what somebody typed, for the form that is shown again: all but what no page can hold."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(each for each in plain if each in "\n\t" or unicodedata.category(each) not in ("Cc", "Cs"))
+    return "".join(each for each in plain if each in "\n\t" or _may_stand(each))
+
+
+def _may_stand(letter: str) -> bool:
+    """Return whether a letter may stand in a page: no control character, half of a pair, or noncharacter of Unicode."""
+    number = ord(letter)
+    return (
+        unicodedata.category(letter) not in ("Cc", "Cs")
+        and number & 0xFFFE != 0xFFFE
+        and not 0xFDD0 <= number <= 0xFDEF
+    )
 
 
 def _field(question: Question, typed: list[str], problem: str) -> Field:
+    single = question.kind in ("rating", "choice")
     return Field(
-        PREFIX + question.id, question.kind, shown(question.text), question.required, tuple(_choices(question, typed)),
+        PREFIX + question.id, question.kind, shown(question.text), tuple(_choices(question, typed)),
         kept(typed[0]) if typed and question.kind in ("text", "number") else "", shown(question.low),
         shown(question.high), shown(question.unit) if question.kind == "number" else "",
-        question.longest if question.kind == "text" else 0, tuple(_hints(question)), problem,
+        question.longest if question.kind == "text" else 0, tuple(_hints(question)),
+        message("survey_form.required") if question.required else "",
+        message("survey_form.none") if single and not question.required else "", problem,
     )  # fmt: skip
 
 

