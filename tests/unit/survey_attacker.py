@@ -127,7 +127,9 @@ class Attacker:
     def parts(self, breakdown: str) -> dict[str, list[str]]:
         """Return the groups of a breakdown, and what is left of it when those that are told are taken away."""
         rest = [group for group in self.labels[breakdown] if (breakdown, group) not in self.told.groups]
-        return {**{group: [group] for group in self.labels[breakdown]}, "(rest)": rest}
+        single = {group: [group] for group in self.labels[breakdown]}
+        # without a group that is told the rest is all respondents, whose number is no secret
+        return {**single, "(rest)": rest} if len(rest) < len(single) else single
 
     def determined(self, row: csr_matrix) -> bool:
         """Return whether a sum of unknowns follows from what was published: least = greatest."""
@@ -149,6 +151,23 @@ class Attacker:
             if abs(weights @ solution - true) > 0.5:
                 return False
         return True
+
+    def opinions(self, k: int) -> Iterable[tuple[str, csr_matrix]]:
+        """Yield what must not follow even for who knows how many are in each group: what small groups answered.
+
+        An answer that everybody gave is no secret.
+        """
+        for breakdown in self.breakdowns:
+            for group in self.labels[breakdown]:
+                where = self.inside({breakdown: [group]})
+                if not self._small(self.row(where), k):
+                    continue
+                for item in self.items:
+                    for kind in self.kinds[item]:
+                        gave = self.row(self.place[n, item, kind] for n in where)
+                        of_all = self.row(self.place[n, item, kind] for n in range(len(self.cells)))
+                        if self._small(gave, k) and (of_all @ self.truth)[0] < len(self.answers):
+                            yield f"{breakdown} {group} who said {kind} to {item}", gave
 
     def secrets(self, k: int) -> Iterable[tuple[str, csr_matrix]]:
         """Yield what must not follow, with its name: numbers of people in 1…k−1 that are in truth so many.
@@ -187,3 +206,7 @@ class Attacker:
     def found(self, k: int) -> list[str]:
         """Return the names of what must not follow from the publication and does."""
         return [name for name, row in self.secrets(k) if self.determined(row)]
+
+    def opinions_found(self, k: int) -> list[str]:
+        """Return the names of what small groups answered and what follows from the publication."""
+        return [name for name, row in self.opinions(k) if self.determined(row)]

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 
 import pytest
@@ -98,7 +99,10 @@ def test_no_small_group_follows_from_all_that_is_told_of_many_surveys(case: tupl
 def _attack(survey: Survey, answers: list[Answer]) -> None:
     summary = summary_of(survey, answers)
     note(f"k = {survey.smallest_group}, told: {[told(summary, each) for each in survey.breakdowns]}")
-    assert Attacker(survey, answers, published(summary)).found(survey.smallest_group) == []
+    out = published(summary)
+    assert Attacker(survey, answers, out).found(survey.smallest_group) == []
+    sizes_too = replace(out, sizes=frozenset(survey.breakdowns))
+    assert Attacker(survey, answers, sizes_too).opinions_found(survey.smallest_group) == []
 
 
 def naive(survey: Survey, answers: Sequence[Answer]) -> Published:
@@ -150,6 +154,21 @@ def test_the_attacker_finds_what_leaving_small_groups_out_gives_away(
     survey, answers = case
     assert secret in Attacker(survey, answers, naive(survey, answers)).found(5)
     assert Attacker(survey, answers, published(summary_of(survey, answers))).found(5) == []
+
+
+def test_where_a_rest_is_of_one_mind_its_small_groups_are_not_told_by_subtraction() -> None:
+    """Who took part is in the report: one undergraduate, so what all of the rest said is what that one said."""
+    survey = survey_of({"kind": 4}, [rating("length")], 5, "kind")
+    sizes = {"g0": 1, "g2": 4, "g3": 1}
+    rest = [(count, {"kind": kind, "length": 3}) for kind, count in sizes.items()]
+    answers = people((3, {"kind": "g1", "length": 3}), (2, {"kind": "g1", "length": 1}), *rest)
+    known = frozenset({"kind"})
+    told_anyway = Published(known, frozenset({"length"}), {("kind", "g1"): frozenset({"length"})})
+    assert "kind g0 who said 3 to length" in Attacker(survey, answers, told_anyway).opinions_found(5)
+    summary = summary_of(survey, answers)
+    assert told(summary, "kind") == {"g1": 5}
+    assert not summary.breakdowns[0].groups[0].items[0].shown
+    assert Attacker(survey, answers, replace(published(summary), sizes=known)).opinions_found(5) == []
 
 
 def test_the_attacker_needs_a_publication() -> None:

@@ -1,7 +1,7 @@
 """The summary of a survey's answers: all questions over all respondents, breakdowns, free answers."""
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from hackathon.share.survey.records import (
     Value,
 )
 from hackathon.share.survey.statistics import fits, item
-from hackathon.share.survey.suppression import all_large, choose, crossed
+from hackathon.share.survey.suppression import Said, all_large, choose, crossed
 from hackathon.text.errors import RequestError
 
 if TYPE_CHECKING:
@@ -99,14 +99,12 @@ def _whole(survey: Survey, question: Question, answers: Sequence[Answer], k: int
 
 def _breakdowns(survey: Survey, asked: Sequence[Question], answers: Sequence[Answer], k: int) -> tuple[Breakdown, ...]:
     """Return the breakdowns in their order, each as far as it fits to those before it."""
-    items = [question for question in asked if not tells_who(survey, question)]
     everybody = (1 << len(answers)) - 1
-    gave = {
-        question.id: _who(fits(question, answer.values.get(question.id)) for answer in answers) for question in items
-    }
     cells = [everybody]
+    said = {question.id: _said(question, answers, everybody) for question in asked if not tells_who(survey, question)}
     # Of an item that is told of nobody there is nothing to break down.
-    item_cells = {question.id: [gave[question.id]] for question in items if gave[question.id].bit_count() >= k}
+    item_cells = {each: [everybody] for each, found in said.items() if found.answered.bit_count() >= k}
+    items = [question for question in asked if question.id in said]
     made = []
     for question in dict.fromkeys(survey.breakdowns):
         asked_for = next((each for each in asked if each.id == question and each.kind == "choice"), None)
@@ -118,9 +116,8 @@ def _breakdowns(survey: Survey, asked: Sequence[Question], answers: Sequence[Ans
         cells = crossed(cells, list(blocks.values()))
         shown: dict[str, tuple[str, ...]] = {}
         for each, its_cells in item_cells.items():
-            answered = {value: mask & gave[each] for value, mask in groups.items()}
-            shown[each] = choose(answered, its_cells, k, told)
-            item_cells[each] = crossed(its_cells, [answered[value] for value in shown[each]])
+            shown[each] = choose(groups, its_cells, k, told, said[each])
+            item_cells[each] = crossed(its_cells, [groups[value] for value in shown[each]])
         made.append(
             Breakdown(
                 asked_for,
@@ -171,8 +168,15 @@ def _values(question: Question, answers: Sequence[Answer]) -> list[Value | None]
     return [answer.values.get(question.id) for answer in answers]
 
 
-def _who(flags: Iterable[bool]) -> int:
-    return sum(1 << number for number, flag in enumerate(flags) if flag)
+def _said(question: Question, answers: Sequence[Answer], everybody: int) -> Said:
+    """Return who answered a question, and who gave each answer; of several choices: who chose each."""
+    same: dict[Value | None, int] = {}
+    for number, value in enumerate(_values(question, answers)):
+        given = value if fits(question, value) else None
+        for each in given if isinstance(given, tuple) else (given,):
+            same[each] = same.get(each, 0) | 1 << number
+    answered = everybody & ~same.get(None, 0)
+    return Said(answered, tuple(mask for mask in same.values() if mask != everybody))
 
 
 def _untold(question: Question) -> ItemSummary:

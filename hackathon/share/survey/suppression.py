@@ -24,8 +24,13 @@ item, how often each answer (none is one, too) was given in each of the item's b
    the item's cells lies within the block or outside, or all in the cell answered, or none did. Within: nobody or at
    least k. All answered: the part in the block is a union of cells, nobody or at least k. Their sum is no 1…k−1.
 
+Group sizes are often known from elsewhere: who took part is in the report. So an item is told in groups only if in no
+cell of their rest all gave the same answer, or none; it would be that of the small groups in it. Then two of the cell
+who gave different answers can exchange them, and even with all sizes known it is not determined how many of a group in
+the rest gave which answer.
+
 How many gave each answer *within* all, or within a group that is told, is told and may be 1: k bounds the groups, not
-the levels. Who knows that all gave the same answer knows everybody's; no rule about groups can change that.
+the levels. Where all respondents, or all of a group that is told, gave the same answer, everybody's is known.
 
 The sizes of the groups of a question that says who somebody is (a breakdown's, or one whose options are the event's
 teams, kinds or days) are told only if all of them have nobody or at least k; of several choices this holds for each
@@ -42,23 +47,45 @@ subtracted from each other.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Said:
+    """What respondents answered to one item."""
+
+    answered: int
+    """Who answered it."""
+    alike: tuple[int, ...] = ()
+    """For each answer those who gave it, and those who gave none; an answer that everybody gave is left out."""
 
 
 def choose(
-    groups: Mapping[str, int], cells: Sequence[int], k: int, candidates: Container[str] | None = None
+    groups: Mapping[str, int],
+    cells: Sequence[int],
+    k: int,
+    candidates: Container[str] | None = None,
+    said: Said | None = None,
 ) -> tuple[str, ...]:
     """Return the groups (name → their respondents) that may be told, in their order.
 
-    `groups`: all that there may be, those without anybody too. `cells`: the disjoint sets of at least k that earlier
-    decisions cut all respondents into; the result cuts them further, into sets of nobody or at least k.
-    `candidates`: only these may be told, and they may be told to be empty; None: all that are not empty.
+    `groups`: all that there may be, those without anybody too. `cells`: the disjoint sets that earlier decisions cut
+    all respondents into; the result cuts them further, into sets of nobody or at least k.
+    For an item `said` has its answers, and sets are counted by who answered; only `candidates` may be told, and they
+    may be told to have no answer.
     """
     everybody = _union(cells)
-    sizes = {name: mask.bit_count() for name, mask in groups.items()}
+    said = said or Said(everybody)
+    sizes = {name: (mask & said.answered).bit_count() for name, mask in groups.items()}
 
     def small(block: int) -> int:
         """Return a cell that has fewer than k of a block, and somebody; 0 when there is none."""
-        return next((cell for cell in cells if 0 < (block & cell).bit_count() < k), 0)
+        return next((cell for cell in cells if 0 < (block & cell & said.answered).bit_count() < k), 0)
+
+    def of_one_mind(block: int) -> int:
+        """Return a cell in which all of a block answered alike; 0 when there is none."""
+        parts = ((cell, block & cell) for cell in cells if block & cell)
+        return next((cell for cell, part in parts if any(part & ~same == 0 for same in said.alike)), 0)
 
     told = [
         name for name, mask in groups.items()
@@ -68,14 +95,14 @@ def choose(
         rest = everybody & ~_union(groups[name] for name in told)
         left = [sizes[name] for name in groups if name not in told]
         # If each group of a rest of small ones is as large as a small one can be, each is known to be.
-        full = bool(rest) and max(left) < k and rest.bit_count() == (k - 1) * len(left)
-        cell = small(rest) or (everybody if full else 0)
+        full = bool(rest) and max(left) < k and sum(left) == (k - 1) * len(left)
+        cell = small(rest) or of_one_mind(rest) or (everybody if full else 0)
         if not cell:
             return tuple(told)
         # The rest has to grow there. Of several that are equally small all go: which of them went would tell.
         near = [name for name in told if groups[name] & cell]
-        least = min(sizes[name] for name in near)
-        told = [name for name in told if name not in near or sizes[name] > least]
+        least = min((sizes[name] for name in near), default=0)
+        told = [name for name in told if near and (name not in near or sizes[name] > least)]
     return ()
 
 
