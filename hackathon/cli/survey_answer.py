@@ -19,18 +19,22 @@ if TYPE_CHECKING:
     from hackathon.share.survey.records import Value
     from hackathon.share.survey.values import Problem
 
+LONGEST_TOKEN = 200
+"""Letters that are read of a token."""
+
 
 @named("answer", noun="survey")
 @click.argument("name", metavar="[NAME]", required=False)
-@click.option("--token", metavar="TOKEN", default="", help=message("help.option_survey_token"))
+@click.option("--token", "with_token", is_flag=True, help=message("help.option_survey_token"))
 @click.option("-p", "--set", "given", type=Assignment(), multiple=True, help=message("help.option_survey_set"))
 @click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
-def command(name: str | None, token: str, given: tuple[tuple[str, str], ...], shared: Path | None) -> None:
+def command(name: str | None, with_token: bool, given: tuple[tuple[str, str], ...], shared: Path | None) -> None:
     from hackathon.share.place import find_shared
     from hackathon.share.survey.dropbox import drop, published
 
     box = _box(find_shared(shared, os.environ, Path.cwd()), name)
     frozen = published(box)
+    token = _token() if with_token else ""
     if given:
         values = _given(frozen.survey, given)
     elif sys.stdin.isatty() and sys.stderr.isatty():
@@ -56,6 +60,13 @@ def _box(shared: Path, name: str | None) -> "Box":
             raise RequestError("survey.not_there", folder=shared)
         name = found[0]
     return Box(shared, shared / SURVEYS / survey_name(name))
+
+
+def _token() -> str:
+    """Return the token that is typed, or the first line of stdin: everybody on the machine can read command lines."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return str(click.prompt(message("survey.token_ask"), err=True)).strip()
+    return sys.stdin.readline(LONGEST_TOKEN).strip()
 
 
 def _given(survey: "Survey", given: Sequence[tuple[str, str]]) -> "dict[str, Value]":

@@ -107,8 +107,9 @@ SURVEY: dict[str, tuple[str, str]] = {
         "  hackathon survey answer after --set length=3 --set satisfaction=5 --set comments='よかった'",
     ),
     "option_survey_token": (
-        "Your token, when you got one: it counts once, here or in the form.",
-        "配布されたトークン(フォームと合わせて 1 回だけ有効)",
+        "Ask for your token, when you got one: it counts once, here or in the form. Without a terminal: the first line of "
+        "stdin; others can read command lines.",
+        "配布されたトークンを尋ねる(フォームと合わせて 1 回だけ有効)。端末がなければ標準入力の 1 行目。コマンドラインは他人にも見える",
     ),
     "option_survey_set": (
         "An answer, instead of being asked; several choices: repeat it.",

@@ -251,6 +251,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "An empty line leaves a question out; Ctrl-C leaves without answering.",
         "空行で質問を飛ばし、Ctrl-C で回答せずに終わります。",
     ),
+    "token_ask": ("Your token", "トークン"),
     "several": ("several: numbers with commas, e.g. 1,3", "複数選べます。番号をカンマで区切ってください(例: 1,3)"),
     "lines": ("several lines if you like; an empty line ends", "複数行書けます。空行で終わります"),
     "send_ask": ("Send this?", "この内容で送りますか"),
