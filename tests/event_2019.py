@@ -99,9 +99,10 @@ def event_2019(folder: Path, users: Mapping[str, str] | None = None, **changes: 
     keys of the file: clusters={"local": {}}; None takes a key out.
     """
     values = {**values_2019(), **changes}
-    for person in [*(member for team in values["teams"] for member in team["members"]), *values["tutors"]]:
+    members = [member for team in values["teams"] or [] for member in team.get("members", [])]
+    for person in [*members, *(values["tutors"] or [])]:
         person["user"] = (users or {}).get(person["user"], person["user"])
-    for team in values["teams"]:
+    for team in values["teams"] or []:
         team["tutors"] = [(users or {}).get(user, user) for user in team.get("tutors", [])]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "hackathon.yaml"

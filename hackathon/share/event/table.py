@@ -68,9 +68,13 @@ def _decoded(path: Path) -> tuple[str, str]:
     at = 0
     for encoding in ("utf-8-sig", "cp932"):
         try:
-            return raw.decode(encoding), "utf-8" if encoding == "utf-8-sig" else encoding
+            text = raw.decode(encoding)
         except UnicodeDecodeError as error:
             at = at or error.start
+            continue
+        # Python takes the bytes A0, FD, FE, FF, which are no cp932, for private characters
+        if encoding != "cp932" or not any("\uf8f0" <= letter <= "\uf8f3" for letter in text):
+            return text, "utf-8" if encoding == "utf-8-sig" else encoding
     raise ConfigError([Problem("event.table_encoding", path, raw[:at].count(b"\n") + 1)])
 
 
