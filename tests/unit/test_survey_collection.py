@@ -29,8 +29,8 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture
-def draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collection:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def draft(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Collection:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     return make_event(tmp_path / "event")
 
 
@@ -395,7 +395,7 @@ def test_names_and_choices_of_surveys(draft: Collection, tmp_path: Path) -> None
         find_collection("helper", start)
     assert caught.value.id == "survey.unknown_near"
     with pytest.raises(RequestError) as caught:
-        find_collection(None, tmp_path / "cache")
+        find_collection(None, tmp_path)
     assert caught.value.id == "survey.no_event"
     source = tmp_path / "own.yaml"
     source.write_text(SURVEY.replace("target: middle", "target: midle"))

@@ -263,6 +263,8 @@ class Collection:
         nothing. Raises TokenError (unknown, used), RequestError (not open, closed) and HackathonError (full disk):
         then nothing was taken.
         """
+        from hackathon.share.survey.importing import finish_spending
+
         if self.frozen is None:
             raise RequestError("survey.not_open", name=self.name)
         found = digest(token)
@@ -270,6 +272,7 @@ class Collection:
         try:
             with self.together(), held(self.folder / "locks" / found[:2]):
                 self.refuse_closed()
+                finish_spending(self)
                 state = self.tokens.state(token) if plain_token(token) else "unknown"
                 if state != "unused":
                     raise TokenError(f"survey.token_{state}")

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from hackathon.config.survey import Survey
     from hackathon.share.survey.collection import Collection
 
+SPENDING = ".spending"
+"""A file in `imports` while tokens of an import may not be spent yet."""
 IMPORT_STEPS = ("after-import",)
 """The answers are on the disk, and their tokens are not spent yet."""
 YES = frozenset({"y", "yes", "1", "true", "x", "✓", "✔", "○", "◯", "はい", "選択", "checked", "selected"})
@@ -147,9 +149,25 @@ def _store(collection: "Collection", taken: list[_Candidate]) -> None:
         "rows": sorted(each.row for each in taken),
     }  # fmt: skip
     raw = (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    (collection.imports_folder / SPENDING).touch()
     put(collection.imports_folder, f"{secrets.token_hex(16)}.json", raw)
     faults.step("after-import")
-    collection.tokens.spend(tokens)
+    finish_spending(collection)
+
+
+def finish_spending(collection: "Collection") -> None:
+    """Spend the tokens of imports; does nothing unless an import was killed before it came to that.
+
+    The caller keeps imports away meanwhile.
+    """
+    marker = collection.imports_folder / SPENDING
+    if not marker.exists():
+        return
+    for name in names(collection.imports_folder):
+        kept = read_json(collection.imports_folder / name)
+        if isinstance(kept, dict):
+            collection.tokens.spend(kept.get("tokens", ()))
+    marker.unlink(missing_ok=True)
 
 
 class _Reader:
@@ -168,6 +186,7 @@ class _Reader:
         self.fatal = False
         """Whether something is wrong with a whole file or its columns."""
         self._key = _key(collection, keep=keep_key)
+        finish_spending(collection)
         self._issued = collection.tokens.issued()
         self._spent = collection.tokens.spent()
         self._rows: set[str] = set()
@@ -175,8 +194,6 @@ class _Reader:
             kept = read_json(collection.imports_folder / name)
             if isinstance(kept, dict):
                 self._rows.update(kept.get("rows", ()))
-                # a crash may have come between an import and the spending of its tokens
-                self._spent.update(kept.get("tokens", ()))
 
     def read(self, path: Path) -> None:
         """Read one file."""

@@ -63,13 +63,17 @@ def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[
     for name in [encoding] if encoding else _encodings(raw):
         try:
             text = _decoded(raw, path, name)
-            guesses = [(_headings(text, path, delimiter), delimiter) for delimiter in DELIMITERS]
         except RequestError as error:
             failure = failure or error
             continue
-        # the first of equal guesses: encodings and delimiters are tried in the order of how common they are
-        for cells, delimiter in guesses:
-            if best is None or (fitting(cells), len(cells)) > best[:2]:
+        for delimiter in DELIMITERS:
+            try:
+                cells = _headings(text, path, delimiter)
+            except RequestError as error:
+                failure = failure or error
+                continue
+            # the first of equal guesses: encodings and delimiters are tried in the order of how common they are
+            if cells and (best is None or (fitting(cells), len(cells)) > best[:2]):
                 best = (fitting(cells), len(cells), name, delimiter, text)
         if name == "utf-8":
             break  # nothing else is UTF-8 by chance
@@ -82,7 +86,7 @@ def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[
 
 
 def _headings(text: str, path: Path, delimiter: str) -> list[str]:
-    return next(_rows(text, path, delimiter), (1, [""]))[1]
+    return next(_rows(text, path, delimiter), (1, []))[1]
 
 
 def _encodings(raw: bytes) -> Sequence[str]:
@@ -90,6 +94,8 @@ def _encodings(raw: bytes) -> Sequence[str]:
         return ("utf-8-sig",)
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ("utf-16",)
+    if b"\0" in raw:
+        return ("latin-1",)  # no text of these encodings holds it: `_decoded` tells where it stands
     return GUESSED
 
 
