@@ -120,6 +120,8 @@ def _hand_out(collection: "Collection", tokens: Sequence[str], base: str, sheet:
     if not tokens:
         return
     if sheet is not None:
+        from importlib.util import find_spec
+
         from hackathon.text.messages import localized
         from hackathon.web.survey_offline import sheet as slips
 
@@ -133,6 +135,8 @@ def _hand_out(collection: "Collection", tokens: Sequence[str], base: str, sheet:
         else:
             click.echo(message("survey_form.written", path=sheet))
             click.echo(message("survey_form.sheet_secret"))
+            if base and find_spec("segno") is None:
+                click.echo(f"{message('cli.warning')}: {message('survey_form.no_qr')}", err=True)
             return
     click.echo(message("survey_form.links", count=len(tokens)))
     for token in tokens:

@@ -17,7 +17,7 @@ import secrets
 import sys
 import traceback
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -29,8 +29,9 @@ from hackathon.config.survey import Survey
 from hackathon.share.survey.collection import Collection
 from hackathon.share.survey.records import Value
 from hackathon.share.survey.tokens import TokenError, plain_token
-from hackathon.share.survey.values import read_values
+from hackathon.share.survey.values import Problem, read_values
 from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.printable import printable
 from hackathon.web.access import HEADERS, Message, Receive, Scope, Send, named_by, refuse, with_headers
 from hackathon.web.quiet_server import preferred
@@ -86,10 +87,7 @@ class SurveyApp:
         paths: Container[str] = ("/",),
     ) -> None:
         self.collection, self.event = collection, event
-        self.survey: Survey = collection.survey
-        self.languages: Sequence[str] = self.survey.languages or ["en"]
         self.names, self.any_number, self.paths = names, any_number, paths
-        self.limit = body_limit(self.survey)
         self.guess_seconds = GUESS_SECONDS
         self._threads = ThreadPoolExecutor(WRITERS, "survey")
         self._slots: dict[str, _Slot] = {}
@@ -127,9 +125,17 @@ class SurveyApp:
     async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
         """Return the page; None when whoever asked has gone."""
         query = _pairs(scope["query_string"])
-        language = next((value for name, value in query if name == LANGUAGE and value in self.languages), None)
-        language = language or preferred(scope, self.languages)
-        view = View(self.survey, self.event(language))
+        # the organisers may open a corrected questionnaire as long as nobody has answered
+        try:
+            survey: Survey = await self._thread(lambda: self.collection.survey)
+        except (HackathonError, OSError) as error:
+            self._tell(error)
+            with speaking(preferred(scope)):
+                return Response(message("survey_form.broken_form") + "\n", 503, media_type="text/plain")
+        languages = survey.languages or LANGUAGES
+        language = next((value for name, value in query if name == LANGUAGE and value in languages), None)
+        language = language or preferred(scope, languages)
+        view = View(survey, self.event(language))
         try:
             if scope["method"] == "POST":
                 return await self._take(scope, receive, view, language)
@@ -160,11 +166,11 @@ class SurveyApp:
 
     async def _take(self, scope: Scope, receive: Receive, view: View, language: str) -> Response | None:
         _check_type(scope)
-        body = await self._body(scope, receive)
+        body = await _body(receive, body_limit(view.survey))
         if body is None:
             return None
         token, raw = _read_form(body)
-        values, problems = await self._thread(lambda: read_values(self.survey, raw))
+        values, problems = await self._thread(lambda: read_values(view.survey, raw))
         if problems:
             if await self._state(token) == "unused":
                 return _html(view.form(language, token, raw, problems), 422)
@@ -180,13 +186,17 @@ class SurveyApp:
                 return _html(view.words(language, what))
             if what == "closed":
                 raise _Refused(410, "closed")
+            if what == "anew":
+                view = View(await self._thread(lambda: self.collection.survey), view.event)
+                return _html(view.form(language, token, raw, [Problem("", "survey_form.anew")]), 422)
         state = await self._state(token)
         if state == "spent":
             return _html(view.words(language, "spent"), 409)
         return _html(view.words(language, "code", ask=True, unknown=token or " "), 403)
 
     async def _count(self, token: str, values: Mapping[str, Value]) -> str:
-        """Return done, again (the same answer was counted a moment ago), closed, or refused (the token does not count).
+        """Return done, again (the same answer was counted a moment ago), refused (the token does not count), closed,
+        or anew (the questionnaire is another one since a moment).
 
         Raises HackathonError or OSError when the answer can not be stored: then it is not counted.
         """
@@ -198,9 +208,11 @@ class SurveyApp:
                 await self._thread(lambda: self.collection.accept(values, token))
             except TokenError:
                 return "refused"
-            except RequestError:
+            except RequestError as error:
                 if await self._thread(lambda: self.collection.closing):
                     return "closed"
+                if error.id == "survey.opened_anew":
+                    return "anew"
                 raise
             self._remembered[about] = mark
             while len(self._remembered) > REMEMBERED:
@@ -233,31 +245,6 @@ class SurveyApp:
                 self._guesses -= 1
         return state
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """Return what is sent; None when the sender has gone. Raises _Refused when it is too much or too slow."""
-        parts: list[bytes] = []
-        size = 0
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                while True:
-                    message: Message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return None
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > self.limit:
-                        # A browser shows our words only when it could send all: what is a bit too long is taken in.
-                        parts.clear()
-                        if size > self.limit + MOST_BYTES:
-                            raise _Refused(413, "large")
-                    if not message.get("more_body"):
-                        break
-        except TimeoutError:
-            raise _Refused(408, "slow") from None
-        if size > self.limit:
-            raise _Refused(413, "large")
-        return b"".join(parts)
-
     async def _thread(self, work: Callable[[], _Result]) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
@@ -278,6 +265,32 @@ def body_limit(survey: Survey) -> int:
     """Return how many bytes an answer to a questionnaire may have: 64 KiB, and what its free texts may need."""
     letters = sum(question.longest for question in survey.questions if question.kind == "text")
     return min(MOST_BYTES, SMALLEST_BODY + BYTES_OF_LETTER * letters)
+
+
+async def _body(receive: Receive, limit: int) -> bytes | None:
+    """Return what is sent; None when the sender has gone. Raises _Refused when it is too much or too slow."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while True:
+                part: Message = await receive()
+                if part["type"] == "http.disconnect":
+                    return None
+                parts.append(part.get("body", b""))
+                size += len(parts[-1])
+                if size > limit:
+                    # A browser shows our words only when it could send all: what is a bit too long is taken in.
+                    parts.clear()
+                    if size > limit + MOST_BYTES:
+                        raise _Refused(413, "large")
+                if not part.get("more_body"):
+                    break
+    except TimeoutError:
+        raise _Refused(408, "slow") from None
+    if size > limit:
+        raise _Refused(413, "large")
+    return b"".join(parts)
 
 
 def _check_type(scope: Scope) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.config.survey import Survey
-from hackathon.text.errors import UnavailableError
 from hackathon.text.messages import language, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.web.pages import environment, style
@@ -57,7 +56,7 @@ PAGE_WORDS = ("save", "save_lead", "saved", "code_field", "code_wanted", "missin
 def sheet(survey: Survey, event: str, tokens: Sequence[str], base: str = "") -> str:
     """Return slips to print and cut, one for each token, in the current language.
 
-    `base`: the form's address; empty: codes only. Raises UnavailableError when QR codes can not be made.
+    `base`: the form's address; empty: codes only.
     """
     slips = [slip(token, base) for token in tokens]
     return _page(
@@ -67,7 +66,7 @@ def sheet(survey: Survey, event: str, tokens: Sequence[str], base: str = "") -> 
 
 
 def slip(token: str, base: str = "") -> Slip:
-    """Return what stands on a slip. Raises UnavailableError when QR codes can not be made."""
+    """Return what stands on a slip; without a QR code where the library for it is not installed."""
     code = " ".join(token[at : at + GROUP] for at in range(0, len(token), GROUP))
     if not base:
         return Slip(code)
@@ -75,7 +74,7 @@ def slip(token: str, base: str = "") -> Slip:
     try:
         import segno
     except ImportError:
-        raise UnavailableError("survey_form.no_qr") from None
+        return Slip(code, link)
     # Level M survives a fold of the paper; the margin of four modules is what readers need (ISO/IEC 18004).
     rows = [list(row) for row in segno.make_qr(link, error="m").matrix_iter(border=4)]
     return Slip(code, link, len(rows), _path(rows))

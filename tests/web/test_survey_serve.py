@@ -52,6 +52,16 @@ def said(app: SurveyApp, *arguments: Any, **named: Any) -> Answer:
     return asyncio.run(ask(app, *arguments, **named))
 
 
+class Raises:
+    """A function that fails."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise self.error
+
+
 def shows_questions(answer: Answer) -> bool:
     labels = [str(word) for each in QUESTIONS for word in each["text"].values()]
     return any(label in answer.body for label in labels) or "q-" in answer.body
@@ -218,6 +228,26 @@ def test_what_no_answer_can_be_is_refused_and_costs_nothing(
     assert survey.token_state(tokens[0]) == "unused" and survey.answers() == []
 
 
+def test_a_questionnaire_that_is_opened_anew_is_shown_anew(
+    app: SurveyApp, survey: Collection, tokens: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the first answer the organisers may mend it; nobody has to start the form again."""
+    file = survey.folder / "survey.yaml"
+    assert "Length" in said(app, {"t": tokens[0], "lang": "en"}).page.text
+    file.write_text(file.read_text("utf-8").replace("Length", "How long was it?").replace("staff", "teacher"), "utf-8")
+    Collection(survey.folder).open()
+    assert "How long was it?" in said(app, {"t": tokens[0], "lang": "en"}).page.text
+    old = said(app, {"lang": "en"}, {"t": tokens[0], **GOOD, "q-kind": "staff"})
+    assert old.status == 422 and "How long was it?" in old.page.text and survey.answers() == []
+
+    # and while an answer is on its way
+    with monkeypatch.context() as patch:
+        patch.setattr(survey, "accept", Raises(RequestError("survey.opened_anew", name=NAME)))
+        answer = said(app, {"lang": "en"}, {"t": tokens[0], **GOOD})
+    assert answer.status == 422 and "corrected meanwhile" in answer.page.text and "よかった" in answer.page.text
+    assert said(app, {}, {"t": tokens[0], **GOOD}).status == 200
+
+
 def test_a_closed_survey_says_so(app: SurveyApp, survey: Collection, tokens: list[str]) -> None:
     survey.close()
     for answer in (said(app, {"t": tokens[0], "lang": "en"}), said(app, {"lang": "en"}, {"t": tokens[0], **GOOD})):
@@ -236,11 +266,8 @@ def test_an_answer_that_can_not_be_stored_is_not_confirmed(
     app: SurveyApp, survey: Collection, tokens: list[str], monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str], error: Exception,
 ) -> None:  # fmt: skip
-    def fail(values: object, token: str) -> None:
-        raise error
-
     with monkeypatch.context() as patch:
-        patch.setattr(survey, "accept", fail)
+        patch.setattr(survey, "accept", Raises(error))
         for _ in range(2):
             answer = said(app, {"lang": "en"}, {"t": tokens[0], **GOOD})
             assert answer.status == 503 and answer.headers["retry-after"]
@@ -266,6 +293,16 @@ def test_an_answer_whose_token_can_not_be_spent_is_taken_back(
     assert survey.answers() == [] and survey.token_state(tokens[0]) == "unused"
     assert said(app, {}, {"t": tokens[0], **GOOD}).status == 200
     assert len(survey.answers()) == 1
+
+
+def test_a_damaged_questionnaire_is_told_in_words(
+    app: SurveyApp, survey: Collection, tokens: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (survey.folder / "opened.json").write_text("{")
+    for answer in (said(app, {"t": tokens[0]}), said(app, {}, {"t": tokens[0], **GOOD})):
+        assert answer.status == 503 and "organisers" in answer.body and "opened.json" not in answer.body
+        assert answer.headers["cache-control"] == "no-store"
+    assert "opened.json" in capsys.readouterr().err
 
 
 def test_trouble_with_the_files_is_told_in_words(
@@ -434,6 +471,15 @@ def test_slips(survey: Collection, tokens: list[str]) -> None:
         assert " ".join(token[at : at + 4] for at in range(0, 16, 4)) in page.text
     plain = Page(sheet(survey.survey, "Event", tokens))
     assert plain.all("svg") == [] and "http" not in plain.text
+
+
+def test_slips_without_the_library_for_qr_codes(
+    survey: Collection, tokens: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "segno", None)
+    page = Page(sheet(survey.survey, "Event", tokens, "https://survey.example.org/"))
+    assert page.all("svg") == [] and "https://survey.example.org/" in page.text
+    assert page.text.count("Open the address") == len(page.all("li", class_="slip")) == 4
 
 
 def test_the_qr_code_is_drawn_as_it_was_made() -> None:

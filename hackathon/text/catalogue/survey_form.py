@@ -16,6 +16,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "wrong_title": ("To correct – {title}", "要修正 – {title}"),
     "wrong": ("Not sent yet: please correct this", "まだ送信されていません。次の項目を直してください"),
+    "anew": (
+        "The questions have been corrected meanwhile: look at them again.",
+        "質問が修正されました。もう一度確認してください。",
+    ),
     "not_stored": ("Not sent: your answer could not be stored", "送信できませんでした。回答を保存できません"),
     "not_stored_lead": (
         "What you wrote is still below. Try again in a minute; tell the organisers if it happens again.",
@@ -63,6 +67,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "broken_lead": (
         "Nothing was sent. Open your link again and answer there.",
         "送信されていません。リンクをもう一度開いて回答してください。",
+    ),
+    "broken_form": (
+        "The form can not be shown at the moment. Try again in a minute, and tell the organisers.",
+        "現在フォームを表示できません。少し待って開き直し、主催者に知らせてください。",
     ),
     "slow": ("Your answer did not arrive in time", "回答が時間内に届きませんでした"),
     "slow_lead": (
