@@ -66,17 +66,17 @@ def surveys(draw: st.DrawFn) -> tuple[Survey, list[Answer]]:
         labels = [*options(count), *draw(st.sampled_from([[], [""]] if name != required else [[]]))]
         often = draw(st.lists(st.sampled_from([1, 1, 2, 5, 12]), min_size=len(labels), max_size=len(labels)))
         pools[name] = [label for label, times in zip(labels, often, strict=True) for _ in range(times)]
-    extreme = draw(st.booleans())
+    mind = draw(st.sampled_from(["free", "of its group", "of one"]))
     kinds = {"rating": [1, 2, 3, None], "choices": [("x",), ("y",), ("x", "y"), None], "number": [0, 7, 2.5, None]}
     answers = []
     for _ in range(draw(st.integers(0, 40))):
         values = {name: label for name in names if (label := draw(st.sampled_from(pools[name])))}
         for item in items:
             some = kinds[item.kind]
-            # in an extreme survey who is in a group says what the others in it say
-            said = some[len(values.get(names[0], "")) + sum(map(ord, values.get(names[-1], ""))) & 3] if extreme else (
-                draw(st.sampled_from([*some, *some[:3]]))
-            )  # fmt: skip
+            if mind == "of its group":
+                said = some[sum(map(ord, values.get(names[0], "") + values.get(names[-1], ""))) & 3]
+            else:
+                said = draw(st.sampled_from([*some, *some[:3]] if mind == "free" else [*some[:2], *[some[2]] * 12]))
             if said is not None:
                 values[item.id] = said
         answers.append(Answer(values))
