@@ -3,8 +3,16 @@
 SURVEY: dict[str, tuple[str, str]] = {
     "survey_short": ("Ask everybody, anonymously: form, answers, summary.", "匿名アンケート: フォーム・回答・集計"),
     "survey_help": (
-        "Questionnaires of an event: make one, collect answers by form, file, terminal or CSV, sum them up.",
-        "イベントのアンケートです。作成し、フォーム・ファイル・端末・CSV で回答を集め、集計します。",
+        "Questionnaires of an event: make one, collect answers by form, file, terminal or CSV, sum them up.\n\n\b\n"
+        "  hackathon survey new after\n"
+        "  hackathon survey serve after --tokens 30\n"
+        "  hackathon survey close after\n"
+        "  hackathon survey summary after",
+        "イベントのアンケートです。作成し、フォーム・ファイル・端末・CSV で回答を集め、集計します。\n\n\b\n"
+        "  hackathon survey new after\n"
+        "  hackathon survey serve after --tokens 30\n"
+        "  hackathon survey close after\n"
+        "  hackathon survey summary after",
     ),
     "survey_new_short": ("Make a questionnaire to begin with.", "アンケートのひな形を作る"),
     "survey_new_help": (
