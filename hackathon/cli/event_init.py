@@ -12,6 +12,7 @@ from hackathon.text.errors import FAILED, RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
     from hackathon.share.event.draft import Draft
     from hackathon.share.event.making import Made, Outcome
     from hackathon.share.event.table import Table
@@ -119,6 +120,7 @@ def _asked(folder: Path, table: "Table | None") -> "Draft":
     from hackathon.config.check_event import date_of
     from hackathon.config.event import Team
     from hackathon.config.load import load_cluster
+    from hackathon.config.problems import shown
     from hackathon.share.event.draft import Draft
 
     def words(text: str) -> list[str]:
@@ -127,7 +129,7 @@ def _asked(folder: Path, table: "Table | None") -> "Draft":
     def dates(text: str) -> tuple[str, ...]:
         wrong = next((word for word in words(text) if date_of(word) is None), None)
         if wrong is not None:
-            raise click.BadParameter(message("config.bad_date", value=printable(wrong)))
+            raise click.BadParameter(message("config.bad_date", value=shown(wrong)))
         return tuple(words(text))
 
     def cluster(text: str) -> str:
@@ -139,21 +141,26 @@ def _asked(folder: Path, table: "Table | None") -> "Draft":
         return text.strip()
 
     def ask(key: str, default: Any = "", convert: Any = str) -> Any:
-        shown = default != ""
-        return click.prompt(message(f"event.ask_{key}"), default, show_default=shown, value_proc=convert, err=True)
+        text = message(f"event.ask_{key}")
+        return click.prompt(text, default, show_default=default != "", value_proc=convert, err=True)
 
     click.echo(message("event.ask_begin"), err=True)
     title = ask("title", folder.name or message("event.default_title"))
     days = ask("dates", "", dates)
     place = ask("place")
     name = ask("cluster", "", cluster)
-    queue = ask("queue", load_cluster(name, [folder]).queue or "") if name else ""
+    queue = ask("queue", _usual_queue(load_cluster(name, [folder]))) if name else ""
     teams = table.teams if table else ()
     if not table:
         count = ask("teams", 8, click.IntRange(0, 200))
         teams = tuple(Team(message("event.team_number", number=number + 1)) for number in range(count))
     tutors = tuple(words(ask("tutors")))
     return Draft(title, days, place, name, queue, teams=teams, tutors=tutors)
+
+
+def _usual_queue(cluster: "Cluster") -> str:
+    """Return the queue that a cluster's profile names first; empty when it knows none."""
+    return cluster.queue or next(iter(cluster.queues), "")
 
 
 def _say_file(path: Path, text: str, news: list[str], *, dry: bool, shown: bool) -> None:

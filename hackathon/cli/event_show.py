@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.options import named
-from hackathon.cli.show import printable
+from hackathon.cli.show import printable, width
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import localized, message
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event, Tutor
     from hackathon.share.event.schedule import Day, Now, Slot
 
+WIDTH = 80
+"""Columns of a terminal that has not been made wider."""
 PLACE = click.Path(file_okay=False, path_type=Path)
 
 
@@ -59,13 +61,24 @@ def _title(event: "Event") -> None:
     from hackathon.share.event.schedule import date_text
 
     click.echo(click.style(printable(localized(event.title)), bold=True))
-    for key, text in (
-        ("dates", message("event.list").join(date_text(date) for date in event.dates)),
-        ("place", localized(event.place)),
-        ("hosts", message("event.list").join(localized(host) for host in event.hosts)),
+    for key, texts in (
+        ("dates", [date_text(date) for date in event.dates]),
+        ("place", [localized(event.place)] if event.place else []),
+        ("hosts", [localized(host) for host in event.hosts]),
     ):
-        if text:
-            click.echo(f"{message(f'event.{key}')}: {printable(text)}")
+        if texts:
+            _list(message(f"event.{key}"), texts)
+
+
+def _list(head: str, texts: list[str]) -> None:
+    """Print a list on one line, or one text a line where that would be too wide for a terminal."""
+    line = f"{head}: {printable(message('event.list').join(texts))}"
+    if width(line) <= WIDTH or len(texts) == 1:
+        click.echo(line)
+        return
+    click.echo(f"{head}:")
+    for text in texts:
+        click.echo(f"  {printable(text)}")
 
 
 def _now(moment: "Now") -> None:
@@ -90,7 +103,6 @@ def _span(minutes: int) -> str:
 
 
 def _schedule(by_day: "list[Day]") -> None:
-    from hackathon.cli.show import width
     from hackathon.share.event.schedule import date_text
 
     for day in by_day:

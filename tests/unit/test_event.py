@@ -382,7 +382,7 @@ def test_a_draft_of_any_names_is_read_back_as_it_was(title: str, place: str, tea
     if len({unicodedata.normalize("NFC", name) for name in teams}) < len(teams):
         return
     made = tuple(Team(name, members=[Member(f"u{at}", "staff", person)], tutors=["t"]) for at, name in enumerate(teams))
-    draft = Draft(title, DAYS, place, "reedbush-h", "h-debug", teams=made)
+    draft = Draft(title, DAYS, place, "reedbush-h", "h-debug" if place else "", teams=made)
     for language in ("en", "ja"):
         with speaking(language):
             event = checked(event_text(draft), FILE)
@@ -467,6 +467,40 @@ def test_init_writes_once_and_mends(tmp_path: Path) -> None:
     assert (folder / "surveys").stat().st_mode & 0o777 == 0o700
 
 
+class Terminal(io.StringIO):
+    """Somebody who types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_init_asks_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "event"
+    answers = ["", "2099-01-24, tomorrow", "2099-01-24", "柏", "reedbush-hh", "reedbush-h", "", "2", "tomo", "y"]
+    error = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal("\n".join(answers) + "\n"))
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(error):
+        assert run(["event", "init", str(folder)]) == 0
+    said = error.getvalue()
+    assert '"tomorrow" is no date' in said and "did you mean `reedbush-h`?" in said and "title: event" in said
+    event = load_event(folder)
+    assert (event.title, event.dates, event.place, list(event.clusters)) == (
+        "event",
+        ["2099-01-24"],
+        "柏",
+        ["reedbush-h"],
+    )
+    assert event.clusters["reedbush-h"].queue == "h-debug" and len(event.teams) == 2 and event.tutors[0].user == "tomo"
+    assert sorted(each.name for each in folder.iterdir()) == ["hackathon.yaml", "shared", "surveys"]
+
+
+def test_init_writes_nothing_when_the_answer_is_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("\n" * 6 + "n\n"))
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(Terminal()):
+        assert run(["event", "init", str(tmp_path / "event")]) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_init_takes_a_file_and_refuses_a_wrong_one(tmp_path: Path) -> None:
     source = event_2019(tmp_path / "source")
     done = cli("event", "init", str(tmp_path / "event"), "--from", str(source), "--json")
@@ -485,13 +519,14 @@ def test_init_refuses_an_unknown_cluster_and_writes_nothing(tmp_path: Path) -> N
 
 
 def test_names_that_are_no_folders_are_told_and_nothing_is_made_outside(tmp_path: Path) -> None:
-    teams = [{"name": name} for name in ("../out", "shared", "surveys", ".hidden", "a/../../b", "Fine")]
+    names = ("../out", "shared", "surveys", ".hidden", "a/../../b", "Fine")
+    teams = [{"name": name, "members": [{"user": f"u{number}"}]} for number, name in enumerate(names)]
     path = event_2019(tmp_path / "event", teams=teams, tutors=None, chosen=None)
     done = cli("event", "init", str(path.parent), "--json")
     value = json.loads(done.stdout)
     made = {each["team"] for each in value["folders"]} - {""}
     assert made == {"Fine"}
-    assert [each["id"] for each in value["notes"]] == ["folder_reserved"] * 3
+    assert [each["id"] for each in value["notes"] if each["id"] != "no_account"] == ["folder_reserved"] * 3
     assert sorted(each.name for each in tmp_path.iterdir()) == ["event"]
     found = json.loads(cli("event", "check", str(path.parent), "--json").stdout)["troubles"]
     assert [each["team"] for each in found if each["id"] == "folder_reserved"] == ["shared", "surveys", ".hidden"]

@@ -38,13 +38,15 @@ def event_text(draft: Draft) -> str:
         lines += [*_comment("dates"), f"# dates: [{day}]"]
     lines.append(f"place: {scalar(draft.place)}" if draft.place else f'# place: ""   # {_word("place")}')
     lines += [f"# hosts: []   # {_word('hosts')}", "", *_comment("clusters")]
-    if draft.cluster:
-        lines += ["clusters:", f"  {scalar(draft.cluster)}:"]
-        lines.append(f"    queue: {scalar(draft.queue)}" if draft.queue else "    {}")
+    budget = "budget: {node_hours: 20}"
+    if draft.cluster and draft.queue:
+        lines += ["clusters:", f"  {scalar(draft.cluster)}:", f"    queue: {scalar(draft.queue)}"]
+        lines.append(f"    # {budget}   # {_word('budget')}")
+    elif draft.cluster:
+        lines += [f"# {{queue: NAME, {budget}}}   # {_word('budget')}", "clusters:", f"  {scalar(draft.cluster)}: {{}}"]
     else:
-        lines += ["# clusters:", "#   reedbush-h:", "#     queue: h-debug"]
-    shift = "    # " if draft.queue and draft.cluster else "#     "
-    lines += [f"{shift}budget: {{node_hours: 20}}   # {_word('budget')}", f"# when_spent: refuse   # {_word('spent')}"]
+        lines += ["# clusters:", "#   reedbush-h:", "#     queue: h-debug", f"#     {budget}   # {_word('budget')}"]
+    lines.append(f"# when_spent: refuse   # {_word('spent')}")
     lines += ["", *_comment("shared"), f"shared: {scalar(draft.shared)}", "", *_comment("teams")]
     lines += [f"# chosen: {max(len(draft.teams), 1)}   # {_word('chosen')}"]
     tutors = dict.fromkeys([*draft.tutors, *(user for team in draft.teams for user in team.tutors)])

@@ -87,6 +87,8 @@ def _team(looker: "Looker", index: int, team: "Team", known: "Known", tutors: li
         try:
             found = path.lstat()
         except FileNotFoundError:
+            if not team.members:
+                continue  # that is told already
             inside = path.is_relative_to(looker.folder)
             looker.add(
                 "warning",

@@ -104,7 +104,12 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Outcome) -
     base = folder.absolute()
     shared = Path(os.path.normpath(base / Path(event.shared).expanduser())) if event.shared else None
     found = [Wanted(base / SURVEYS, "surveys", owner, OWN_MODE)]
+    empty = [team.name for team in event.teams if not team.members]
+    if empty:
+        outcome.notes.append(("event.teams_empty", {"names": ", ".join(empty)}))
     for team in event.teams:
+        if not team.members:
+            continue  # nobody could use it, and the name may still change
         people = _people(team, event, owner, outcome)
         for path in team_folders(team, base):
             if not path.is_relative_to(base):

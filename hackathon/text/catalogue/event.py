@@ -194,6 +194,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "team {team}: {path} is used for something else or is no place for a team; give `folders`",
         "チーム {team}: {path} はほかの用途に使うフォルダです。folders で別の場所を指定してください",
     ),
+    "teams_empty": (
+        "no folder is made for teams without members: {names}",
+        "メンバーのいないチームのフォルダは作りません: {names}",
+    ),
     "group_unknown": (
         "team {team}: this machine has no group {group}; ask for it, then run this again",
         "チーム {team}: この計算機にグループ {group} がありません。作成を頼み、もう一度実行してください",
