@@ -177,7 +177,7 @@ def _with_nearest(found: Standing, requests: "Sequence[Request]", cluster: "Clus
 
 def _is_closed(folder: Path) -> bool:
     """Return whether a folder is there and this account can not look into it."""
-    return os.path.lexists(folder) and not os.access(folder, os.R_OK | os.X_OK)
+    return os.path.lexists(folder) and not os.access(folder, os.R_OK | os.X_OK, effective_ids=True)
 
 
 def _projects(event: "Event", event_folder: Path, project: Path, now: float) -> list[Project]:

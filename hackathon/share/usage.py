@@ -114,7 +114,7 @@ class Usage:
         for team in silent:
             used = any(key[0] == team for key in groups)
             for name in self._event_clusters():
-                if name or not used:
+                if name or (team is not None and not used):
                     groups.setdefault((team, None, None, name), [])
         made = [self._sum(team, day, user, str(cluster), rows) for (team, day, user, cluster), rows in groups.items()]
         order = {team: number for number, team in enumerate(self.teams)}

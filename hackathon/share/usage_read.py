@@ -93,7 +93,7 @@ def _read_folder(project: Project, bounds: Bounds, now: float) -> _Folder:
         try:
             use = use_of(RunDirectory(Path(path)), now)
         except HackathonError:
-            if os.path.lexists(f"{path}/request.json") or not os.access(path, os.R_OK | os.X_OK):
+            if os.path.lexists(f"{path}/request.json") or not os.access(path, os.R_OK | os.X_OK, effective_ids=True):
                 broken.append(name)
             continue
         except Exception:  # whatever a file has in it that nobody thought of: the other runs do not suffer for it

@@ -208,6 +208,7 @@ def test_timeout_and_dead_node(event: Event, slurm: SlurmLab) -> None:
     """A job that its walltime ends, and one whose node dies and that is run again on another."""
     late = began(event.aurora.submit("--walltime", "60", "-p", "seconds=300"))
     node = late.job_events[0]["host"]
+    event.north.write_profile(**{**PROFILE, "threads": 4})  # a node of its own
     doomed = began(event.north.submit("--walltime", "120", "-p", "seconds=40"))
     other = doomed.job_events[0]["host"]
     assert slurm.network == "flat" or node != other
