@@ -152,8 +152,15 @@ def _published_state(folder: Path) -> str:
 def published(box: "Box") -> Frozen:
     """Return the questionnaire that participants see, when only its makers can have written it.
 
-    Raises RequestError: none there, closed, or somebody else could have put it there.
+    Raises RequestError: none there, closed, out of reach, or somebody else could have put it there.
     """
+    try:
+        return _published(box)
+    except OSError as error:
+        raise RequestError("survey.out_of_reach", folder=box.folder, what=error.strerror or error) from error
+
+
+def _published(box: "Box") -> Frozen:
     path = box.folder / PUBLISHED
     frozen = read_frozen(path) if path.exists() else None
     if frozen is None:

@@ -141,10 +141,11 @@ def _box(box: Box, event: "Event", audience: str, collection: Collection) -> Ite
         mode = stat.S_IMODE(place.lstat().st_mode)
         if mode != BOX_MODE and not collection.closing:
             yield Trouble("error", "survey.box_mode", {"folder": place})
-        published(box)
     except OSError:
         yield Trouble("error", "survey.box_gone", {"folder": place, "name": collection.name})
         return
+    try:
+        published(box)
     except HackathonError as error:
         yield Trouble("error", error.id, dict(error.values))
         return

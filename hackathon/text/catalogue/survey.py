@@ -215,6 +215,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "can_not_read": ("{file} can not be read: {what}", "{file} を読めません: {what}"),
     "not_there": ("no survey is open in {folder}", "{folder} で開始されているアンケートはありません"),
     "not_there_hint": ("ask the organisers whether it is open", "開始されているか、運営に確認してください"),
+    "out_of_reach": ("{folder} can not be reached: {what}", "{folder} に届きません: {what}"),
+    "out_of_reach_hint": (
+        "tell the organisers; `hackathon survey check` shows them what to open",
+        "運営に知らせてください。`hackathon survey check` で、どこを開ければよいか分かります",
+    ),
     "not_trusted": (
         "{folder} could have been put there by anybody: nothing is written into it",
         "{folder} は誰でも置き換えられる状態なので、書き込みません",
