@@ -46,6 +46,10 @@ _NEVER = frozenset(
 _RARELY = frozenset(
     {"etc", "approx", "al", "max", "min", "u.s", "u.k", "a.m", "p.m", "inc", "ltd", "corp", "dept", "ver"}
 )
+# Particles by which a sentence goes on behind a quotation, but not words that begin like them (とても, でも, もっと).
+_GOES_ON = re.compile(
+    "と(?![てもにき])|って|の(?!ち)|は(?![いじ])|[がをにやへ]|で(?![もす])|も(?![っう])|から|など|なん"
+)
 _ENDINGS = "(?:s|es|d|ed|ing)?"
 
 
@@ -104,8 +108,8 @@ def _is_end(line: str, start: int, match: re.Match[str], end: int) -> bool:
     """Return whether a sentence ends at `end`, behind a run of ending letters and what closes."""
     mark, following = match[0], line[end]
     closed = end > match.end()
-    if closed and _hiragana(following):
-        return False  # 「…。」と言われた goes on
+    if closed and _GOES_ON.match(line, end):
+        return False  # 「…。」と言われた
     before, after = line[match.start() - 1 : match.start()], following
     if mark[-1] in "。！？｡":
         return True
@@ -126,10 +130,6 @@ def _is_full_stop(sentence: str, before: str, word: str, after: str) -> bool:
     if last in _NEVER or (last.isdigit() and last == sentence.strip()):
         return False
     return not (last in _RARELY and word.islower())
-
-
-def _hiragana(letter: str) -> bool:
-    return "\u3041" <= letter <= "\u309f"
 
 
 def tags(sentence: str, words: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
