@@ -59,13 +59,19 @@ def surveys_folder(start: Path) -> Path:
 
 
 def find_collections(start: Path) -> "list[Collection]":
-    """Return the surveys of the event around a folder by name. Raises RequestError when there is no event."""
+    """Return the surveys of the event around a folder by name.
+
+    Raises RequestError when there is no event, or its surveys belong to another account.
+    """
     folder = surveys_folder(start)
-    return [
-        Collection(folder / name)
-        for name in names(folder)
-        if _NAME.match(name) and (folder / name / SURVEY_FILE).exists()
-    ]
+    try:
+        return [
+            Collection(folder / name)
+            for name in names(folder)
+            if _NAME.match(name) and (folder / name / SURVEY_FILE).exists()
+        ]
+    except PermissionError as error:
+        raise RequestError("survey.not_yours", folder=folder) from error
 
 
 def find_collection(name: str | None, start: Path) -> "Collection":

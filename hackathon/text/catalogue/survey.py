@@ -31,6 +31,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "go to the folder of hackathon.yaml, or make one with `hackathon event init`",
         "hackathon.yaml のあるフォルダに移るか、`hackathon event init` で作ってください",
     ),
+    "not_yours": (
+        "only the organisers can work with the surveys in {folder}",
+        "{folder} のアンケートを扱えるのは運営だけです",
+    ),
+    "not_yours_hint": ("to answer: `hackathon survey answer`", "回答するには `hackathon survey answer`"),
     "none": ("the event has no survey yet", "このイベントにはまだアンケートがありません"),
     "none_hint": ("make one: `hackathon survey new NAME`", "`hackathon survey new 名前` で作れます"),
     "which": ("there are several surveys: {names}", "アンケートが複数あります: {names}"),
