@@ -34,7 +34,8 @@ SURVEY = Survey("S", questions=[Question("comments", "text", "Comments"), Questi
         ("「助かった。」とても良い。", ["「助かった。」", "とても良い。"]),
         ("「助かった。」また来たい。", ["「助かった。」", "また来たい。"]),
         ('He said "This is an error." That helped.', ['He said "This is an error."', "That helped."]),
-        ("（本当に！）また来たい。（終）", ["（本当に！）また来たい。", "（終）"]),
+        ("（本当に！）また来たい。（終）", ["（本当に！）", "また来たい。", "（終）"]),
+        ("知識（特に Chainer！）に感謝。", ["知識（特に Chainer！）に感謝。"]),
         ("「閉じない。次の文。", ["「閉じない。", "次の文。"]),
         ("logs etc. were fine. We used tools etc. Then it ran.",
          ["logs etc. were fine.", "We used tools etc.", "Then it ran."]),
@@ -100,7 +101,7 @@ def test_sentences_of_one_person_are_not_kept_together() -> None:
 
 
 HOSTILE = [
-    "- a: b", "true", "42", "=1+1", "'\"\\", "# no comment", "&anchor *alias", "{x: [y", "\u0085\u2028\x7f\ufeff", "😀", 
+    "- a: b", "true", "42", "=1+1", "'\"\\", "# no comment", "&anchor *alias", "{x: [y", "\u0085\u2028\x7f\ufeff", "😀",
     "\ud800", "<b>|`x`", "null", "~", "!!python/object",
 ]  # fmt: skip
 
