@@ -128,7 +128,7 @@ def test_an_impatient_finger_counts_once(browser: Browser, server: Served, surve
 
 
 @pytest.mark.parametrize(("settings", "language"), [
-    ({}, "ja"), ({}, "en"), ({"color_scheme": "dark"}, "ja"), ({"viewport": DESKTOP}, "en"),
+    ({}, "ja"), ({"color_scheme": "dark"}, "en"), ({"viewport": DESKTOP}, "en"),
 ])  # fmt: skip
 def test_every_page_can_be_used_by_everybody(
     browser: Browser, server: Served, settings: dict[str, Any], language: str
@@ -153,9 +153,8 @@ def test_every_page_can_be_used_by_everybody(
     page.locator("button").click()
     assert page.locator("[aria-invalid=true]").count() == 2
     look("wrong")
-    for query, what in (("", "code"), (f"&t={'a' * 16}", "unknown")):
-        page.goto(f"{server.origin}/?lang={language}{query}")
-        look(what)
+    page.goto(f"{server.origin}/?lang={language}&t={'a' * 16}")
+    look("unknown")
     page.get_by_role("textbox").fill(token.upper())
     page.locator("button").click()
     assert page.locator("fieldset").count() >= 4
@@ -208,11 +207,10 @@ def test_the_offline_page_saves_what_import_takes(
         cwd=survey.event_folder, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    for scheme in ("light", "dark"):
-        looking = Looking(browser, file.as_uri(), color_scheme=scheme)
-        page = looking.page
-        page.goto(file.as_uri())
-        looking.sound(f"offline-{scheme}")
+    looking = Looking(browser, file.as_uri(), color_scheme="dark")
+    page = looking.page
+    page.goto(file.as_uri())
+    looking.sound("offline-ja")
 
     token = server.tokens[3]
     form = page.locator("form:visible")
