@@ -73,6 +73,7 @@ def mark(folder: Path) -> str:
     """Return a text that changes when a survey's files do."""
     found: list[str] = []
     for name in _names(folder):
+        found.append(name)
         below = folder / SURVEYS / name
         for each in (below, below / "closed"):
             found += _stamps(each)

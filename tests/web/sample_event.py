@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 from sample_runs import Sample, write_run, write_study
+from sample_survey import COMMENTS, write_survey
 
 from hackathon.runs.directory import RunDirectory
 from hackathon.share.board import open_board, reply
@@ -28,6 +29,19 @@ FAILURES = (
     ("logs/rank-1.log", "torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
                         "network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE\n"),
 )  # fmt: skip
+
+
+DAYS = ("2026-03-01", "2026-03-02")
+SCHEDULE = (
+    (0, "09:30", "10:00", {"en": "Reception", "ja": "受付"}),
+    (0, "10:00", "10:45", {"en": "Introduction to the machine, log-in", "ja": "計算機の紹介、ログイン"}),
+    (0, None, None, {"en": "Break", "ja": "休憩"}),
+    (0, "13:00", "17:15", {"en": "Hands-on", "ja": "ハンズオン"}),
+    (0, "17:15", None, {"en": "End", "ja": "終了"}),
+    (1, "10:00", "16:00", {"en": "Hands-on", "ja": "ハンズオン"}),
+    (1, "16:00", "17:15", {"en": "Results presented and shared", "ja": "成果発表・共有"}),
+    (1, "22:00", "26:00", {"en": "Night run", "ja": "夜間実行"}),
+)
 
 
 def write_event(
@@ -69,6 +83,8 @@ def write_event(
     found = next(each for each in board.posts if each.id in str(solved))
     reply(board, found, "answer", hostile or "export NCCL_IB_HCA=mlx5_0")
     reply(open_board(folder / "shared", folder), found, "solve", hostile or "that was it")
+    said: dict[str, Any] = {"title": hostile, "introduction": hostile} if hostile else {}
+    write_survey(folder, comments=(hostile, *COMMENTS[1:]) if hostile else COMMENTS, values=said)
     return folder
 
 
@@ -92,11 +108,18 @@ def _event(names: Sequence[str], hostile: str) -> dict[str, Any]:
         for number, name in enumerate(names)
     ]  # fmt: skip
     return {
-        "title": hostile or TITLE, "dates": ["2026-03-01", "2026-03-02"], "place": hostile or "Kashiwa",
+        "title": hostile or TITLE, "dates": list(DAYS), "place": hostile or "Kashiwa",
+        "occasion": hostile or {"en": "Held for the third time.", "ja": "第3回である。"},
+        "hosts": [hostile or {"en": "The computing centre", "ja": "計算センター"}, "A company"],
         "clusters": {"reedbush-h": {"queue": "h-debug", "budget": {"node_hours": 200, "gpu_hours": 400}}},
+        "chosen": len(names) + 1,
         "teams": teams, "tutors": [{"user": "tutor1", "name": "Tutor One", "knows": ["NCCL"]}], "shared": "shared",
         "publish": {"board": True},
-        "schedule": [{"title": "Work in teams", "day": "2026-03-01", "start": "09:30", "end": "17:30"}],
+        "schedule": [
+            {"title": hostile or title, "day": DAYS[day], **({"start": start} if start else {}),
+             **({"end": end} if end else {})} for day, start, end, title in SCHEDULE
+        ],
+        "lessons": [hostile or {"en": "Check early that everything is ready.", "ja": "準備の確認を早めに行う。"}],
     }  # fmt: skip
 
 

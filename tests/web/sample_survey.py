@@ -1,7 +1,7 @@
 """A closed survey with the counts of 2019 in an event's folder, made by the toolkit: opened, answered, closed."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -27,29 +27,29 @@ KIND = {
 
 def write_survey(
     folder: Path, name: str = "after", *, comments: Sequence[str] = COMMENTS, reviewed: bool = True, close: bool = True,
-    students: int = 6, texts: dict[str, object] | None = None,
+    students: int = 6, values: Mapping[str, object] | None = None,
 ) -> Path:  # fmt: skip
     """Write a survey of an event and its eleven answers, and return its folder.
 
-    The first `students` of eleven are students, the others staff. `texts` replaces values of the questionnaire.
+    The first `students` of eleven are students, the others staff. `values` replace those of the questionnaire.
     """
     place = folder / "surveys" / name
     place.mkdir(parents=True)
-    value = yaml.safe_load(shipped("templates", "surveys", "hackathon.yaml").read_text("utf-8"))
-    value["questions"].append(KIND)
-    value["breakdowns"] = ["kind"]
-    value["invited"] = 11
-    (place / "survey.yaml").write_text(yaml.safe_dump({**value, **(texts or {})}, allow_unicode=True), "utf-8")
+    asked = yaml.safe_load(shipped("templates", "surveys", "hackathon.yaml").read_text("utf-8"))
+    asked["questions"].append(KIND)
+    asked["breakdowns"] = ["kind"]
+    asked["invited"] = 11
+    (place / "survey.yaml").write_text(yaml.safe_dump({**asked, **(values or {})}, allow_unicode=True), "utf-8")
     collection = Collection(place)
     tokens = collection.open(11)
     levels = {question: [level for level, count in enumerate(counts, 1) for _ in range(count)]
               for question, counts in COUNTS.items()}  # fmt: skip
     for number, token in enumerate(tokens):
-        values: dict[str, int | str] = {question: its[number] for question, its in levels.items()}
-        values["kind"] = "student" if number < students else "staff"
+        given: dict[str, int | str] = {question: its[number] for question, its in levels.items()}
+        given["kind"] = "student" if number < students else "staff"
         if number < len(comments):
-            values["comments"] = comments[number]
-        collection.accept(values, token)
+            given["comments"] = comments[number]
+        collection.accept(given, token)
     if close:
         collection.close()
         made = write_texts(place, collection.survey, collection.answers())

@@ -1,7 +1,7 @@
 """Messages of a team's slides, and of `hackathon slides`: key → (English, Japanese)."""
 
 MESSAGES: dict[str, tuple[str, str]] = {
-    "blank": ("[To be filled in]", "［記入欄］"),
+    "blank": ("To be filled in:", "【記入欄】"),
     "h_start": ("Starting point", "出発点"),
     "program": ("Program", "プログラム"),
     "data": ("Data", "データ"),

@@ -1,0 +1,374 @@
+"""The report on an event: what it says, what it leaves out, and that nothing of somebody else's is lost."""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+pytest.importorskip("vl_convert")
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+from event_2019 import MEANS, TEAMS, event_2019
+from rendered import HOSTILE, NOT_SHOWN, Page
+from sample_runs import Sample, write_study
+from sample_survey import write_survey
+
+from hackathon.cli.main import run as hackathon
+from hackathon.config.load import load_event
+from hackathon.share.board import open_board, reply
+from hackathon.share.place import make_place
+from hackathon.share.post import post
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import speaking
+from hackathon.web import made_files
+from hackathon.web.dates import days_text
+from hackathon.web.gather import gather
+from hackathon.web.made_files import MARK, signed, unchanged, write_together
+from hackathon.web.report import report_view
+from hackathon.web.report_files import report_files
+from hackathon.web.source import Source
+
+SIZES = (1, 2, 4)
+START = 1_548_290_000.0
+"""2019-01-24 in Japan."""
+
+
+def _team(folder: Path, name: str, speed: float, efficiency: float) -> None:
+    samples = [
+        Sample(count, round(speed * count * efficiency**doubling, 1)) for doubling, count in enumerate((1, 2, 4, 8))
+    ]
+    write_study(folder / name / "train", samples, team=name, start=START)
+
+
+@pytest.fixture(scope="module")
+def event(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The event of 2019: three teams measured, one failed, two left nothing; its survey is closed."""
+    folder = tmp_path_factory.mktemp("report") / "event"
+    done = {"en": "Moved the training to ChainerMN.", "ja": "学習を ChainerMN に移した。"}
+    event_2019(folder, lessons=[{"en": "Check early.", "ja": "準備の確認を早めに行う。"}], publish={"board": True})
+    _change(folder, "done", done, team=0)
+    _change(folder, "model", "ResNet-50", team=0)
+    _team(folder, "Aurora", 900, 0.95)
+    _team(folder, "Borealis", 1000, 0.8)
+    write_study(folder / "ひので" / "train", [Sample(1, 900.0), Sample(2, 2000.0)], team="ひので", start=START)
+    write_study(folder / "Cumulus" / "train", [Sample(2, None, "FAILED", exit_code=1)], team="Cumulus", start=START)
+    make_place(folder / "shared", "sticky")
+    post(open_board(folder / "shared", folder), "NCCL finds no InfiniBand | <b>\n/lustre/gz00/akari/x", part="nccl")
+    board = open_board(folder / "shared", folder)
+    reply(board, board.posts[0], "solve", "export NCCL_IB_HCA=mlx5_0 on a017.example.jp")
+    write_survey(folder)
+    return folder
+
+
+def _change(folder: Path, key: str, value: object, team: int | None = None) -> None:
+    path = folder / "hackathon.yaml"
+    found = yaml.safe_load(path.read_text("utf-8"))
+    (found if team is None else found["teams"][team])[key] = value
+    path.write_text(yaml.safe_dump(found, allow_unicode=True, sort_keys=False), "utf-8")
+
+
+def _source(folder: Path, **changes: object) -> Source:
+    found = load_event(folder)
+    event = replace(found, **changes)  # type: ignore[arg-type]
+    return gather(folder, event, ask=False, index=folder / "index.sqlite3", diagnose=False)
+
+
+@pytest.fixture(scope="module")
+def written(event: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """What the command wrote, and what it told on stdout and stderr."""
+    target = tmp_path_factory.mktemp("out")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HACKATHON_LANG", "en")
+        said = _run(patch, "event", "report", str(event), "--to", str(target), "--no-ask")
+    return target, *said
+
+
+def _run(patch: pytest.MonkeyPatch, *words: str, expect: int = 0) -> tuple[str, str]:
+    import io
+
+    out, err = io.StringIO(), io.StringIO()
+    patch.setattr(sys, "stdout", out)
+    patch.setattr(sys, "stderr", err)
+    assert hackathon(list(words)) == expect, err.getvalue()
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def report(written: tuple[Path, str, str]) -> Iterator[Path]:
+    yield written[0]
+
+
+def _section(text: str, heading: str) -> str:
+    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def test_the_files_are_there_in_both_languages(written: tuple[Path, str, str]) -> None:
+    folder, out, _ = written
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "report.md", "report.ja.md", "report.html", "report.ja.html", "report-after.svg", "report-after.ja.svg",
+    }  # fmt: skip
+    assert out.count("written: ") == len(names)
+    assert all(unchanged(path) for path in folder.iterdir())
+
+
+def test_participation_of_2019_in_a_sentence_and_a_table(report: Path) -> None:
+    english = _section((report / "report.md").read_text("utf-8"), "Participants")
+    assert "8 teams were chosen; how many applied is not published." in english
+    assert "6 teams with 11 people took part: undergraduate student 1, master's student 5" in english
+    for row in ("not published", "8", "6", "11"):
+        assert f"| {row} |" in english
+    japanese = _section((report / "report.ja.md").read_text("utf-8"), "参加者")
+    assert "採択は8チームである（応募数は非公表）" in japanese
+    assert "6チーム、11人（学部学生1人、修士課程5人、博士課程4人、大学教職員1人）" in japanese
+    assert "| 修士課程 | 5 |" in japanese
+
+
+def test_the_schedule_of_2019_by_day(report: Path) -> None:
+    english = _section((report / "report.md").read_text("utf-8"), "Schedule")
+    assert [line for line in english.splitlines() if line.startswith("###")] == [
+        "### Thu, 24 January 2019", "### Fri, 25 January 2019",
+    ]  # fmt: skip
+    rows = [line for line in english.splitlines() if line.startswith("|") and "---" not in line and "Time" not in line]
+    assert len(rows) == 12
+    assert "| 09:30–10:00 | Reception |" in rows
+    assert "|  | Break |" in rows and "| 17:15– | End |" in rows
+    assert rows.index("|  | Break |") == 5
+    assert "### 2019年1月24日(木)" in (report / "report.ja.md").read_text("utf-8")
+
+
+def test_each_team_has_its_result_or_says_that_it_has_none(report: Path) -> None:
+    text = _section((report / "report.md").read_text("utf-8"), "Results of the teams")
+    teams = {part.partition("\n")[0]: part for part in text.split("\n### ")[1:]}
+    assert list(teams) == list(TEAMS)
+    assert "Moved the training to ChainerMN." in teams["Aurora"] and "ResNet-50" in teams["Aurora"]
+    assert "From the records" not in teams["Aurora"], "the organiser's own words count"
+    assert "6.86 times as fast on 8 processes as on 1 process, parallel efficiency 85.7 %" in teams["Aurora"]
+    assert "weak scaling, reedbush-h, 900 → 6,173 samples/s" in teams["Aurora"]
+    assert "From the records of the runs: throughput went from 1,000 to 4,096 samples/s" in teams["Borealis"]
+    assert "lr: 0.1 → 0.8" in teams["Borealis"]
+    assert "None of the 1 runs succeeded." in teams["Cumulus"]
+    assert "No results are on record." in teams["四つ葉"]
+    table = [line for line in text.splitlines() if line.startswith("| Aurora")]
+    assert table == ["| Aurora | Aurora: digits | 6.86 × | 85.7 % | 8 | 1 |"]
+
+
+def test_the_survey_of_2019(report: Path) -> None:
+    english = (report / "report.md").read_text("utf-8")
+    assert "11 of 11 people who were asked answered (response rate 100.0 %)" in english
+    rows = {line.split(" | ")[0]: line.split(" | ") for line in english.splitlines() if " ↔ " in line}
+    means = [row[-2] for row in rows.values()]
+    assert means == [str(MEANS[name]) for name in ("length", "lecture", "handouts", "satisfaction")]
+    assert rows["| Length of the event (short ↔ long)"][1:7] == ["1", "1", "7", "2", "0", "11"]
+    assert "](report-after.svg)" in english and "](report-after.ja.svg)" in (report / "report.ja.md").read_text("utf-8")
+    assert "満足度" in (report / "report-after.ja.svg").read_text("utf-8")
+    voices = _section(english, "Questionnaire").partition("#### Free answers")[2]
+    assert "**What was good**" in voices and "- とても有意義でした。" in voices
+
+
+def test_problems_and_lessons(report: Path) -> None:
+    text = (report / "report.md").read_text("utf-8")
+    assert "| NCCL finds no InfiniBand \\| \\<b\\> | NCCL | export NCCL_IB_HCA=mlx5_0 on host-1 |" in text
+    assert _section(text, "Lessons").startswith("\n- Check early.\n")
+    assert "準備の確認を早めに行う。" in (report / "report.ja.md").read_text("utf-8")
+
+
+def test_used_resources_add_up(report: Path) -> None:
+    text = _section((report / "report.md").read_text("utf-8"), "Computing resources used")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if "reedbush-h" in line and "|" in line]
+    assert [row[0] for row in rows] == ["Aurora", "Borealis", "ひので", "Cumulus", "Sum"]
+    for column in (2, 3, 4):
+        values = [float(row[column]) for row in rows]
+        assert sum(values[:-1]) == pytest.approx(values[-1], abs=0.005 * len(values))
+    # 140 s each; 1, 1, 2 and 4 nodes
+    assert float(rows[0][3]) == pytest.approx(8 * 140 / 3600, abs=0.001)
+
+
+def test_nobody_is_named_and_no_machine_or_folder(report: Path) -> None:
+    named = ("akari", "Akari", "tanaka07", "a017", "example.jp", "/lustre", "tomo", "Tomo")
+    for path in report.iterdir():
+        text = path.read_text("utf-8")
+        assert not [name for name in named if re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text)], path
+    assert "Names of people and machines are left out" in (report / "report.md").read_text("utf-8")
+
+
+def test_people_are_named_where_the_event_publishes_them(event: Path) -> None:
+    rules = replace(load_event(event).publish, users=True)
+    files, _ = report_files(_source(event, publish=rules), ["en"])
+    assert "Tomo" in files["report.md"] and "Tomo" in files["report.html"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "gone"),
+    [("schedule", "Schedule"), ("board", "Problems and what solved them"), ("surveys", "Questionnaire")],
+)
+def test_what_is_not_published_is_not_in_it(event: Path, rule: str, gone: str) -> None:
+    source = _source(event, publish=replace(load_event(event).publish, **{rule: False}))
+    from hackathon.web.published_surveys import summaries
+
+    found = summaries(event, load_event(event))
+    files, _ = report_files(source, ["en"], surveys=found)
+    assert f"## {gone}\n" not in files["report.md"] and f"<h2>{gone}</h2>" not in files["report.html"]
+    assert ("report-after.svg" in files) == (rule != "surveys")
+
+
+def test_teams_without_names(event: Path) -> None:
+    source = _source(event, publish=replace(load_event(event).publish, teams=False))
+    files, _ = report_files(source, ["en"])
+    for text in files.values():
+        assert "Borealis" not in text and "ひので" not in text and "team-2" in text
+
+
+def test_free_answers_wait_for_somebody_to_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    event_2019(tmp_path / "event")
+    make_place(tmp_path / "event" / "shared", "sticky")
+    write_survey(tmp_path / "event", reviewed=False)
+    write_survey(tmp_path / "event", "later", close=False)
+    monkeypatch.setenv("HACKATHON_LANG", "en")
+    _, told = _run(monkeypatch, "event", "report", str(tmp_path / "event"), "--lang", "en", "--no-ask")
+    text = (tmp_path / "event" / "report.md").read_text("utf-8")
+    assert "2.9" in text and "有意義" not in text
+    assert "surveys/after/texts.yaml" in told and "hackathon survey close later" in told
+    assert not (tmp_path / "event" / "report.ja.md").exists(), "--lang asks for one language"
+
+
+def test_what_is_missing_is_told_with_its_line(written: tuple[Path, str, str], event: Path) -> None:
+    told = written[2]
+    lines = (event / "hackathon.yaml").read_text("utf-8").splitlines()
+    place = lines.index("- name: Borealis") + 1
+    assert f"team Borealis: `done` is empty: hackathon.yaml, line {place}" in told
+    assert "team 四つ葉: no run is on record" in told
+    assert "team Cumulus: no run succeeded" in told
+    assert "team Aurora: `done`" not in told and "`occasion`" not in told
+
+
+def test_a_team_that_left_hackathon_yaml_is_told_and_left_out(event: Path) -> None:
+    found = load_event(event)
+    source = _source(event, teams=found.teams[1:])
+    from hackathon.web.report import remarks
+
+    with speaking("en"):
+        view = report_view(source)
+        told = remarks(source, (), view)
+    assert "Aurora" not in [team.name for team in view.teams]
+    # its folder is no team's any more, and nothing of it is read
+    assert not [each for each in told if "Aurora" in each]
+    kept = replace(_source(event), event=replace(found, teams=found.teams[1:]))
+    with speaking("en"):
+        assert [each for each in remarks(kept, (), report_view(kept)) if each.startswith("Aurora has runs")]
+
+
+def test_a_team_that_did_not_come_is_counted_and_has_no_result(event: Path) -> None:
+    found = load_event(event)
+    source = _source(event, teams=[replace(found.teams[0], took_part=False), *found.teams[1:]])
+    with speaking("en"):
+        view = report_view(source)
+    assert view.people.took_part == 5 and view.people.people == 8
+    assert view.teams[0].sentence == "Chosen, did not take part." and view.teams[0].best is None
+    assert "Aurora" not in [team.name for team in view.measured]
+
+
+def test_the_html_is_one_sound_file_and_valid_markdown(report: Path) -> None:
+    for name in ("report.html", "report.ja.html"):
+        page = Page((report / name).read_text("utf-8"))
+        tags = [tag for tag, _ in page.tags]
+        assert tags.count("h1") == 1 and "script" not in tags and "link" not in tags and "img" not in tags
+        assert tags.count("svg") >= 3, "curves of teams, and the survey"
+        ids = [attributes["id"] for _, attributes in page.tags if attributes.get("id")]
+        assert len(ids) == len(set(ids))
+        assert not [each for _, attributes in page.tags for each in attributes if each == "style"]
+    tokens = MarkdownIt("commonmark").enable("table").parse((report / "report.md").read_text("utf-8"))
+    tables = sum(token.type == "table_open" for token in tokens)
+    assert tables == len(re.findall(r"^\|(?: -+:? \|)+$", (report / "report.md").read_text("utf-8"), re.MULTILINE)) >= 7
+
+
+def test_hostile_words_are_only_words(tmp_path: Path) -> None:
+    values = {"title": HOSTILE, "occasion": HOSTILE, "place": HOSTILE, "hosts": [HOSTILE], "lessons": [HOSTILE]}
+    event_2019(tmp_path, **values)
+    for key in ("project", "model", "done"):
+        _change(tmp_path, key, HOSTILE, team=0)
+    files, _ = report_files(_source(tmp_path), ["en", "ja"])
+    for name, text in files.items():
+        assert not [letter for letter in NOT_SHOWN if letter in text], name
+        if name.endswith(".html"):
+            page = Page(text)
+            assert {tag for tag, _ in page.tags}.isdisjoint({"script", "img", "b"})
+            assert "<script>alert(1)</script>" in page.text
+        else:
+            html = MarkdownIt("commonmark").enable("table").render(text)
+            assert "<script" not in html and "<img" not in html and "{{7*7}}" in html
+
+
+def test_an_edited_report_stays_and_a_new_one_takes_its_place(tmp_path: Path) -> None:
+    text = signed(f"one\n<!-- {MARK} -->\n")
+    write_together(tmp_path, {"a.md": text, "b.md": text})
+    write_together(tmp_path, {"a.md": signed(f"two\n<!-- {MARK} -->\n")})
+    (tmp_path / "b.md").write_text(text.replace("one", "mine"))
+    with pytest.raises(RequestError) as caught:
+        write_together(tmp_path, {"a.md": text, "b.md": text})
+    assert str(tmp_path / "b.md") in caught.value.message and "a.md" not in caught.value.message
+    assert (tmp_path / "a.md").read_text().startswith("two"), "all of them or none"
+    assert (tmp_path / "b.md").read_text().startswith("mine")
+    write_together(tmp_path, {"a.md": text, "b.md": text}, force=True)
+    assert unchanged(tmp_path / "b.md") and not [each for each in tmp_path.iterdir() if each.suffix == ".tmp"]
+
+
+def test_foreign_things_are_never_written_over(tmp_path: Path) -> None:
+    text = signed(f"one\n<!-- {MARK} -->\n")
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "a.md").symlink_to(tmp_path / "mine.txt")
+    (tmp_path / "b.md").mkdir()
+    with pytest.raises(RequestError):
+        write_together(tmp_path, {"a.md": text})
+    with pytest.raises(RequestError):
+        write_together(tmp_path, {"b.md": text}, force=True)
+    write_together(tmp_path, {"a.md": text}, force=True)
+    assert (tmp_path / "mine.txt").read_text() == "mine", "the link is replaced, not what it leads to"
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = signed(f"old\n<!-- {MARK} -->\n")
+    write_together(tmp_path, {"a.md": old, "b.md": old})
+    times: list[int] = []
+
+    def full(descriptor: int) -> None:
+        times.append(descriptor)
+        if len(times) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(made_files.os, "fsync", full)
+    new = signed(f"new\n<!-- {MARK} -->\n")
+    with pytest.raises(RequestError, match="No space left"):
+        write_together(tmp_path, {"a.md": new, "b.md": new})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.md", "b.md"]
+    assert all(path.read_text() == old for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("days", "english", "japanese"),
+    [
+        (["2019-01-24", "2019-01-25"], "24–25 January 2019 (Thu–Fri)", "2019年1月24日(木)–25日(金)"),
+        (["2019-01-31", "2019-02-01"], "31 January – 1 February 2019 (Thu–Fri)", "2019年1月31日(木)–2月1日(金)"),
+        (
+            ["2018-12-31", "2019-01-01"],
+            "31 December 2018 – 1 January 2019 (Mon–Tue)",
+            "2018年12月31日(月)–2019年1月1日(火)",
+        ),
+        (["2019-01-24"], "Thu, 24 January 2019", "2019年1月24日(木)"),
+        (
+            ["2019-01-24", "2019-01-26"],
+            "Thu, 24 January 2019 and Sat, 26 January 2019",
+            "2019年1月24日(木)、2019年1月26日(土)",
+        ),
+        (["2019-01-25", "2019-01-24"], "24–25 January 2019 (Thu–Fri)", "2019年1月24日(木)–25日(金)"),
+        ([], "", ""),
+    ],
+)
+def test_days(days: list[str], english: str, japanese: str) -> None:
+    for language, expected in (("en", english), ("ja", japanese)):
+        with speaking(language):
+            assert days_text(days) == expected

@@ -1,0 +1,201 @@
+"""A closed survey as a page of the site: its numbers, its small groups, its free answers, and when it is made anew."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+from event_2019 import event_2019
+from rendered import HOSTILE, harmless, page, read
+from sample_survey import write_survey
+
+from hackathon.config.load import load_event
+from hackathon.config.problems import ConfigError
+from hackathon.share.place import make_place
+from hackathon.text.messages import speaking
+from hackathon.web import home
+from hackathon.web.figures import Figure
+from hackathon.web.mask import Mask
+from hackathon.web.publish import publish
+from hackathon.web.published_surveys import mark, published
+from hackathon.web.site_map import SiteMap
+from hackathon.web.source import Source
+from hackathon.web.survey import SurveyView, values
+
+
+@pytest.fixture(autouse=True)
+def _no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the drawing to the tests of figures: a page comes without it."""
+    from hackathon.web import survey
+
+    monkeypatch.setattr(survey, "drawn", lambda figures: (list(figures), ""))
+
+
+@pytest.fixture
+def event(tmp_path: Path) -> Path:
+    folder = tmp_path / "event"
+    event_2019(folder)
+    make_place(folder / "shared", "sticky")
+    return folder
+
+
+def _source(folder: Path) -> Source:
+    return Source(event=load_event(folder), event_folder=folder)
+
+
+def _view(folder: Path, name: str = "after", language: str = "en") -> tuple[SurveyView, list[Figure]]:
+    with speaking(language):
+        found = values(_source(folder), name)
+    assert found is not None
+    return found["view"], found["figures"]
+
+
+def test_the_numbers_of_2019(event: Path) -> None:
+    write_survey(event)
+    view, figures = _view(event)
+    assert (view.n, view.invited, view.rate) == (11, 11, 1.0)
+    assert [f"{item.mean:.1f}" for item in view.ratings] == ["2.9", "3.2", "3.1", "4.1"]
+    assert [count for _, count in view.ratings[0].counts] == [1, 1, 7, 2, 0]
+    length, satisfaction = view.ratings[0], view.ratings[3]
+    assert [(share.label, share.count) for share in length.shares][0] == ("On the middle", 7)
+    assert length.direction == "2 towards “short”, 2 towards “long”"
+    assert [(share.label, share.count) for share in satisfaction.shares][0] == ("Highest two levels", 9)
+    assert satisfaction.direction == "", "a scale with a good end has no two bad ones"
+    assert len(figures) == 1 and "Satisfaction" in str(figures[0].rows)
+    reader = read(page("survey", _source(event), key="after"))
+    assert "63.6 %" in reader.text and "35–85 %" in reader.text and "100.0 %" in reader.text
+    assert "満足度" in page("survey", _source(event), "ja", key="after")
+
+
+def test_groups_are_shown_where_all_are_large(event: Path) -> None:
+    write_survey(event)
+    view, _ = _view(event)
+    (breakdown,) = view.breakdowns
+    assert {(group.label, group.n) for group in breakdown.groups} == {("student", 6), ("staff", 5)}
+    assert not breakdown.withheld
+
+
+def test_a_small_group_is_nowhere_in_the_page(event: Path) -> None:
+    write_survey(event, students=8)
+    view, _ = _view(event)
+    assert all(not each.groups and each.withheld for each in view.breakdowns)
+    html = page("survey", _source(event), key="after")
+    assert "Other groups are not shown" in html
+    # neither the question itself, whose counts would tell it
+    assert '<td class="n">3</td></tr>\n</tbody>' not in html and ">staff<" not in html
+
+
+def test_fewer_than_the_smallest_group_show_nothing(event: Path) -> None:
+    write_survey(event, values={"smallest_group": 12})
+    view, figures = _view(event)
+    assert not any(item.shown for item in view.ratings) and figures == [] and not view.texts
+    text = read(page("survey", _source(event), key="after")).text
+    assert "Fewer than 12 people answered" in text and "2.9" not in text
+
+
+@pytest.mark.parametrize("reviewed", [True, False])
+def test_free_answers_go_out_when_somebody_has_read_them(event: Path, reviewed: bool) -> None:
+    write_survey(event, reviewed=reviewed)
+    html = page("survey", _source(event), key="after")
+    assert ("Slack" in html) == reviewed == ("What was good" in html)
+
+
+def test_only_closed_surveys_and_only_on_the_site(event: Path) -> None:
+    write_survey(event, close=False)
+    source = _source(event)
+    assert published(source) == []
+    with speaking("en"):
+        assert values(source, "after") is None
+    write_survey(event, "later")
+    assert [each.name for each in published(source)] == ["later"]
+    with speaking("en"):
+        assert values(source, "later") is not None
+        assert values(replace(source, live=True), "later") is None
+        assert values(source, "no") is None
+    assert source.event is not None
+    secret = replace(source.event, publish=replace(source.event.publish, surveys=False))
+    with speaking("en"):
+        assert values(replace(source, event=secret), "later") is None
+
+
+def test_the_site_map_and_the_menu_lead_to_it(event: Path) -> None:
+    write_survey(event)
+    write_survey(event, "tutors", values={"audience": "tutors"})
+    source = _source(event)
+    assert source.event is not None
+    site = SiteMap(source, source.event.publish, ["en", "ja"], Mask())
+    names = [page.name for page in site.general]
+    assert {"schedule", "survey-after", "survey-tutors"} <= set(names)
+    home_page = site.general[0]
+    assert site.link(home_page, "ja", "survey", "") == "survey-after.ja.html"
+    assert site.link(home_page, "en", "survey", "tutors") == "survey-tutors.html"
+    assert "survey-tutors.html" in site.addresses
+    view, _ = _view(event)
+    assert [name for name, _ in view.more] == ["tutors"]
+
+
+def test_the_first_page_tells_people_and_answers(event: Path) -> None:
+    with speaking("en"):
+        found = home.values(_source(event), "")
+        assert found is not None and found["view"].answers is None and found["view"].people.people == 11
+        write_survey(event)
+        found = home.values(_source(event), "")
+    assert found is not None
+    view = found["view"]
+    assert (view.people.took_part, view.people.chosen) == (6, 8)
+    assert [(each.item, each.share) for each in view.highlights][0] == ("Satisfaction", "81.8 %")
+    assert view.answers.rate == 1.0
+
+
+def test_a_release_of_free_answers_makes_the_pages_anew_and_nothing_else(event: Path, tmp_path: Path) -> None:
+    folder = write_survey(event, reviewed=False)
+    target = tmp_path / "out"
+    source = _source(event)
+    first = publish(source, target, languages=["en"])
+    assert "survey-after.html" in first.files
+    assert publish(source, target, languages=["en"]).made == []
+    texts = folder / "texts.yaml"
+    texts.write_text(texts.read_text("utf-8").replace("reviewed: false", "reviewed: true"), "utf-8")
+    again = publish(source, target, languages=["en"])
+    assert set(again.made) == {"survey-after.html", "index.html"}
+    assert "Slack" in (again.folder / "survey-after.html").read_text("utf-8")
+
+
+def test_what_is_wrong_in_texts_yaml_is_told_with_its_line(event: Path) -> None:
+    folder = write_survey(event)
+    (folder / "texts.yaml").write_text("reviewed: perhaps\n", "utf-8")
+    with pytest.raises(ConfigError) as caught:
+        published(_source(event))
+    assert "texts.yaml" in str(caught.value)
+
+
+def test_nobody_is_named_in_a_free_answer(event: Path, tmp_path: Path) -> None:
+    write_survey(event, comments=["Akari (akari) helped me on /lustre/gz00/akari/x."] * 5)
+    published_site = publish(_source(event), tmp_path / "out", languages=["en"])
+    text = (published_site.folder / "survey-after.html").read_text("utf-8")
+    assert "helped me on" in text and "kari" not in text
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_hostile_answers_are_only_text(event: Path, language: str) -> None:
+    write_survey(event, comments=[HOSTILE] * 5, values={"title": HOSTILE})
+    harmless(page("survey", _source(event), language, key="after"))
+
+
+def test_a_mark_changes_with_every_file(event: Path) -> None:
+    folder = write_survey(event)
+    changes: list[Callable[[], object]] = [
+        lambda: (folder / "texts.yaml").write_text("reviewed: false\n"),
+        lambda: (folder / "survey.yaml").write_text(yaml.safe_dump({"title": "x"})),
+        lambda: (folder / "closed" / "more").write_text(""),
+        lambda: (event / "surveys" / "new").mkdir(),
+    ]
+    seen = {mark(event)}
+    for change in changes:
+        change()
+        seen.add(mark(event))
+    assert len(seen) == 1 + len(changes)
