@@ -94,13 +94,13 @@ def meaning(question: Question, level: int) -> str:
         return "neutral"
     if question.levels == 1:
         return "best"
-    place = (level - 1) / (question.levels - 1)
-    place = 1 - place if question.target == "low" else place
-    if place == 0.5:
+    place, highest = level - 1, question.levels - 1
+    place = highest - place if question.target == "low" else place
+    if 2 * place == highest:
         return "between"
-    if place > 0.5:
-        return "best" if place > 0.8 else "good"
-    return "far" if place < 0.2 else "off"
+    if 2 * place > highest:
+        return "best" if 5 * place > 4 * highest else "good"
+    return "far" if 5 * place < highest else "off"
 
 
 def _words(question: Question, latin: bool) -> tuple[str, str, str]:
