@@ -11,7 +11,8 @@ import yaml
 from markdown_it import MarkdownIt
 
 pytest.importorskip("vl_convert")
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 from event_2019 import MEANS, TEAMS, event_2019
 from rendered import HOSTILE, NOT_SHOWN, Page
 from sample_runs import Sample, write_study

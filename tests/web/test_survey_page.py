@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 from event_2019 import event_2019
 from rendered import HOSTILE, harmless, page, read
 from sample_survey import write_survey
@@ -61,9 +62,9 @@ def test_the_numbers_of_2019(event: Path) -> None:
     assert [f"{item.mean:.1f}" for item in view.ratings] == ["2.9", "3.2", "3.1", "4.1"]
     assert [count for _, count in view.ratings[0].counts] == [1, 1, 7, 2, 0]
     length, satisfaction = view.ratings[0], view.ratings[3]
-    assert [(share.label, share.count) for share in length.shares][0] == ("On the middle", 7)
+    assert next((share.label, share.count) for share in length.shares) == ("On the middle", 7)
     assert length.direction == "2 towards “short”, 2 towards “long”"
-    assert [(share.label, share.count) for share in satisfaction.shares][0] == ("Highest two levels", 9)
+    assert next((share.label, share.count) for share in satisfaction.shares) == ("Highest two levels", 9)
     assert satisfaction.direction == "", "a scale with a good end has no two bad ones"
     assert len(figures) == 1 and "Satisfaction" in str(figures[0].rows)
     reader = read(page("survey", _source(event), key="after"))
@@ -147,7 +148,7 @@ def test_the_first_page_tells_people_and_answers(event: Path) -> None:
     assert found is not None
     view = found["view"]
     assert (view.people.took_part, view.people.chosen) == (6, 8)
-    assert [(each.item, each.share) for each in view.highlights][0] == ("Satisfaction", "81.8 %")
+    assert next((each.item, each.share) for each in view.highlights) == ("Satisfaction", "81.8 %")
     assert view.answers.rate == 1.0
 
 
