@@ -19,7 +19,7 @@ COLORS = {"error": "red", "warning": "yellow", "remark": "blue"}
 
 
 @named("check", noun="event")
-@click.argument("folder", required=False, type=PLACE)
+@click.argument("folder", required=False, type=PLACE, metavar="[DIR]")
 @click.option("--live", is_flag=True, help=message("help.option_event_live"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(folder: Path | None, live: bool, as_json: bool) -> int:

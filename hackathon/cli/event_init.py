@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from hackathon.share.event.table import Table
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+PLACE = click.Path(file_okay=False, path_type=Path)
 
 
 @named("init", noun="event")
-@click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", required=False, default=".", type=PLACE, metavar="[DIR]")
 @click.option("--from", "source", metavar="FILE", type=FILE, help=message("help.option_event_from"))
 @click.option("--teams", "table", metavar="CSV", type=FILE, help=message("help.option_event_teams"))
 @click.option("--title", metavar="TEXT", help=message("help.option_event_title"))

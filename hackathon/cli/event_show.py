@@ -20,7 +20,7 @@ PLACE = click.Path(file_okay=False, path_type=Path)
 
 
 @named("show", noun="event")
-@click.argument("folder", required=False, type=PLACE)
+@click.argument("folder", required=False, type=PLACE, metavar="[DIR]")
 @click.option("--knows", metavar="WORD", help=message("help.option_event_knows"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(folder: Path | None, knows: str | None, as_json: bool) -> int:

@@ -1,6 +1,7 @@
 """An event's file, schedule, people, teams from a table, and what `event init`, `check` and `show` say about them."""
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -532,6 +533,36 @@ def test_names_that_are_no_folders_are_told_and_nothing_is_made_outside(tmp_path
     assert [each["team"] for each in found if each["id"] == "folder_reserved"] == ["shared", "surveys", ".hidden"]
     missing = {each["team"] for each in found if each["id"] == "folder_elsewhere"}
     assert missing == {"../out", "a/../../b"}
+
+
+def test_a_file_system_without_lists_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    monkeypatch.setattr("os.setxattr", refuse)
+    teams = [{"name": "A", "members": [{"user": "root"}, {"user": "daemon"}]}]
+    path = event_2019(tmp_path, teams=teams, chosen=None)
+    result = cli("event", "init", str(path.parent))
+    assert result.exit_code == 0 and "keeps no access control lists" in result.stdout
+
+
+def test_a_board_that_can_not_be_made_keeps_no_team_from_its_folder(tmp_path: Path) -> None:
+    teams = [{"name": "A", "members": [{"user": "daemon"}]}]
+    path = event_2019(tmp_path / "event", teams=teams, chosen=None, shared="../file/shared")
+    (tmp_path / "file").touch()
+    result = cli("event", "init", str(path.parent), "--json")
+    states = {each["what"]: each["state"] for each in json.loads(result.stdout)["folders"]}
+    assert result.exit_code == 1 and states == {"board": "missing", "surveys": "made", "team": "made"}
+
+
+def test_a_team_that_disappears_keeps_its_folder(tmp_path: Path) -> None:
+    teams = [{"name": name, "members": [{"user": "daemon" if name == "A" else "nobody"}]} for name in "AB"]
+    path = event_2019(tmp_path, teams=teams, chosen=None)
+    assert cli("event", "init", str(tmp_path)).exit_code == 0
+    assert "folder_stray" not in check(tmp_path)[1]
+    path.write_text(path.read_text().replace("name: B", "name: C"))
+    assert check(tmp_path)[1]["folder_stray"]["where"] == "B"
+    assert cli("event", "init", str(tmp_path)).exit_code == 0 and (tmp_path / "B").is_dir()
 
 
 def check(folder: Path, *words: str) -> tuple[int, dict[str, dict[str, str]]]:

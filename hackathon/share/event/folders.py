@@ -1,5 +1,6 @@
 """What is wrong with the directories of an event: who can not read or write what they need, and who could more."""
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -8,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hackathon.share.event.lists import DEFAULT_LIST, read_list
 from hackathon.share.event.looking import owner_word, teams
 from hackathon.share.event.making import SURVEYS, Outcome, wanted_folders
 from hackathon.share.event.readable import WRITE, Account, readable
@@ -36,6 +38,7 @@ def look(looker: "Looker", known: "Known") -> None:
     _surveys(looker)
     for index, team in teams(looker):
         _team(looker, index, team, known, tutors)
+    _strays(looker)
     outcome = Outcome()
     wanted_folders(event, looker.folder, looker.folder.stat().st_uid, outcome)
     places = {team.name: index for index, team in enumerate(event.teams)}
@@ -114,6 +117,20 @@ def _team(looker: "Looker", index: int, team: "Team", known: "Known", tutors: li
             looker.add("error", "others_write", path, team.name, **values)
         for helper in helpers:
             _runs(looker, path, helper, team.name)
+
+
+def _strays(looker: "Looker") -> None:
+    """Note folders that were made for teams which hackathon.yaml no longer has: renamed, or taken out."""
+    from hackathon.share.places import team_folders
+
+    teams_own = [path for team in looker.event.teams for path in team_folders(team, looker.folder)]
+    with contextlib.suppress(OSError):
+        inherited = read_list(looker.folder, DEFAULT_LIST)
+        for path in sorted(looker.folder.iterdir()):
+            if path.is_symlink() or not path.is_dir() or any(own.is_relative_to(path) for own in teams_own):
+                continue
+            if read_list(path, DEFAULT_LIST) not in (None, inherited):
+                looker.add("remark", "folder_stray", path, path=path)
 
 
 def _runs(looker: "Looker", folder: Path, tutor: Account, team: str) -> None:

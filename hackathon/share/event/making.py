@@ -182,7 +182,12 @@ def make_shared(event: "Event", folder: Path, outcome: Outcome, *, dry: bool = F
     existing = read_json(path / RECORD)
     mode = existing.get("mode") if isinstance(existing, dict) else None
     if not dry:
-        place, commands = make_place(path, str(mode or "sticky"), People(event).known())
+        try:
+            place, commands = make_place(path, str(mode or "sticky"), People(event).known())
+        except HackathonError as error:
+            # the teams' folders do not depend on the board, which may lie on another file system
+            made.state, made.why = "missing", error.message
+            return
         if made.state == "there" and _opened(path):
             made.state = "mended"
         outcome.notes += place.problems
@@ -251,7 +256,7 @@ def _make(wanted: Wanted) -> Made:
         return made
     try:
         found = os.fstat(descriptor)
-        if made.state == "made":
+        if made.state == "made" and found.st_uid == os.geteuid():
             # root makes it for the organiser; otherwise it is already the organiser's
             if os.geteuid() == 0:
                 os.fchown(descriptor, wanted.owner, -1)

@@ -245,6 +245,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "team {team}: {path} can not be seen from this account: {what}",
         "チーム {team}: このアカウントから {path} が見えません: {what}",
     ),
+    "folder_stray": (
+        "{path} looks like a team's folder, but hackathon.yaml has no such team",
+        "{path} はチームのフォルダのようですが、hackathon.yaml にそのチームがありません",
+    ),
+    "folder_stray_hint": (
+        "A renamed team keeps it by `folders: [{path}]`; nothing is removed.",
+        "チーム名を変えたのなら folders: [{path}] と書けば使い続けられます。削除はしません。",
+    ),
     "folder_link": ("team {team}: this is a link to {target}", "チーム {team}: {target} へのリンクです"),
     "tutor_closed": (
         "team {team}: {users} (tutors) can not read {path}: {place} is {found}",
