@@ -635,6 +635,7 @@ def test_warnings_alone_end_with_0(tmp_path: Path) -> None:
     assert cli("event", "init", str(path.parent)).exit_code == 0
     code, found = check(path.parent)
     assert code == 0 and found["no_schedule"]["level"] == "warning"
+    assert found["no_schedule"]["where"] == "hackathon.yaml"
     for language, word in (("en", "warning"), ("ja", "警告")):
         text = cli("event", "check", str(path.parent), "--lang", language).stdout
         assert word in text and "ひので" in text

@@ -60,8 +60,10 @@ class Looker:
         self.found: list[Trouble] = []
 
     def line(self, *keys: str | int) -> str:
-        """Return where a key stands: `hackathon.yaml:12`."""
+        """Return where a key, or what it would stand in, is: `hackathon.yaml:12`; the file alone for what it lacks."""
         path: KeyPath = keys
+        if path[:1] not in self.document.places:
+            return self.document.path.name
         return f"{self.document.path.name}:{self.document.line(path)}"
 
     def add(self, level: str, identifier: str, where: str | Path = "", team: str = "", **values: Any) -> None:

@@ -151,7 +151,8 @@ def _people(team: "Team", event: "Event", owner: int, outcome: Outcome) -> Wante
         elif group not in known.groups:
             values = {"team": team.name, "user": member.user, "group": team.group or ""}
             outcome.notes.append(("event.not_in_group", values))
-    return Wanted(Path(), "team", owner, TEAM_MODE, group, tuple(users.items()), team=team.name)
+    mode = TEAM_MODE if group is not None else TEAM_MODE & 0o777
+    return Wanted(Path(), "team", owner, mode, group, tuple(users.items()), team=team.name)
 
 
 def make_folders(wanted: Iterable[Wanted], outcome: Outcome, *, dry: bool = False) -> None:
