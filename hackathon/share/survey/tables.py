@@ -313,10 +313,10 @@ def quartile_text(item: ItemSummary) -> str:
 
 
 def share_text(share: Share | None) -> str:
-    """Return `7/11 64 % (35–85)`: count, share, 95 % interval."""
+    """Return `7: 64 % (35–85)`: count, share, 95 % interval."""
     if share is None or not share.of:
         return "–"
-    return f"{share.count}/{share.of} {100 * share.value:.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
+    return f"{share.count}: {100 * share.value:.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
 
 
 def plain_number(value: float | None) -> str:
