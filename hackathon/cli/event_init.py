@@ -45,6 +45,7 @@ def command(
 ) -> int:
     from hackathon.config.load import EVENT_FILE
     from hackathon.share.event import making
+    from hackathon.share.event.administrator import write_script
     from hackathon.share.event.writing import added, copied, drafted, write_event
 
     folder = folder.absolute()
@@ -72,7 +73,7 @@ def command(
             click.echo(message("event.teams_added", names=names) if there else message("cli.made", file=path))
     outcome = making.make_event(text, folder, owner, dry=dry)
     if script is not None and outcome.commands and not dry:
-        making.write_script(script, outcome)
+        write_script(script, outcome.commands)
     if as_json:
         _echo_json(path, news, outcome, dry)
     else:

@@ -7,14 +7,14 @@ rest. What is there already is mended where it belongs to the event; what others
 import errno
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.share.event.lists import ACCESS_LIST, DEFAULT_LIST, Acl, group_id, group_list, packed, read_list
 from hackathon.share.event.readable import ENTER, READ, WRITE, account
-from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -382,24 +382,3 @@ def group_name(gid: int) -> str:
         return grp.getgrgid(gid).gr_name
     except KeyError:
         return str(gid)
-
-
-def admin_script(commands: Sequence[Sequence[str]]) -> str:
-    """Return the administrator's commands as a script to read and run: one a line, every word quoted."""
-    import shlex
-
-    head = ["#!/bin/sh", *(f"# {line}" for line in message("event.script_head").splitlines()), "set -eu"]
-    return "\n".join([*head, *(shlex.join(command) for command in commands)]) + "\n"
-
-
-def write_script(path: Path, outcome: Outcome) -> None:
-    """Write the administrator's script. Raises RequestError when there is another file, HackathonError on failure."""
-    text = admin_script(outcome.commands)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o700)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(text.encode("utf-8", "surrogateescape"))
-    except FileExistsError as error:
-        raise RequestError("event.script_exists", file=path) from error
-    except OSError as error:
-        raise HackathonError("event.can_not_make", path=path, what=error.strerror or str(error)) from error

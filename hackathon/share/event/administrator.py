@@ -1,0 +1,29 @@
+"""What only an administrator can do for an event, as a script to read and run."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+
+def admin_script(commands: Sequence[Sequence[str]]) -> str:
+    """Return the administrator's commands as a script to read and run: one a line, every word quoted."""
+    import shlex
+
+    head = ["#!/bin/sh", *(f"# {line}" for line in message("event.script_head").splitlines()), "set -eu"]
+    return "\n".join([*head, *(shlex.join(command) for command in commands)]) + "\n"
+
+
+def write_script(path: Path, commands: Sequence[Sequence[str]]) -> None:
+    """Write the administrator's script. Raises RequestError when there is another file, HackathonError on failure."""
+    text = admin_script(commands)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o700)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(text.encode("utf-8", "surrogateescape"))
+    except FileExistsError as error:
+        raise RequestError("event.script_exists", file=path) from error
+    except OSError as error:
+        raise HackathonError("event.can_not_make", path=path, what=error.strerror or str(error)) from error
