@@ -186,6 +186,9 @@ def test_people_answer_in_their_own_accounts(site: Site) -> None:
     assert list(site.box.iterdir()) == []
     code, _, error = site.cli("carol", "answer", "after", "--set", "level=3")
     assert code == 2 and "closed" in error
+    for words in (("check",), ("close", "after"), ("import", "hackathon.yaml"), ("open",)):
+        code, _, error = site.cli("carol", *words)
+        assert code == 2 and "only the organisers" in error, error
     assert site.attempt("carol", f"open({str(site.box / 'late.json')!r}, 'x')") == "PermissionError"
 
 

@@ -98,6 +98,11 @@ def test_no_answer_is_missing(text: str) -> None:
     assert (values, problems) == ({"words": "x"}, [])
 
 
+def test_an_option_may_be_called_no_answer() -> None:
+    survey = Survey("S", questions=[Question("q", "choice", "?", options={"none": "N/A", "some": "some"})])
+    assert read_values(survey, {"q": ["n/a"]}) == ({"q": "none"}, [])
+
+
 def test_a_required_question_and_an_empty_answer() -> None:
     required = Survey("S", questions=[Question("q", "text", "?", required=True), Question("r", "text", "?")])
     assert [each.id for each in read_values(required, {"r": ["x"]})[1]] == ["survey.required"]

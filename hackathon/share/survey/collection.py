@@ -140,7 +140,12 @@ class Collection:
     @property
     def closing(self) -> bool:
         """Whether a closing was begun: nothing is accepted any more, also when it was interrupted."""
-        return (self.folder / "closing").exists() or self.closed_folder.exists()
+        return self.interrupted or self.closed_folder.exists()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a closing is under way, or was killed: `close` finishes it."""
+        return (self.folder / "closing").exists()
 
     @property
     def state(self) -> State:

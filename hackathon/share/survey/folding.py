@@ -109,9 +109,10 @@ def _clean(collection: "Collection") -> None:
     for folder in (collection.answers_folder, collection.imports_folder, collection.tokens.folder):
         if folder.exists():
             shutil.rmtree(folder)
-    for path in (collection.folder / "closing", collection.folder / "import-key"):
-        path.unlink(missing_ok=True)
+    (collection.folder / "import-key").unlink(missing_ok=True)
     for path in (collection.folder / "locks").iterdir():
         if path.name != "all":
             path.unlink()
+    # the last of all: as long as it is there, something may be left to be cleaned
+    (collection.folder / "closing").unlink(missing_ok=True)
     sync_folder(collection.folder)

@@ -84,7 +84,7 @@ def look(collection: Collection) -> Look:
         result.tokens, result.spent, result.left_out, result.unread = collection.kept()
         if not result.answered:
             result.troubles.append(Trouble("warning", "survey.no_answers", {"name": collection.name}))
-    if collection.state != "closed" and collection.closing:
+    if collection.interrupted:
         result.troubles.append(Trouble("error", "survey.closing", {"name": collection.name}))
     found = collection.folder.stat()
     if collection.state != "draft" and (found.st_mode & PRIVATE or found.st_uid != os.geteuid()):

@@ -17,6 +17,8 @@ from hackathon.text.messages import message
 
 LONGEST_WORD = 400
 """Letters of a value that is no free text; a longer one is shown cut."""
+LONGEST_LIST = 10_000
+"""Letters of several choices in one text."""
 NOTHING = frozenset({"n/a", "no answer", "無回答", "回答なし", "未回答"})
 """What other programs write for a question without an answer."""
 _LEVEL = re.compile(r"a?0*(\d{1,4})(?:\.0+)?\s*(.*)\Z", re.DOTALL)
@@ -116,7 +118,9 @@ def _shown(text: str) -> str:
 def _empty(question: Question, text: str) -> bool:
     if not text.strip():
         return True
-    return question.kind != "text" and len(text) < 40 and plain(text) in NOTHING
+    if question.kind == "text" or len(text) >= 40 or plain(text) not in NOTHING:
+        return False
+    return plain(text) not in _names(question)  # `N/A` may be an option
 
 
 def _only(texts: Sequence[str]) -> str:
@@ -158,27 +162,32 @@ def _only_a_label(rest: str, level: int, question: Question, labels: set[str]) -
 
 def _choice(question: Question, texts: Sequence[str]) -> str:
     text = _only(texts)
-    found = _option(question, text)
+    found = _option(question, _names(question), text)
     if found is None:
         raise _unknown_option(question, text)
     return found
 
 
-def _option(question: Question, text: str) -> str | None:
+def _names(question: Question) -> dict[str, str]:
+    """Return what an option may be called → its value: values go before labels, and a label of two is of none."""
+    labels: dict[str, set[str]] = {}
+    for value, label in question.options.items():
+        for text in texts_of(label):
+            labels.setdefault(plain(text), set()).add(value)
+    names = {word: next(iter(values)) for word, values in labels.items() if len(values) == 1}
+    for value in question.options:
+        names[plain(value)] = value
+    return names
+
+
+def _option(question: Question, names: Mapping[str, str], text: str) -> str | None:
     """Return the option that a text names: by its value, or by its label in any language."""
     if text in question.options:
         return text
-    word = plain(text)
-    by_value = [value for value in question.options if plain(value) == word]
-    by_label = [
-        value for value, label in question.options.items() if any(plain(each) == word for each in texts_of(label))
-    ]
-    for found in (by_value, by_label):
-        if len(found) == 1:
-            return found[0]
-    if question.options_from == "kinds":
-        return _kind(question, text)
-    return None
+    if len(text) > LONGEST_WORD:
+        return None
+    found = names.get(plain(text))
+    return _kind(question, text) if found is None and question.options_from == "kinds" else found
 
 
 def _kind(question: Question, text: str) -> str | None:
@@ -200,22 +209,25 @@ def _unknown_option(question: Question, text: str) -> _Wrong:
 
 
 def _choices(question: Question, texts: Sequence[str]) -> tuple[str, ...]:
+    names = _names(question)
     found: set[str] = set()
     for text in texts:
-        option = _option(question, text)
-        found.update([option] if option is not None else _several(question, text))
+        option = _option(question, names, text)
+        found.update([option] if option is not None else _several(question, names, text))
     return tuple(value for value in question.options if value in found)
 
 
-def _several(question: Question, text: str) -> list[str]:
+def _several(question: Question, names: Mapping[str, str], text: str) -> list[str]:
     """Return the options in one text, which are parted by `;`, `,` and the like; labels may hold such signs too."""
-    parts = re.split(f"([{_SEPARATORS}])", unicodedata.normalize("NFKC", text[: 100 * LONGEST_WORD]))
+    if len(text) > LONGEST_LIST:
+        raise _Wrong("survey.text_long", count=len(text), limit=LONGEST_LIST)
+    parts = re.split(f"([{_SEPARATORS}])", unicodedata.normalize("NFKC", text))
     found: list[str] = []
     at = 0
     while at < len(parts):
         # the longest run of pieces that is an option: `a, b` is one label here and two there
         for end in range(min(len(parts), at + 24), at, -1):
-            option = _option(question, "".join(parts[at:end]).strip())
+            option = _option(question, names, "".join(parts[at:end]).strip())
             if option is not None:
                 found.append(option)
                 at = end
