@@ -33,11 +33,11 @@ COLOURS = {
     "neutral": ("#b9c0ca", "#111111"),
 }
 """What a level means → colour of its segment and of the count on it; each pair 4.5 : 1 and more."""
-WIDTH, ROW = 520, 62
+WIDTH, ROW = 440, 62
 """Of the picture, and the height of a question in it."""
-_LABEL = 0.035
+_LABEL = 0.05
 """The smallest share of a domain on which a count has room."""
-_ROOM = (48, 170)
+_ROOM = (48, 130)
 """Least and most room for the name of an end."""
 
 
@@ -148,7 +148,8 @@ def _contents(
     fills = {
         "width": WIDTH, "height": ROW * len(items), "domain": domain, "range": [low_room, WIDTH - high_room],
         "low_room": low_room - 8, "high_room": high_room - 8, "question_room": WIDTH - 70,
-        "colours": {"domain": list(kept), "range": list(kept.values())}, "legend_columns": len(kept),
+        "colours": {"domain": list(kept), "range": list(kept.values())},
+        "legend_columns": len(kept) if len(kept) < 5 else 3,
     }  # fmt: skip
     labels = [
         {name: value for name, value in each.items() if name != "width"}
@@ -168,9 +169,7 @@ def _left(item: ItemSummary) -> float:
 
 def _room(names: Sequence[str]) -> int:
     """Return the pixels that the longest of some names takes, within what there is."""
-    widest = max(
-        sum(11.5 if unicodedata.east_asian_width(letter) in "WF" else 6.5 for letter in name) for name in names
-    )
+    widest = max(sum(12.5 if unicodedata.east_asian_width(letter) in "WF" else 7 for letter in name) for name in names)
     return min(max(int(widest) + 16, _ROOM[0]), _ROOM[1])
 
 
