@@ -188,7 +188,7 @@ def test_two_answers_with_one_token_at_the_same_moment(
         return await asyncio.gather(*(ask(app, {}, {"t": tokens[0], **each}) for each in (GOOD, other)))
 
     answers = asyncio.run(together())
-    assert [each.status for each in answers] == statuses
+    assert sorted(each.status for each in answers) == statuses
     assert len(survey.answers()) == counted
     assert app._slots == {}
 
