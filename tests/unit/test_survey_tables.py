@@ -101,7 +101,7 @@ def test_markdown_shows_just_the_letters() -> None:
     for each in HOSTILE:
         assert not re.match(r"(#|[-+*=] |\d+[.)] |>)", escaped(each))
     assert escaped("1. one") == "1\\. one"
-    assert escaped("3.5 h, v2") == "3\\.5 h, v2"
+    assert (escaped("3.5 h"), escaped("-1"), escaped("- 1"), escaped("---")) == ("3.5 h", "-1", "\\- 1", "\\---")
 
 
 def test_a_terminal_gets_no_control_letters() -> None:

@@ -17,7 +17,7 @@ COLUMNS = 80
 """Of a terminal that tables fit, unless a table has too many columns for it."""
 # CommonMark 2.4 lets any ASCII punctuation be escaped; these do something in the middle of a line of GitHub's Markdown.
 _ACTIVE = re.compile(r"[\\`*_\[\]<>|~$#&@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
-_BEGINNING = re.compile(r"([-+=])|(\d{1,9})([.)])")
+_BEGINNING = re.compile(r"([-+=])(?=[\s=+-]|$)|(\d{1,9})([.)])(?=\s|$)")
 
 
 @dataclass(frozen=True)
