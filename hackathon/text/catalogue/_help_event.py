@@ -24,8 +24,16 @@ EVENT: dict[str, tuple[str, str]] = {
     "option_no_post": ("Do not post it on the board.", "掲示板に載せない"),
     "event_short": ("Set up an event, check it, count what it used, report.", "イベントの準備・確認・使用量・報告書"),
     "event_help": (
-        "An event in one file, hackathon.yaml: teams, tutors, schedule, clusters with budgets.",
-        "イベントを1つのファイル hackathon.yaml で扱います。チーム、チューター、日程、クラスタと割り当てを書きます。",
+        "An event in one file, hackathon.yaml: teams, tutors, schedule, clusters with budgets.\n\n"
+        "\b\n"
+        "hackathon event init my-event\n"
+        "hackathon event check my-event\n"
+        "hackathon event report my-event",
+        "イベントを1つのファイル hackathon.yaml で扱います。チーム、チューター、日程、クラスタと割り当てを書きます。\n\n"
+        "\b\n"
+        "hackathon event init my-event\n"
+        "hackathon event check my-event\n"
+        "hackathon event report my-event",
     ),
     "event_init_short": (
         "Write hackathon.yaml and make the shared directories.",
