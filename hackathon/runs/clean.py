@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hackathon.runs import chain
-from hackathon.runs.directory import PARTIAL, RunDirectory, find_runs
+from hackathon.runs.directory import PARTIAL, REMOVED, RunDirectory, find_runs
 from hackathon.runs.markers import number, read_final, read_markers
 from hackathon.runs.states import ENDED, SUCCEEDED
 from hackathon.runs.study import FOLDER
@@ -83,9 +83,23 @@ def remove(chosen: Sequence[Candidate], project: Path) -> int:
                         hidden.rename(path)  # somebody submitted it in this very moment
                         continue
                     path = hidden
+                    if candidate.reason == "failed":
+                        _keep_bill(hidden, project / "runs" / REMOVED / candidate.path.name)
                 shutil.rmtree(path)
             freed += candidate.size
     return freed
+
+
+def _keep_bill(run: Path, place: Path) -> None:
+    """Move what says how long the job held its nodes out of a run that goes: a budget is not freed by a clean-up.
+
+    Moved, not copied, because a disk that is full is the reason to clean up; where not even that is possible, it goes.
+    """
+    with contextlib.suppress(OSError):
+        (place / "events").mkdir(parents=True, exist_ok=True)
+        for name in ("request.json", "final.json", "events/job.jsonl"):
+            if (run / name).is_file() and not (run / name).is_symlink():
+                (run / name).rename(place / name)
 
 
 def disk_size(path: Path) -> int:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PARTIAL = ".partial-"
 """Beginning of the hidden name that a run directory has until it is complete."""
+REMOVED = ".removed"
+"""Hidden folder among the runs with the records of runs that were cleaned up: what they used counts on."""
 BY_HAND = "by-hand."
 """Beginning of the job id that a job script gives itself when no scheduler started it."""
 NAME_LENGTH = 40

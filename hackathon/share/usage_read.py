@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hackathon.runs.directory import RunDirectory
+from hackathon.runs.directory import REMOVED, RunDirectory
 from hackathon.share.places import Bounds, Project
 from hackathon.share.usage_kept import Kept, events_mark, read_kept, write_kept
 from hackathon.share.usage_run import RunUse, scheduled, use_of, with_account
@@ -84,9 +84,10 @@ def _read_folder(project: Project, bounds: Bounds, now: float) -> _Folder:
     fresh = False
     for name in names:
         path = f"{runs}/{name}"
-        before = known.get(name)
+        identifier = name.rpartition("/")[2]
+        before = known.get(identifier)
         if before is not None and (before[0] == 0 or before[0] == events_mark(path)):
-            kept[name] = before
+            kept[identifier] = before
             read.uses.append(before[2].going(now))
             continue
         mark = events_mark(path)
@@ -101,7 +102,7 @@ def _read_folder(project: Project, bounds: Bounds, now: float) -> _Folder:
             continue
         read.uses.append(use)
         if use.closed and not use.odd:
-            kept[name] = (0 if os.path.lexists(f"{path}/final.json") else mark, False, use)
+            kept[identifier] = (0 if os.path.lexists(f"{path}/final.json") else mark, False, use)
             fresh = True
     if broken:
         names_shown = ", ".join(broken[:TOLD]) + (" …" if len(broken) > TOLD else "")
@@ -113,8 +114,17 @@ def _names(runs: str, bounds: Bounds) -> tuple[list[str], list[str]]:
     """Return the names of the runs in a folder, and the links among them that lead outside. Raises OSError."""
     if not bounds.allow(runs):
         return [], [runs]
+    names, outside = _entries(runs, bounds)
+    removed = f"{runs}/{REMOVED}"
+    if os.path.isdir(removed) and not os.path.islink(removed):  # noqa: PTH112, PTH114
+        known = frozenset(names)
+        names += [f"{REMOVED}/{name}" for name in _entries(removed, bounds)[0] if name not in known]
+    return names, outside
+
+
+def _entries(folder: str, bounds: Bounds) -> tuple[list[str], list[str]]:
     names, outside = [], []
-    with os.scandir(runs) as entries:
+    with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name[0] == "." or not entry.name.isprintable():
                 continue

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from hackathon.jobs.cost import running_seconds
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.events import job_events
-from hackathon.runs.markers import finite, read_final, whole
-from hackathon.runs.states import ENDED, ENDING, HELD, QUEUED, RUNNING, SUCCEEDED, UNCERTAIN, RunStatus
+from hackathon.runs.markers import finite, read_final, read_markers, whole
+from hackathon.runs.states import ENDED, ENDING, FAILED, HELD, QUEUED, RUNNING, SUCCEEDED, UNCERTAIN, RunStatus
 from hackathon.runs.status import job_state, status
 from hackathon.schedulers.base import OPEN_STATES
 
@@ -108,11 +108,8 @@ def use_of(run: RunDirectory, now: float) -> RunUse:
     record = run.record()
     owner = run.path.stat().st_uid
     final = read_final(run)
-    if final is not None:
-        state = RunStatus.from_final(run.id, final)
-    else:
-        state = status([run], ask=False, now=now, write=False)[0]
-    adopted = run.client("adopted")
+    state = RunStatus.from_final(run.id, final) if final is not None else _open_state(run, now)
+    adopted = {} if record.get("launcher") else run.client("adopted")  # a job that was submitted by hand has none
     seen = {} if state.state == SUCCEEDED and not adopted else run.client("seen")
     if adopted and not seen and isinstance(adopted.get("job"), dict):
         seen = {**adopted["job"], "t": adopted.get("t")}
@@ -137,6 +134,17 @@ def use_of(run: RunDirectory, now: float) -> RunUse:
         odd=odd,
     )
     return _with_lives(made, run, state, seen, now)
+
+
+def _open_state(run: RunDirectory, now: float) -> RunStatus:
+    """Return the state of a run that is not sealed; why one has failed is not looked for."""
+    markers = read_markers(run)
+    if markers.ended is None or (markers.exit_code != 0 and run.client("seen").get("state") in (QUEUED, HELD)):
+        return status([run], ask=False, now=now, write=False)[0]
+    return RunStatus(
+        run.id, SUCCEEDED if markers.exit_code == 0 else FAILED, job_id=markers.job_id, attempt=markers.attempt,
+        t_created=markers.created, t_started=markers.started, t_ended=markers.ended,
+    )  # fmt: skip
 
 
 def with_account(use: RunUse, account: "Account", now: float) -> RunUse:

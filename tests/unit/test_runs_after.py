@@ -277,7 +277,7 @@ def test_failed_runs_only_when_asked_and_old(tmp_path: Path) -> None:
     found = candidates(folder, failed=True)
     assert _reasons(found) == {runs["FAILED"].id: "failed", runs["CANCELLED"].id: "failed"}
     remove(found, folder)
-    assert {path.name for path in (folder / "runs").iterdir()} == {runs["SUCCEEDED"].id, fresh.id}
+    assert {path.name for path in (folder / "runs").iterdir()} == {".removed", runs["SUCCEEDED"].id, fresh.id}
 
 
 def test_runs_that_were_never_submitted(tmp_path: Path, run: RunDirectory, scheduler: FakeScheduler) -> None:

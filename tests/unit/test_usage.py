@@ -404,6 +404,29 @@ def test_run_that_ended_is_read_again_when_it_is_requeued(folder: Path) -> None:
     assert found.spent.node_hours * 3600 == pytest.approx(400) and found.running == 1
 
 
+def test_what_was_cleaned_up_was_used_all_the_same(folder: Path) -> None:
+    from hackathon.runs.clean import candidates, remove
+
+    project = folder / "aurora"
+    failed = {**sealed(NOW - 7200, NOW - 3600), "state": "FAILED"}
+    run = run_in(project, "one", final=failed)
+    events = [
+        ("started", 1, NOW - 9000),
+        ("ended", 1, NOW - 8900),
+        ("started", 2, NOW - 7200),
+        ("ended", 2, NOW - 3600),
+    ]
+    run_in(project, "two", final={**failed, "attempt": 2}, events=events)
+    before = only(told(folder, event_of("aurora"))).spent
+    assert before.node_hours * 3600 == pytest.approx(3600 + 3700)
+    remove(candidates(project, failed=True), project)
+    assert not run.exists() and [path.name for path in (project / "runs").iterdir()] == [".removed"]
+    assert only(told(folder, event_of("aurora"))).spent == before
+    place_of(str(project / "runs")).unlink()
+    found = told(folder, event_of("aurora"))
+    assert only(found).spent == before and not found.problems
+
+
 # ---- tables
 
 
