@@ -120,8 +120,8 @@ SURVEY: dict[str, tuple[str, str]] = {
         "配布されたトークンを尋ねる(フォームと合わせて 1 回だけ有効)。端末がなければ標準入力の 1 行目。コマンドラインは他人にも見える",
     ),
     "option_survey_set": (
-        "An answer, instead of being asked; several choices: repeat it.",
-        "質問の代わりに回答を直接指定(繰り返し可)",
+        "An answer, instead of being asked; several choices: repeat it. Others on the machine can read command lines.",
+        "質問の代わりに回答を直接指定(繰り返し可)。コマンドラインは同じマシンの他人にも見える",
     ),
     "survey_import_short": ("Take answers from CSV files and saved pages.", "CSV や保存済みの回答ファイルを取り込む"),
     "survey_import_help": (
