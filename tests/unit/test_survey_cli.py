@@ -140,7 +140,7 @@ def test_answering_on_a_terminal(event: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_leaving_without_an_answer(event: Path) -> None:
     made = make_event(event / "inner")
     made.open(0)
-    code, shown = terminal(made.event_folder, "3\n\x03", "answer")
+    code, shown = terminal(made.event_folder, "3\n\x04", "answer")
     assert code != 0 and "Traceback" not in shown
     code, shown = terminal(made.event_folder, "\n\n\n\n\n\n", "answer")
     assert code == 2 and "no question is answered" in shown
