@@ -190,8 +190,7 @@ def _with_lives(use: RunUse, run: RunDirectory, state: RunStatus, seen: dict[str
         lives.append(Life(start, start + seconds, seconds, use.nodes, None, basis))
 
     for (begin, end), (after, _) in pairwise(attempts):
-        latest = min(after, begin + use.walltime) if use.walltime else after
-        add(begin, latest if end is None else end, LIMIT if end is None else MARKERS)
+        add(begin, end or _latest(begin, after, use.walltime), LIMIT if end is None else MARKERS)
     told = _told(seen, state)
     ended = (_moment(state.t_ended) if state.state in ENDED else None) or (attempts[-1][1] if attempts else None)
     if told is not None:
@@ -236,6 +235,18 @@ def _attempts(run: RunDirectory) -> list[tuple[float, float | None]]:
         elif kind == "ended" and attempt in found:
             found[attempt] = (found[attempt][0], moment)
     return [found[number] for number in sorted(found)]
+
+
+def earlier_seconds(run: RunDirectory, walltime: int, now: float) -> float:
+    """Return how long attempts before the latest one held the nodes, by the job's events."""
+    attempts = _attempts(run)
+    ends = [end or _latest(begin, after, walltime) for (begin, end), (after, _) in pairwise(attempts)]
+    return sum(_length(begin, end, walltime, now)[0] for (begin, _), end in zip(attempts, ends, strict=False))
+
+
+def _latest(begin: float, after: float, walltime: int) -> float:
+    """Return where an attempt without `ended` can have ended at the latest: before the next one, and its walltime."""
+    return min(after, begin + walltime) if walltime else after
 
 
 def _length(start: float, end: float, walltime: int, now: float) -> tuple[float, str]:

@@ -73,6 +73,8 @@ class Summary:
     started: float | None = None
     ended: float | None = None
     attempt: int = 1
+    earlier: float = 0.0
+    """Seconds for which attempts before the latest one held the nodes: each requeue begins another."""
     metric: str = "samples_per_s"
     value: float | None = None
     """The metric at the end, or over the last intervals of a run that goes on."""

@@ -12,6 +12,7 @@ from hackathon.runs.markers import number
 from hackathon.runs.states import CREATED, ENDED, LOST, RUNNING, STATES
 from hackathon.scaling.table import passes
 from hackathon.share.places import Project
+from hackathon.share.usage_run import earlier_seconds
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import language
 from hackathon.web.causes import cause_kept, with_cause
@@ -89,6 +90,7 @@ def summarise(project: Project, run: "RunDirectory", status: "RunStatus") -> Sum
         started=_moment(status.t_started) or (events.started if began else None),
         ended=_moment(status.t_ended) or (events.ended if ended else None),
         attempt=_whole(status.attempt) or 1,
+        earlier=_earlier(run, status, record),
         metric=measured.metric,
         value=measured.value,
         unit=measured.unit,
@@ -105,6 +107,11 @@ def summarise(project: Project, run: "RunDirectory", status: "RunStatus") -> Sum
         warned=events.warned,
     )
     return with_cause(made, cause_kept(run.client("diagnosis")) if ended else None, language())
+
+
+def _earlier(run: "RunDirectory", status: "RunStatus", record: Mapping[str, Any]) -> float:
+    again = _whole(status.attempt) > 1
+    return earlier_seconds(run, _whole(record.get("walltime")), time.time()) if again else 0.0
 
 
 def files_of(folder: str) -> Files:

@@ -1,11 +1,12 @@
 """All teams at a glance: the state of their runs, what they reached, what went wrong last, what they used."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hackathon.jobs.cost import running_seconds, spent
+from hackathon.jobs.cost import gpus_given, running_seconds, spent
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import language, localized
 from hackathon.text.units import format_age
@@ -16,7 +17,7 @@ from hackathon.web.records import Summary
 from hackathon.web.source import Source
 
 if TYPE_CHECKING:
-    from hackathon.config.cluster import Rates
+    from hackathon.config.cluster import Cluster, Rates
     from hackathon.config.event import Budget
 
 OPEN = ("RUNNING", "ENDING", "QUEUED", "HELD", "UNCERTAIN")
@@ -188,7 +189,7 @@ class Prices:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._clusters = source.event.clusters if source.event else {}
-        self._rates: dict[str, Rates | None] = {}
+        self._profiles: dict[str, Cluster | None] = {}
 
     @property
     def clusters(self) -> Iterable[str]:
@@ -201,17 +202,18 @@ class Prices:
         return entry.budget if entry else None
 
     def rates(self, cluster: str) -> "Rates | None":
-        """Return the rates of a cluster's profile; None when it has none, or there is no such profile."""
-        if cluster not in self._rates:
-            self._rates[cluster] = self._read(cluster)
-        return self._rates[cluster]
+        """Return the rates of a cluster's profile; None when there is no such profile."""
+        found = self.profile(cluster)
+        return found.rates if found is not None else None
 
-    def _read(self, cluster: str) -> "Rates | None":
-        try:
-            rates = profile(self._source, cluster).rates
-        except HackathonError:
-            return None
-        return rates if rates.per_node_hour or rates.per_gpu_hour else None
+    def profile(self, cluster: str) -> "Cluster | None":
+        """Return a cluster's profile, None when there is none or it can not be read."""
+        if cluster not in self._profiles:
+            try:
+                self._profiles[cluster] = profile(self._source, cluster)
+            except HackathonError:
+                self._profiles[cluster] = None
+        return self._profiles[cluster]
 
 
 def used(runs: Iterable[Summary], now: float, prices: Prices, *, given: bool = True) -> tuple[Use, ...]:
@@ -224,10 +226,13 @@ def used(runs: Iterable[Summary], now: float, prices: Prices, *, given: bool = T
         seconds = run.seconds
         if seconds is None and run.started is not None and run.state in ("RUNNING", "ENDING"):
             seconds = running_seconds(run.started, now, run.walltime)
+        seconds = (seconds or 0.0) + run.earlier
         if run.cluster and seconds:
+            nodes = max(1, run.nodes)
+            gpus = gpus_given(run.gpus // nodes, math.ceil(run.processes / nodes), prices.profile(run.cluster))
             entry = held.setdefault(run.cluster, [0.0, 0.0])
             entry[0] += run.nodes * seconds
-            entry[1] += run.gpus * seconds
+            entry[1] += run.nodes * gpus * seconds
     made = [_use(name, node, gpu, prices, given) for name, (node, gpu) in held.items()]
     return tuple(sorted(made, key=lambda use: (-use.node_hours.used, use.cluster)))
 

@@ -66,7 +66,7 @@ def run_in(
     """Write a run as toolkit and job leave it; events are (kind, attempt, time)."""
     run = project / "runs" / f"20190124-120000-small-1p-{name:a<8}"
     whole = {"nodes": 1, "gpus_per_node": 2, "processes_per_node": 2, "walltime": 3600, "cluster": "lab",
-             "scheduler": "fake", "team": None, **record}  # fmt: skip
+             "scheduler": "fake", "team": None, "processes": 2 * record.get("nodes", 1), **record}  # fmt: skip
     write(run / "request.json", whole)
     facts = {"created": {"t": NOW - 9000}, "submitted": {"job_id": name, "t": NOW - 8999, "scheduler": "fake",
              "cluster": "lab"}, "submitting": {"t": NOW - 9000}, **(client or {})}  # fmt: skip
@@ -472,9 +472,13 @@ def test_pages_and_usage_reckon_alike(folder: Path) -> None:
     from hackathon.web.source import Source
     from hackathon.web.teams import Prices, used
 
+    profile = folder / "templates" / "clusters" / "lab.yaml"
+    profile.write_text(CLUSTER + "dialect: {gpu_request: gres}\n")
     project = Project(folder / "aurora", "aurora")
     run_in(project.path, "one", final=sealed(NOW - 7200, NOW - 3600), nodes=3)
     run_in(project.path, "two", events=[("started", 1, NOW - 600)], nodes=2)
+    events = [("started", 1, NOW - 900), ("ended", 1, NOW - 800), ("started", 2, NOW - 300), ("ended", 2, NOW - 50)]
+    run_in(project.path, "again", events=events, processes=1, processes_per_node=1)
     event = event_of("aurora")
     index = Index([project], folder / "index.db", bounds_of(folder, event, []))
     try:
