@@ -22,7 +22,7 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     from hackathon.share.usage import usage
     from hackathon.web.gather import gather
     from hackathon.web.made_files import write_together
-    from hackathon.web.published_surveys import published, unfinished
+    from hackathon.web.published_surveys import published, unfinished, unreadable
     from hackathon.web.report import remarks, report_view
     from hackathon.web.report_files import report_files
 
@@ -38,6 +38,7 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     missing = remarks(source, surveys, report_view(source, surveys, usage=used, title=title))
     if event.publish.surveys:
         missing += [message("report.remark_open", survey=name) for name in unfinished(place)]
+        missing += [message("report.remark_unreadable", survey=name) for name in unreadable(place)]
     target = (directory or place).absolute()
     write_together(target, files, force=force)
     for problem in dict.fromkeys([*source.problems, *used.problems, *troubles]):

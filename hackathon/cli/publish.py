@@ -57,7 +57,8 @@ def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Source, 
     folder = find_event(Path.cwd())
     event = load_event(folder) if folder is not None else None
     if folder is not None and not names:
-        return gather(folder.absolute(), event, ask=ask), title, None
+        source = gather(folder.absolute(), event, ask=ask)
+        return replace(source, problems=[*source.problems, *_unreadable(source)]), title, None
     project = runs_folder().parent
     if names:
         studies = [study for name in dict.fromkeys(names) if (study := find_study(name, project)) is not None]
@@ -69,6 +70,15 @@ def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Source, 
     # What the event allows to go out holds for a single study too.
     source = replace(source, event=event, event_folder=folder)
     return source, title or _title(project), [study.id for study in studies]
+
+
+def _unreadable(source: "Source") -> list[str]:
+    """Return which surveys will be missing, since this account may not read them."""
+    from hackathon.web.published_surveys import unreadable
+
+    if source.event is None or source.event_folder is None or not source.event.publish.surveys:
+        return []
+    return [message("report.remark_unreadable", survey=name) for name in unreadable(source.event_folder)]
 
 
 def _keep_apart(directory: Path, source: "Source") -> None:

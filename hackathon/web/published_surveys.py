@@ -63,10 +63,20 @@ def unfinished(folder: Path) -> list[str]:
 
 
 def _collections(folder: Path) -> "list[Collection]":
-    """Return the surveys of the event in this very folder."""
-    from hackathon.share.survey.collection import find_collections
+    """Return the surveys of an event that this account may read: they are private to the one that collects."""
+    from hackathon.share.survey.collection import SURVEY_FILE, Collection
 
-    return find_collections(folder) if _names(folder) else []
+    places = [folder / SURVEYS / name for name in _names(folder) if _readable(folder / SURVEYS / name)]
+    return [Collection(place) for place in places if (place / SURVEY_FILE).exists()]
+
+
+def unreadable(folder: Path) -> list[str]:
+    """Return the names of surveys that this account may not read."""
+    return [name for name in _names(folder) if not _readable(folder / SURVEYS / name)]
+
+
+def _readable(folder: Path) -> bool:
+    return os.access(folder, os.R_OK | os.X_OK)
 
 
 def mark(folder: Path) -> str:

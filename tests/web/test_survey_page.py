@@ -1,5 +1,6 @@
 """A closed survey as a page of the site: its numbers, its small groups, its free answers, and when it is made anew."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from hackathon.web import home
 from hackathon.web.figures import Figure
 from hackathon.web.mask import Mask
 from hackathon.web.publish import publish
-from hackathon.web.published_surveys import mark, published
+from hackathon.web.published_surveys import mark, published, unreadable
 from hackathon.web.site_map import SiteMap
 from hackathon.web.source import Source
 from hackathon.web.survey import SurveyView, values
@@ -179,6 +180,15 @@ def test_nobody_is_named_in_a_free_answer(event: Path, tmp_path: Path) -> None:
     published_site = publish(_source(event), tmp_path / "out", languages=["en"])
     text = (published_site.folder / "survey-after.html").read_text("utf-8")
     assert "helped me on" in text and "kari" not in text
+
+
+def test_a_survey_that_this_account_may_not_read_is_passed_over(event: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_survey(event, "private")
+    write_survey(event)
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: "private" not in str(path) and real(path, mode))
+    assert [each.name for each in published(_source(event))] == ["after"]
+    assert unreadable(event) == ["private"]
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

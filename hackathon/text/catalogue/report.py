@@ -185,6 +185,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "survey {survey}: it is still open and not in the report: hackathon survey close {survey}",
         "アンケート {survey}: 受付中のため報告書に含まれません: hackathon survey close {survey}",
     ),
+    "remark_unreadable": (
+        "survey {survey} is left out: only the account that collects its answers may read it",
+        "アンケート {survey} は含まれません。回答を集めたアカウントだけが読めます",
+    ),
     "lacks": ("the report lacks the following:", "報告書には次のものがありません:"),
     "no_plots": ("the pictures could not be drawn: {reason}", "図を描けませんでした: {reason}"),
     "no_event": ("there is no hackathon.yaml here: {folder}", "ここに hackathon.yaml がありません: {folder}"),
