@@ -140,6 +140,23 @@ def test_all_problems_at_once_and_nothing_is_taken(survey: Collection) -> None:
     assert (mended.counted, mended.known) == (1, 1)
 
 
+def test_columns_of_who_and_when_that_say_nothing(survey: Collection) -> None:
+    """A name that nobody gave, and the day that stands for every time of an anonymised survey."""
+    heads = ["名前", "submitdate", "level", "team", "kind", "used", "size", "words"]
+    rows = [heads, *[["", "1980-01-01 00:00:00", "3", "", "", "", "", ""]] * 4]
+    assert take(survey, table(rows)).counted == 4
+    rows[1] = ["A", *rows[1][1:]]
+    rows[2] = rows[1]
+    assert take(survey, table(rows)).counted == 1
+
+
+def test_doubtful_columns_do_not_hide_what_is_wrong_in_others(survey: Collection) -> None:
+    rows = [["level", "difficulty", "team", "kind", "used", "words"], ["9", "1", "Nobody", "", "", "x"], ["1"]]
+    assert told(take(survey, table(rows))) == [
+        (1, "difficulty", "column_twice"), (1, "", "missing_column"), (2, "team", "no_option"), (3, "", "cells"),
+    ]  # fmt: skip
+
+
 def test_missing_unknown_and_double_columns(survey: Collection) -> None:
     rows = [["level", "難しさ", "team", "kind", "used", "Spezialfrage", "words"], ["3", "4", "", "", "", "?", "w"]]
     found = take(survey, table(rows))

@@ -70,10 +70,16 @@ class Columns:
     problems: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     """(heading, message id, values)"""
 
-    @property
-    def identified(self) -> bool:
-        """Whether the table says who answered, or when: then equal rows are the same answer."""
-        return any(column.role == "identity" for column in self.columns)
+    def identify(self, cells: Sequence[str]) -> bool:
+        """Return whether a row says who answered, or when: then an equal row is the same answer."""
+        found = [cells[column.index] for column in self.columns if column.role == "identity"]
+        # LimeSurvey writes 1980-01-01 in the place of every time of an anonymised survey
+        return any(cell.strip() and not cell.startswith("1980-01-01") for cell in found)
+
+    def certain(self, survey: Survey) -> list[Question]:
+        """Return the questions whose columns are not in doubt."""
+        doubtful = {values.get("question") for _, _, values in self.problems}
+        return [each for each in survey.questions if self.of(each.id) and each.id not in doubtful]
 
     @property
     def token(self) -> Column | None:

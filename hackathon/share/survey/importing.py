@@ -4,8 +4,8 @@
 <survey>/import-key                       256 random bits; deleted by `close`
 
 So that the same export counts once, a keyed digest (HMAC-SHA256) of every row that was taken is kept, and nothing of
-who and when. In a table without times, mail addresses or numbers of answers two equal rows are two people: there the
-digest also counts how often the row has come in this file.
+who and when. Without a time, a mail address or a number of the answer two equal rows are two people: there the digest
+also counts how often the row has come in this file.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import random
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,22 +215,24 @@ class _Reader:
             self.fatal = True
             values = {"encoding": table.encoding, **values}
             self.result.problems.append(ImportProblem(path, identifier, values, 1, heading))
-        if columns.problems:
-            return
+        # with a column in doubt nothing is taken, and yet all that is wrong in the other columns is told at once
+        survey = replace(self.survey, questions=columns.certain(self.survey)) if columns.problems else self.survey
         seen: Counter[str] = Counter()
         for row in table.rows:
-            self._take_row(row, table.headings, columns, path, seen)
+            self._take_row(row, table.headings, survey, columns, path, seen)
 
-    def _take_row(self, row: Row, headings: Sequence[str], columns: Columns, path: Path, seen: "Counter[str]") -> None:
+    def _take_row(
+        self, row: Row, headings: Sequence[str], survey: "Survey", columns: Columns, path: Path, seen: "Counter[str]"
+    ) -> None:
         if len(row.cells) < len(headings) or any(cell.strip() for cell in row.cells[len(headings) :]):
             counts = {"cells": len(row.cells), "columns": len(headings)}
             self._skip([ImportProblem(path, "survey_import.cells", counts, row.line)])
             return
-        raw, problems = _raw(self.survey, row, columns, path)
+        raw, problems = _raw(survey, row, columns, path)
         if not problems and not any(text.strip() for texts in raw.values() for text in texts):
             self.result.blank += 1
             return
-        values, wrong = read_values(self.survey, raw)
+        values, wrong = read_values(survey, raw)
         at = {column.question: column.heading for column in columns.columns if column.question}
         problems += [
             ImportProblem(path, each.id, dict(each.values), row.line, at.get(each.question, each.question))
@@ -241,7 +243,7 @@ class _Reader:
         cells = sorted((plain(heading), plain(cell)) for heading, cell in zip(headings, row.cells, strict=False))
         same = json.dumps(cells, ensure_ascii=False)
         seen[same] += 1
-        count = 1 if columns.identified or token else seen[same]
+        count = 1 if token or columns.identify(row.cells) else seen[same]
         self._take(values, f"{count} {same}", token, problems, ImportProblem(path, "", {}, row.line, "token"))
 
     def _read_saved(self, raw: bytes, path: Path) -> None:
