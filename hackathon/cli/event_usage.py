@@ -10,7 +10,9 @@ from hackathon.text.messages import message
 
 
 @named("usage", noun="event")
-@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path))
+@click.argument(
+    "folder", required=False, metavar="[DIR]", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
 @click.option("--by", type=click.Choice(["team", "day", "team,day", "user", "cluster"]), default="team",
               show_default=True, help=message("help.option_usage_by"))  # fmt: skip
 @click.option("--since", metavar="TIME", help=message("help.option_usage_since"))

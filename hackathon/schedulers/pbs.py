@@ -165,6 +165,10 @@ class Pbs:
             jobs[job_id] = JobState(UNKNOWN, "", reason=words(answer) if answer.stderr.strip() else "")
         return StatusAnswer(jobs)
 
+    def can_account(self, job_id: str) -> bool:
+        """Return whether the server can be asked about a text that a run's record has for its job's id."""
+        return len(job_id) < 200 and _JOB_ID.match(job_id) is not None
+
     def accounting_argv(self, ids: list[str]) -> list[str]:
         """Return the question for the jobs: `qstat -x -f` has what they used; the accounting logs are root's."""
         return self.status_argv(ids)[0]

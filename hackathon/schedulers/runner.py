@@ -292,8 +292,9 @@ def accounting(
 ) -> dict[str, Account]:
     """Return what the scheduler accounts for under job ids, asked in batches; ids that it does not know are left out.
 
-    Optional for schedulers (`accounting_argv`, `parse_accounting`): one without them answers nothing. Raises
-    SchedulerError when it has to be asked and does not answer.
+    Ids may be from anybody's records: those that are none are not asked about (`can_account`). Optional for schedulers
+    (`accounting_argv`, `parse_accounting`): one without them answers nothing. Raises SchedulerError when it has to be
+    asked and does not answer.
     """
     question: Any = getattr(scheduler, "accounting_argv", None)
     if question is None:
@@ -308,7 +309,8 @@ def accounting(
         return found
 
     found: dict[str, Account] = {}
-    wanted = list(dict.fromkeys(ids))
+    fits: Any = getattr(scheduler, "can_account", None)
+    wanted = [job_id for job_id in dict.fromkeys(ids) if fits is None or fits(job_id)]
     for first in range(0, len(wanted), BATCH):
         part = wanted[first : first + BATCH]
         found |= _patiently(lambda part=part: ask(part), delays)  # type: ignore[misc]

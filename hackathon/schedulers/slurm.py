@@ -31,7 +31,7 @@ from hackathon.schedulers.base import (
     Submission,
 )
 from hackathon.schedulers.slurm_hosts import hosts
-from hackathon.schedulers.slurm_ids import ID, same
+from hackathon.schedulers.slurm_ids import ID, is_plain, same
 from hackathon.schedulers.slurm_words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs
 from hackathon.schedulers.words import command, moment, printable, words
 
@@ -133,6 +133,10 @@ class Slurm:
             elif silence:
                 jobs[job_id] = JobState(UNKNOWN, "", reason=silence)
         return StatusAnswer(jobs)
+
+    def can_account(self, job_id: str) -> bool:
+        """Return whether accounting can be asked about a text that a run's record has for its job's id."""
+        return is_plain(job_id)
 
     def accounting_argv(self, ids: list[str]) -> list[str]:
         """Return sacct's bill: jobs without their steps (-X), every life of a requeued one (-D)."""

@@ -5,6 +5,14 @@ import re
 ID = re.compile(r"(\d+)(?:\+\d+)?(?:_(?:(\d+)|\[([\d,:%.-]+)\]))?\Z", re.ASCII)
 
 
+_PLAIN = re.compile(r"\d{1,9}(?:[_+]\d{1,9})?\Z", re.ASCII)
+
+
+def is_plain(job_id: str) -> bool:
+    """Return whether sacct takes a text for a job's id: another spoils the answer about all."""
+    return _PLAIN.match(job_id) is not None
+
+
 def same(asked: str, shown: str) -> bool:
     """Return whether a record is about the id: `8` means every element of the array; `8_[1-3%1]` has `8_2` in it."""
     wanted, record = ID.match(asked), ID.match(shown)

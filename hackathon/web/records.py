@@ -111,16 +111,6 @@ class Summary:
         """How long it ran; None for a run that did not begin or has not ended."""
         return None if self.started is None or self.ended is None else max(0.0, self.ended - self.started)
 
-    @property
-    def node_hours(self) -> float:
-        """Node-hours that it used; 0 while it runs."""
-        return self.nodes * (self.seconds or 0.0) / 3600
-
-    @property
-    def gpu_hours(self) -> float:
-        """GPU-hours that it used; 0 while it runs."""
-        return self.gpus * (self.seconds or 0.0) / 3600
-
     def to_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""
         return asdict(self)

@@ -118,3 +118,19 @@ def test_pbs_errors() -> None:
     assert Pbs().parse_accounting([unknown], ["9.s"]) == {}
     with pytest.raises(SchedulerError):
         Pbs().parse_accounting([Answer(("qstat",), 255, "", "Connection refused\n")], ["9.s"])
+
+
+@pytest.mark.parametrize("job_id", ["--help", "1,--all", "-Q", "", "1 2", "x", "9" * 300, "1\n2", "by-hand.1"])
+def test_texts_that_are_no_ids_are_not_asked(job_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come from records that anybody can write."""
+    from hackathon.schedulers import runner
+
+    calls = tmp_path / "calls"
+    for command in ("sacct", "qstat"):
+        (tmp_path / command).write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >>{calls}\nexit 0\n')
+        (tmp_path / command).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert runner.accounting(Slurm(), [job_id]) == {} and runner.accounting(Pbs(), [job_id]) == {}
+    assert not calls.exists()
+    runner.accounting(Slurm(), [job_id, "7", "8_1"])
+    assert "-j 7,8_1 " in calls.read_text()
