@@ -20,6 +20,7 @@ _NOT_INTERACTIVE = frozenset({"-j", "oe", "--open-mode=append"})
 def command(target: str | None, options: Options, dry_run: bool) -> None:
     import shlex
 
+    from hackathon.cli.budget import admit
     from hackathon.jobs.check import check
     from hackathon.jobs.gather import gather
     from hackathon.jobs.render import render_shell
@@ -31,6 +32,7 @@ def command(target: str | None, options: Options, dry_run: bool) -> None:
     sources = gather(target, options, os.environ, Path.cwd())
     request = resolve(sources)
     check(request, sources.cluster, sources.recipe)
+    admit([request], sources.cluster, sources.runs.parent, sources.event)
     text, words = render_shell(request, sources.cluster, sources.template_folders)
     script = sources.runs / "shell.sh"
     local = request.scheduler == "local"

@@ -251,7 +251,7 @@ def test_every_way_to_submit_is_held_against_the_budget(project: Path) -> None:
     before = sorted((project / "runs").iterdir())
     for words in (("submit",), ("submit", "--repeat", "2"), ("submit", "--segments", "2"), ("submit", "--preflight"),
                   ("submit", "--dry-run"), ("scale", "--processes", "1"), ("rerun", run.name),
-                  ("rerun", run.name, "--walltime", "2h"), ("check",)):  # fmt: skip
+                  ("rerun", run.name, "--walltime", "2h"), ("shell", "--dry-run"), ("check",)):  # fmt: skip
         _, err = hackathon(project, *words, code=2)
         assert "Refused: this can go beyond the budget of team aurora on lab" in err, words
         assert "Traceback" not in err
