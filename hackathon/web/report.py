@@ -250,7 +250,7 @@ def _problem(post: PostView) -> ProblemView:
     return ProblemView(
         title=post.title or post.finding,
         part=part_name(post.part) if post.part else "",
-        solution=" ".join(" ".join(said).split()),
+        solution=" – ".join(" ".join(each.split()) for each in said),
         team=post.team,
     )
 

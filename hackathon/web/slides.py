@@ -22,7 +22,7 @@ from hackathon.web.team import Program, team_page
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
-POINTS, CHANGED, FILES, TROUBLES, POSTS = 10, 8, 6, 5, 5
+POINTS, CHANGED, FILES, TROUBLES, POSTS, REMARKS = 9, 8, 6, 4, 5, 3
 """What one slide has room for."""
 
 
@@ -124,7 +124,7 @@ def deck(source: Source, name: str) -> tuple[Deck, dict[str, Any] | None] | None
         unit=line(results["unit"] or results["metric"], 40) if results else "",
         base=results["base_processes"] if results else 0,
         points=_points(results),
-        remarks=tuple(line(each, 300) for each in remarks(results)) if results else (),
+        remarks=tuple(line(each, 300) for each in remarks(results)[:REMARKS]) if results else (),
         troubles=_troubles(team.runs),
         posts=_posts(source, team.name),
     ), results  # fmt: skip
@@ -213,14 +213,14 @@ def _part(part: str) -> str:
 
 
 def _solved(failed: Summary, runs: Sequence[Summary]) -> str:
-    """Return the next successful run of the same program after a failure, and what it was asked for differently."""
+    """Return the next successful run of the same program, of the same size if there is one, and what differs in it."""
     later = [
         run for run in runs
         if run.state == SUCCEEDED and run.name == failed.name and (run.created or 0.0) > (failed.created or 0.0)
     ]  # fmt: skip
     if not later:
         return ""
-    good = min(later, key=lambda run: (run.created or 0.0, run.id))
+    good = min(later, key=lambda run: (run.processes != failed.processes, run.created or 0.0, run.id))
     page = diff_page(failed, good, with_source=False)
     request = next(part for part in page.parts if part.name == "request")
     told = [f"{each.name}: {each.left} → {each.right}" for each in request.changes if each.name != "command"][:3]
@@ -241,7 +241,7 @@ def _posts(source: Source, team: str) -> tuple[PostRow, ...]:
 
 def _post(post: PostView) -> PostRow:
     said = [step.text for step in post.steps if step.kind in ("answer", "solve") and step.text]
-    return PostRow(post.title or post.finding, post.state == "solved", line(" ".join(said), 300))
+    return PostRow(post.title or post.finding, post.state == "solved", line(" – ".join(said), 300))
 
 
 def team_named(event: "Event", text: str) -> str | None:

@@ -100,7 +100,7 @@ def test_it_tells_start_changes_and_speedup_with_runs(made: dict[str, str]) -> N
     assert "changed: train.py (1 lines added, 0 removed)" in changes
     assert f"Between runs {first} and " in changes and "-4p-" in changes
     assert "3.5 × on 4 processes (base: 1), parallel efficiency 87.5 %" in by_title["Speed-up"]
-    assert "![w:980](en-speedup.svg)" in by_title["Speed-up"]
+    assert "![w:840](en-speedup.svg)" in by_title["Speed-up"]
     assert "| 4 | 2 | 3,500 | 3.5 × | 87.5 % | 1 |" in by_title["Speed-up in numbers"]
 
 

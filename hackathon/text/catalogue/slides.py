@@ -68,7 +68,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "which_team_hint": ("hackathon slides TEAM; teams: {teams}", "hackathon slides TEAM。チーム: {teams}"),
     "no_folder": ("there is no folder {folder}", "{folder} というフォルダはありません"),
     "how": (
-        "Edit it, then show it with Marp (VS Code extension “Marp for VS Code”, or marp --pdf {file}).",
-        "編集した後、Marp（VS Code 拡張「Marp for VS Code」、または marp --pdf {file}）で表示できます。",
+        "Edit it, then show it with Marp (VS Code extension “Marp for VS Code”, or marp --pdf --allow-local-files {file}).",
+        "編集した後、Marp（VS Code 拡張「Marp for VS Code」、または marp --pdf --allow-local-files {file}）で表示できます。",
     ),
 }
