@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from survey_support import ANSWER, SURVEY, make_event
 
+from hackathon.share.survey import dropbox
 from hackathon.share.survey import gathered as gathered_module
 from hackathon.share.survey.collection import Collection, find_collection
 from hackathon.share.survey.dropbox import BOX, drop, published
@@ -216,6 +217,15 @@ def test_an_event_without_what_the_options_need(tmp_path: Path) -> None:
     assert "survey.no_event_options" in [each.id for each in look(draft).troubles]
 
 
+def test_without_the_shared_directory_no_token_is_made(draft: Collection) -> None:
+    (draft.event_folder / "shared").rmdir()
+    with pytest.raises(RequestError) as caught:
+        draft.open(3)
+    assert caught.value.id == "survey.no_shared" and draft.tokens.issued() == set()
+    (draft.event_folder / "shared").mkdir()
+    assert len(draft.open(3)) == 3 and look(draft).good
+
+
 def test_the_newest_answer_of_an_account_counts(draft: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     draft.open(0)
     box = draft.box()
@@ -292,6 +302,58 @@ def test_what_is_no_answer_is_named_and_kept(draft: Collection, monkeypatch: pyt
     assert [name[0] for name in kept] == ["0", "1", "3", "4", "5", "6", "s"]
     assert (place / ("6" * 32 + ".json")).is_dir() and len(list(place.iterdir())) == 1
     assert look(draft).unread and len(look(draft).unread) == 7
+
+
+@pytest.mark.parametrize("words", [float("nan"), "\ud800 half a letter"])
+def test_an_answer_that_json_can_not_keep_does_not_stop_a_closing(
+    draft: Collection, monkeypatch: pytest.MonkeyPatch, words: object
+) -> None:
+    draft.open(0)
+    box = draft.box()
+    assert box is not None
+    name = "a" * 32 + ".json"
+    value = {"name": name, "survey": draft.name, "digest": draft.digest, "values": {"words": words}}
+    (box.folder / BOX / name).write_text(json.dumps(value))
+    as_user(monkeypatch, "eve")
+    draft.close()
+    kept = json.loads((draft.closed_folder / "left-out.json").read_bytes())["answers"]
+    assert [each["why"] for each in kept] == ["left_account"] and draft.state == "closed"
+
+
+def test_a_name_as_long_as_names_can_be_does_not_stop_a_closing(draft: Collection) -> None:
+    draft.open(0)
+    box = draft.box()
+    assert box is not None
+    for name in ("あ" * 85, "😀" * 63, "\x1b[31m" * 50):
+        (box.folder / BOX / name).write_text("x")
+    draft.close()
+    kept = sorted(path.name for path in (draft.closed_folder / "unread").iterdir())
+    assert len(kept) == 3 and all(name.isascii() and name.isprintable() for name in kept)
+
+
+def test_a_stranger_can_not_have_a_private_file_kept_as_an_answer(draft: Collection, tmp_path: Path) -> None:
+    draft.open(0)
+    box = draft.box()
+    assert box is not None
+    private = tmp_path / "id_ed25519"
+    private.write_text("the organisers' key")
+    private.chmod(0o600)
+    (box.folder / BOX / ("a" * 32 + ".json")).hardlink_to(private)
+    assert [each.why for each in draft.gathered().unread] == ["survey.unread_special"]
+    draft.close()
+    assert [path.read_bytes() for path in (draft.closed_folder / "unread").iterdir()] == [b""]
+    assert private.read_text() == "the organisers' key"
+
+
+def test_an_answer_that_is_taken_away_while_the_box_is_read(draft: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft.open(0)
+    box = draft.box()
+    assert box is not None
+    drop(box, published(box), {"level": 2})
+    listed = dropbox.names_of
+    monkeypatch.setattr(dropbox, "names_of", lambda folder: [*listed(folder), "0" * 32 + ".json"])
+    as_user(monkeypatch, "bob")
+    assert look(draft).answered == 1
 
 
 def test_nothing_tells_afterwards_who_or_when(draft: Collection, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -261,6 +261,13 @@ def test_what_the_offline_page_saved(survey: Collection) -> None:
     assert told(wrong) == [(None, "level", "no_level")]
 
 
+def test_more_than_is_read_back_is_not_stored(survey: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hackathon.share.survey.importing.LARGEST", 100)
+    with pytest.raises(RequestError) as caught:
+        take(survey, table(GOOGLE))
+    assert caught.value.id == "survey_import.all_large" and survey.answers() == []
+
+
 def test_a_dry_run_stores_nothing(survey: Collection) -> None:
     before = sorted(str(path) for path in survey.folder.rglob("*"))
     found = take(survey, table(GOOGLE), dry_run=True)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 SURVEYS, SURVEY_FILE = "surveys", "survey.yaml"
 ACCEPT_STEPS = ("after-answer", "after-token")
 """Steps of `accept` at which a test can kill the process: the answer is on the disk; the token is spent, too."""
-OPEN_STEPS = ("after-tokens", "after-frozen")
-"""Steps of `open`: the tokens are kept; the questionnaire is frozen."""
+OPEN_STEPS = ("after-frozen", "after-box", "after-tokens")
+"""Steps of `open`: the questionnaire is frozen; people can answer in their accounts; the tokens are kept."""
 State = Literal["draft", "open", "closed"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z")
 
@@ -228,8 +228,6 @@ class Collection:
                     if kept.source != frozen.source:
                         raise RequestError("survey.changed", folder=self.folder, name=self.name)
                     frozen = kept
-                made = self.tokens.issue(tokens)
-                faults.step("after-tokens")
                 if frozen is not kept:
                     replace_bytes(self.folder / "opened.yaml", (self.folder / SURVEY_FILE).read_bytes())
                     replace_with(self.folder / "opened.json", to_json(frozen))
@@ -237,6 +235,10 @@ class Collection:
                 box = self.box()
                 if box is not None:
                     make_box(box, self.name, frozen)
+                faults.step("after-box")
+                # the last of all: tokens of which nobody was told would count as handed out
+                made = self.tokens.issue(tokens)
+                faults.step("after-tokens")
         except OSError as error:
             raise HackathonError("survey.can_not_open", name=self.name, what=error) from error
         return made

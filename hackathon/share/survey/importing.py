@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.runs import faults
 from hackathon.share.survey.durable import names, put, replace_bytes
+from hackathon.share.survey.gathered import LARGEST
 from hackathon.share.survey.headings import Column, Columns, columns_of, matching
 from hackathon.share.survey.records import Value
 from hackathon.share.survey.spreadsheet import Row, read_file, read_table
@@ -149,6 +150,8 @@ def _store(collection: "Collection", taken: list[_Candidate]) -> None:
         "rows": sorted(each.row for each in taken),
     }  # fmt: skip
     raw = (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    if len(raw) > LARGEST:
+        raise RequestError("survey_import.all_large", limit=LARGEST >> 20)
     (collection.imports_folder / SPENDING).touch()
     put(collection.imports_folder, f"{secrets.token_hex(16)}.json", raw)
     faults.step("after-import")

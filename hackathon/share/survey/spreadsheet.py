@@ -12,7 +12,7 @@ from pathlib import Path
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 
-LARGEST = 32 << 20
+LARGEST = 16 << 20
 """Bytes of a file."""
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 100_000, 2_000, 200_000
 DELIMITERS = (",", ";", "\t")

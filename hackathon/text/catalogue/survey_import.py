@@ -3,6 +3,11 @@
 MESSAGES: dict[str, tuple[str, str]] = {
     "unreadable": ("the file can not be read: {what}", "ファイルを読めません: {what}"),
     "large": ("the file is larger than {limit} MiB", "ファイルが {limit} MiB を超えています"),
+    "all_large": (
+        "the files hold more than {limit} MiB of answers together",
+        "ファイルの回答は合わせて {limit} MiB を超えています",
+    ),
+    "all_large_hint": ("import one after the other", "1 つずつ取り込んでください"),
     "empty": ("the file is empty", "ファイルが空です"),
     "many": ("more than {rows} rows or {columns} columns", "{rows} 行または {columns} 列を超えています"),
     "no_encoding": ("there is no encoding {encoding}", "文字コード {encoding} はありません"),
