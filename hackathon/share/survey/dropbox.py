@@ -50,7 +50,6 @@ class Dropped:
     values: Mapping[str, Value]
     token: str
     """The digest of the token that it names; empty for none."""
-    raw: bytes
     first: int
     """When the account first used this token here: nanoseconds since 1970, for nothing but the order."""
 
@@ -249,7 +248,10 @@ def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox) -> None:
     people = People(None)
     by_owner: dict[int, list[tuple[int, str]]] = {}
     for file in names_of(folder):
-        found = os.stat(file, dir_fd=folder, follow_symlinks=False)
+        try:
+            found = os.stat(file, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            continue  # its owner has just taken it away
         by_owner.setdefault(found.st_uid, []).append((found.st_ctime_ns, file))
     for owner, files in sorted(by_owner.items()):
         account = people.account(owner)
@@ -263,7 +265,7 @@ def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox) -> None:
         if good:
             newest = good[0]
             first = min(each.first for each in good if each.token == newest.token)
-            result.newest.append(Dropped(account, newest.values, newest.token, newest.raw, first))
+            result.newest.append(Dropped(account, newest.values, newest.token, first))
             result.replaced += len(good) - 1
 
 
@@ -283,7 +285,9 @@ def _read_one(
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as stream:
             found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != owner or found.st_mode & _OTHERS_WRITE:
+            # answers are readable by all: what is not may be another name of a private file of the account that reads
+            public = stat.S_ISREG(found.st_mode) and found.st_mode & stat.S_IROTH
+            if not public or found.st_uid != owner or found.st_mode & _OTHERS_WRITE:
                 return BadFile(file, account, "survey.unread_special")
             raw = stream.read(LARGEST + 1)
         value = json.loads(raw.decode()) if len(raw) <= LARGEST else None
@@ -297,4 +301,4 @@ def _read_one(
     token = value.get("token", "")
     if problems or not isinstance(token, str):
         return BadFile(file, account, "survey.unread_values", raw)
-    return Dropped(account, values, token, raw, moment)
+    return Dropped(account, values, token, moment)

@@ -11,6 +11,7 @@ of what is taken away.
 
 import json
 import random
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 CLOSE_STEPS = ("after-closing", "after-shut", "after-written", "after-folded", "after-emptied", "after-cleaned")
 """Steps of `fold` at which a test can kill the process."""
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]")
+"""What a name that a stranger chose loses: it may be as long as a name can be, and steer a terminal."""
 
 
 def fold(collection: "Collection") -> None:
@@ -83,11 +86,11 @@ def _write(collection: "Collection", found: Gathered) -> None:
     )
     issued = collection.tokens.issued()
     _put(hidden, "tokens.json", {"schema_version": 1, "issued": sorted(issued), "spent": sorted(found.spent)})
-    left_out = [{"why": each.why.partition(".")[2], "values": _values(each.raw)} for each in found.left_out]
+    left_out = [{"why": each.why.partition(".")[2], "values": to_stored(each.values)} for each in found.left_out]
     random.SystemRandom().shuffle(left_out)
     _put(hidden, "left-out.json", {"schema_version": 1, "answers": left_out})
     for number, each in enumerate({each.path: each for each in found.unread}.values(), 1):
-        put(unread, f"{number:03d}-{each.path.name[:80].lstrip('.')}", each.raw)
+        put(unread, f"{number:03d}-{_NOT_PLAIN.sub('_', each.path.name)[:60]}", each.raw)
     sync_folder(unread)
     sync_folder(hidden)
     faults.step("after-written")
@@ -97,11 +100,6 @@ def _write(collection: "Collection", found: Gathered) -> None:
 
 def _put(folder: Path, name: str, value: object) -> None:
     put(folder, name, (json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
-
-
-def _values(raw: bytes) -> object:
-    value = json.loads(raw)
-    return value.get("values") if isinstance(value, dict) else None
 
 
 def _clean(collection: "Collection") -> None:

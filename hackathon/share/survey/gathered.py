@@ -2,14 +2,14 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.share.survey.dropbox import Dropped, read_box
 from hackathon.share.survey.durable import names
-from hackathon.share.survey.records import Answer
+from hackathon.share.survey.records import Answer, Value
 from hackathon.share.survey.values import read_stored
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
     from hackathon.share.survey.collection import Collection
 
-LARGEST = 8 << 20
-"""Bytes of a file of answers; an import may hold many."""
+LARGEST = 64 << 20
+"""Bytes of a file of answers; an import, which may hold many, is refused when it would become larger."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LeftOut:
     account: str
     why: str
     """A message id: of no member, token unknown, token used."""
-    raw: bytes
+    values: Mapping[str, Value]
 
     @property
     def reason(self) -> str:
@@ -142,7 +142,7 @@ def _take_box(newest: list[Dropped], members: frozenset[str], collection: "Colle
         elif each.token and (each.token in result.spent or each.token in claimed):
             why = "survey.left_token_spent"
         if why:
-            result.left_out.append(LeftOut(each.account, why, each.raw))
+            result.left_out.append(LeftOut(each.account, why, each.values))
             continue
         if each.token:
             claimed.add(each.token)
