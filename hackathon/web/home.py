@@ -13,7 +13,7 @@ from hackathon.web.clean import line
 from hackathon.web.dates import days_text
 from hackathon.web.grouping import StudyRuns, by_study, by_team, results_of
 from hackathon.web.pages import moment
-from hackathon.web.published_surveys import published
+from hackathon.web.published_surveys import foremost, published
 from hackathon.web.source import Source
 from hackathon.web.survey import SurveyView, survey_view, target_share
 
@@ -91,8 +91,8 @@ def values(source: Source, key: str) -> dict[str, Any] | None:
     else:
         cards = tuple(_study(study) for study in by_study(source.summaries))
     people = participation(event) if event is not None else None
-    asked = [each for each in published(source) if each.survey.audience == "participants" and each.n]
-    answers = survey_view(asked[-1]) if asked else None
+    asked = foremost(published(source))
+    answers = survey_view(asked) if asked is not None and asked.n else None
     view = HomeView(
         title=line(localized(event.title), 200) if event else "",
         when=days_text(event.dates) if event else "",

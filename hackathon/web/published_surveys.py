@@ -1,6 +1,7 @@
 """The closed surveys of an event that may go out, summed up; read again only when one of their files has changed."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ _kept: dict[Path, tuple[tuple[str, str], list[Summary]]] = {}
 
 
 def published(source: Source) -> list[Summary]:
-    """Return the summaries of closed surveys that the event lets go out; those asked of participants first.
+    """Return the summaries of closed surveys that the event lets go out; those asked of participants first, as closed.
 
     Raises HackathonError when a closed survey can not be read: a page without it would say that there was none.
     """
@@ -31,16 +32,31 @@ def published(source: Source) -> list[Summary]:
 
 
 def summaries(folder: Path, event: "Event") -> list[Summary]:
-    """Return the summaries of all closed surveys of an event; those asked of participants first."""
+    """Return the summaries of all closed surveys of an event: of participants, then of tutors, each as they closed."""
     folder = folder.absolute()
     signature = (mark(folder), repr(event))
     known = _kept.get(folder)
     if known is not None and known[0] == signature:
         return known[1]
-    found = [_summary(each) for each in _collections(folder) if each.state == "closed"]
-    found.sort(key=lambda summary: summary.survey.audience != "participants")
+    closed = [each for each in _collections(folder) if each.state == "closed"]
+    closed.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
+    found = [_summary(each) for each in closed]
     _kept[folder] = (signature, found)
     return found
+
+
+def foremost(found: Sequence[Summary]) -> Summary | None:
+    """Return the survey that stands for the event: of participants, the last one that closed; None without any."""
+    asked = [each for each in found if each.survey.audience == "participants"]
+    return asked[-1] if asked else found[0] if found else None
+
+
+def _closed(collection: "Collection") -> int:
+    """Return when a survey was closed, for its order: nanoseconds since 1970."""
+    try:
+        return collection.closed_folder.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _summary(collection: "Collection") -> Summary:

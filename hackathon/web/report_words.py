@@ -104,9 +104,11 @@ def _summary(view: ReportView) -> str:
                 team=best.name,
             )
         )  # fmt: skip
-    asked = next((each for each in view.surveys if each.audience == "participants" and each.rate is not None), None)
-    if asked is not None and asked.rate is not None:
-        told.append(message("report.summary_survey", rate=percent(asked.rate), n=asked.n))
+    asked = [each for each in view.surveys if each.audience == "participants"][-1:]
+    for each in asked:
+        if each.rate is None:
+            continue
+        told.append(message("report.summary_survey", rate=percent(each.rate), n=each.n))
     return joined(*told)
 
 

@@ -9,7 +9,7 @@ from hackathon.config.event import Publish
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.web.grouping import StudyRuns, TeamRuns, by_study, by_team, results_of, run_key
 from hackathon.web.mask import Mask
-from hackathon.web.published_surveys import published
+from hackathon.web.published_surveys import foremost, published
 from hackathon.web.records import Summary
 from hackathon.web.schedule import shown as has_schedule
 from hackathon.web.source import Source
@@ -65,13 +65,14 @@ class SiteMap:
             told = {"schedule": has_schedule(source), "board": rules.board and bool(source.event.shared)}
             kinds = [kind for kind in ("schedule", "teams", "scaling", "board", "cluster") if told.get(kind, True)]
             self.general += [self._page(kind, "", kind) for kind in kinds]
-            surveys = [
+            surveys = published(source)
+            self.general += [
                 self._page("survey", each.name, f"survey-{_plain(mask.text(each.name)) or number}")
-                for number, each in enumerate(published(source), 1)
+                for number, each in enumerate(surveys, 1)
             ]
-            self.general += surveys
-            if surveys:
-                self._names[("survey", "")] = surveys[0].name  # what the menu leads to
+            first = foremost(surveys)
+            if first is not None:  # what the menu leads to
+                self._names[("survey", "")] = self._names[("survey", first.name)]
         self.parts = [self._part(number, team, studies) for number, team in enumerate(by_team(source), 1)]
         names = [page.name for page in (*self.general, *(page for part in self.parts for page in part.pages))]
         self.addresses = frozenset(

@@ -183,11 +183,13 @@ def _file(each: FileChange) -> str:
 def _points(results: dict[str, Any] | None) -> tuple[PointRow, ...]:
     if results is None:
         return ()
+    points = results["points"]
+    told = points if len(points) <= POINTS else [points[0], *points[1 - POINTS :]]
     return tuple(
         PointRow(
             point["processes"], point["nodes"], point["value"], point["speedup"], point["efficiency"],
             point["spread"]["n"],
-        ) for point in results["points"][:POINTS]
+        ) for point in told
     )  # fmt: skip
 
 

@@ -140,6 +140,19 @@ def test_the_site_map_and_the_menu_lead_to_it(event: Path) -> None:
     assert [name for name, _ in view.more] == ["tutors"]
 
 
+def test_the_last_one_of_the_participants_stands_for_the_event(event: Path) -> None:
+    for name, audience in (("zero", "participants"), ("after", "participants"), ("a-tutors", "tutors")):
+        write_survey(event, name, values={"audience": audience, "title": name})
+    source = _source(event)
+    assert [each.name for each in published(source)] == ["zero", "after", "a-tutors"], "as they closed, not by name"
+    assert source.event is not None
+    site = SiteMap(source, source.event.publish, ["en"], Mask())
+    assert site.link(site.general[0], "en", "survey", "") == "survey-after.html"
+    with speaking("en"):
+        found = home.values(source, "")
+    assert found is not None and found["view"].answers.name == "after"
+
+
 def test_the_first_page_tells_people_and_answers(event: Path) -> None:
     with speaking("en"):
         found = home.values(_source(event), "")
