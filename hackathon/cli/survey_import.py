@@ -1,6 +1,5 @@
 """`hackathon survey import`: answers from CSV files of other programs, and from what the offline page saved."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ SHOWN = 50
 
 
 @named("import", noun="survey")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("files", metavar="FILE... [NAME]", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--survey", "name", metavar="NAME", help=message("help.option_survey_name"))
 @click.option("--encoding", metavar="NAME", help=message("help.option_survey_encoding"))
 @click.option("--map", "given", metavar="COLUMN=ID", type=Assignment(), multiple=True,
@@ -46,8 +45,10 @@ def command(
 def _parted(words: tuple[Path, ...], name: str | None) -> tuple[tuple[Path, ...], str | None]:
     """Return the files and the survey's name, which may stand before or behind them."""
     for at in (-1, 0):
-        if name is None and len(words) > 1 and len(words[at].parts) == 1 and not os.path.lexists(words[at]):
-            name = str(words[at])
+        word = str(words[at])
+        # names of surveys hold no dots and slashes: a file that is missing is not taken for one
+        if name is None and len(words) > 1 and not set("./") & set(word) and not Path(word).is_file():
+            name = word
             words = words[:-1] if at else words[1:]
     return words, name
 
