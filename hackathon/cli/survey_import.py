@@ -80,7 +80,7 @@ def _echo(found: "Imported", name: str, dry_run: bool, skip_bad: bool) -> None:
         text = "survey_import.done" if found.stored else "survey_import.would"
         click.echo(message(text, counted=found.counted, name=name), err=True)
     else:
-        click.echo(message("survey_import.nothing"), err=True)
+        click.echo(message("survey_import.nothing_at_all" if found.whole_file else "survey_import.nothing"), err=True)
 
 
 def _echo_json(found: "Imported") -> None:

@@ -90,6 +90,8 @@ class Imported:
     stored: bool = False
     """Whether anything was written: not when there are problems, and not when it was only tried."""
     problems: list[ImportProblem] = field(default_factory=list)
+    whole_file: bool = False
+    """Whether something is wrong with a whole file or its columns: leaving out rows does not help."""
     columns: list[tuple[Path, Column]] = field(default_factory=list)
 
 
@@ -128,8 +130,7 @@ def import_answers(
             for path in files:
                 reader.read(path)
             result = reader.result
-            fatal = reader.fatal or (result.problems and not skip_bad)
-            if fatal:
+            if result.whole_file or (result.problems and not skip_bad):
                 result.counted = 0
             elif not dry_run:
                 _store(collection, reader.taken)
@@ -186,8 +187,6 @@ class _Reader:
         self.given = given
         self.result = Imported()
         self.taken: list[_Candidate] = []
-        self.fatal = False
-        """Whether something is wrong with a whole file or its columns."""
         self._key = _key(collection, keep=keep_key)
         finish_spending(collection)
         self._issued = collection.tokens.issued()
@@ -207,7 +206,7 @@ class _Reader:
             else:
                 self._read_csv(raw, path)
         except RequestError as error:
-            self.fatal = True
+            self.result.whole_file = True
             self.result.problems.append(ImportProblem(path, error.id, dict(error.values)))
 
     def _read_csv(self, raw: bytes, path: Path) -> None:
@@ -215,7 +214,7 @@ class _Reader:
         columns = columns_of(self.survey, table.headings, self.given)
         self.result.columns += [(path, column) for column in columns.columns]
         for heading, identifier, values in columns.problems:
-            self.fatal = True
+            self.result.whole_file = True
             values = {"encoding": table.encoding, **values}
             self.result.problems.append(ImportProblem(path, identifier, values, 1, heading))
         # with a column in doubt nothing is taken, and yet all that is wrong in the other columns is told at once

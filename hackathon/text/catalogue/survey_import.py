@@ -101,6 +101,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "nothing was taken: mend the file, or leave out such rows with --skip-bad",
         "何も取り込んでいません。ファイルを直すか、--skip-bad で問題のある行を除いてください",
     ),
+    "nothing_at_all": ("nothing was taken", "何も取り込んでいません"),
     "known": ("{count} rows were imported before", "{count} 行は取り込み済みです"),
     "spent": (
         "{count} answers do not count: their token was used before",
