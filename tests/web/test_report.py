@@ -152,7 +152,7 @@ def test_each_team_has_its_result_or_says_that_it_has_none(report: Path) -> None
     assert "weak scaling, reedbush-h, 900 → 6,173 samples/s" in teams["Aurora"]
     assert "From the records of the runs: throughput went from 1,000 to 4,096 samples/s" in teams["Borealis"]
     assert "lr: 0.1 → 0.8" in teams["Borealis"]
-    assert "None of the 1 runs succeeded." in teams["Cumulus"]
+    assert "None of its runs succeeded (runs: 1)." in teams["Cumulus"]
     assert "No results are on record." in teams["四つ葉"]
     table = [line for line in text.splitlines() if line.startswith("| Aurora")]
     assert table == ["| Aurora | Aurora: digits | 6.86 × | 85.7 % | 8 | 1 |"]

@@ -97,7 +97,7 @@ def test_it_tells_start_changes_and_speedup_with_runs(made: dict[str, str]) -> N
     first = re.findall(r"Run (20190124-\S+-1p-\w{8})", start)[0]
     changes = by_title["What we changed"]
     assert "| Processes | `1` | `4` |" in changes and "| lr | `0.1` | `0.4` |" in changes
-    assert "changed: train.py (1 lines added, 0 removed)" in changes
+    assert "changed: train.py (lines: +1, −0)" in changes
     assert f"Between runs {first} and " in changes and "-4p-" in changes
     assert "3.5 × on 4 processes (base: 1), parallel efficiency 87.5 %" in by_title["Speed-up"]
     assert "![w:840](en-speedup.svg)" in by_title["Speed-up"]

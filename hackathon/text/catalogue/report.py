@@ -97,7 +97,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{good} of {runs} runs succeeded; no speed-up beyond the base was measured.",
         "実行{runs}件のうち{good}件が成功したが、基準を超える規模での速度向上は測定されていない。",
     ),
-    "team_failed": ("None of the {runs} runs succeeded.", "実行{runs}件はいずれも成功に至らなかった。"),
+    "team_failed": ("None of its runs succeeded (runs: {runs}).", "実行{runs}件はいずれも成功に至らなかった。"),
     "team_none": ("No results are on record.", "成果の記録は残っていない。"),
     "team_absent": ("Chosen, did not take part.", "採択されたが参加しなかった。"),
     "from_records": ("From the records of the runs: {text}", "実行記録によると、{text}"),

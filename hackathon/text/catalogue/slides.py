@@ -19,7 +19,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "file_new": ("new file: {name}", "新しいファイル: {name}"),
     "file_gone": ("file removed: {name}", "削除したファイル: {name}"),
     "file_changed": ("changed: {name}", "変更: {name}"),
-    "file_lines": ("changed: {name} ({added} lines added, {gone} removed)", "変更: {name}（{added} 行追加、{gone} 行削除）"),
+    "file_lines": ("changed: {name} (lines: +{added}, −{gone})", "変更: {name}（+{added} 行、−{gone} 行）"),
     "more_files": ("and {count} more files", "ほか {count} ファイル"),
     "blank_changes": ("Why did you change it, and what helped most?", "変更の理由と、最も効果があったもの"),
     "h_speedup": ("Speed-up", "速度向上"),
