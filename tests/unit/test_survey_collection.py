@@ -226,6 +226,18 @@ def test_without_the_shared_directory_no_token_is_made(draft: Collection) -> Non
     assert len(draft.open(3)) == 3 and look(draft).good
 
 
+def test_an_event_without_a_shared_directory_needs_tokens(draft: Collection) -> None:
+    event = draft.event_folder / "hackathon.yaml"
+    event.write_text(event.read_text().replace("shared: shared\n", ""))
+    assert [each.id for each in look(draft).troubles] == ["survey.no_box"]
+    draft.open(0)
+    assert [each.id for each in look(draft).troubles] == ["survey.no_way"]
+    draft.open(2)
+    assert [each.id for each in look(draft).troubles] == ["survey.few_tokens"]
+    draft.open(1)
+    assert look(draft).troubles == []
+
+
 def test_the_newest_answer_of_an_account_counts(draft: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     draft.open(0)
     box = draft.box()

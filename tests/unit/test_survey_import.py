@@ -177,6 +177,19 @@ def test_a_column_that_is_mapped(survey: Collection) -> None:
     assert (found.problems, values_of(survey)) == ([], [{"level": 5}])
 
 
+def test_codes_of_limesurvey_that_are_no_ids(survey: Collection) -> None:
+    rows = [["G1Q1[SQ001]", "G1Q2", "G1Q3", "G1Q4[SQ001]", "G1Q4[SQ002]", "G1Q4[SQ003]", "G1Q5", "G1Q6"],
+            ["A4", "Boreas", "master", "Y", "", "Y", "1", "w"]]  # fmt: skip
+    names = ["G1Q1[SQ001]", "G1Q2", "G1Q3", "G1Q4", "G1Q5", "G1Q6"]
+    given = list(zip(names, ["level", "team", "kind", "used", "size", "words"], strict=True))
+    found = take(survey, table(rows), given=given)
+    assert found.problems == []
+    wanted = {"level": 4, "team": "Boreas", "kind": "master", "used": ("torch", "other"), "size": 1, "words": "w"}
+    assert values_of(survey) == [wanted]
+    wrong = take(survey, table(rows), given=[("G1Q4", "level")])
+    assert told(wrong)[0] == (1, "G1Q4", "no_heading")
+
+
 def test_columns_of_single_options(survey: Collection) -> None:
     rows = [
         ["level", "team", "kind", "used[torch]", "used[その他]", "size", "words"],

@@ -128,7 +128,7 @@ def _said(
     survey: Survey, headings: Sequence[str], given: Sequence[tuple[str, str]], result: Columns
 ) -> tuple[dict[int, Column], set[str]]:
     """Return the columns that the user names, and the questions that have none."""
-    known = {question.id for question in survey.questions}
+    known = {question.id: question for question in survey.questions}
     said: dict[int, Column] = {}
     without: set[str] = set()
     for name, identifier in given:
@@ -141,12 +141,29 @@ def _said(
         indices = [index for index, heading in enumerate(headings) if plain(heading) == plain(name)]
         if not indices and name.startswith("#") and name[1:].isdecimal() and 1 <= int(name[1:]) <= len(headings):
             indices = [int(name[1:]) - 1]
-        if not indices:
+        if indices:
+            said.update({index: _as_said(index, headings[index], identifier) for index in indices})
+            continue
+        parts = _parts(known.get(identifier), headings, name)
+        said.update({column.index: column for column in parts})
+        if not parts:
             result.problems.append((name, "survey_import.no_heading", {}))
-        for index in indices:
-            column = Column(index, headings[index], role="ignored")
-            said[index] = column if identifier == IGNORED else Column(index, headings[index], identifier)
     return said, without
+
+
+def _as_said(index: int, heading: str, identifier: str) -> Column:
+    return Column(index, heading, role="ignored") if identifier == IGNORED else Column(index, heading, identifier)
+
+
+def _parts(question: Question | None, headings: Sequence[str], name: str) -> list[Column]:
+    """Return the columns `name[option]` of a question whose code is another there: --map 'Q7=used'."""
+    found = []
+    for index, heading in enumerate(headings):
+        match = _PART.match(heading)
+        if question is not None and question.kind == "choices" and match and plain(match[1]) == plain(name):
+            option = _option_column(question, match[2])
+            found += [Column(index, heading, question.id, option)] if option else []
+    return found
 
 
 def _found(survey: Survey, index: int, heading: str) -> Column | None:

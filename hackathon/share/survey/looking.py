@@ -122,6 +122,9 @@ def _open(collection: Collection, event: "Event", result: Look) -> None:
         troubles += _box(box, event, collection.survey.audience, collection)
     elif not result.tokens:
         troubles.append(Trouble("warning", "survey.no_way", {"name": collection.name}))
+    elif result.invited is not None and result.tokens < result.invited:
+        values = {"tokens": result.tokens, "invited": result.invited, "name": collection.name}
+        troubles.append(Trouble("warning", "survey.few_tokens", {**values, "more": result.invited - result.tokens}))
     for each in found.left_out:
         values = {"account": each.account, "why": each.reason}
         troubles.append(Trouble("warning", "survey.will_be_left_out", values))

@@ -102,6 +102,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "`hackathon survey open {name} --tokens N`, or import a CSV",
         "`hackathon survey open {name} --tokens N` を実行するか、CSV を取り込んでください",
     ),
+    "few_tokens": (
+        "{tokens} tokens for {invited} people",
+        "対象 {invited} 人に対し、トークンは {tokens} 個です",
+    ),
+    "few_tokens_hint": (
+        "`hackathon survey open {name} --tokens {more}` makes the others",
+        "`hackathon survey open {name} --tokens {more}` で残りを作れます",
+    ),
     "will_be_left_out": (
         "an answer of {account} does not count: {why}",
         "{account} の回答は数えられません: {why}",
