@@ -10,7 +10,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "最初の測定: {value} {unit}（プロセス数 {processes}）",
     ),
     "run": ("Run {run}", "実行 {run}"),
-    "blank_start": ("Where did you begin: model, data, time per epoch?", "出発点: モデル、データ、1 エポックの時間など"),
+    "blank_start": (
+        "Where did you begin: model, data, time per epoch?",
+        "出発点: モデル、データ、1 エポックの時間など",
+    ),
     "h_changes": ("What we changed", "変更したこと"),
     "what": ("What", "項目"),
     "before": ("Before", "変更前"),

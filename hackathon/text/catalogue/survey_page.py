@@ -35,7 +35,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Intervals after Wilson: where the share would lie if many more like these had answered.",
         "信頼区間は Wilson の方法によります。同様の人がさらに多く回答した場合に割合が取りうる範囲の目安です。",
     ),
-    "direction": ("{below} towards “{low}”, {above} towards “{high}”", "「{low}」寄り{below}人・「{high}」寄り{above}人"),
+    "direction": (
+        "{below} towards “{low}”, {above} towards “{high}”",
+        "「{low}」寄り{below}人・「{high}」寄り{above}人",
+    ),
     "withheld_item": ("too few answers to be shown", "回答が少ないため非公開"),
     "too_few": (
         "Fewer than {smallest} people answered: nothing is shown, so that nobody can be recognised.",
