@@ -256,8 +256,10 @@ def accounts(roles: Iterable[str], teams: dict[str, str], groups: Iterable[str])
     finally:
         for uid in play.uids.values():
             _end_all(uid)
-        for role in play.uids:
+        for role, uid in play.uids.items():
             subprocess.run(["userdel", play.account(role)], check=False, capture_output=True)
+            for name in (play.account(role), uid):  # what jobs and pages keep on the node's own disk
+                shutil.rmtree(Path("/tmp") / f"hackathon-{name}", ignore_errors=True)
         for name in made_groups:
             subprocess.run(["groupdel", name], check=False, capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)

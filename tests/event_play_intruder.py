@@ -1,4 +1,4 @@
-"""Somebody wants to know what others answered, to answer twice or for others, or to lead them elsewhere."""
+"""Somebody wants to know what others answered, to answer twice or for others, or to let the organiser tell it."""
 
 import json
 import secrets
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from event_play import Play
 from event_play_hostile import NEW, asked, attack, below, forge, processes_tell, take_back, watched
-from event_play_survey import NAME, counted
+from event_play_survey import NAME, WITHDRAWN, counted
 from event_play_teams import fingerprint
 
 RADIO = 'type="radio"'
@@ -106,3 +106,35 @@ def while_somebody_answers(play: Play, role: str, victim: str, token: str) -> No
         assert play.attempt(role, f"os.open({str(tty)!r}, os.O_RDWR)") == "PermissionError"
     finally:
         typing.end()
+
+
+def let_the_organiser_read(play: Play, role: str) -> list[bytes]:
+    """Put a run into the role's own team whose files are links to what only the organiser can read.
+
+    Whoever makes report and site as the organiser would publish it. Return what must be in neither.
+    """
+    secret = play.home("kanri") / "secret.txt"
+    secret.write_text("organiser: this-is-nobodys-business\n")
+    secret.chmod(0o600)
+    play.give(secret, "kanri")
+    closed = play.event / "surveys" / NAME / "closed" / "answers.json"
+    assert WITHDRAWN in closed.read_text("utf-8")
+    runs = play.team_folder(play.teams[role]) / "train" / "runs"
+    (failed,) = [path.parent for path in runs.glob("*/final.json") if '"FAILED"' in path.read_text()]
+    links = {
+        "logs/rank-0.log": secret, "logs/job.log": closed, "metrics/rank-0.jsonl": closed, "source/train.py": secret,
+        "source/answers.json": closed,
+    }  # fmt: skip
+    for number, more in enumerate(({}, {"request.json": closed}, {"../../project.yaml": secret})):
+        copy = (
+            play.team_folder(play.teams[role]) / f"spy{number}" / "runs" / f"{failed.name[:-8]}spyspys{'abc'[number]}"
+        )
+        names = {name: str(to) for name, to in (links | more).items()}
+        code = (
+            f"shutil.copytree({str(failed)!r}, {str(copy)!r})\n"
+            f"    for name, to in {names!r}.items():\n"
+            f"        at = pathlib.Path({str(copy)!r}, name); at.parent.mkdir(exist_ok=True); "
+            "at.unlink(missing_ok=True); at.symlink_to(to)"
+        )
+        assert play.attempt(role, code) == "done"
+    return [b"this-is-nobodys-business", WITHDRAWN.encode()]

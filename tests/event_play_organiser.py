@@ -40,7 +40,8 @@ def plan(play: Play) -> None:
     folder = play.home("kanri") / "plan"
     event_2019(
         folder, people, teams=values["teams"], schedule=values["schedule"],
-        publish={"board": True}, clusters={"laptop": {"budget": {"node_hours": 5}}},
+        publish={"board": True, "logs": True, "source": True, "runs": "all"},
+        clusters={"laptop": {"budget": {"node_hours": 5}}},
         lessons=[{"en": "Tell the purpose early.", "ja": "目的を早く伝える。"}],
     )  # fmt: skip
     for path in (folder, folder / "hackathon.yaml"):

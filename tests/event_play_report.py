@@ -5,6 +5,8 @@ import html
 import io
 import json
 import re
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +46,20 @@ def schedule_rows(language: str) -> list[list[str]]:
         time = f"{start}–{end}" if start else ""
         found.append([time, title if isinstance(title, str) else title[language]])
     return found
+
+
+def untold(folder: Path, secrets: list[bytes]) -> None:
+    """See that no file that goes out, nor one inside an archive, holds what is nobody's business."""
+    found = 0
+    for path in folder.rglob("*"):
+        if path.is_file():
+            parts = [path.read_bytes()]
+            if zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as archive:
+                    parts += [archive.read(name) for name in archive.namelist()]
+            assert not [(path, secret) for part in parts for secret in secrets if secret in part]
+            found += len(parts)
+    assert found > 3
 
 
 def use(play: Play) -> None:
@@ -89,8 +105,8 @@ def hold_survey(cells: list[list[str]]) -> None:
         assert f"{MEANS[name]:.1f}" in row[7:]
 
 
-def report(play: Play, results: dict[str, dict[str, Any]]) -> None:
-    """Make the report, and hold Markdown and HTML in both languages against what happened."""
+def report(play: Play, results: dict[str, dict[str, Any]], secrets: list[bytes]) -> None:
+    """Make the report, and hold Markdown, HTML and picture in both languages against what happened."""
     folder = play.home("kanri") / "report"
     said = play.done("kanri", "event", "report", "--to", str(folder), at=play.event)
     assert "lacks" not in said.error, said.error
@@ -106,6 +122,8 @@ def report(play: Play, results: dict[str, dict[str, Any]]) -> None:
             assert "Slack" in whole
             assert "ChainerMN が見つかりません" in whole  # from the board, with what helped
             assert not [role for role in play.uids if play.account(role) in whole]
+        assert "<svg" in (folder / f"{name.replace('report', 'report-after')}.svg").read_text("utf-8")
+    untold(folder, secrets)
     write(play, "kanri", folder / "report.md", "my own words\n")
     assert play.cli("kanri", "event", "report", "--to", str(folder), at=play.event).code == 2
     assert (folder / "report.md").read_text() == "my own words\n"
@@ -133,10 +151,11 @@ def slides(play: Play, results: dict[str, dict[str, Any]]) -> None:
         assert ("chainermn" in text) == (team == FAILS)
 
 
-def site(play: Play) -> None:
+def site(play: Play, secrets: list[bytes]) -> None:
     """Publish the site, and look at its schedule, teams and survey."""
     folder = play.home("kanri") / "site"
     play.done("kanri", "publish", "--to", str(folder), at=play.event)
+    untold(folder, secrets)
     pages = {path.name: path.read_text("utf-8") for path in (folder / "site").glob("*.html")}
     for language in LANGUAGES:
         ending = ".html" if language == "en" else f".{language}.html"
@@ -154,6 +173,7 @@ def site(play: Play) -> None:
         assert f"survey-after{ending}" in index
         assert all(team in index for team in TEAMS)
     everything = "".join(pages.values())
+    assert any("spyspysa" in name for name in pages)  # the run whose files are links has its page, too
     assert "ChainerMN が見つかりません" in pages["board.html"]
     assert not [role for role in play.uids if play.account(role) in everything]
     assert str(play.folder) not in everything

@@ -8,7 +8,13 @@ import pytest
 from event_2019 import TEAMS, TUTORS
 from event_play import Play, accounts
 from event_play_hostile import attack, below, open_to_all, take_back
-from event_play_intruder import at_the_box, at_the_form, in_the_terminal, while_somebody_answers
+from event_play_intruder import (
+    at_the_box,
+    at_the_form,
+    in_the_terminal,
+    let_the_organiser_read,
+    while_somebody_answers,
+)
 from event_play_organiser import ABSENT, all_ready, find_faults, make_event
 from event_play_pretender import pretend
 from event_play_report import report, site, slides, use
@@ -37,10 +43,11 @@ def test_the_event_of_2019_from_an_empty_folder_to_its_report() -> None:
             _work_against(play, role, post)
         all_ready(play)
         _ask(play)
+        secrets = let_the_organiser_read(play, "daichi")
         use(play)
-        report(play, results)
+        report(play, results, secrets)
         slides(play, results)
-        site(play)
+        site(play, secrets)
 
 
 def _work_against(play: Play, role: str, post: str) -> None:
