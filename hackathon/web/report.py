@@ -216,7 +216,7 @@ def _used(usage: "Usage") -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
     rows = [
         UsedRow(
             team=line(each.team or "", 100),
-            cluster=line(each.cluster, 60),
+            cluster=line(each.cluster, 60) or message("report.no_cluster"),
             runs=each.jobs,
             node_hours=each.spent.node_hours,
             gpu_hours=each.spent.gpu_hours or None,

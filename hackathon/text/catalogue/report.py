@@ -117,6 +117,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "used_gpu": (" ({gpu_hours} GPU-hours)", "（{gpu_hours} GPU時間）"),
     "used_caption": ("Resources used, by team", "チーム別の利用量"),
     "cluster": ("Computer", "計算機"),
+    "no_cluster": ("an unknown computer", "不明な計算機"),
     "runs": ("Runs", "実行数"),
     "node_hours": ("Node-hours", "ノード時間"),
     "gpu_hours": ("GPU-hours", "GPU時間"),
