@@ -91,7 +91,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "measured_as": ("Measured as", "測定方法"),
     "team_best": (
         "{speedup} times as fast on {processes} as on {base}, parallel efficiency {efficiency} ({about}).",
-        "{processes}で、{base}の場合に比べて{speedup}倍の速度向上を得た（並列効率 {efficiency}、{about}）。",
+        "{processes}で、{base}の場合の{speedup}倍の速度となった（並列効率 {efficiency}、{about}）。",
     ),
     "team_base": (
         "{good} of {runs} runs succeeded; no speed-up beyond the base was measured.",
