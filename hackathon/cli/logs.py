@@ -208,15 +208,16 @@ def one_run(name: str | None) -> "RunDirectory":
     """Return the run that a name means; without one the newest, or of its chain the segment that runs or ran last."""
     from hackathon.runs.chain import speaking
     from hackathon.runs.directory import find_run, find_runs
+    from hackathon.runs.probe import newest
     from hackathon.text.errors import RequestError
 
     folder = runs_folder()
     if name is not None:
         return find_run(name, folder)
-    runs = find_runs(folder)
-    if not runs:
+    run = newest(find_runs(folder))
+    if run is None:
         raise RequestError("cli.no_runs", folder=folder)
-    return speaking(runs[0])
+    return speaking(run)
 
 
 def _over(run: "RunDirectory") -> bool:

@@ -43,6 +43,7 @@ def command(
 ) -> None:
     from hackathon.cli.segments import show_chain, show_curve
     from hackathon.runs.directory import find_run, find_runs
+    from hackathon.runs.probe import newest
     from hackathon.runs.status import status
     from hackathon.runs.study import find_studies, find_study, runs_of
 
@@ -53,7 +54,7 @@ def command(
         study = find_study(name, folder.parent, exact=False)
         run = None if study else find_run(name, folder)
     else:
-        study, run = next(iter(find_studies(folder.parent)), None), next(iter(find_runs(folder)), None)
+        study, run = next(iter(find_studies(folder.parent)), None), newest(find_runs(folder))
         if run is not None and study is not None:  # the newest of both; a study's own run is that study
             run = None if run.study or run.created < study.record()["created"] else run
     if run is not None and curve is not None:

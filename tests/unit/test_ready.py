@@ -16,12 +16,13 @@ from test_readable import open_folder as open_folder
 
 from hackathon.cli.main import run
 from hackathon.config.event import Event, Member, Team, Tutor
+from hackathon.runs.probe import PROGRAM
 from hackathon.share.board import Board, read_board
 from hackathon.share.entry import FACTS, PROOFS, Entry, Proof, decode, encode, new_id
 from hackathon.share.event.readable import Account, account
 from hackathon.share.people import People
 from hackathon.share.place import make_place, open_place
-from hackathon.share.readiness.probe import MARK, PROGRAM, told_by, wanted_by
+from hackathon.share.readiness.probe import MARK, told_by, wanted_by
 from hackathon.share.readiness.situation import NAMES
 from hackathon.share.readiness.tutoring import closed_to, opening
 from hackathon.share.readiness.wanted import modules_of
@@ -106,6 +107,13 @@ def test_from_nothing_to_ready(project: Path, capsys: pytest.CaptureFixture[str]
     assert found["check"]["evidence"].endswith("accuracy = 0.98, wanted accuracy ≥ 0.9")
     assert found["baseline"]["facts"]["value"] == 113.0
     assert found["check"]["facts"]["run"] == found["baseline"]["facts"]["run"] != job["run"]
+    # the job is no work of the team: commands that are told no run mean the team's own
+    own = found["check"]["facts"]["run"]
+    for words in (["results"], ["logs"], ["diagnose"], ["ask", "why?"]):
+        capsys.readouterr()
+        run(words)
+        said = capsys.readouterr()
+        assert own in said.out + said.err and job["run"] not in said.out + said.err, words
     # what was posted is believed, because it is looked at again
     board, event = board_of(project)
     team = collected(board, event)["星のチーム"]

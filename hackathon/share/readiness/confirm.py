@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.inside import inside_of
+from hackathon.runs.probe import is_probe
 from hackathon.runs.states import OPEN, SUCCEEDED, RunStatus
 from hackathon.share.entry import LINE, Proof, clean_line
 from hackathon.share.event.readable import account, group_names
 from hackathon.share.people import People
-from hackathon.share.readiness.probe import LIMIT, differing, is_probe, seconds_of, told_by, wanted_by
+from hackathon.share.readiness.probe import LIMIT, differing, seconds_of, told_by, wanted_by
 from hackathon.share.readiness.results import check_of, rate_of
 from hackathon.share.readiness.situation import tutors_of
 from hackathon.share.readiness.tutoring import closed_to

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.runs.directory import RunDirectory
+from hackathon.runs.probe import PROGRAM, TAG
 from hackathon.share.entry import clean_line
 from hackathon.share.readiness import job
 from hackathon.share.readiness.job import MARK
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
     from hackathon.jobs.resolve import Sources
 
-TAG = "ready"
 LIMIT = 60.0
 """Seconds in which the job must be over once it has begun."""
 WALLTIME = 300
-PROGRAM, WANTED, LOG = "hackathon_ready.py", "wanted.json", "logs/rank-0.log"
+WANTED, LOG = "wanted.json", "logs/rank-0.log"
 _READ = 1_000_000
 
 
@@ -100,12 +100,6 @@ def _python(command: Iterable[str]) -> str:
     """Return the interpreter that a command names, else `python3`."""
     first = next(iter(command), "")
     return first if Path(first).name.startswith("python") else "python3"
-
-
-def is_probe(record: Mapping[str, Any]) -> bool:
-    """Return whether a run's record is that of such a job."""
-    tags, command = record.get("tags"), record.get("command")
-    return isinstance(tags, list) and TAG in tags and isinstance(command, list) and command[1:] == [PROGRAM]
 
 
 def wanted_by(run: Path) -> Wanted:

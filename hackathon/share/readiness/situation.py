@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.runs.directory import RunDirectory, find_runs
+from hackathon.runs.probe import is_probe
 from hackathon.runs.states import SUCCEEDED, RunStatus
 from hackathon.share.event.readable import Account, account
-from hackathon.share.readiness.probe import Told, is_probe, told_by
+from hackathon.share.readiness.probe import Told, told_by
 from hackathon.share.readiness.wanted import Wanted, wanted_of
 from hackathon.text.errors import HackathonError, RequestError
 
