@@ -37,6 +37,8 @@ def command(folder: Path | None, knows: str | None, as_json: bool) -> int:
     _title(event)
     if moment.running:
         _now(moment)
+    elif moment.phase:
+        _not_now(event, moment)
     _schedule(by_day)
     _participation(event)
     _teams(event)
@@ -88,6 +90,20 @@ def _now(moment: "Now") -> None:
     if moment.next is not None and moment.wait is not None:
         values = {"title": moment.next.title, "time": _when(moment.next), "wait": _span(moment.wait)}
         click.echo(printable(message("event.on_next", **values)))
+
+
+def _not_now(event: "Event", moment: "Now") -> None:
+    """Say when the event begins, or that it is over."""
+    from hackathon.share.event.schedule import date_text
+
+    click.echo()
+    if moment.phase == "over":
+        last = max((*event.dates, *(item.day for item in event.schedule)))
+        click.echo(message("event.over", last=date_text(last)))
+    elif moment.days == 1:
+        click.echo(message("event.begins_tomorrow"))
+    else:
+        click.echo(message("event.begins", days=moment.days))
 
 
 def _when(slot: "Slot") -> str:
@@ -198,7 +214,7 @@ def _echo_json(event: "Event", by_day: "list[Day]", moment: "Now") -> None:
         "title": localized(event.title), "dates": event.dates, "place": localized(event.place),
         "hosts": [localized(host) for host in event.hosts],
         "schedule": [asdict(day) for day in by_day],
-        "now": {"running": moment.running, "on": [asdict(slot) for slot in moment.on],
+        "now": {"running": moment.running, "phase": moment.phase, "on": [asdict(slot) for slot in moment.on],
                 "next": asdict(moment.next) if moment.next else None, "minutes_until_next": moment.wait},
         "participation": {
             "applied": counts.applied, "chosen": counts.chosen, "took_part": counts.took_part, "people": counts.people,

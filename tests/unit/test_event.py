@@ -649,7 +649,7 @@ def test_show_in_both_languages(tmp_path: Path) -> None:
     assert "chosen: 8, took part: 6\n" in shown
     assert "people: 11 (undergraduate student 1, master's student 5, doctoral student 4, university staff 1)" in shown
     japanese = cli("event", "show", str(tmp_path), "--lang", "ja").stdout
-    assert "  （時間未定）  休憩\n" in japanese and "参加者 11 名（学部学生 1 名、修士課程 5 名" in japanese
+    assert "  （時間未定）  休憩\n" in japanese and "参加者 11 人（学部学生 1 人、修士課程 5 人" in japanese
     value = json.loads(cli("event", "show", str(tmp_path), "--json").stdout)
     assert value["participation"]["people"] == 11 and len(value["schedule"][0]["slots"]) == 9
 
@@ -667,6 +667,19 @@ def test_show_tells_what_is_on(tmp_path: Path) -> None:
     item_now = [{"title": "All day", "day": today, "start": "00:00", "end": "24:00"}]
     event_2019(tmp_path, dates=[today], schedule=item_now)
     assert "Now: All day (00:00–24:00)" in cli("event", "show", str(tmp_path)).stdout
+
+
+def test_show_tells_that_it_has_not_begun_or_is_over(tmp_path: Path) -> None:
+    event_2019(tmp_path)
+    assert "It is over: its last day was 2019-01-25 (Fri)." in cli("event", "show", str(tmp_path)).stdout
+    assert "終了しました。最終日: 2019-01-25（金）" in cli("event", "show", str(tmp_path), "--lang", "ja").stdout
+    assert json.loads(cli("event", "show", str(tmp_path), "--json").stdout)["now"]["phase"] == "over"
+    event = load_event(tmp_path)
+    assert [now(event, at(f"2019-01-{day} 23:59")).days for day in (20, 23, 24, 30)] == [4, 1, 0, 0]
+    assert now(Event("x"), at("2019-01-24 12:00")).phase == ""
+    later = time.strftime("%Y-%m-%d", time.localtime(time.time() + 40 * 86400))
+    event_2019(tmp_path, dates=[later], schedule=None)
+    assert "It begins in 40 days." in cli("event", "show", str(tmp_path)).stdout
 
 
 def test_hostile_names_steer_no_terminal(tmp_path: Path) -> None:

@@ -113,9 +113,16 @@ class Now:
     """The item that begins next; None after the last one."""
     wait: int | None
     """Minutes until it begins."""
-    running: bool
-    """Whether the event is on: from the beginning of its first day until midnight after its last, or until its last
-    item has ended."""
+    phase: str
+    """`before`, `running` or `over`; empty for an event without any day. It runs from the beginning of its first day
+    until midnight after its last, or until its last item has ended."""
+    days: int
+    """Days from today until its first one; 0 once that has come."""
+
+    @property
+    def running(self) -> bool:
+        """Whether the event is on."""
+        return self.phase == "running"
 
 
 def now(event: "Event", moment: float | None = None) -> Now:
@@ -139,12 +146,16 @@ def now(event: "Event", moment: float | None = None) -> Now:
             on.append(slot)
     following = next((number for number, start in enumerate(starts) if start > here), None)
     known = [_ordinal(date) for date in (*event.dates, *(item.day for item in event.schedule))]
-    running = bool(known) and min(known) * DAY <= here < max(last, (max(known) + 1) * DAY)
+    phase = ""
+    if known:
+        over = here >= max(last, (max(known) + 1) * DAY)
+        phase = "before" if here < min(known) * DAY else "over" if over else "running"
     return Now(
         tuple(on),
         None if following is None else timed[following][1],
         None if following is None else starts[following] - here,
-        running,
+        phase,
+        max(0, min(known, default=0) - here // DAY),
     )
 
 

@@ -5,8 +5,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "level_warning": ("warning", "警告"),
     "level_remark": ("remark", "注意"),
     "looked_at": (
-        "{title}: {file}, {teams} teams, {tutors} tutors",
-        "{title}: {file}、{teams} チーム、チューター {tutors} 名",
+        "{title}: {file}; teams: {teams}, tutors: {tutors}",
+        "{title}: {file}、チーム {teams}、チューター {tutors} 人",
     ),
     "good": ("Nothing is wrong as far as this account can see.", "このアカウントから見える範囲に問題はありません。"),
     "sum": (
