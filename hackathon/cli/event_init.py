@@ -189,6 +189,8 @@ def _say(folder: Path, outcome: "Outcome", script: Path | None, dry: bool) -> No
             click.echo(f"  {printable(shlex.join(command_words))}")
         if script is not None and not dry:
             click.echo(message("event.script_written", file=script), err=True)
+    elif script is not None:
+        click.echo(message("event.no_script", file=script), err=True)
     click.echo(message("event.nothing_done" if dry else "event.next", folder=folder), err=True)
 
 

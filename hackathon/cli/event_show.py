@@ -84,7 +84,8 @@ def _list(head: str, texts: list[str]) -> None:
 
 
 def _now(moment: "Now") -> None:
-    click.echo()
+    if moment.on or moment.next:
+        click.echo()
     for slot in moment.on:
         click.echo(printable(message("event.on_now", title=slot.title, time=slot.time)))
     if moment.next is not None and moment.wait is not None:

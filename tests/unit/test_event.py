@@ -641,6 +641,11 @@ def test_warnings_alone_end_with_0(tmp_path: Path) -> None:
         assert word in text and "ひので" in text
 
 
+def test_an_administrator_s_script_that_is_not_needed_is_said_to_be_none(tmp_path: Path) -> None:
+    done = cli("event", "init", str(tmp_path / "event"), "--title", "x", "--admin-script", str(tmp_path / "admin.sh"))
+    assert done.exit_code == 0 and "admin.sh is not written" in done.stderr and not (tmp_path / "admin.sh").exists()
+
+
 def test_show_in_both_languages(tmp_path: Path) -> None:
     event_2019(tmp_path)
     shown = cli("event", "show", str(tmp_path)).stdout

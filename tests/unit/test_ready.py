@@ -88,6 +88,16 @@ def board_of(project: Path) -> tuple[Board, Event]:
     return read_board(open_place(project.parents[1] / "shared"), People(event)), event
 
 
+def test_a_run_that_tells_no_throughput_is_not_asked_for_again(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "train.py").write_text(PROGRAM_TEXT.replace("throughput", "speed"))
+    assert run(["data", "fetch"]) == 0
+    assert run(["submit", "--processes", "1", "--wait"]) == 0
+    found = ready(capsys, "--no-job", "--no-post", code=1)["baseline"]
+    assert "told no throughput" in found["evidence"] and "metrics:" in found["remedy"]
+
+
 def test_from_nothing_to_ready(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = ready(capsys, "--no-job", "--no-post", code=1)
     assert list(found) == list(NAMES)
@@ -431,6 +441,17 @@ def test_a_run_that_would_hold_up_or_mislead_the_reader(claimants: Claimants) ->
     for broken in ("[]", "{", '{"state": 5}', '{"state": "SUCCEEDED", "t_ended": "x"}'):
         (path / "final.json").write_text(broken)
         assert claimants.state("check")[0] in STATES
+
+
+@as_root
+def test_the_team_s_folder_may_be_the_organiser_s(claimants: Claimants) -> None:
+    claimants.make_run("daemon")
+    claimants.claim("daemon", Proof("tutors", True))
+    assert claimants.state("tutors")[0] == "confirmed"
+    os.chown(claimants.project("daemon"), pwd.getpwnam("nobody").pw_uid, -1)
+    assert claimants.state("tutors")[0] == "confirmed", "what the team made in it is the team's"
+    claimants.give(claimants.project("daemon"), "games")
+    assert claimants.state("tutors")[0] == "refuted"
 
 
 @as_root

@@ -66,7 +66,7 @@ def test_nothing_succeeded() -> None:
     found = _study(_run(1, None, "FAILED"), _run(2, 0.0), _run(4, math.nan), _run(8, math.inf))
     assert found["base_processes"] is None and found["fit"] is None
     json.dumps(found, allow_nan=False)
-    assert "no successful point" in render(found)
+    assert "no point with a value" in render(found)
 
 
 def test_baseline_replaces_the_base() -> None:

@@ -152,7 +152,7 @@ def test_missing_half_written_and_strange_files_leave_gaps(tmp_path: Path) -> No
     assert "13,395" in page_of(source, "study", _key(source))
     nothing = dataclasses.replace(source, summaries=[dataclasses.replace(run, value=None) for run in source.summaries])
     assert view_of(nothing, "study", _key(source)).best is None
-    assert "no successful point yet" in page_of(nothing, "study", _key(source))
+    assert "no point with a value yet" in page_of(nothing, "study", _key(source))
 
 
 def test_a_study_is_read_from_its_project_and_from_beside_its_runs_alone(tmp_path: Path) -> None:

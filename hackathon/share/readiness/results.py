@@ -103,6 +103,7 @@ def correct(seen: Situation) -> Item:
 
 def baseline(seen: Situation) -> Item:
     """Return the point about the baseline: the newest good run of one process that tells how fast it was."""
+    silent = None
     for run, record in good_runs(seen):
         try:
             found = rate_of(run.path, record)
@@ -110,6 +111,10 @@ def baseline(seen: Situation) -> Item:
             continue
         if found is not None:
             return _baseline(seen, run, found)
+        silent = silent or (run if record.get("processes") == 1 else None)
+    if silent is not None:  # running it again would not help
+        text = message("ready.baseline_silent", run=silent.id)
+        return Item("baseline", False, text, message("ready.baseline_silent_do"))
     return Item("baseline", False, message("ready.baseline_none", cluster=seen.sources.cluster.name),
                 "hackathon submit --processes 1 --wait")  # fmt: skip
 

@@ -221,6 +221,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Gives the event's directories to the teams' groups. Written by `hackathon event init`; read it first.",
         "イベントのフォルダをチームのグループのものにします。hackathon event init が書きました。確認してから実行してください。",
     ),
+    "no_script": (
+        "An administrator has nothing to do; {file} is not written.",
+        "管理者に頼むことはありません。{file} は作りません。",
+    ),
     "script_written": ("Written to {file}.", "{file} に書きました。"),
     "script_exists": ("{file} is there already; give another name", "{file} はすでにあります。別の名前にしてください"),
     "nothing_done": ("Nothing was written (--dry-run).", "何も書いていません（--dry-run）。"),

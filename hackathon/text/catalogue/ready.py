@@ -7,15 +7,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "item_data": ("data", "データ"),
     "item_job": ("job", "ジョブ"),
     "item_check": ("correctness check", "正しさの確認"),
-    "item_baseline": ("one-GPU baseline", "GPU 1枚の基準値"),
+    "item_baseline": ("one-GPU baseline", "GPU 1 枚の基準値"),
     "item_tutors": ("tutors can read", "チューターの閲覧"),
     "state_ok": ("ok", "済"),
     "state_bad": ("NOT OK", "未"),
     "state_unknown": ("could not be looked at", "確認不可"),
-    "title": ("Ready for the event? {project} on {cluster}", "イベントの準備: {project}({cluster})"),
+    "title": ("Ready for the event? {project} on {cluster}", "イベントの準備: {project}（{cluster}）"),
     "title_team": (
         "Ready for the event? {team}: {project} on {cluster}",
-        "イベントの準備: {team} {project}({cluster})",
+        "イベントの準備: {team}: {project}（{cluster}）",
     ),
     "all_good": ("everything is ready", "すべて準備できています"),
     "some_left": (
@@ -24,7 +24,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "submitted": (
         "a small job looks at the compute node: {run} (job {job}); Ctrl-C: it goes on, later `hackathon ready --no-job`",
-        "計算ノードを確認する小さなジョブを投入しました: {run}(ジョブ {job})。Ctrl-C で待つのをやめても続きます(後で `hackathon ready --no-job`)",
+        "計算ノードを確認する小さなジョブを投入しました: {run}（ジョブ {job}）。Ctrl-C で待つのをやめても続きます（後で `hackathon ready --no-job`）",
     ),
     "posted": ("posted on the event's board as {id}", "イベントの掲示板に載せました: {id}"),
     "not_posted": ("not posted: {why}", "掲示板には載せていません: {why}"),
@@ -34,12 +34,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_event": ("no hackathon.yaml is found", "hackathon.yaml が見つかりません"),
     "no_event_do": (
         "put the project below the event's folder, or set HACKATHON_SHARED as the organisers say",
-        "プロジェクトをイベントのフォルダの下に置くか、運営の案内どおり HACKATHON_SHARED を設定してください",
+        "プロジェクトをイベントのフォルダの下に置くか、主催者の案内どおり HACKATHON_SHARED を設定してください",
     ),
     "no_member": ("in no team of hackathon.yaml", "hackathon.yaml のどのチームにもいません"),
     "no_member_do": (
         "tell the organisers that {user} is your account",
-        "自分のアカウントが {user} であることを運営に伝えてください",
+        "自分のアカウントが {user} であることを主催者に伝えてください",
     ),
     "group_is": ("in the team's group {group}", "チームのグループ {group} に所属"),
     "group_paid": ("the job ran under the team's group {group}", "ジョブはチームのグループ {group} で動きました"),
@@ -50,10 +50,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "group_not": ("not in the team's group {group}", "チームのグループ {group} に入っていません"),
     "group_not_do": (
         "ask the organisers to put {user} into {group}, then log in again",
-        "{user} を {group} に入れるよう運営に頼み、ログインし直してください",
+        "{user} を {group} に入れるよう主催者に頼み、ログインし直してください",
     ),
     # environment
-    "built": ("{path} ({variant}, built {date})", "{path}({variant}、{date} 作成)"),
+    "built": ("{path} ({variant}, built {date})", "{path}（{variant}、{date} 作成）"),
     "imported": (
         "Python {python} on {host} imports {packages}",
         "{host} の Python {python} で {packages} を import できました",
@@ -72,7 +72,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "import_failed": (
         "{count} packages can not be imported on {host} (Python {python}): {name}: {why}",
-        "{host}(Python {python})で {count} 個のパッケージを import できません: {name}: {why}",
+        "{host}（Python {python}）で {count} 個のパッケージを import できません: {name}: {why}",
     ),
     "no_gpu_seen": (
         "the framework sees no GPU on {host}, which has {gpus}",
@@ -91,7 +91,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "data_seen": (
         "{count} files read the same on {host} (run {run})",
-        "{host} でも {count} ファイルが同じ内容で読めました(実行 {run})",
+        "{host} でも {count} ファイルが同じ内容で読めました（実行 {run}）",
     ),
     "data_unseen": (
         "{count} files are not seen from {host}: {path}: {why}",
@@ -122,15 +122,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_job": ("no job was submitted, and there is none from before", "ジョブを投入しておらず、以前のものもありません"),
     "job_open": (
         "run {run} (job {job}) is {state}: wait for it",
-        "実行 {run}(ジョブ {job})は {state} です。終わるのを待ってください",
+        "実行 {run}（ジョブ {job}）は {state} です。終わるのを待ってください",
     ),
     "job_ran": (
         "run {run} (job {job}) took {seconds} s on {host}, after {waited} s in the queue",
-        "実行 {run}(ジョブ {job})は {host} で {seconds} 秒で終了(待ち {waited} 秒)",
+        "実行 {run}（ジョブ {job}）は {host} で {seconds} 秒で終了（待ち {waited} 秒）",
     ),
     "job_slow": (
         "run {run} (job {job}) took {seconds} s on {host}, not under {limit} s",
-        "実行 {run}(ジョブ {job})は {host} で {seconds} 秒かかりました({limit} 秒未満であるべきです)",
+        "実行 {run}（ジョブ {job}）は {host} で {seconds} 秒かかりました（{limit} 秒未満であるべきです）",
     ),
     "job_slow_do": (
         "importing packages from a slow file system takes long: put the environment on a faster one",
@@ -138,20 +138,20 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "job_failed": (
         "run {run} (job {job}): {state} {why}",
-        "実行 {run}(ジョブ {job}): {state} {why}",
+        "実行 {run}（ジョブ {job}）: {state} {why}",
     ),
     "job_silent": (
         "run {run} (job {job}) ended and said nothing of what it found",
-        "実行 {run}(ジョブ {job})は終わりましたが、結果を出力していません",
+        "実行 {run}（ジョブ {job}）は終わりましたが、結果を出力していません",
     ),
     # results
     "check_is": (
         "run {run}: {metric} = {value}, wanted {rule}",
-        "実行 {run}: {metric} = {value}(条件 {rule})",
+        "実行 {run}: {metric} = {value}（条件 {rule}）",
     ),
     "check_read": (
         "run {run}: {metric} = {value} was read; project.yaml has no `check:`",
-        "実行 {run}: {metric} = {value} を読み取りました(project.yaml に `check:` はありません)",
+        "実行 {run}: {metric} = {value} を読み取りました（project.yaml に `check:` はありません）",
     ),
     "check_bad": (
         "run {run}: {metric} = {value}, wanted {rule}",
@@ -166,14 +166,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "数値を出力し、project.yaml の `metrics:` と `check:` に書いてください",
     ),
     "no_good_run": ("no run has succeeded on {cluster} yet", "{cluster} で成功した実行がまだありません"),
-    "baseline_is": ("run {run}: {value} on one GPU ({gpu})", "実行 {run}: GPU 1枚({gpu})で {value}"),
+    "baseline_is": ("run {run}: {value} on one GPU ({gpu})", "実行 {run}: GPU 1 枚（{gpu}）で {value}"),
     "baseline_without_gpu": (
         "run {run}: {value} with one process (nodes without GPUs)",
-        "実行 {run}: 1プロセスで {value}(GPU のないノード)",
+        "実行 {run}: 1 プロセスで {value}（GPU のないノード）",
     ),
     "baseline_no_gpu": (
         "run {run}: {value} with one process, but its node listed no GPU",
-        "実行 {run}: 1プロセスで {value}。ただしノードに GPU が見つかりませんでした",
+        "実行 {run}: 1 プロセスで {value}。ただしノードに GPU が見つかりませんでした",
     ),
     "baseline_no_gpu_do": (
         "make sure that the program uses the GPU, then: hackathon submit --processes 1 --wait",
@@ -181,21 +181,29 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "baseline_none": (
         "no run of one process with a throughput has succeeded on {cluster}",
-        "{cluster} で成功した、スループットの分かる1プロセスの実行がありません",
+        "{cluster} で成功した、スループットの分かる 1 プロセスの実行がありません",
+    ),
+    "baseline_silent": (
+        "run {run} of one process succeeded and told no throughput",
+        "1 プロセスの実行 {run} は成功しましたが、スループットが出力されていません",
+    ),
+    "baseline_silent_do": (
+        "print it, and name its pattern under `metrics:` in project.yaml",
+        "出力し、その書式を project.yaml の `metrics:` に書いてください",
     ),
     # tutors
     "tutors_read": (
         "{users} can read {path} and its runs ({count} looked at)",
-        "{users} は {path} とその実行({count} 個を確認)を読めます",
+        "{users} は {path} とその実行（{count} 個を確認）を読めます",
     ),
     "tutors_closed": ("closed to {users}: {path}", "{users} には閉じています: {path}"),
     "tutors_no_team": ("whose tutors is not known", "どのチームか分からないため、チューターも分かりません"),
     "tutors_none": ("the team has no tutor in hackathon.yaml yet", "hackathon.yaml のチームにチューターがまだいません"),
-    "tutors_none_do": ("ask the organisers who helps you", "担当のチューターを運営に聞いてください"),
+    "tutors_none_do": ("ask the organisers who helps you", "担当のチューターを主催者に聞いてください"),
     "tutors_unknown": ("no such account on this machine: {users}", "このマシンにないアカウントです: {users}"),
     "tutors_unknown_do": (
         "tell the organisers: a tutor's account is missing or misspelt in hackathon.yaml",
-        "運営に伝えてください: hackathon.yaml のチューターのアカウントがないか、綴りが違います",
+        "主催者に伝えてください: hackathon.yaml のチューターのアカウントがないか、綴りが違います",
     ),
     "tutors_unseen": ("permissions could not be looked at: {what}", "アクセス権を確認できません: {what}"),
     # looked at again by the organisers
@@ -205,7 +213,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "head_data": ("data", "データ"),
     "head_job": ("job", "ジョブ"),
     "head_check": ("check", "正しさ"),
-    "head_baseline": ("1 GPU", "GPU 1枚"),
+    "head_baseline": ("1 GPU", "GPU 1 枚"),
     "head_tutors": ("tutors", "チューター"),
     "head_posted": ("posted", "投稿"),
     "word_confirmed": ("confirmed", "確認済み"),
@@ -230,7 +238,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "why_not_passed": ("run {run} passed no check", "実行 {run} は確認を通っていません"),
     "why_no_rate": (
         "run {run} is none of one process with a throughput",
-        "実行 {run} はスループットの分かる1プロセスの実行ではありません",
+        "実行 {run} はスループットの分かる 1 プロセスの実行ではありません",
     ),
     "why_other_value": ("run {run} shows another value", "実行 {run} の値と違います"),
     "why_no_folder": ("it names no folder", "フォルダが書かれていません"),

@@ -31,8 +31,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "base_run": ("base: run {run}, processes = {processes}", "基準: 実行 {run}（{processes} プロセス）"),
     "no_base": (
-        "no successful point yet, so there is no speed-up",
-        "成功した点がまだないため、速度向上率は計算できません",
+        "no point with a value yet, so there is no speed-up",
+        "数値のある点がまだないため、速度向上率は計算できません",
     ),
     "below_target": (
         '{mark} below 75 % parallel efficiency ("three out of four")',
