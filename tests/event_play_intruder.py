@@ -86,6 +86,8 @@ def in_the_terminal(play: Play, role: str, used: str) -> None:
     for token in ("", used, secrets.token_hex(8)):
         options = ("--token",) if token else ()
         play.done(role, "survey", "answer", NAME, *options, *lie, at=play.event, typed=f"{token}\n" if token else "")
+    slip = play.cli(role, "survey", "answer", NAME, "--token", *lie, at=play.event, typed=used[:-1] + "\n")
+    assert slip.code == 2, slip.all  # a slip of the pen is told; it would never count
     assert play.cli(role, "survey", "check", NAME, at=play.event).code != 0
     for words in (("close", "-y"), ("summary", "--all"), ("open",), ("import", str(play.home(role) / "mine"))):
         said = play.cli(role, "survey", words[0], NAME, *words[1:], at=play.event)

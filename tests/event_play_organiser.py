@@ -104,5 +104,6 @@ def find_faults(play: Play) -> None:
     check(play, ALONE, "ChainerMN", EARLY, str(folder))
     edit(play, EARLY, "11:00")
     edit(play, "tutors: []", f"tutors: [{play.account('tsubasa')}]")
-    play.done("kanri", "event", "init", at=play.event)  # gives folders their modes again
+    again = play.done("kanri", "event", "init", at=play.event)  # gives folders their modes again
+    assert f"chmod 2770 -- {folder}" in again.all  # what the mode's owner can not do who is not in the team's group
     check(play)

@@ -63,10 +63,19 @@ def _box(shared: Path, name: str | None) -> "Box":
 
 
 def _token() -> str:
-    """Return the token that is typed, or the first line of stdin: everybody on the machine can read command lines."""
+    """Return the token that is typed, or the first line of stdin: everybody on the machine can read command lines.
+
+    Raises RequestError for one that can not have been handed out, e.g. with a letter too few: nobody would hear of it.
+    """
+    from hackathon.share.survey.tokens import TOKEN_LETTERS, plain_token
+
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return str(click.prompt(message("survey.token_ask"), err=True)).strip()
-    return sys.stdin.readline(LONGEST_TOKEN).strip()
+        text = str(click.prompt(message("survey.token_ask"), err=True))
+    else:
+        text = sys.stdin.readline(LONGEST_TOKEN)
+    if len(plain_token(text)) != TOKEN_LETTERS:
+        raise RequestError("survey.token_unknown")
+    return plain_token(text)
 
 
 def _given(survey: "Survey", given: Sequence[tuple[str, str]]) -> "dict[str, Value]":
