@@ -1,5 +1,6 @@
 """The console script: a lazy group of commands, the language, and how failures are shown."""
 
+import errno
 import gc
 import importlib
 import os
@@ -10,7 +11,7 @@ from typing import Any
 import click
 
 from hackathon import __version__
-from hackathon.text.errors import HackathonError
+from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.messages import LANGUAGES, message, set_language
 
 COMMANDS = {
@@ -108,6 +109,19 @@ def show_error(error: HackathonError) -> None:
         click.echo(f"{message('cli.hint')}: {error.hint}", err=True)
 
 
+def _system_error(error: OSError) -> HackathonError | None:
+    """Return what to tell of a failure that can meet any command; None for one that nobody has thought of."""
+    try:
+        os.getcwd()  # noqa: PTH109 — it loads nothing
+    except OSError:
+        return RequestError("cli.folder_gone")
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return None
+    # what could not be written to the standard output would fail once more at the end
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return UnavailableError("cli.can_not_write", reason=error.strerror)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; expected failures are shown without a traceback."""
     set_language(_language_of(arguments) or _language_of_user())
@@ -126,9 +140,14 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo(message("cli.interrupted"), err=True)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except SystemExit:
+        return 0  # click leaves so when who reads the output has gone: `hackathon results | head -1`
+    except OSError as error:
+        shown = _system_error(error)
+        if shown is None:
+            raise
+        show_error(shown)
+        return shown.exit_code
     finally:
         set_language(None)
 

@@ -299,3 +299,26 @@ def test_no_color_on_a_terminal(value: str, styled: bool, monkeypatch: pytest.Mo
     finally:
         os.close(leader)
         os.close(follower)
+
+
+def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which $H is the command."""
+    environment = {**os.environ, "HACKATHON_LANG": "en", "H": f"{sys.executable} -m hackathon"}
+    words = ["bash", "-c", f"set -o pipefail; {script}"]
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", ["event show", "event init", "survey check", "ready", "slides A", "check"])
+def test_a_current_folder_that_was_deleted(tmp_path: Path, command: str) -> None:
+    answer = shell(f"mkdir x && cd x && rmdir ../x && $H {command}", tmp_path)
+    assert answer.returncode == 2 and answer.stderr.startswith("error: the current folder does not exist any more")
+    assert "Traceback" not in answer.stderr
+
+
+def test_output_that_can_not_be_written_and_a_reader_that_has_gone(tmp_path: Path) -> None:
+    (tmp_path / "hackathon.yaml").write_text("title: T\nteams: [{name: A, members: [{user: a}]}]\n")
+    full = shell("$H event show > /dev/full", tmp_path)
+    assert full.returncode == 3 and full.stderr.splitlines()[0].endswith("No space left on device")
+    assert "Traceback" not in full.stderr and "Exception ignored" not in full.stderr
+    gone = shell("$H event show | true", tmp_path)
+    assert (gone.returncode, gone.stderr) == (0, "")
