@@ -133,8 +133,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "tutors に、聞けることと一緒に書いてください。",
     ),
     "no_accounts_here": (
-        "this machine has none of the {count} accounts: people, groups and directories could not be checked",
-        "この計算機には {count} 個のアカウントが 1 つもなく、人・グループ・フォルダを確認できません",
+        "this machine knows no account of the event (named: {count}): people, groups, directories could not be checked",
+        "イベントのアカウント（{count} 個）がこの計算機に 1 つもないため、人・グループ・フォルダを確認できません",
     ),
     "no_accounts_here_hint": (
         "Run this on a login node of the event's cluster.",

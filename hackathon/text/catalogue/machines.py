@@ -11,7 +11,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "scheduler": ("Scheduler", "スケジューラ"),
     "queue_event": ("The event's queue", "イベントのキュー"),
     "reservation": ("Reservation", "予約"),
-    "budget": ("Budget of a team", "チームの予算"),
+    "budget": ("Budget of a team", "チームの割り当て"),
     "node_hours": ("{count} node-hours", "{count} ノード時間"),
     "gpu_hours": ("{count} GPU-hours", "{count} GPU 時間"),
     "tokens": ("{count} tokens", "{count} トークン"),
