@@ -482,3 +482,16 @@ def test_names_and_choices_of_surveys(draft: Collection, tmp_path: Path) -> None
 def english(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("HACKATHON_LANG", "en")
     yield
+
+
+@pytest.mark.parametrize(
+    "text", ['{"answers": [{"le', "[]", '{"answers": 5}', '{"answers": {"a": 1}}', '{"answers": [1, {"level": 9}]}']
+)
+def test_answers_of_a_closed_survey_that_were_damaged_are_not_counted(draft: Collection, text: str) -> None:
+    draft.accept({"level": 3}, draft.open(1)[0])
+    draft.close()
+    (draft.closed_folder / "answers.json").write_text(text)
+    with pytest.raises(RequestError) as caught:
+        draft.participation()
+        draft.answers()
+    assert caught.value.id == "survey.damaged_closed"

@@ -339,7 +339,10 @@ class Collection:
         if self.state != "closed":
             return self.gathered().answers
         kept = self._closed("answers.json")
-        return [Answer(read_stored(self.survey, each)[0]) for each in kept.get("answers", ())]
+        read = [read_stored(self.survey, each) for each in kept["answers"]]
+        if any(problems for _, problems in read):
+            raise RequestError("survey.damaged_closed", file=self.closed_folder / "answers.json")
+        return [Answer(values) for values, _ in read]
 
     def participation(self) -> tuple[int, int | None]:
         """Return how many answered and how many were asked; None where nobody can tell."""
@@ -376,8 +379,9 @@ class Collection:
 
     def _closed(self, name: str) -> dict[str, Any]:
         kept = read_json(self.closed_folder / name)
-        if not isinstance(kept, dict):
-            raise RequestError("survey.damaged", file=self.closed_folder / name)
+        lists = ("issued", "spent") if name == "tokens.json" else ("answers",)
+        if not isinstance(kept, dict) or not all(isinstance(kept.get(each), list) for each in lists):
+            raise RequestError("survey.damaged_closed", file=self.closed_folder / name)
         return kept
 
 

@@ -201,6 +201,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "put it back from a backup: without it nobody can tell what was asked",
         "バックアップから戻してください。これがないと、何を尋ねたのか分からなくなります",
     ),
+    "damaged_closed": ("{file} is damaged", "{file} が壊れています"),
+    "damaged_closed_hint": (
+        "put it back from a backup: the answers are nowhere else",
+        "バックアップから戻してください。回答はほかのどこにもありません",
+    ),
     "weekday_0": ("Mon", "月"),
     "weekday_1": ("Tue", "火"),
     "weekday_2": ("Wed", "水"),
