@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hackathon.text.errors import RequestError
+from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
@@ -119,11 +120,14 @@ def new_id(uid: int, now: float | None = None) -> str:
 
 
 def clean(text: str) -> str:
-    """Return a text without control characters, direction marks and lone surrogates; line ends and tabs stay."""
+    """Return a text without control characters, direction marks and lone surrogates; line ends and tabs stay.
+
+    Blanks of other widths become blanks.
+    """
     if text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(each if each.isprintable() or each in "\n\t" else "·" for each in text)
+    return printable(text, kept="\n\t")
 
 
 def clean_line(text: str) -> str:
