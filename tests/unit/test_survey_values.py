@@ -182,3 +182,13 @@ def test_nothing_that_does_not_fit_gets_through(raw: dict[str, list[str]]) -> No
 def test_any_json_is_an_answer_or_a_problem(value: object) -> None:
     values, problems = read_stored(SURVEY, value)
     assert values or problems
+
+
+def test_signs_alone_are_no_choice() -> None:
+    """Read in one pass, however many they are."""
+    values, problems = read_values(SURVEY, {"many": [";" * 10_000]})
+    assert not values and [problem.id for problem in problems] == ["survey.nothing_answered"]
+
+
+def test_blanks_of_other_widths_are_blanks() -> None:
+    assert read("words", "今日は\u3000楽しかった\u00a0。") == "今日は 楽しかった 。"

@@ -1,5 +1,7 @@
 """Kinds of participants: which there are, in which order, and how they are called."""
 
+import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hackathon.config.check_event import KINDS
@@ -34,15 +36,21 @@ def kind_label(event: "Event", kind: str) -> str:
 
 def kind_named(event: "Event | None", text: str) -> str | None:
     """Return the kind that a person means by a word: its id or its label in any language; None for another word."""
-    wanted = _plain(text)
+    words = dict(_known_words())
+    for kind, label in (event.kinds if event is not None else {}).items():
+        texts = [label.get(code, "") for code in LANGUAGES] if isinstance(label, dict) else [label]  # type: ignore[call-overload]
+        words.update({_plain(word): kind for word in (kind, *texts) if word})
+    return words.get(_plain(text))
+
+
+@functools.cache
+def _known_words() -> Mapping[str, str]:
+    """Return the words for the kinds that every event knows."""
     words: dict[str, str] = {}
     for kind in KINDS:
         labels = lookup(f"event.kind_{kind}") or ()
         words.update({_plain(word): kind for word in (kind, *labels, *OTHER_WORDS[kind])})
-    for kind, label in (event.kinds if event is not None else {}).items():
-        texts = [label.get(code, "") for code in LANGUAGES] if isinstance(label, dict) else [label]  # type: ignore[call-overload]
-        words.update({_plain(word): kind for word in (kind, *texts) if word})
-    return words.get(wanted)
+    return words
 
 
 def _plain(text: str) -> str:

@@ -58,14 +58,15 @@ def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[
             problems.append(Problem(_shown(identifier), "survey.no_question", {"question": _shown(identifier)}))
     for question in survey.questions:
         texts = [text for text in raw.get(question.id, ()) if not _empty(question, text)]
-        if not texts:
-            if question.required:
-                problems.append(Problem(question.id, "survey.required"))
-            continue
         try:
-            values[question.id] = _READERS[question.kind](question, texts)
+            value: Value = _READERS[question.kind](question, texts) if texts else ""
         except _Wrong as wrong:
             problems.append(Problem(question.id, wrong.id, wrong.values))
+            continue
+        if value not in ("", ()):  # `;` is no choice
+            values[question.id] = value
+        elif question.required:
+            problems.append(Problem(question.id, "survey.required"))
     if not values and not problems:
         problems.append(Problem("", "survey.nothing_answered"))
     return values, problems
@@ -221,12 +222,14 @@ def _several(question: Question, names: Mapping[str, str], text: str) -> list[st
     """Return the options in one text, which are parted by `;`, `,` and the like; labels may hold such signs too."""
     if len(text) > LONGEST_LIST:
         raise _Wrong("survey.text_long", count=len(text), limit=LONGEST_LIST)
-    parts = re.split(f"([{_SEPARATORS}])", unicodedata.normalize("NFKC", text))
+    parts = _parted(text)
+    # no longer than the option with the most signs in it: a text of nothing but signs is read in no time, too
+    most = max(len(_parted(each)) for value, label in question.options.items() for each in (value, *texts_of(label)))
     found: list[str] = []
     at = 0
     while at < len(parts):
         # the longest run of pieces that is an option: `a, b` is one label here and two there
-        for end in range(min(len(parts), at + 24), at, -1):
+        for end in range(min(len(parts), at + most), at, -1):
             option = _option(question, names, "".join(parts[at:end]).strip())
             if option is not None:
                 found.append(option)
@@ -237,6 +240,11 @@ def _several(question: Question, names: Mapping[str, str], text: str) -> list[st
                 raise _unknown_option(question, parts[at].strip())
             at += 1
     return found
+
+
+def _parted(text: str) -> list[str]:
+    """Return a text's pieces and the signs between them, in their order."""
+    return re.split(f"([{_SEPARATORS}])", unicodedata.normalize("NFKC", text))
 
 
 def _number(question: Question, texts: Sequence[str]) -> float | int:
