@@ -316,3 +316,9 @@ def test_the_picture_of_a_closed_survey(survey: Collection, capsys: pytest.Captu
     assert "after.svg" in err
     assert "satisfaction" in Path("after.svg").read_text(encoding="utf-8")
     assert output(capsys, "--plot", "after.pdf", code=2)[0] == ""
+
+
+def test_a_word_wider_than_the_terminal_is_cut_and_line_ends_stay() -> None:
+    assert wrapped("x" * 100_000, 80) == ["x" * 80] * 1250
+    assert wrapped("\n" * 5000, 80) == [""] * 5001
+    assert wrapped("日本語の文", 4) == ["日本", "語の", "文"]

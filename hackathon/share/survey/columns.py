@@ -25,9 +25,10 @@ def wrapped(text: str, columns: int) -> list[str]:
 
     Line ends in it stay.
     """
-    first, end, further = text.partition("\n")
-    if end:
-        return wrapped(first, columns) + wrapped(further, columns)
+    return [line for part in text.split("\n") for line in _wrapped(part, columns)]
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
     lines: list[str] = []
     line = ""
     for piece in _pieces(printable(text)):
@@ -37,26 +38,34 @@ def wrapped(text: str, columns: int) -> list[str]:
         if line.strip():
             lines.append(line.rstrip())
             line = ""
-        piece = piece.lstrip()
-        while width(piece) > columns:
-            cut = next(at for at in range(len(piece), 0, -1) if width(piece[:at]) <= columns or at == 1)
-            lines.append(piece[:cut])
-            piece = piece[cut:]
-        line = piece
+        *full, line = _cut(piece.lstrip(), columns)
+        lines += full
     return [*lines, line.rstrip()] if line.strip() or not lines else lines
+
+
+def _cut(word: str, columns: int) -> list[str]:
+    """Return a word in parts of at most so many columns, or one letter; the last part may be empty."""
+    parts: list[str] = []
+    start = taken = 0
+    for at, letter in enumerate(word):
+        if at > start and taken + _width(letter) > columns:
+            parts.append(word[start:at])
+            start, taken = at, 0
+        taken += _width(letter)
+    return [*parts, word[start:]]
 
 
 def _pieces(text: str) -> list[str]:
     """Return a text in pieces between which a line may be broken."""
     pieces: list[str] = []
-    for letter in text:
-        joined = pieces and not pieces[-1].endswith(" ")
-        wide = _width(letter) == 2 or (pieces and _width(pieces[-1][-1]) == 2)
-        if joined and (not wide or letter in _NOT_FIRST or letter == " "):
-            pieces[-1] += letter
-        else:
-            pieces.append(letter)
-    return pieces
+    start = 0
+    for at in range(1, len(text)):
+        letter, before = text[at], text[at - 1]
+        wide = _width(letter) == 2 or _width(before) == 2
+        if before == " " or (wide and letter not in _NOT_FIRST and letter != " "):
+            pieces.append(text[start:at])
+            start = at
+    return [*pieces, text[start:]] if text else pieces
 
 
 def aligned(rows: Sequence[Sequence[str]], columns: int, *, gap: int = 2, narrowest: int = 12) -> list[str]:
