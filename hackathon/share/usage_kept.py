@@ -42,7 +42,7 @@ def read_kept(runs: str) -> Kept:
         if value["form"] != FORM or value["folder"] != os.path.realpath(runs):
             return {}
         return {name: _entry(name, entry) for name, entry in value["runs"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError):  # no home; nested too deeply
         return {}
 
 
@@ -57,7 +57,7 @@ def write_kept(runs: str, kept: Kept) -> None:
         path = place_of(runs)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(value, separators=(",", ":")), 0o600)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):
         pass
 
 

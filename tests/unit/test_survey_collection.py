@@ -308,6 +308,7 @@ def test_what_is_no_answer_is_named_and_kept(draft: Collection, monkeypatch: pyt
     as_user(monkeypatch, "bob")
     found = look(draft)
     assert found.answered == 1 and len(found.unread) == 7
+    assert str(place / ("3" * 32 + ".json")) in found.unread  # as it lies there
     draft.close()
     assert values_of(draft) == [ANSWER]
     kept = sorted(path.name[4:] for path in (draft.closed_folder / "unread").iterdir())

@@ -12,8 +12,6 @@ from typing import Any
 from hackathon.share.store import publish
 from hackathon.text.errors import HackathonError
 
-STRIPES = 64
-"""Lock files among which tokens are spread."""
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
 
 

@@ -1,5 +1,6 @@
 """A summary as JSON values, and back as far as another event is compared with it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -111,15 +112,23 @@ def _item(value: Mapping[str, Any]) -> ItemSummary:
         return ItemSummary(question, 0, 0, False)
     n, missing = _natural(value["n"]), _natural(value["missing"])
     if question.kind == "number":
-        low, high = (float(each) for each in value["quartiles"])
-        return ItemSummary(question, n, missing, True, mean=float(value["mean"]), median=float(value["median"]),
+        low, high = (_finite(each) for each in value["quartiles"])
+        return ItemSummary(question, n, missing, True, mean=_finite(value["mean"]), median=_finite(value["median"]),
                            quartiles=(low, high))  # fmt: skip
     counts = tuple(_natural(each) for each in value["counts"])
     if len(counts) != (question.levels if question.kind == "rating" else len(question.options)):
         raise ValueError(f"counts of {question.id}")
     if question.kind != "rating":
         return ItemSummary(question, n, missing, True, counts)
+    _natural(sum(counts))
     return item(question, [level for level, count in enumerate(counts, 1) for _ in range(count)] + [None] * missing)
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"no number: {value}")
+    return number
 
 
 def _natural(value: object) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.share.survey.dropbox import Dropped, read_box
+from hackathon.share.survey.dropbox import BOX, Dropped, read_box
 from hackathon.share.survey.durable import names
 from hackathon.share.survey.records import Answer, Value
 from hackathon.share.survey.values import read_stored
@@ -93,7 +93,9 @@ def gather(collection: "Collection") -> Gathered:
     box = collection.box()
     if box is not None:
         dropped = read_box(box, collection.name, frozen)
-        result.unread += [Unread(box.folder / each.name, each.why, each.raw, each.account) for each in dropped.bad]
+        result.unread += [
+            Unread(box.folder / BOX / each.name, each.why, each.raw, each.account) for each in dropped.bad
+        ]
         _take_box(dropped.newest, accounts(collection.event(), frozen.survey.audience), collection, result)
         result.replaced = dropped.replaced
     result.by_channel["box"] = len(result.answers) - before

@@ -38,7 +38,7 @@ def new_survey(name: str, start: Path, template: str = "hackathon", source: Path
         raise RequestError("survey.there_already", folder=folder)
     hidden = folder.with_name(f".{name}.{secrets.token_hex(6)}.tmp")
     try:
-        folder.parent.mkdir(exist_ok=True)
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
         hidden.mkdir(mode=0o700)
         hidden.chmod(0o700)
         (hidden / SURVEY_FILE).write_bytes(raw)
