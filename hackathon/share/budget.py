@@ -153,7 +153,7 @@ def own_team(event: "Event", event_folder: Path, project: Path, claimed: str | N
             if place == root or place.startswith(f"{root.rstrip('/')}/"):
                 return team
     people = People(event)
-    own = people.team(people.account(os.geteuid())) or claimed
+    own = people.team_of(people.account(os.geteuid())) or claimed
     return next((team for team in event.teams if team.name == own), None)
 
 

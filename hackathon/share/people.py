@@ -48,8 +48,12 @@ class People:
         return clean_line(self._names.get(account) or account)
 
     def team(self, account: str) -> str:
-        """Return the team of an account, empty for none."""
-        return clean_line(self._team.get(account, ""))
+        """Return how the team of an account is shown, empty for none."""
+        return clean_line(self.team_of(account))
+
+    def team_of(self, account: str) -> str:
+        """Return the team of an account as hackathon.yaml writes it, empty for none."""
+        return self._team.get(account, "")
 
     def shown(self, account: str) -> str:
         """Return how a person is shown: the name, the account where it differs, and the team."""

@@ -72,7 +72,7 @@ def team_of(read: "Read", use: RunUse, people: People) -> str:
     if read.project.team:
         return read.project.team
     account = people.account(use.user)
-    own = people.team(account)
+    own = people.team_of(account)
     if own or not use.team:
         return own
     return "" if people.teams.get(use.team) else use.team

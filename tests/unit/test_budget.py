@@ -167,6 +167,8 @@ def test_team_is_that_of_the_folder_then_of_the_account_then_as_said(tmp_path: P
     nobody = event_of(None, Team("aurora"), Team("cirrus"))
     assert name("elsewhere", "cirrus", nobody) == "cirrus"
     assert name("elsewhere", "gone", nobody) is None and name("elsewhere", None, nobody) is None
+    wide = event_of(None, Team("チーム\u3000オーロラ", members=[Member(me)]))
+    assert name("elsewhere", None, wide) == "チーム\u3000オーロラ"  # as it is written, not as it is shown
 
 
 def test_who_is_in_no_team_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
