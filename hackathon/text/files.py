@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 LARGEST = 64 << 20
-"""Bytes of a JSON file that is read: nobody's records are larger, and a foreign file may have any size."""
+"""Bytes of a file of JSON that are read: nobody's records are larger, and a foreign file may have any size."""
 
 
 def write_whole(path: Path, data: str | bytes, mode: int = 0o644) -> None:
@@ -61,13 +61,17 @@ def read_json(path: Path) -> Any | None:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSON-lines file; torn lines and a missing file are passed over."""
+    """Yield the objects in a JSON-lines file; torn lines, a missing file and what goes beyond LARGEST are passed over.
+
+    Nothing is held open between two of them.
+    """
     try:
-        stream = open_regular(path)
+        with open_regular(path) as stream:
+            # a foreign file may be one line of any length; no more room is taken than the file needs
+            raw = stream.read(min(LARGEST, os.fstat(stream.fileno()).st_size))
     except OSError:
         return
-    with stream:
-        yield from objects(stream)
+    yield from objects(raw.split(b"\n"))
 
 
 def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

@@ -1,3 +1,5 @@
+import sys
+
 """Runs are named safely, made whole or not at all, and found by any unique part of their id."""
 
 import os
@@ -261,3 +263,15 @@ def test_a_newer_record_is_read(tmp_path: Path) -> None:
 def test_a_whole_id_names_its_run_also_when_another_contains_it(runs: Path) -> None:
     (runs / "20260302-100000-net-2p-eeeeffff-copy").mkdir()
     assert find_run("20260302-100000-net-2p-eeeeffff", runs).id == "20260302-100000-net-2p-eeeeffff"
+
+
+def test_events_of_any_length_take_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "job.jsonl"
+    path.write_text('{"event": "started"}\n{"torn')
+    os.truncate(path, 3 << 30)  # one line without an end, on a disk that has no room for it
+    script = (
+        "import resource, sys; from pathlib import Path; from hackathon.text.files import read_lines;"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); print(list(read_lines(Path(sys.argv[1]))))"
+    )
+    answer = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    assert answer.stdout == "[{'event': 'started'}]\n", answer.stderr[-300:]
