@@ -226,7 +226,7 @@ def find_run(text: str, runs_folder: Path) -> RunDirectory:
     Raises RequestError: several runs (they are listed), or none (near names are offered).
     """
     given = Path(text)
-    if os.sep in text and os.access(given / "request.json", os.R_OK):
+    if os.sep in text and "\0" not in text and os.access(given / "request.json", os.R_OK):
         return RunDirectory(given.absolute())
     return RunDirectory(runs_folder / pick(text, list_ids(runs_folder), "run", runs_folder))
 

@@ -1,15 +1,14 @@
-import sys
-
 """Runs are named safely, made whole or not at all, and found by any unique part of their id."""
 
 import os
 import re
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from runs_support import SCRIPT, new_run, project, request, without_rights
 
@@ -235,6 +234,7 @@ def test_a_path_names_a_run(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=30))
+@example("/\0")
 def test_finding_never_crashes(text: str) -> None:
     try:
         find_run(text, Path("/nonexistent-folder-of-runs"))
