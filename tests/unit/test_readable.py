@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.share.event.readable import ACL, account, first_closed, group_names, readable
+from hackathon.share.event.lists import ACCESS_LIST
+from hackathon.share.event.readable import account, first_closed, group_names, readable
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="two users need root")
 OWNER, MEMBER, NAMED, OTHER = (61001, {61001}), (61002, {61900, 61950}), (61003, {61003}), (61004, {61004})
@@ -77,7 +78,7 @@ def test_the_kernel_agrees(open_folder: Path) -> None:
                 bits = [chance.randrange(8) for _ in range(6)]
                 raw = acl(*bits[:4], {NAMED[0]: bits[4]}, {61950: bits[5]} if chance.random() < 0.5 else {})
                 with contextlib.suppress(OSError):  # a file system without ACLs: the modes are compared all the same
-                    os.setxattr(path, ACL, raw)
+                    os.setxattr(path, ACCESS_LIST, raw)
         paths += [folder, plain, link]
     opened = 0
     for uid, gids in (OWNER, MEMBER, NAMED, OTHER, (0, {0})):

@@ -28,9 +28,9 @@ def group_id(name: str) -> int | None:
 
 
 def read_list(path: Path | int, which: str = ACCESS_LIST) -> Acl | None:
-    """Return the access control list of a file; None when it has none. Raises OSError."""
+    """Return the access control list of a file, of a link itself; None when it has none. Raises OSError."""
     try:
-        raw = os.getxattr(path, which)
+        raw = os.getxattr(path, which) if isinstance(path, int) else os.getxattr(path, which, follow_symlinks=False)
     except OSError as error:
         if error.errno in _NO_LIST:
             return None

@@ -174,5 +174,5 @@ def owner_word(path: Path) -> str:
     from hackathon.share.event.making import group_name, user_name
 
     found = path.stat()
-    more = "+" if read_list(path) else ""
+    more = "+" if read_list(path.resolve()) else ""  # of what a link leads to, as `stat`
     return f"{stat.filemode(found.st_mode)}{more} {user_name(found.st_uid)}:{group_name(found.st_gid)}"

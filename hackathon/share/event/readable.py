@@ -9,20 +9,16 @@ import grp
 import os
 import pwd
 import stat
-import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hackathon.share.event import lists
+
 READ, WRITE, ENTER = 4, 2, 1
 """Bits of permission: to read a file or list a directory, to write, and to go through a directory."""
-ACL = "system.posix_acl_access"
 MOST_LINKS = 40
 """Symbolic links on the way that the kernel follows (path_resolution(7))."""
-_VERSION = 2
-# tags of entries, linux/posix_acl.h
-_USER_OBJECT, _USER, _GROUP_OBJECT, _GROUP, _MASK, _OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
-_NO_ACL = frozenset({errno.ENODATA, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 @dataclass(frozen=True)
@@ -101,38 +97,24 @@ def allowed(place: Path, found: os.stat_result, uid: int, gids: Collection[int],
     if uid == found.st_uid:
         return _has(mode >> 6, wanted)
     # Linux does not look at the ACL when its mask (the group bits) is empty: fs/namei.c, acl_permission_check
-    entries = _entries(place) if mode & stat.S_IRWXG else None
-    if entries is None:
+    acl = lists.read_list(place) if mode & stat.S_IRWXG else None
+    if acl is None:
         return _has(mode >> 3 if found.st_gid in gids else mode, wanted)
-    mask = next((bits for tag, bits, _ in entries if tag == _MASK), 7)
-    for tag, bits, who in entries:
-        if tag == _USER and who == uid:
-            return _has(bits & mask, wanted)
+    mask = acl.get((lists.MASK, None), 7)
+    if (lists.USER, uid) in acl:
+        return _has(acl[lists.USER, uid] & mask, wanted)
     groups = [
         bits & mask
-        for tag, bits, who in entries
-        if (tag == _GROUP_OBJECT and found.st_gid in gids) or (tag == _GROUP and who in gids)
+        for (tag, who), bits in acl.items()
+        if (tag == lists.GROUP_OBJ and found.st_gid in gids) or (tag == lists.GROUP and who in gids)
     ]
     if groups:  # one of the entries must grant everything; what others has does not count then
         return any(_has(bits, wanted) for bits in groups)
-    return _has(next((bits for tag, bits, _ in entries if tag == _OTHER), mode), wanted)
+    return _has(acl.get((lists.OTHER, None), mode), wanted)
 
 
 def _has(bits: int, wanted: int) -> bool:
     return bits & wanted == wanted
-
-
-def _entries(place: Path) -> list[tuple[int, int, int]] | None:
-    """Return the entries (tag, bits, id) of a file's access ACL, None when it has none beyond its mode."""
-    try:
-        raw = os.getxattr(place, ACL, follow_symlinks=False)
-    except OSError as error:
-        if error.errno in _NO_ACL:
-            return None
-        raise
-    if len(raw) < 4 or struct.unpack_from("<I", raw)[0] != _VERSION:
-        return None
-    return [struct.unpack_from("<HHI", raw, at) for at in range(4, len(raw) - 7, 8)]
 
 
 def _way(path: Path) -> Iterator[tuple[Path, os.stat_result, bool]]:

@@ -1,11 +1,11 @@
 """The points of a checklist that a look at the account, the environment, the data and one small job decides."""
 
-import grp
 import os
 from pathlib import Path
 
 from hackathon.runs.states import OPEN, SUCCEEDED
 from hackathon.share.entry import clean_line
+from hackathon.share.event.lists import group_id
 from hackathon.share.event.readable import group_names
 from hackathon.share.readiness.probe import LIMIT, differing, seconds_of
 from hackathon.share.readiness.results import baseline, correct, good_runs
@@ -53,19 +53,11 @@ def _account(seen: Situation) -> Item:
     if paid == group and seen.probe:
         facts["run"] = seen.probe[0].id
         return Item("account", True, f"{where}; {message('ready.group_paid', group=group)}", facts=facts)
-    if not _is_group(group):
+    if group_id(group) is None:
         text = f"{where}; {message('ready.group_unknown', group=group)}"
         return Item("account", None, text, f"hackathon ready --group {group}", facts)
     text = f"{where}; {message('ready.group_not', group=group)}"
     return Item("account", False, text, message("ready.group_not_do", group=group, user=seen.account.user), facts)
-
-
-def _is_group(name: str) -> bool:
-    try:
-        grp.getgrnam(name)
-    except (KeyError, ValueError):
-        return False
-    return True
 
 
 def _environment(seen: Situation) -> Item:
