@@ -33,6 +33,8 @@ def published(source: Source) -> list[Summary]:
 
 def summaries(folder: Path, event: "Event") -> list[Summary]:
     """Return the summaries of all closed surveys of an event: of participants, then of tutors, each as they closed."""
+    from hackathon.share.survey.summary import summary_of
+
     folder = folder.absolute()
     signature = (mark(folder), repr(event))
     known = _kept.get(folder)
@@ -40,7 +42,7 @@ def summaries(folder: Path, event: "Event") -> list[Summary]:
         return known[1]
     closed = [each for each in _collections(folder) if each.state == "closed"]
     closed.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
-    found = [_summary(each) for each in closed]
+    found = [summary_of(each) for each in closed]
     _kept[folder] = (signature, found)
     return found
 
@@ -57,20 +59,6 @@ def _closed(collection: "Collection") -> int:
         return collection.closed_folder.stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def _summary(collection: "Collection") -> Summary:
-    """Return what may be said about a closed survey's answers; free answers only when somebody has reviewed them."""
-    from hackathon.share.survey.summary import summarise
-    from hackathon.share.survey.texts import read_texts
-
-    survey = collection.survey
-    texts = read_texts(collection.folder, survey)
-    _, invited = collection.participation()
-    return summarise(
-        collection.name, survey, collection.answers(), invited=invited, closed=True,
-        texts=texts.released if texts else None,
-    )  # fmt: skip
 
 
 def unfinished(folder: Path) -> list[str]:

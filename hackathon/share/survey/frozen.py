@@ -57,7 +57,9 @@ def event_options(what: str, event: "Event") -> dict[str, Any]:
     if what == "teams":
         return {team.name: team.name for team in event.teams if team.took_part}
     if what == "days":
-        return {day: _in_all_languages(lambda day=day: _day(day)) for day in event.dates}
+        from hackathon.share.event.schedule import date_text
+
+        return {day: _in_all_languages(lambda day=day: date_text(day)) for day in event.dates}
     from hackathon.share.event.kinds import kind_label
     from hackathon.share.event.participation import participation
 
@@ -72,19 +74,6 @@ def _in_all_languages(make: Any) -> dict[str, str]:
         with speaking(code):
             texts[code] = make()
     return texts
-
-
-def _day(day: str) -> str:
-    """Return a day with its weekday in the current language; a text that is no day as it is."""
-    import datetime
-
-    from hackathon.text.messages import message
-
-    try:
-        date = datetime.date.fromisoformat(day)
-    except ValueError:
-        return day
-    return f"{day} ({message(f'survey.weekday_{date.weekday()}')})"
 
 
 def to_json(frozen: Frozen) -> dict[str, Any]:

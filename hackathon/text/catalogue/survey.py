@@ -206,13 +206,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "put it back from a backup: the answers are nowhere else",
         "バックアップから戻してください。回答はほかのどこにもありません",
     ),
-    "weekday_0": ("Mon", "月"),
-    "weekday_1": ("Tue", "火"),
-    "weekday_2": ("Wed", "水"),
-    "weekday_3": ("Thu", "木"),
-    "weekday_4": ("Fri", "金"),
-    "weekday_5": ("Sat", "土"),
-    "weekday_6": ("Sun", "日"),
     # the drop box
     "no_shared": (
         "the event's shared directory {folder} is not there",
