@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hackathon.scaling.table import SUCCEEDED, TARGET
+from hackathon.text.cells import harmless
 from hackathon.text.messages import message
 
 FORMATS = ("table", "csv", "json", "md")
@@ -220,14 +221,10 @@ def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) 
 
 
 def _safe_cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: text beginning with = + - @ or a tab gets an apostrophe.
-
-    Source: OWASP, "CSV Injection". Numbers stay numbers.
-    """
+    """Return a cell that no spreadsheet takes for a formula; numbers stay numbers."""
     if not isinstance(value, str):
         return "" if value is None else value
-    text = plain(value)
-    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")) else text
+    return harmless(plain(value))
 
 
 def _csv(results: Mapping[str, Any]) -> str:

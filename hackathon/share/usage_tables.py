@@ -4,7 +4,9 @@ from typing import Any
 
 from hackathon.jobs.cost import KINDS
 from hackathon.share.usage import Amount, Sum, Usage
+from hackathon.text.cells import harmless
 from hackathon.text.messages import message
+from hackathon.text.printable import printable
 
 SCHEMA_VERSION = 1
 KEYS: dict[str, tuple[str, ...]] = {
@@ -20,7 +22,6 @@ COLUMNS = (
     *(f"budget_{kind}" for kind in KINDS), *(f"left_{kind}" for kind in KINDS), "basis", "zone",
 )  # fmt: skip
 """The same for every `--by`, so that files can be put together."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def team_name(each: Sum) -> str:
@@ -161,5 +162,4 @@ def _cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, (int, float)):
         return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-    text = "".join(letter if letter.isprintable() else " " for letter in str(value))
-    return f"'{text}" if str(value).startswith(_FORMULA) else text
+    return harmless(printable(str(value)))

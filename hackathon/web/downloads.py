@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hackathon.scaling import show
+from hackathon.text.cells import harmless
 from hackathon.web.grouping import StudyRuns
 from hackathon.web.mask import Mask
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""Letters at the beginning of a cell that make a spreadsheet compute it (OWASP, CSV Injection)."""
 COLUMNS = (
     "team", "study", "name", "cluster", "mode", "metric", "unit", "processes", "nodes", "value", "stdev", "repeats",
     "speedup", "efficiency", "status",
@@ -19,14 +18,14 @@ COLUMNS = (
 """Of the table of all results."""
 
 
-def harmless(cell: object) -> object:
+def safe_cell(cell: object) -> object:
     """Return a cell that no spreadsheet computes: text that looks like a formula gets `'` in front, numbers stay."""
-    if not isinstance(cell, str) or not cell.lstrip(" ").startswith(FORMULA):
+    if not isinstance(cell, str):
         return cell
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
+        return harmless(cell)
     return cell
 
 
@@ -59,7 +58,7 @@ def all_csv(lines: Iterable[Sequence[object]]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([harmless(cell) for cell in line] for line in lines)
+    writer.writerows([safe_cell(cell) for cell in line] for line in lines)
     return stream.getvalue()
 
 
