@@ -1,13 +1,13 @@
 """What must agree within `survey.yaml`: ids, options, ends and targets, breakdowns."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.fields import Text
 from hackathon.config.problems import KeyPath, shown
 from hackathon.config.survey import Question, Survey
+from hackathon.text.compared import plain
 
 if TYPE_CHECKING:
     from hackathon.config.check import Report
@@ -87,7 +87,7 @@ def _rating(question: Question, path: KeyPath, report: "Report") -> None:
             _words(text, (*path, key), report)
         else:
             report.add("survey_check.no_end", path, id=question.id, key=key)
-    same = {plain for plain in _plain(question.low) if plain} & set(_plain(question.high))
+    same = {word for word in _plain(question.low) if word} & set(_plain(question.high))
     if same:
         report.add("survey_check.same_ends", (*path, "high"), name=shown(next(iter(same))))
 
@@ -109,9 +109,9 @@ def _options(question: Question, path: KeyPath, report: "Report") -> None:
             report.add("survey_check.option_signs", place, name=shown(value), limit=LONGEST_OPTION)
         _words(label, place, report)
         # answers from other programs name an option by its label: one label must mean one option
-        for plain in {*_plain(value), *_plain(label)} - {""}:
-            if owner.setdefault(plain, value) != value:
-                report.add("survey_check.option_twice", place, name=shown(plain), other=shown(owner[plain]))
+        for word in {*_plain(value), *_plain(label)} - {""}:
+            if owner.setdefault(word, value) != value:
+                report.add("survey_check.option_twice", place, name=shown(word), other=shown(owner[word]))
 
 
 def _breakdowns(survey: Survey, report: "Report") -> None:
@@ -138,4 +138,4 @@ def _words(text: Text, path: KeyPath, report: "Report") -> None:
 
 def _plain(text: Any) -> list[str]:
     found = text.values() if isinstance(text, dict) else (text,)
-    return [" ".join(unicodedata.normalize("NFKC", str(each)).casefold().split()) for each in found]
+    return [plain(str(each)) for each in found]

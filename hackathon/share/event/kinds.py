@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hackathon.config.check_event import KINDS
+from hackathon.text.compared import unspaced
 from hackathon.text.messages import LANGUAGES, localized, lookup, message
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def kind_named(event: "Event | None", text: str) -> str | None:
     words = dict(_known_words())
     for kind, label in (event.kinds if event is not None else {}).items():
         texts = [label.get(code, "") for code in LANGUAGES] if isinstance(label, dict) else [label]  # type: ignore[call-overload]
-        words.update({_plain(word): kind for word in (kind, *texts) if word})
-    return words.get(_plain(text))
+        words.update({_word(word): kind for word in (kind, *texts) if word})
+    return words.get(_word(text))
 
 
 @functools.cache
@@ -49,11 +50,9 @@ def _known_words() -> Mapping[str, str]:
     words: dict[str, str] = {}
     for kind in KINDS:
         labels = lookup(f"event.kind_{kind}") or ()
-        words.update({_plain(word): kind for word in (kind, *labels, *OTHER_WORDS[kind])})
+        words.update({_word(word): kind for word in (kind, *labels, *OTHER_WORDS[kind])})
     return words
 
 
-def _plain(text: str) -> str:
-    import unicodedata
-
-    return "".join(unicodedata.normalize("NFKC", text).casefold().split()).replace("’", "'")
+def _word(text: str) -> str:
+    return unspaced(text).replace("’", "'")

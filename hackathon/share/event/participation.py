@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hackathon.share.event.kinds import kinds_of
+from hackathon.text.compared import unspaced
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Tutor
@@ -42,11 +43,5 @@ def participation(event: "Event") -> Participation:
 
 def who_knows(event: "Event", word: str) -> "list[Tutor]":
     """Return the tutors who know about something; upper case, full-width letters and parts of words count alike."""
-    wanted = _plain(word)
-    return [tutor for tutor in event.tutors if wanted and any(wanted in _plain(each) for each in tutor.knows)]
-
-
-def _plain(text: str) -> str:
-    import unicodedata
-
-    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+    wanted = unspaced(word)
+    return [tutor for tutor in event.tutors if wanted and any(wanted in unspaced(each) for each in tutor.knows)]

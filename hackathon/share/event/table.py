@@ -12,6 +12,7 @@ from typing import Any
 from hackathon.config.event import Event, Member, Team
 from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, listing, nearest, shown
 from hackathon.share.event.kinds import kind_named, kinds_of
+from hackathon.text.compared import plain
 from hackathon.text.files import open_regular
 
 COLUMNS = {
@@ -127,11 +128,11 @@ class _Reader:
             line = reader.line_num + 1
 
     def _head(self, line: int, names: list[str]) -> None:
-        words = {_plain(word): column for column, others in COLUMNS.items() for word in (column, *others)}
+        words = {plain(word): column for column, others in COLUMNS.items() for word in (column, *others)}
         for number, name in enumerate(names):
-            column = words.get(_plain(name))
+            column = words.get(plain(name))
             if column is None:
-                near = nearest(_plain(name), COLUMNS) if name.strip() else None
+                near = nearest(plain(name), COLUMNS) if name.strip() else None
                 if near and near not in self._columns:
                     self._note("event.table_column", line, name=shown(name), near=near)
                 elif name.strip():
@@ -194,7 +195,3 @@ def _cell(text: str) -> str:
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     line = unicodedata.normalize("NFC", line)
     return line[1:] if line[:1] == "'" and line[1:2] in tuple("=+-@") else line
-
-
-def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hackathon.config.survey import Question, Survey
-from hackathon.share.survey.values import plain, texts_of
+from hackathon.share.survey.values import texts_of
+from hackathon.text.compared import plain
 
 IGNORED = "-"
 """What --map says for a column that is no question, or for a question that has no column."""

@@ -26,7 +26,8 @@ from hackathon.share.survey.headings import Column, Columns, columns_of, matchin
 from hackathon.share.survey.records import Value
 from hackathon.share.survey.spreadsheet import Row, read_file, read_table
 from hackathon.share.survey.tokens import digest as token_digest
-from hackathon.share.survey.values import plain, read_stored, read_values, to_stored
+from hackathon.share.survey.values import read_stored, read_values, texts_of, to_stored
+from hackathon.text.compared import plain
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
 from hackathon.text.messages import lookup, message
@@ -308,8 +309,6 @@ def _raw(survey: "Survey", row: Row, columns: Columns, path: Path) -> tuple[dict
 
 
 def _names_of(survey: "Survey", identifier: str, option: str) -> Iterator[str]:
-    from hackathon.share.survey.values import texts_of
-
     yield plain(option)
     question = next(each for each in survey.questions if each.id == identifier)
     yield from map(plain, texts_of(question.options[option]))

@@ -13,6 +13,7 @@ from typing import Any
 from hackathon.config.survey import Question, Survey
 from hackathon.share.entry import clean
 from hackathon.share.survey.records import Value
+from hackathon.text.compared import plain
 from hackathon.text.messages import message
 
 LONGEST_WORD = 400
@@ -95,11 +96,6 @@ def texts_of(text: object) -> list[str]:
     """Return a label in all its languages."""
     found = text.values() if isinstance(text, Mapping) else (text,)
     return [str(each) for each in found if each]
-
-
-def plain(text: str) -> str:
-    """Return a text as it is compared: full-width as half-width letters, small, blanks as one."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 class _Wrong(ValueError):
