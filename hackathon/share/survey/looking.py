@@ -68,26 +68,25 @@ def look(collection: Collection) -> Look:
     survey = collection.survey
     event = collection.event()
     result = Look(collection.name, collection.state, len(survey.questions), invited=collection.invited())
-    if collection.state != "draft":
-        result.answered, result.invited = collection.participation()
-        if collection.changed():
-            values = {"name": collection.name, "folder": collection.folder}
-            if collection.state == "closed" or collection.has_answers():
-                result.troubles.append(Trouble("error", "survey.changed", values))
-            else:
-                result.troubles.append(Trouble("warning", "survey.changed_early", values))
-    if collection.state == "draft":
+    if result.state != "draft" and collection.changed():
+        values = {"name": collection.name, "folder": collection.folder}
+        if result.state == "closed" or collection.has_answers():
+            result.troubles.append(Trouble("error", "survey.changed", values))
+        else:
+            result.troubles.append(Trouble("warning", "survey.changed_early", values))
+    if result.state == "draft":
         result.troubles += _draft(collection, event)
-    elif collection.state == "open":
+    elif result.state == "open":
         _open(collection, event, result)
     else:
+        result.answered, result.invited = collection.participation()
         result.tokens, result.spent, result.left_out, result.unread = collection.kept()
         if not result.answered:
             result.troubles.append(Trouble("warning", "survey.no_answers", {"name": collection.name}))
     if collection.interrupted:
         result.troubles.append(Trouble("error", "survey.closing", {"name": collection.name}))
     found = collection.folder.stat()
-    if collection.state != "draft" and (found.st_mode & PRIVATE or found.st_uid != os.geteuid()):
+    if result.state != "draft" and (found.st_mode & PRIVATE or found.st_uid != os.geteuid()):
         result.troubles.append(Trouble("error", "survey.not_private", {"folder": collection.folder}))
     if result.invited is not None and result.answered > result.invited:
         values = {"answered": result.answered, "invited": result.invited}
@@ -112,7 +111,7 @@ def _draft(collection: Collection, event: "Event") -> Iterator[Trouble]:
 
 def _open(collection: Collection, event: "Event", result: Look) -> None:
     found = collection.gathered()
-    result.gathered = found
+    result.gathered, result.answered = found, len(found.answers)
     result.tokens = len(collection.tokens.issued())
     result.spent = len(found.spent)
     result.unread = [str(each.path) for each in found.unread]
