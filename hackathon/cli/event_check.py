@@ -1,6 +1,5 @@
 """`hackathon event check`: every problem of an event that can be seen before it begins."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,11 +56,10 @@ def command(folder: Path | None, live: bool, as_json: bool) -> int:
 
 def _echo_ready(ready: "dict[str, TeamReadiness]") -> None:
     """Print what teams posted with `hackathon ready`, and what is still to do."""
-    from hackathon.cli.show import echo_table, printable
-    from hackathon.share.ready import lacking, legend, table
+    from hackathon.cli.show import echo_table, encodes, printable
+    from hackathon.share.ready import MARKS, lacking, legend, table
 
-    # a terminal that can not show the marks gets words
-    words = not (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf8")
+    words = not encodes("".join(MARKS.values()))
     click.echo(f"\n{click.style(message('event_check.ready'), bold=True)}")
     echo_table(*table(ready, words=words))
     if marks := legend(words=words):

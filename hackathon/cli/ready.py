@@ -1,7 +1,6 @@
 """`hackathon ready`: before the event, a checklist of the team's project with evidence, posted for the organisers."""
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.options import named
-from hackathon.cli.show import printable
+from hackathon.cli.show import encodes, printable
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
 
@@ -102,7 +101,7 @@ def _echo(seen: "Situation", found: "Sequence[Item]") -> None:
     else:
         head = message("ready.title", **values)
     click.echo(click.style(printable(head), bold=True))
-    plain = bool(os.environ.get("NO_COLOR")) or not _encodes("✓✗→–")
+    plain = bool(os.environ.get("NO_COLOR")) or not encodes("✓✗→–")
     for item in found:
         mark, word, color = MARKS[item.ok]
         shown = f"[{message(f'ready.state_{word}')}]" if plain else click.style(mark, fg=color)
@@ -111,15 +110,6 @@ def _echo(seen: "Situation", found: "Sequence[Item]") -> None:
             click.echo(f"    {'->' if plain else '→'} {printable(item.remedy)}")
     left = sum(not item.ok for item in found)
     click.echo(message("ready.some_left", count=left, total=len(found)) if left else message("ready.all_good"))
-
-
-def _encodes(text: str) -> bool:
-    """Return whether standard output can carry these letters."""
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def _echo_json(seen: "Situation", found: "Sequence[Item]", posted: str | None, why: str) -> None:

@@ -1,5 +1,6 @@
 """How commands show requests, costs and tables: plain text that fits a terminal and a pipe alike."""
 
+import sys
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,6 +21,15 @@ def width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
     )
+
+
+def encodes(text: str) -> bool:
+    """Return whether standard output can carry these letters."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def echo_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

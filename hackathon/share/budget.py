@@ -128,7 +128,7 @@ def standing(
                 held[0] += life.seconds * life.nodes
                 held[1] += life.seconds * (life.nodes * gpus if life.gpus is None else life.gpus)
             if use.waiting or use.state:
-                seconds = use.still(moment) * use.nodes
+                seconds = use.still() * use.nodes
                 still[0] += seconds
                 still[1] += seconds * gpus
     used, waiting = (spent(nodes, gpus, cluster.rates) for nodes, gpus in (held, still))

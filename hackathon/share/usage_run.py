@@ -83,8 +83,8 @@ class RunUse:
     odd: str = ""
     """What of its record can not be true: clock, long, nodes; empty for nothing."""
 
-    def still(self, now: float) -> float:
-        """Return the seconds that its job can still take at most."""
+    def still(self) -> float:
+        """Return the seconds that its job can still take at most, from the time of looking on."""
         if self.waiting:
             return float(self.walltime)
         if self.state != GOING or not self.lives:

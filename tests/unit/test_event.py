@@ -1,6 +1,7 @@
 """An event's file, schedule, people, teams from a table, and what `event init`, `check` and `show` say about them."""
 
 import contextlib
+import datetime
 import errno
 import io
 import json
@@ -682,7 +683,7 @@ def test_show_tells_that_it_has_not_begun_or_is_over(tmp_path: Path) -> None:
     event = load_event(tmp_path)
     assert [now(event, at(f"2019-01-{day} 23:59")).days for day in (20, 23, 24, 30)] == [4, 1, 0, 0]
     assert now(Event("x"), at("2019-01-24 12:00")).phase == ""
-    later = time.strftime("%Y-%m-%d", time.localtime(time.time() + 40 * 86400))
+    later = (datetime.date.today() + datetime.timedelta(days=40)).isoformat()
     event_2019(tmp_path, dates=[later], schedule=None)
     assert "It begins in 40 days." in cli("event", "show", str(tmp_path)).stdout
 
