@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hackathon.share.event.table import Table
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-PLACE = click.Path(file_okay=False, path_type=Path)
+PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 
 
 @named("init", noun="event")

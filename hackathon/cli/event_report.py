@@ -10,7 +10,9 @@ from hackathon.text.messages import language, message
 
 
 @named("report", noun="event")
-@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path))
+@click.argument(
+    "folder", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path, resolve_path=True)
+)
 @click.option("--to", "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help=message("help.option_report_to"))  # fmt: skip
 @click.option("--title", default="", metavar="TEXT", help=message("help.option_report_title"))

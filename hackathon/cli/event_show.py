@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 """Columns of a terminal that has not been made wider."""
-PLACE = click.Path(file_okay=False, path_type=Path)
+PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 
 
 @named("show", noun="event")

@@ -148,13 +148,14 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[Place,
     import json
 
     from hackathon.share.entry import letters
+    from hackathon.share.event.way import give
     from hackathon.share.store import publish
 
     try:
         new = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
         if new:
-            path.chmod(FOLDER_MODE)
+            give(path, FOLDER_MODE)
         existing = read_json(path / RECORD)
         if isinstance(existing, dict) and existing.get("mode") != mode:
             raise RequestError("board.other_mode", path=path, mode=existing.get("mode"))
@@ -163,7 +164,7 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[Place,
         wanted = STICKY_MODE if mode == "sticky" else FOLDER_MODE
         found = folder.lstat()
         if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) & 0o1777 != wanted:
-            folder.chmod(wanted)
+            give(folder, wanted)
         if existing is None:
             value: dict[str, Any] = {"schema_version": 1, "id": letters(16), "mode": mode}
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -187,6 +188,8 @@ def _make_people(folder: Path, users: Iterable[str]) -> list[str]:
     import pwd
     import shlex
 
+    from hackathon.share.event.way import give
+
     commands = []
     for user in dict.fromkeys([*users, pwd.getpwuid(os.geteuid()).pw_name]):
         if "/" in user or user.startswith("."):
@@ -199,10 +202,8 @@ def _make_people(folder: Path, users: Iterable[str]) -> list[str]:
         except KeyError:
             continue  # no account here, e.g. of another cluster
         if os.geteuid() in (0, uid):
-            own.mkdir(mode=FOLDER_MODE)
-            own.chmod(FOLDER_MODE)
-            if os.geteuid() == 0:
-                os.chown(own, uid, -1)
+            own.mkdir(mode=0o700)
+            give(own, FOLDER_MODE, uid if os.geteuid() == 0 else None)
         else:
             commands.append(f"install -d -m 755 -o {shlex.quote(user)} {shlex.quote(str(own))}")
     return commands

@@ -7,13 +7,13 @@ rest. What is there already is mended where it belongs to the event; what others
 import errno
 import os
 import stat
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.share.event.lists import ACCESS_LIST, DEFAULT_LIST, Acl, group_id, group_list, packed, read_list
 from hackathon.share.event.readable import ENTER, READ, WRITE, account
+from hackathon.share.event.way import OPEN_FOLDER, give, parent_below
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 SURVEYS, TEAM_MODE, OWN_MODE, OPEN_MODE = "surveys", 0o2770, 0o700, 0o755
 RESERVED = frozenset({SURVEYS, "recipes", "templates", "site", "hackathon.yaml"})
 """Names in an event's folder that mean something else than a team."""
-_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_LISTS = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 
 
@@ -90,7 +89,10 @@ def make_event(text: str, folder: Path, owner: int, *, dry: bool = False) -> Out
     event, outcome = checked(text, folder / EVENT_FILE), Outcome()
     wanted = wanted_folders(event, folder, owner, outcome)
     make_shared(event, folder, outcome, dry=dry)
-    make_folders(wanted, outcome, dry=dry)
+    for each in wanted:
+        made = _look(each) if dry else _make(each, folder.absolute(), owner)
+        outcome.folders.append(made)
+        outcome.commands += made.commands
     return outcome
 
 
@@ -155,14 +157,6 @@ def _people(team: "Team", event: "Event", owner: int, outcome: Outcome) -> Wante
     return Wanted(Path(), "team", owner, mode, group, tuple(users.items()), team=team.name)
 
 
-def make_folders(wanted: Iterable[Wanted], outcome: Outcome, *, dry: bool = False) -> None:
-    """Make or mend directories and add what became of them to the outcome; with `dry` nothing is changed."""
-    for each in wanted:
-        made = _look(each) if dry else _make(each)
-        outcome.folders.append(made)
-        outcome.commands += made.commands
-
-
 def make_shared(event: "Event", folder: Path, outcome: Outcome, *, dry: bool = False) -> None:
     """Make or mend the event's board, of the mode that it has or else sticky, and add it to the outcome.
 
@@ -207,7 +201,7 @@ def _opened(path: Path) -> bool:
     group_too = mode & 0o050 == 0o050
     if group_too or mode & through == through or found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
         return False
-    path.chmod(mode | 0o055)
+    give(path, mode | 0o055)
     return True
 
 
@@ -240,16 +234,17 @@ def _look(wanted: Wanted) -> Made:
     return Made(wanted, "there" if good else "mended", found, commands=_commands(wanted, found))
 
 
-def _make(wanted: Wanted) -> Made:
+def _make(wanted: Wanted, base: Path, owner: int) -> Made:
     made = Made(wanted)
     try:
-        try:
-            wanted.path.mkdir(mode=0o700)
-            made.state = "made"
-        except FileExistsError:
-            pass
-        # what was put in its place meanwhile is not changed: a link is not opened, and only the opened one is changed
-        descriptor = os.open(wanted.path, _OPEN_FOLDER)
+        with parent_below(wanted.path, base, owner) as parent:
+            try:
+                os.mkdir(wanted.path.name, 0o700, dir_fd=parent)
+                made.state = "made"
+            except FileExistsError:
+                pass
+            # what was put in its place meanwhile is not changed: a link is not opened, only the opened one is changed
+            descriptor = os.open(wanted.path.name, OPEN_FOLDER, dir_fd=parent)
     except OSError as error:
         looked = _look(wanted)
         made.state = "left" if looked.state == "left" else "missing"

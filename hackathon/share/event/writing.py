@@ -1,11 +1,14 @@
 """Put an event's hackathon.yaml in its place: never over another, and whole or not at all."""
 
+import contextlib
 import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem
 from hackathon.share.event.draft import Draft, checked, event_text, with_teams
+from hackathon.share.event.way import make_way
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import open_regular
 
@@ -58,24 +61,22 @@ def added(path: Path, table: "Table | None") -> tuple[str, list[str]]:
 def write_event(path: Path, text: str, owner: int) -> None:
     """Write hackathon.yaml: new, or in place of the one with fewer teams that belongs to the same user.
 
-    Raises RequestError when somebody else owns it or has written one meanwhile, HackathonError when it can not be
-    written.
+    Raises RequestError when somebody else owns it or has written one meanwhile, or it is a link; HackathonError when it
+    can not be written.
     """
     from hackathon.share.store import publish
-    from hackathon.text.files import write_whole
 
     raw = text.encode("utf-8", "surrogateescape")
     try:
-        if path.exists():
-            before = path.stat()
+        if os.path.lexists(path):
+            before = path.lstat()
+            if not stat.S_ISREG(before.st_mode):
+                raise RequestError("event.no_plain_file", file=path)
             if os.geteuid() not in (0, before.st_uid):
                 raise RequestError("event.others_file", file=path)
-            write_whole(path, raw, before.st_mode & 0o777)
-            path.chmod(before.st_mode & 0o7777)
-            if os.geteuid() == 0:
-                os.chown(path, before.st_uid, before.st_gid)
+            _replace(path, raw, before)
             return
-        _make_way(path.parent, owner)
+        make_way(path.parent, OPEN_MODE, owner)
         descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             publish(descriptor, path.name, raw)
@@ -89,14 +90,24 @@ def write_event(path: Path, text: str, owner: int) -> None:
         raise HackathonError("event.can_not_make", path=path, what=error.strerror or str(error)) from error
 
 
-def _make_way(folder: Path, owner: int) -> None:
-    """Make a folder and those above it that are missing, so that others can go through whatever the umask is."""
-    missing = []
-    while not folder.is_dir():
-        missing.append(folder)
-        folder = folder.parent
-    for each in reversed(missing):
-        each.mkdir()
-        each.chmod(OPEN_MODE)
-        if os.geteuid() == 0 and owner != 0:
-            os.chown(each, owner, -1)
+def _replace(path: Path, raw: bytes, before: os.stat_result) -> None:
+    """Write a file in the place of another, with its owner and mode; nothing but the new file is changed."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    hidden = f".{path.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp"
+    try:
+        descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(raw)
+                stream.flush()
+                if os.geteuid() == 0:
+                    os.fchown(stream.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(stream.fileno(), before.st_mode & 0o777)
+                os.fsync(stream.fileno())
+            os.rename(hidden, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(hidden, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)

@@ -63,6 +63,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "others_file": ("{file} belongs to another user", "{file} はほかのユーザのファイルです"),
     "others_file_hint": ("Ask its owner to add the teams.", "所有者にチームの追加を頼んでください。"),
+    "no_plain_file": ("{file} is a link, or no plain file", "{file} はリンクか、通常のファイルではありません"),
+    "no_plain_file_hint": ("Add the teams by hand.", "チームは手で書き加えてください。"),
     "queue_alone": ("--queue needs --cluster", "--queue には --cluster も必要です"),
     "can_not_add": (
         "teams can not be added to {file} without changing something else: {names}",

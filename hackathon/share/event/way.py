@@ -1,0 +1,75 @@
+"""Make directories step by step through descriptors: a link that somebody puts on the way meanwhile is not followed.
+
+Root may make an event's directories while its organiser, or a team, renames what lies above them.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_ON_THE_WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+"""What may be passed need not be readable."""
+
+
+@contextmanager
+def parent_below(path: Path, base: Path, owner: int) -> Iterator[int]:
+    """Yield a descriptor of the directory that a path below an event's folder lies in.
+
+    Raises OSError: something is missing, a link lies on the way below the folder, or, for root, another folder than the
+    one with the owner's hackathon.yaml is there by now.
+    """
+    from hackathon.config.load import EVENT_FILE
+
+    descriptor = os.open(base, _ON_THE_WAY)
+    try:
+        if os.geteuid() == 0 and os.stat(EVENT_FILE, dir_fd=descriptor, follow_symlinks=False).st_uid != owner:
+            raise PermissionError(f"{EVENT_FILE} belongs to somebody else")
+        for name in path.relative_to(base).parts[:-1]:
+            descriptor = _stepped(descriptor, name)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def make_way(folder: Path, mode: int, owner: int) -> None:
+    """Make a directory and those above it that are missing, with a mode whatever the umask is; for root, with an owner.
+
+    Raises OSError.
+    """
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder.name)
+        folder = folder.parent
+    descriptor = os.open(folder, _ON_THE_WAY)
+    try:
+        for name in reversed(missing):
+            os.mkdir(name, dir_fd=descriptor)
+            give(name, mode, owner if os.geteuid() == 0 and owner != 0 else None, folder=descriptor)
+            descriptor = _stepped(descriptor, name)
+    finally:
+        os.close(descriptor)
+
+
+def give(name: str | Path, mode: int, owner: int | None = None, *, folder: int | None = None) -> None:
+    """Give a directory of the account that asks a mode and an owner; None leaves it.
+
+    Raises OSError for what is another's, a link, or no directory.
+    """
+    descriptor = os.open(name, OPEN_FOLDER, dir_fd=folder)
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise PermissionError(f"{name} belongs to somebody else")
+        if owner is not None:
+            os.fchown(descriptor, owner, -1)
+        os.fchmod(descriptor, mode)
+    finally:
+        os.close(descriptor)
+
+
+def _stepped(descriptor: int, name: str) -> int:
+    """Return a descriptor of a directory in one, which is closed only then. Raises OSError for a link."""
+    following = os.open(name, _ON_THE_WAY | os.O_NOFOLLOW, dir_fd=descriptor)
+    os.close(descriptor)
+    return following
