@@ -116,8 +116,8 @@ class SurveyView:
 
     @property
     def rate(self) -> float | None:
-        """Who answered of those who were asked, 0…1; None where it is not known how many were asked."""
-        return min(1.0, self.n / self.invited) if self.invited else None
+        """Who answered of those who were asked, 0…1; None where it is not known how many were asked, or fewer were."""
+        return self.n / self.invited if self.invited and self.n <= self.invited else None
 
     @property
     def levels(self) -> int:

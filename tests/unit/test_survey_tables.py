@@ -43,8 +43,17 @@ def test_the_first_event_on_a_terminal(language: str) -> None:
         assert line.split()[-12:-5] == [*map(str, counts), "11", "0"]
         assert line.split()[-1] == MEANS[name]
     assert "7: 64 % (35–85)" in shown
-    assert {"en": "11 of 11 answered (100 %)", "ja": "11 名中 11 名が回答(100 %)"}[language] in lines
+    assert {"en": "11 of 11 answered (100 %)", "ja": "11 人中 11 人が回答（100 %）"}[language] in lines
     assert "とても有意義だった。" in shown
+    # more answers than people asked: no share of those is told
+    crowded = replace(summary(), invited=1)
+    assert crowded.response_rate is None
+    said = text(tables(crowded))
+    few = {
+        "en": "11 answers; people asked, as the event counts them: 1",
+        "ja": "回答 11 件（イベントの記載による対象者は 1 人）",
+    }
+    assert "1100" not in said and few[language] in said
     # of four kinds only the masters are five
     assert {"en": "master's", "ja": "修士課程"}[language] in shown
     assert {"en": "undergraduate", "ja": "学部学生"}[language] not in shown

@@ -1,5 +1,6 @@
 """A closed survey as a page of the site: its numbers, its small groups, its free answers, and when it is made anew."""
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -71,6 +72,15 @@ def test_the_numbers_of_2019(event: Path) -> None:
     reader = read(page("survey", _source(event), key="after"))
     assert "63.6 %" in reader.text and "35–85 %" in reader.text and "100.0 %" in reader.text
     assert "満足度" in page("survey", _source(event), "ja", key="after")
+
+
+def test_more_answers_than_people_asked_are_no_rate(event: Path) -> None:
+    write_survey(event)
+    path = event / "surveys" / "after" / "closed" / "answers.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "invited": 1}))
+    view, _ = _view(event)
+    assert (view.n, view.invited, view.rate) == (11, 1, None)
+    assert "people asked, as the event counts them: 1" in page("survey", _source(event), key="after")
 
 
 def test_groups_are_shown_where_all_are_large(event: Path) -> None:

@@ -128,8 +128,13 @@ class Summary:
 
     @property
     def response_rate(self) -> float | None:
-        """Return respondents ÷ invited, None when it is not known how many were."""
-        return self.n / self.invited if self.invited else None
+        """Return respondents ÷ invited, None when it is not known how many were, or when more answered."""
+        return self.n / self.invited if self.invited and not self.crowded else None
+
+    @property
+    def crowded(self) -> bool:
+        """Return whether more answered than were asked, so that the number of those is wrong."""
+        return bool(self.invited) and self.n > (self.invited or 0)
 
     @property
     def enough(self) -> bool:

@@ -154,11 +154,12 @@ def label(question: Question, value: str) -> str:
 
 def _heading(summary: Summary) -> Table:
     rate = summary.response_rate
-    who = (
-        message("survey_summary.answered", n=summary.n)
-        if rate is None
-        else message("survey_summary.answered_of", n=summary.n, invited=summary.invited, rate=f"{100 * rate:.0f}")
-    )
+    if rate is not None:
+        who = message("survey_summary.answered_of", n=summary.n, invited=summary.invited, rate=f"{100 * rate:.0f}")
+    elif summary.crowded:
+        who = message("survey_summary.answered_more", n=summary.n, invited=summary.invited)
+    else:
+        who = message("survey_summary.answered", n=summary.n)
     notes = [who]
     if summary.private:
         notes.append(message("survey_summary.private_note"))

@@ -3,7 +3,7 @@
 MESSAGES = {
     "not_closed": (
         "the survey {name} is not closed: a summary that changes from day to day would give single answers away",
-        "アンケート {name} はまだ締め切られていません(途中の集計を比べると個々の回答が分かってしまいます)",
+        "アンケート {name} はまだ締め切られていません（途中の集計を比べると個々の回答が分かってしまいます）",
     ),
     "not_closed_hint": (
         "`hackathon survey close {name}` first; for your own eyes only: `hackathon survey summary {name} --all`",
@@ -18,27 +18,27 @@ MESSAGES = {
         "The file is written once; what you change stays.",
         "自由記述の回答です。文ごとに分け、順序を無作為に入れ替えてあります。公開前に必ず読んでください。\n"
         "- 個人が特定される、または傷つく人がいる文や語は削除する\n"
-        "- タグ({tags})を直す。複数付けても、付けなくてもよい\n"
+        "- タグ（{tags}）を直す。複数付けても、付けなくてもよい\n"
         "- 終わったら `reviewed: true` と書く。それまでこのファイルの内容は公開されない\n"
         "このファイルは一度だけ作られ、編集した内容は上書きされません。",
     ),
     "texts_no_mapping": ("must be keys with values", "「キー: 値」の形でなければなりません"),
     "texts_unknown_key": (
         "the key {word} is not known here; sentences have `text` and `tags`, the file `reviewed` and `questions`",
-        "キー {word} は使えません(文は `text` と `tags`、ファイルは `reviewed` と `questions`)",
+        "キー {word} は使えません（文は `text` と `tags`、ファイルは `reviewed` と `questions`）",
     ),
     "texts_reviewed": ("{value} is neither true nor false", "{value} ではなく true か false と書いてください"),
     "texts_no_question": (
         "the questionnaire has no free-text question {id}; it has: {known}",
-        "自由記述の設問 {id} はありません(あるもの: {known})",
+        "自由記述の質問 {id} はありません（あるもの: {known}）",
     ),
     "texts_no_list": (
         "must be a list of sentences, each line beginning with `- `",
-        "文の一覧(各行 `- ` で始める)を書いてください",
+        "文の一覧（各行 `- ` で始める）を書いてください",
     ),
     "texts_tags": (
         "{value} is no list of tags; write e.g. [thanks, request]",
-        "{value} はタグの一覧ではありません(例: [thanks, request])",
+        "{value} はタグの一覧ではありません（例: [thanks, request]）",
     ),
     "texts_text": (
         "{value} is no text; put the sentence in quotes",
@@ -47,9 +47,9 @@ MESSAGES = {
     # picture
     "nothing_to_draw": (
         "the survey {name} has no ratings to draw",
-        "アンケート {name} には描画できる評定項目がありません",
+        "アンケート {name} には描画できる評価項目がありません",
     ),
-    "question": ("question", "設問"),
+    "question": ("question", "質問"),
     "level": ("level", "段階"),
     "count": ("answers", "回答数"),
     "low_end": ("low end", "低い端"),
@@ -72,7 +72,11 @@ MESSAGES = {
         "{question}: {n} 件中、「{high}」寄り {top}、「{low}」寄り {bottom}。",
     ),
     # tables
-    "answered_of": ("{n} of {invited} answered ({rate} %)", "{invited} 名中 {n} 名が回答({rate} %)"),
+    "answered_more": (
+        "{n} answers; people asked, as the event counts them: {invited}",
+        "回答 {n} 件（イベントの記載による対象者は {invited} 人）",
+    ),
+    "answered_of": ("{n} of {invited} answered ({rate} %)", "{invited} 人中 {n} 人が回答（{rate} %）"),
     "private_note": (
         "NOT FOR PUBLICATION: groups of any size and unreviewed sentences are shown.",
         "公開禁止: 少人数の集団や確認前の自由記述も含みます。",
@@ -90,12 +94,12 @@ MESSAGES = {
     "median": ("median", "中央値"),
     "quartiles": ("quartiles", "四分位"),
     "mean": ("mean", "平均"),
-    "ratings": ("Ratings", "評定"),
+    "ratings": ("Ratings", "評価"),
     "ratings_note": (
         "Quartiles: linear between neighbours (type 7 of Hyndman and Fan). The mean takes levels for equally far apart; "
         "read the counts first. There is no mean over questions.",
-        "四分位は隣り合う値の線形補間(Hyndman–Fan の 7 型)。平均は各段階が等間隔と仮定した値なので、まず件数を見てください。"
-        "設問をまたぐ平均は出しません。",
+        "四分位は隣り合う値の線形補間（Hyndman–Fan の 7 型）。平均は各段階が等間隔と仮定した値なので、まず件数を見てください。"
+        "質問をまたぐ平均は出しません。",
     ),
     "shares": ("Shares", "割合"),
     "on_target": ("on target", "目標"),
@@ -105,16 +109,16 @@ MESSAGES = {
     "top": ("top 2", "上位 2"),
     "shares_note": (
         "In brackets: 95 % interval in % (Wilson 1927). Target of a question between two ends: the middle.",
-        "目標 = 望ましい段階に入った回答(両端のある設問では中央)。括弧内は 95 % 信頼区間(%、Wilson 1927)。",
+        "目標 = 望ましい段階に入った回答（両端のある質問では中央）。括弧内は 95 % 信頼区間（%、Wilson 1927）。",
     ),
     "few_levels_note": (
         "Of fewer than four levels, top and bottom are one level each.",
-        "3 段階以下の設問では、上位・下位はそれぞれ 1 段階です。",
+        "3 段階以下の質問では、上位・下位はそれぞれ 1 段階です。",
     ),
     "of": ("n = {n}, missing {missing}", "回答数 {n}、無回答 {missing}"),
     "choices_note": (
         "Several answers were possible: shares are of respondents and add up to more than 100 %.",
-        "複数回答のため、割合(回答者に対する比)の合計は 100 % を超えることがあります。",
+        "複数回答のため、割合（回答者に対する比）の合計は 100 % を超えることがあります。",
     ),
     "numbers": ("Numbers", "数値"),
     "by": ("By: {question}", "{question} 別"),
@@ -128,10 +132,10 @@ MESSAGES = {
         "回答が少ないか、個人が特定されうる小さな区分があるためです。",
     ),
     "no_answer": ("no answer", "無回答"),
-    "wrote": ("{n} wrote something.", "{n} 名が記入。"),
+    "wrote": ("{n} wrote something.", "{n} 人が記入。"),
     "unreviewed": (
         "The sentences have not been reviewed yet: texts.yaml.",
-        "自由記述はまだ確認されていません(texts.yaml)。",
+        "自由記述はまだ確認されていません（texts.yaml）。",
     ),
     "tag_thanks": ("thanks", "感謝"),
     "tag_request": ("request", "要望"),
@@ -149,7 +153,7 @@ MESSAGES = {
     "bad_summary": ("{file} is damaged: {reason}", "{file} が壊れています: {reason}"),
     "no_breakdown": (
         "the survey {name} has no breakdown by {by}; it has: {known}",
-        "アンケート {name} に {by} 別の集計はありません(あるもの: {known})",
+        "アンケート {name} に {by} 別の集計はありません（あるもの: {known}）",
     ),
     "no_breakdown_hint": (
         "breakdowns are named in the questionnaire before it is opened",
@@ -169,19 +173,19 @@ MESSAGES = {
     "difference_note": (
         "Difference of the shares on target in percentage points, with its 95 % interval (Newcombe 1998). Where that "
         "contains 0, the events can not be told apart.",
-        "差は目標の割合の差(ポイント)と 95 % 信頼区間(Newcombe 1998)。区間が 0 を含むときは差があるとは言えません。",
+        "差は目標の割合の差（ポイント）と 95 % 信頼区間（Newcombe 1998）。区間が 0 を含むときは差があるとは言えません。",
     ),
     "others_note": (
         "Other people answered: a difference need not come from the event. With several questions, one in twenty "
         "intervals misses by chance. Means of so few answers get no interval.",
-        "回答者が異なるため、差が催しによるとは限りません。設問が多いと 20 に 1 つほどの区間は偶然外れます。"
+        "回答者が異なるため、差が催しによるとは限りません。質問が多いと 20 に 1 つほどの区間は偶然外れます。"
         "少人数の平均には区間を付けません。",
     ),
-    "reworded_note": ("* reads differently in the two surveys", "* 前回と文言が異なる設問"),
-    "not_compared": ("Not compared", "比較しない設問"),
+    "reworded_note": ("* reads differently in the two surveys", "* 前回と文言が異なる質問"),
+    "not_compared": ("Not compared", "比較しない質問"),
     "why_only_old": ("only in the old one", "前回のみ"),
     "why_only_new": ("only in the new one", "今回のみ"),
-    "why_kind": ("another kind of question", "設問の種類が異なる"),
+    "why_kind": ("another kind of question", "質問の種類が異なる"),
     "why_levels": ("another number of levels", "段階の数が異なる"),
     "why_target": ("another target", "目標が異なる"),
     "why_unit": ("another unit", "単位が異なる"),
