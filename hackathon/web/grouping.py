@@ -37,6 +37,11 @@ class TeamRuns:
     title: str = ""
     """What it works on, in the words of `hackathon.yaml`."""
 
+    @property
+    def work(self) -> tuple[Summary, ...]:
+        """Its runs without the small jobs of `hackathon ready`."""
+        return tuple(run for run in self.runs if not run.probe)
+
 
 @dataclass(frozen=True)
 class StudyRuns:

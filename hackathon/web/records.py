@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from hackathon.runs.probe import TAG
+
 
 def key_of(project: str, identifier: str) -> str:
     """Return the key `<project folder>//<id>` of a run or a study."""
@@ -105,6 +107,11 @@ class Summary:
         """Return the cause in a language, else in any; None before the run was diagnosed."""
         told = self.told or {}
         return told.get(language) or next(iter(told.values()), None)
+
+    @property
+    def probe(self) -> bool:
+        """Whether it is the small job of `hackathon ready`, which is used time but no work of the team."""
+        return self.name == TAG and TAG in self.tags and not self.study
 
     @property
     def seconds(self) -> float | None:

@@ -96,8 +96,8 @@ def _result(team: TeamRuns, entry: "Team") -> TeamResult:
     studies = by_study(team.runs)
     best = best_of(studies)
     done = " ".join(block(localized(entry.done), LONGEST).split())
-    succeeded = sum(run.state == SUCCEEDED for run in team.runs)
-    compared = None if done or not entry.took_part else change(team.runs, studies)
+    succeeded = sum(run.state == SUCCEEDED for run in team.work)
+    compared = None if done or not entry.took_part else change(team.work, studies)
     return TeamResult(
         name=line(team.name, 100),
         problem=line(localized(team.title), 300),
@@ -106,8 +106,8 @@ def _result(team: TeamRuns, entry: "Team") -> TeamResult:
         people=len(entry.members),
         done=done,
         from_records=changed_text(compared) if compared else "",
-        state=_state(entry.took_part, len(team.runs), succeeded, best),
-        runs=len(team.runs),
+        state=_state(entry.took_part, len(team.work), succeeded, best),
+        runs=len(team.work),
         succeeded=succeeded,
         best=best if entry.took_part else None,
     )

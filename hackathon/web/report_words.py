@@ -98,12 +98,15 @@ def _summary(view: ReportView) -> str:
         )  # fmt: skip
         best = max(view.measured, key=lambda team: team.best.speedup if team.best else 0.0)
         assert best.best is not None
-        told.append(
-            message(
-                "report.summary_best", speedup=number(best.best.speedup, 3), processes=processes(best.best.processes),
-                team=best.name,
-            )
-        )  # fmt: skip
+        if best.best.speedup > 1:
+            told.append(
+                message(
+                    "report.summary_best", speedup=number(best.best.speedup, 3),
+                    processes=processes(best.best.processes), team=best.name,
+                )
+            )  # fmt: skip
+        else:
+            told.append(message("report.summary_none_faster"))
     asked = [each for each in view.surveys if each.audience == "participants"][-1:]
     for each in asked:
         if each.rate is None:
@@ -159,7 +162,9 @@ def _problems(view: ReportView) -> str:
 
 def survey_words(survey: SurveyView, alt: str = "", picture: str = "") -> SurveyWords:
     """Return what is said of one survey in the current language."""
-    if survey.rate is None:
+    if survey.invited and survey.n > survey.invited:
+        answered = message("report.survey_answered_more", title=survey.title, n=survey.n, invited=survey.invited)
+    elif survey.rate is None:
         answered = message("report.survey_answered_plain", title=survey.title, n=survey.n)
     else:
         answered = message("report.survey_answered", title=survey.title, n=survey.n, invited=survey.invited,

@@ -99,7 +99,7 @@ def deck(source: Source, name: str) -> tuple[Deck, dict[str, Any] | None] | None
     if team is None:
         return None
     studies = by_study(team.runs)
-    compared = change(team.runs, studies)
+    compared = change(team.work, studies)
     best = _best(studies)
     results = results_of(best) if best else None
     page = team_page(team, source, studies)
@@ -125,7 +125,7 @@ def deck(source: Source, name: str) -> tuple[Deck, dict[str, Any] | None] | None
         base=results["base_processes"] if results else 0,
         points=_points(results),
         remarks=tuple(line(each, 300) for each in remarks(results)[:REMARKS]) if results else (),
-        troubles=_troubles(team.runs),
+        troubles=_troubles(team.work),
         posts=_posts(source, team.name),
     ), results  # fmt: skip
 
@@ -137,7 +137,7 @@ def _best(studies: Sequence[StudyRuns]) -> StudyRuns | None:
 
 def _first(team: TeamRuns) -> Side | None:
     """Return the team's first run that measured something, where nothing else was measured."""
-    good = [run for run in team.runs if run.state == SUCCEEDED and run.value is not None]
+    good = [run for run in team.work if run.state == SUCCEEDED and run.value is not None]
     if not good:
         return None
     run = min(good, key=lambda each: (each.created or 0.0, each.id))

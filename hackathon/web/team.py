@@ -109,9 +109,9 @@ def values(source: Source, key: str) -> dict[str, Any] | None:
 
 def team_page(team: TeamRuns, source: Source, studies: Sequence[StudyRuns], curves: Sequence[str] = ()) -> TeamPage:
     """Return a team for a page; files that are missing or half-written leave gaps, never an error."""
-    compared = change(team.runs, studies)
+    compared = change(team.work, studies)
     best = compared.after.run if compared else ""
-    good = [run for run in team.runs if run.state == SUCCEEDED]
+    good = [run for run in team.work if run.state == SUCCEEDED]
     again = next((run for run in good if run_key(run) == best), next(iter(good), None))
     kinds = Counter(line(member.kind, 40) for member in team.team.members if member.kind) if team.team else Counter()
     return TeamPage(
@@ -194,7 +194,7 @@ def _own_title(team: TeamRuns) -> str:
 
 def _program(team: TeamRuns, source: Source) -> Program | None:
     """Return what the newest successful run trained, or the newest one where none succeeded."""
-    run = next((run for run in team.runs if run.state == SUCCEEDED), next(iter(team.runs), None))
+    run = next((run for run in team.work if run.state == SUCCEEDED), next(iter(team.work), None))
     if run is None:
         return None
     request = Inside(Path(run.project) / "runs" / run.id).json("request.json")

@@ -119,7 +119,7 @@ def test_the_files_are_there_in_both_languages(written: tuple[Path, str, str]) -
 
 def test_participation_of_2019_in_a_sentence_and_a_table(report: Path) -> None:
     english = _section((report / "report.md").read_text("utf-8"), "Participants")
-    assert "8 teams were chosen; how many applied is not published." in english
+    assert "8 teams got a place; how many applied is not published." in english
     assert "6 teams with 11 people took part: undergraduate student 1, master's student 5" in english
     for row in ("not published", "8", "6", "11"):
         assert f"| {row} |" in english

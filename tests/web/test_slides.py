@@ -1,6 +1,7 @@
 """A team's slides: from its records, for its own account too, and never over an edited deck."""
 
 import io
+import json
 import re
 import sys
 from pathlib import Path
@@ -102,6 +103,26 @@ def test_it_tells_start_changes_and_speedup_with_runs(made: dict[str, str]) -> N
     assert "3.5 × on 4 processes (base: 1), parallel efficiency 87.5 %" in by_title["Speed-up"]
     assert "![w:840](en-speedup.svg)" in by_title["Speed-up"]
     assert "| 4 | 2 | 3,500 | 3.5 × | 87.5 % | 1 |" in by_title["Speed-up in numbers"]
+
+
+def test_slower_is_said_and_a_look_at_a_node_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "event"
+    event_2019(folder, surveys=None)
+    project = folder / "Aurora" / "train"
+    write_study(project, [Sample(1, 1000.0), Sample(2, 747.0)], team="Aurora", start=START)
+    for number in range(40, 44):  # newer, and more of them than of the program
+        probe = write_run(project / "runs", Sample(1, 5000.0), number, name="ready", team="Aurora", start=START)
+        record = json.loads((probe / "request.json").read_text())
+        record |= {"name": "ready", "tags": ["ready"], "recipe": None, "command": ["python3", "hackathon_ready.py"]}
+        (probe / "request.json").write_text(json.dumps(record))
+    _slides(monkeypatch, folder, "Aurora", "--to", str(tmp_path / "x.md"), "--lang", "en")
+    text = (tmp_path / "x.md").read_text("utf-8")
+    assert "Program: ready" not in text and "First measurement: 1,000" in text
+    assert "Slower on 2 processes: 0.747 × (base: 1)" in text and "\n## Speed-up\n" not in text
+    assert hackathon(["event", "report", "--to", str(tmp_path / "report"), "--no-ask"]) == 0
+    report = (tmp_path / "report" / "report.md").read_text("utf-8")
+    assert "On more processes none of them became faster." in report and "largest speed-up was" not in report
+    assert "0.747 times as fast" in report and "5,000" not in report
 
 
 def test_it_tells_what_was_hard_and_what_solved_it(made: dict[str, str]) -> None:

@@ -23,11 +23,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "held": ("This is the report on “{title}”.", "「{title}」の開催について報告する。"),
     "summary": (
         "{people} took part in {teams}; {measured} measured how far their training scales beyond its base.",
-        "{teams}、{people}が参加し、{measured}が並列化による学習の高速化を実測した。",
+        "{teams}、{people}が参加し、{measured}が並列化による速度の変化を実測した。",
     ),
     "summary_best": (
         "The largest speed-up was {speedup} times on {processes} (team {team}).",
         "最大の速度向上は、{team}が{processes}で得た{speedup}倍であった。",
+    ),
+    "summary_none_faster": (
+        "On more processes none of them became faster.",
+        "プロセス数を増やして速くなったチームはなかった。",
     ),
     "summary_survey": (
         "{rate} of those asked answered the questionnaire (n = {n}).",
@@ -43,9 +47,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "people_of_teams": ("{people} in {teams}", "{teams}、{people}"),
     # participants
     "h_people": ("Participants", "参加者"),
-    "applied": ("{teams} applied and {chosen} were chosen.", "応募は{teams}で、うち{chosen}を採択した。"),
+    "applied": ("{teams} applied, and {chosen} got a place.", "応募は{teams}で、うち{chosen}を採択した。"),
     "not_applied": (
-        "{chosen} were chosen; how many applied is not published.",
+        "{chosen} got a place; how many applied is not published.",
         "採択は{chosen}である（応募数は非公表）。",
     ),
     "took_part": ("{teams} with {people} took part: {kinds}.", "参加したのは{teams}、{people}（{kinds}）である。"),
@@ -142,6 +146,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "survey_answered": (
         "“{title}”: {n} of {invited} people who were asked answered (response rate {rate}).",
         "「{title}」には、対象者{invited}人のうち{n}人が回答した（回答率 {rate}）。",
+    ),
+    "survey_answered_more": (
+        "“{title}”: {n} answers; people asked, as the event counts them: {invited}.",
+        "「{title}」への回答は{n}件であった（イベントの記載による対象者は{invited}人）。",
     ),
     "survey_answered_plain": ("“{title}”: {n} people answered.", "「{title}」には{n}人が回答した。"),
     "survey_none": ("No closed questionnaire is on record.", "終了したアンケートはない。"),

@@ -30,7 +30,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{speedup} × on {processes} processes (base: {base}), parallel efficiency {efficiency}",
         "{processes} プロセスで {speedup} 倍（基準 {base} プロセス）、並列効率 {efficiency}",
     ),
-    "h_numbers": ("Speed-up in numbers", "速度向上（数値）"),
+    "h_slower": ("No speed-up", "速度の変化"),
+    "slower": (
+        "Slower on {processes} processes: {speedup} × (base: {base}), parallel efficiency {efficiency}",
+        "{processes} プロセスでは遅くなり、{speedup} 倍（基準 {base} プロセス）、並列効率 {efficiency}",
+    ),
+    "h_numbers": ("Speed-up in numbers", "速度向上率（数値）"),
     "nodes": ("Nodes", "ノード"),
     "repeats": ("Repeats", "繰り返し"),
     "study": ("study {study}", "測定 {study}"),
