@@ -536,6 +536,16 @@ def test_names_that_are_no_folders_are_told_and_nothing_is_made_outside(tmp_path
     assert missing == {"../out", "a/../../b"}
 
 
+def test_a_team_folder_on_the_way_to_another_is_a_team_folder(tmp_path: Path) -> None:
+    teams = [{"name": name, "members": [{"user": "root"}], "folders": [place]}
+             for name, place in (("Inner", "hall/inner"), ("Outer", "hall"))]  # fmt: skip
+    path = event_2019(tmp_path, teams=teams, tutors=None, chosen=None)
+    value = json.loads(cli("event", "init", str(path.parent), "--json").stdout)
+    assert [(Path(each["path"]).name, each["team"]) for each in value["folders"] if each["team"]] == [
+        ("hall", "Outer"), ("inner", "Inner"),
+    ]  # fmt: skip
+
+
 def test_a_file_system_without_lists_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.EOPNOTSUPP, "not supported")

@@ -7,6 +7,7 @@ rest. What is there already is mended where it belongs to the event; what others
 import errno
 import os
 import stat
+import unicodedata
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 SURVEYS, TEAM_MODE, OWN_MODE, OPEN_MODE = "surveys", 0o2770, 0o700, 0o755
 RESERVED = frozenset({SURVEYS, "recipes", "templates", "site", "hackathon.yaml"})
 """Names in an event's folder that mean something else than a team."""
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Letters that end lines or steer terminals: an administrator reads a path before running a command with it."""
 _NO_LISTS = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 
 
@@ -116,6 +119,9 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Outcome) -
         for path in team_folders(team, base):
             if not path.is_relative_to(base):
                 continue
+            if any(unicodedata.category(letter) in _STEERING for letter in str(path)):
+                outcome.notes.append(("event.folder_steers", {"team": team.name, "path": path}))
+                continue
             inside = path.relative_to(base)
             taken = shared is not None and (path.is_relative_to(shared) or shared.is_relative_to(path))
             if not inside.parts or inside.parts[0] in RESERVED or inside.parts[0].startswith(".") or taken:
@@ -124,7 +130,12 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Outcome) -
             for parent in [*inside.parents][-2::-1]:
                 found.append(Wanted(base / parent, "event", owner, OPEN_MODE))
             found.append(replace(people, path=path))
-    return list({each.path: each for each in reversed(found)}.values())[::-1]
+    by_path: dict[Path, Wanted] = {}
+    for each in found:
+        # a team's folder may be on the way to another's; of two teams with one folder the first has it
+        if each.path not in by_path or (by_path[each.path].what == "event" and each.what == "team"):
+            by_path[each.path] = each
+    return list(by_path.values())
 
 
 def _people(team: "Team", event: "Event", owner: int, outcome: Outcome) -> Wanted:
