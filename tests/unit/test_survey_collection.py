@@ -448,6 +448,13 @@ def test_a_box_that_others_could_have_made(draft: Collection) -> None:
     assert [each.id for each in look(draft).troubles] == ["survey.box_mode"]
     draft.open(0)  # the remedy
     assert look(draft).troubles == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="two users need root")
+def test_a_box_of_another_account(draft: Collection) -> None:
+    draft.open(0)
+    box = draft.box()
+    assert box is not None
     os.chown(box.folder / BOX, 12345, 12345)
     with pytest.raises(RequestError):
         published(box)
@@ -458,6 +465,10 @@ def test_names_and_choices_of_surveys(draft: Collection, tmp_path: Path) -> None
     assert find_collection(None, start / "shared").name == "after"
     assert templates() == ["before", "hackathon", "tutors"]
     made = new_survey("helpers", start, "tutors")
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "hackathon.yaml").write_text("title: T\n")
+    assert new_survey("after", bare).folder.parent.stat().st_mode & 0o777 == 0o700
     assert made.survey.audience == "tutors" and made.invited() == 1
     with pytest.raises(RequestError, match="several") as caught:
         find_collection(None, start)
