@@ -537,7 +537,7 @@ def test_names_that_are_no_folders_are_told_and_nothing_is_made_outside(tmp_path
 
 
 def test_a_team_folder_on_the_way_to_another_is_a_team_folder(tmp_path: Path) -> None:
-    teams = [{"name": name, "members": [{"user": "root"}], "folders": [place]}
+    teams = [{"name": name, "members": [{"user": f"u-{name}"}], "folders": [place]}
              for name, place in (("Inner", "hall/inner"), ("Outer", "hall"))]  # fmt: skip
     path = event_2019(tmp_path, teams=teams, tutors=None, chosen=None)
     value = json.loads(cli("event", "init", str(path.parent), "--json").stdout)
