@@ -118,3 +118,12 @@ def test_an_event_named_by_a_way_back_gets_all_its_folders(
     assert run(["event", "init", "../event"]) == 0
     assert (tmp_path / "event" / "A").is_dir()
     assert run(["event", "show", "../event"]) == 0
+
+
+def test_no_folder_has_a_name_that_hides_what_an_administrator_reads(tmp_path: Path) -> None:
+    names = ["チーム　一", "👩\u200d💻", "a\\nrm -rf x", "b\\e[2K", "c\\u202Ed", "e\\u2028f"]
+    teams = "".join(f'- {{name: "{name}", members: [{{user: user{at}}}]}}\n' for at, name in enumerate(names))
+    (tmp_path / "hackathon.yaml").write_text(f"title: T\nteams:\n{teams}")
+    outcome = make_event(f"title: T\nteams:\n{teams}", tmp_path, os.geteuid())
+    assert [each.wanted.team for each in outcome.folders if each.wanted.team] == names[:2]
+    assert sum(identifier == "event.folder_steers" for identifier, _ in outcome.notes) == 4

@@ -26,6 +26,8 @@ RESERVED = frozenset({SURVEYS, "recipes", "templates", "site", "hackathon.yaml"}
 """Names in an event's folder that mean something else than a team."""
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Letters that end lines or steer terminals: an administrator reads a path before running a command with it."""
+_JOINER = "\u200d"
+"""Joins emoji; it steers nothing."""
 _NO_LISTS = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 
 
@@ -119,7 +121,7 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Outcome) -
         for path in team_folders(team, base):
             if not path.is_relative_to(base):
                 continue
-            if any(unicodedata.category(letter) in _STEERING for letter in str(path)):
+            if any(unicodedata.category(letter) in _STEERING and letter != _JOINER for letter in str(path)):
                 outcome.notes.append(("event.folder_steers", {"team": team.name, "path": path}))
                 continue
             inside = path.relative_to(base)

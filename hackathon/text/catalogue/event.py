@@ -63,6 +63,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "others_file": ("{file} belongs to another user", "{file} はほかのユーザのファイルです"),
     "others_file_hint": ("Ask its owner to add the teams.", "所有者にチームの追加を頼んでください。"),
+    "folder_steers": (
+        "team {team}: no folder is made, since its name has a line end or another control character: {path}",
+        "チーム {team}: 名前に改行などの制御文字があるため、フォルダを作りません: {path}",
+    ),
     "no_plain_file": ("{file} is a link, or no plain file", "{file} はリンクか、通常のファイルではありません"),
     "no_plain_file_hint": ("Add the teams by hand.", "チームは手で書き加えてください。"),
     "queue_alone": ("--queue needs --cluster", "--queue には --cluster も必要です"),
