@@ -12,12 +12,12 @@ EVENT: dict[str, tuple[str, str]] = {
         "hackathon ready --no-job        look again without a job: what the last one said counts\n"
         "hackathon ready --no-post       for yourself only",
         "イベントの前に、自分のアカウントで、チームのプロジェクトの中で実行します。証拠つきの確認リストを表示します: "
-        "ログイン、環境の import、計算ノードから見えるデータ、60秒未満で終わるジョブ、正しさの確認、GPU 1枚の基準値、"
-        "チューターの閲覧。小さなジョブを1つ投入して待ち、結果を運営が見られるようイベントの掲示板に載せます。"
+        "ログイン、環境の import、計算ノードから見えるデータ、60秒未満で終わるジョブ、正しさの確認、GPU 1 枚の基準値、"
+        "チューターの閲覧。小さなジョブを1つ投入して待ち、結果を主催者が見られるようイベントの掲示板に載せます。"
         "すべて済んでいれば終了コード 0 です。\n\n"
         "\b\n"
         "hackathon ready                 ここのプロジェクトを、そのクラスタで\n"
-        "hackathon ready --no-job        ジョブなしで再確認(前回のジョブの結果を使う)\n"
+        "hackathon ready --no-job        ジョブなしで再確認（前回のジョブの結果を使う）\n"
         "hackathon ready --no-post       掲示板に載せない",
     ),
     "option_no_job": ("Submit no job: what the last one said counts.", "ジョブを投入せず、前回の結果を使う"),
@@ -141,8 +141,8 @@ EVENT: dict[str, tuple[str, str]] = {
         "hackathon event usage --by team,day --csv usage.csv\n"
         "hackathon event usage --since 2019-01-24 --until 2019-01-25 --json",
         "イベントの各チームがクラスタをどれだけ使ったかを、hackathon.yaml の割り当てと並べて表示します。ノード時間・GPU 時間・"
-        "サイトのトークンを数えます。取り込んだ (adopt) ジョブ、取り消したジョブ、見失ったジョブも含み、再キューされたジョブは"
-        "各回を数えます。日付をまたいだジョブは日ごとに分けます。可能ならスケジューラの課金記録 (sacct、qstat) を一度に"
+        "サイトのトークンを数えます。取り込んだ（adopt）ジョブ、取り消したジョブ、見失ったジョブも含み、再キューされたジョブは"
+        "各回を数えます。日付をまたいだジョブは日ごとに分けます。可能ならスケジューラの課金記録（sacct、qstat）を一度に"
         "問い合わせ、得られなければ実行自身の記録で数えます。どちらかは「根拠」の欄に出ます。\n\n"
         "DIR はイベントのフォルダ（省略時は現在のフォルダが属するイベント）です。日付はこのマシンのタイムゾーンです。"
         "コマンドの前に TZ=Asia/Tokyo と書くと変えられます。\n\n"

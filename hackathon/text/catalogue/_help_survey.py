@@ -22,16 +22,16 @@ SURVEY: dict[str, tuple[str, str]] = {
         "  hackathon survey new before --template before     for before the event\n"
         "  hackathon survey new helpers --template tutors    for the tutors\n"
         "  hackathon survey new after --from last-year/survey.yaml",
-        "hackathon.yaml の隣に surveys/名前/survey.yaml を作ります。付属のひな形(hackathon・before・tutors)か"
+        "hackathon.yaml の隣に surveys/名前/survey.yaml を作ります。付属のひな形（hackathon・before・tutors）か"
         "自分のファイルから作れます。`survey open` までは誰にも公開されません。\n\n\b\n"
-        "  hackathon survey new after                        2019 年の 4 項目と自由意見\n"
+        "  hackathon survey new after                        2019 年の 4 項目と自由記述\n"
         "  hackathon survey new before --template before     事前アンケート\n"
         "  hackathon survey new helpers --template tutors    チューター用\n"
         "  hackathon survey new after --from last-year/survey.yaml",
     ),
     "option_survey_template": (
         "A shipped questionnaire: hackathon (default), before, tutors.",
-        "付属のひな形: hackathon(既定)・before・tutors",
+        "付属のひな形: hackathon（既定）・before・tutors",
     ),
     "option_survey_from": ("A questionnaire of your own to copy.", "コピーする自分のアンケートのファイル"),
     "survey_check_short": (
@@ -43,7 +43,7 @@ SURVEY: dict[str, tuple[str, str]] = {
         "that do not count or can not be read, and whether survey.yaml was changed after answers came.\n\n\b\n"
         "  hackathon survey check\n"
         "  hackathon survey check after --json",
-        "運営のアカウントから見て、質問・権限・回答箱・トークン・数えられない回答・回答後の survey.yaml の変更を"
+        "主催者のアカウントから見て、質問・権限・回答箱・トークン・数えられない回答・回答後の survey.yaml の変更を"
         "調べます。\n\n\b\n"
         "  hackathon survey check\n"
         "  hackathon survey check after --json",
@@ -55,7 +55,7 @@ SURVEY: dict[str, tuple[str, str]] = {
         "once; only their digests are kept.\n\n\b\n"
         "  hackathon survey open after                          answers from people's own accounts\n"
         "  hackathon survey open after --tokens 30 > tokens.txt",
-        "質問を確定し(チーム・身分・日程はこの時点の hackathon.yaml から取ります)、`survey answer` 用の回答箱を作り、"
+        "質問を確定し（チーム・区分・日程はこの時点の hackathon.yaml から取ります）、`survey answer` 用の回答箱を作り、"
         "1 人 1 個のトークンを表示します。--tokens 付きで再実行すると追加できます。トークンの表示は 1 回だけで、"
         "保存されるのはダイジェストだけです。\n\n\b\n"
         "  hackathon survey open after                          各自のアカウントから回答\n"
@@ -71,7 +71,7 @@ SURVEY: dict[str, tuple[str, str]] = {
         "  hackathon survey serve --tokens 30 --url https://survey.example.org/ --sheet slips.html\n"
         "  ssh -R 8080:127.0.0.1:8017 web.example.org                a tunnel, from the login node\n"
         "  hackathon survey serve --page form.html                   a file that works without a network",
-        "アンケートの回答フォームを、このマシンのポートで Ctrl-C まで公開します。参加者は1人1件のリンク(1回だけ有効)から、"
+        "アンケートの回答フォームを、このマシンのポートで Ctrl-C まで公開します。参加者は1人1件のリンク（1回だけ有効）から、"
         "トンネルやリバースプロキシ経由で回答します。公開される内容はすべて匿名です。\n\n\b\n"
         "  hackathon survey serve --tokens 30                        公開し、リンクを30件表示\n"
         "  hackathon survey serve --tokens 30 --url https://survey.example.org/ --sheet slips.html\n"
@@ -80,17 +80,17 @@ SURVEY: dict[str, tuple[str, str]] = {
     ),
     "option_serve_tokens": (
         "Make N new links, one for each person; opens the survey when it is not open.",
-        "新しいリンクを N 件作る(1人1件)。未公開のアンケートは公開される",
+        "新しいリンクを N 件作る（1人1件）。未公開のアンケートは公開される",
     ),
     "option_form_bind": (
         "Address to listen on. Default: 127.0.0.1, which only this machine reaches.",
-        "待ち受けるアドレス。既定は 127.0.0.1(このマシンからのみ接続可)",
+        "待ち受けるアドレス。既定は 127.0.0.1（このマシンからのみ接続可）",
     ),
     "option_url": (
         "The address by which participants reach the form: links begin with it.",
         "参加者がフォームに接続する公開アドレス。リンクの先頭になる",
     ),
-    "option_form_port": ("Port (0: a free one). Default: 8017.", "ポート(0: 空いているポート)。既定は 8017"),
+    "option_form_port": ("Port (0: a free one). Default: 8017.", "ポート（0: 空いているポート）。既定は 8017"),
     "option_sheet": (
         "Write the new links as slips with QR codes to print, instead of printing them.",
         "新しいリンクを表示する代わりに、QR コード付きの印刷用の用紙として書き出す",
@@ -107,8 +107,8 @@ SURVEY: dict[str, tuple[str, str]] = {
         "  hackathon survey answer\n"
         "  hackathon survey answer after --lang ja\n"
         "  hackathon survey answer after --set length=3 --set satisfaction=5 --set comments='thank you'",
-        "イベントのアンケートに端末で答えます。公開されるものは匿名ですが、運営に対しては匿名ではありません。回答は"
-        "あなたのアカウントのファイルになり、運営だけが見つけて読むことができ、締め切り時に消されます。もう一度答えると"
+        "イベントのアンケートに端末で答えます。公開されるものは匿名ですが、主催者に対しては匿名ではありません。回答は"
+        "あなたのアカウントのファイルになり、主催者だけが見つけて読むことができ、締め切り時に消されます。もう一度答えると"
         "置き換わります。\n\n\b\n"
         "  hackathon survey answer\n"
         "  hackathon survey answer after --lang ja\n"
@@ -117,11 +117,11 @@ SURVEY: dict[str, tuple[str, str]] = {
     "option_survey_token": (
         "Ask for your token, when you got one: it counts once, here or in the form. Without a terminal: the first line of "
         "stdin; others can read command lines.",
-        "配布されたトークンを尋ねる(フォームと合わせて 1 回だけ有効)。端末がなければ標準入力の 1 行目。コマンドラインは他人にも見える",
+        "配布されたトークンを尋ねる（フォームと合わせて 1 回だけ有効）。端末がなければ標準入力の 1 行目。コマンドラインは他人にも見える",
     ),
     "option_survey_set": (
         "An answer, instead of being asked; several choices: repeat it. Others on the machine can read command lines.",
-        "質問の代わりに回答を直接指定(繰り返し可)。コマンドラインは同じマシンの他人にも見える",
+        "質問の代わりに回答を直接指定（繰り返し可）。コマンドラインは同じマシンの他人にも見える",
     ),
     "survey_import_short": ("Take answers from CSV files and saved pages.", "CSV や保存済みの回答ファイルを取り込む"),
     "survey_import_help": (
@@ -134,8 +134,8 @@ SURVEY: dict[str, tuple[str, str]] = {
         "  hackathon survey import answers.csv --encoding cp932 --map 'Q7=length' --map '#9=-'\n"
         "  hackathon survey import answer-*.json                from the offline page",
         "Google フォームや LimeSurvey の CSV、オフラインのページで保存したファイルから回答を取り込みます。列は id か質問文で"
-        "対応付け、時刻・メールアドレス・氏名は保存しません。同じ書き出しを 2 回取り込んでも 1 回だけ数えます(締め切るまで、"
-        "行の鍵付きダイジェストを残します)。問題があれば何も取り込まず、ファイル・行・列をすべて示します。\n\n\b\n"
+        "対応付け、時刻・メールアドレス・氏名は保存しません。同じ書き出しを 2 回取り込んでも 1 回だけ数えます（締め切るまで、"
+        "行の鍵付きダイジェストを残します）。問題があれば何も取り込まず、ファイル・行・列をすべて示します。\n\n\b\n"
         "  hackathon survey import answers.csv --dry-run        列と質問の対応を確認\n"
         "  hackathon survey import answers.csv after\n"
         "  hackathon survey import answers.csv --encoding cp932 --map 'Q7=length' --map '#9=-'\n"
@@ -143,7 +143,7 @@ SURVEY: dict[str, tuple[str, str]] = {
     ),
     "option_survey_name": (
         "The survey, instead of a name after the files.",
-        "アンケートの名前(ファイルの後に書く代わり)",
+        "アンケートの名前（ファイルの後に書く代わり）",
     ),
     "option_survey_encoding": (
         "utf-8, cp932, euc_jp, utf-16 …; default: found out.",
@@ -151,7 +151,7 @@ SURVEY: dict[str, tuple[str, str]] = {
     ),
     "option_survey_map": (
         "Which question a column is (heading or #number); `-` for none.",
-        "列(見出しか #番号)がどの質問か。`-` はなし",
+        "列（見出しか #番号）がどの質問か。`-` はなし",
     ),
     "option_survey_dry_run": (
         "Show which column is which question and what is wrong; store nothing.",
@@ -172,7 +172,7 @@ SURVEY: dict[str, tuple[str, str]] = {
         "  hackathon survey close after\n"
         "  hackathon survey close after --yes",
         "アンケートを締め切ります。回答は時刻・トークン・アカウントのない、順序を混ぜたファイルにまとめられます。以後は"
-        "受け付けられず、再開もできません。中断されたら再実行してください(回答は失われません)。数えられない回答や"
+        "受け付けられず、再開もできません。中断されたら再実行してください（回答は失われません）。数えられない回答や"
         "読めない回答は表示され、残されます。\n\n\b\n"
         "  hackathon survey close after\n"
         "  hackathon survey close after --yes",
@@ -197,13 +197,13 @@ SURVEY: dict[str, tuple[str, str]] = {
         "  hackathon survey summary after --compare ../last-year/after.json",
     ),
     "option_survey_format": ("How to show it; json can be given to --compare.", "表示形式。json は --compare に渡せる"),
-    "option_survey_plot": ("Also draw the ratings: .svg or .png.", "評定の図も描く(.svg か .png)"),
+    "option_survey_plot": ("Also draw the ratings: .svg or .png.", "評価の図も描く（.svg か .png）"),
     "option_survey_compare": (
         "Side by side with another event's folder or a summary in JSON.",
         "別のイベントのフォルダ、または JSON の集計と並べて比較",
     ),
     "option_survey_to": ("Write into this file.", "このファイルに書き込む"),
-    "option_survey_by": ("Only the breakdown by this question.", "この設問による区分だけを表示"),
+    "option_survey_by": ("Only the breakdown by this question.", "この質問による区分だけを表示"),
     "option_survey_all": (
         "For your own eyes: an open survey too, groups of any size. Not for publication.",
         "主催者の確認用: 受付中でも、少人数の区分も表示。公開禁止",

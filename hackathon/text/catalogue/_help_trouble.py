@@ -72,7 +72,7 @@ TROUBLE: dict[str, tuple[str, str]] = {
         "  hackathon board answer k7qd 'set NCCL_SOCKET_IFNAME=ib0'\n"
         "  hackathon board solve k7qd\n"
         "  hackathon board search hang nodes\n"
-        "  hackathon board init /lustre/gz00/event            運営が最初に一度だけ",
+        "  hackathon board init /lustre/gz00/event            主催者が最初に一度だけ",
     ),
     "board_list_short": ("List posts, the newest first.", "投稿の一覧(新しい順)"),
     "board_list_help": (

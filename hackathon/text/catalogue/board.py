@@ -13,7 +13,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "not_made": ("there is no board in {folder}", "{folder} に掲示板がありません"),
     "not_made_hint": (
         "the organisers make it once with `hackathon board init {folder}`",
-        "運営が一度だけ `hackathon board init {folder}` で作ります",
+        "主催者が一度だけ `hackathon board init {folder}` で作ります",
     ),
     "other_mode": (
         "the board in {path} is there already, in mode {mode}",

@@ -10,7 +10,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "make": (
         "The organisers make one with `hackathon board init FOLDER`, in a folder that all teams reach; "
         "`shared: FOLDER` in hackathon.yaml names it.",
-        "全チームが使えるフォルダに `hackathon board init FOLDER` で作り、hackathon.yaml に `shared: FOLDER` と書きます(運営者)。",
+        "全チームが使えるフォルダに `hackathon board init FOLDER` で作り、hackathon.yaml に `shared: FOLDER` と書きます(主催者)。",
     ),
     "empty": ("Nobody has written anything yet.", "まだ投稿がありません。"),
     "trouble": ("Not everything on the board could be used", "掲示板に使えないものがあります"),

@@ -5,26 +5,26 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Anonymous in everything that is published: small groups are not told apart, and free answers go out only "
         "after somebody has read them. Not anonymous to the organisers who collect it: until the survey is closed, "
         "files show whose they are and when they came.",
-        "公開されるものはすべて匿名です。少人数のグループを区別できる形では公開せず、自由記述は運営が目を通してから"
-        "公開します。ただし、回答を集める運営に対しては匿名ではありません。締め切るまでは、誰がいつ書いたファイルかが"
-        "運営に分かります。",
+        "公開されるものはすべて匿名です。少人数のグループを区別できる形では公開せず、自由記述は主催者が目を通してから"
+        "公開します。ただし、回答を集める主催者に対しては匿名ではありません。締め切るまでは、誰がいつ書いたファイルかが"
+        "主催者に分かります。",
     ),
     # values
     "no_question": ("there is no question {question}", "質問 {question} はありません"),
     "required": ("please answer this question", "この質問には必ず答えてください"),
     "nothing_answered": ("no question is answered", "どの質問にも答えていません"),
     "no_values": ("the values can not be read", "値を読み取れません"),
-    "one_only": ("one answer only, not {count}", "答えは 1 つだけです({count} 個あります)"),
-    "no_level": ("{value} is no level: 1 to {levels}", "{value} は段階として読めません(1〜{levels})"),
+    "one_only": ("one answer only, not {count}", "答えは 1 つだけです（{count} 個あります）"),
+    "no_level": ("{value} is no level: 1 to {levels}", "{value} は段階として読めません（1〜{levels}）"),
     "no_option": ("{value} is none of the options: {known}", "{value} は選択肢にありません: {known}"),
     "no_number": ("{value} is no number", "{value} は数として読めません"),
     "number_small": ("{value} is less than {least}", "{value} は下限 {least} より小さい値です"),
     "number_large": ("{value} is more than {most}", "{value} は上限 {most} より大きい値です"),
-    "text_long": ("{count} letters; at most {limit}", "{count} 文字あります({limit} 文字まで)"),
+    "text_long": ("{count} letters; at most {limit}", "{count} 文字あります（{limit} 文字まで）"),
     # which survey
     "bad_name": (
         "{name} is no name for a survey: letters, digits, - and _, at most 40",
-        "{name} はアンケートの名前にできません(英数字と -・_、40 文字まで)",
+        "{name} はアンケートの名前にできません（英数字と -・_、40 文字まで）",
     ),
     "no_event": ("{folder} belongs to no event", "{folder} はイベントのフォルダの中ではありません"),
     "no_event_hint": (
@@ -33,7 +33,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "not_yours": (
         "only the organisers can work with the surveys in {folder}",
-        "{folder} のアンケートを扱えるのは運営だけです",
+        "{folder} のアンケートを扱えるのは主催者だけです",
     ),
     "not_yours_hint": ("to answer: `hackathon survey answer`", "回答するには `hackathon survey answer`"),
     "none": ("the event has no survey yet", "このイベントにはまだアンケートがありません"),
@@ -70,7 +70,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # looking
     "changed_early": (
         "survey.yaml of {name} differs from what was opened; no answer has come yet",
-        "{name} の survey.yaml が開始時と異なっています(回答はまだありません)",
+        "{name} の survey.yaml が開始時と異なっています（回答はまだありません）",
     ),
     "changed_early_hint": (
         "`hackathon survey open {name}` opens it anew; offline pages made before do not fit any more",
@@ -92,11 +92,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "no_box": (
         "hackathon.yaml has no `shared` directory: answers come by form, files and CSV, and not by `survey answer`",
-        "hackathon.yaml に shared がないため、`survey answer` は使えません(フォーム・ファイル・CSV は使えます)",
+        "hackathon.yaml に shared がないため、`survey answer` は使えません（フォーム・ファイル・CSV は使えます）",
     ),
     "no_way": (
         "nobody can answer {name}: no tokens, no drop box",
-        "{name} に回答する手段がありません(トークンも回答箱もなし)",
+        "{name} に回答する手段がありません（トークンも回答箱もなし）",
     ),
     "no_way_hint": (
         "`hackathon survey open {name} --tokens N`, or import a CSV",
@@ -137,7 +137,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "opened": ("{name} is open", "{name} を開始しました"),
     "opened_tokens": (
         "{count} new tokens, one for each person: they are shown now and kept nowhere",
-        "新しいトークンは {count} 個です。1 人に 1 個ずつ渡してください(表示は今回だけで、保存されません)",
+        "新しいトークンは {count} 個です。1 人に 1 個ずつ渡してください（表示は今回だけで、保存されません）",
     ),
     "opened_box": (
         "in their own accounts people answer with `hackathon survey answer {name}`",
@@ -175,7 +175,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "changed_hint": (
         "take the change back: cp {folder}/opened.yaml {folder}/survey.yaml; new questions need a new survey",
-        "変更を元に戻してください: cp {folder}/opened.yaml {folder}/survey.yaml (質問を変えるときは新しいアンケートを作ります)",
+        "変更を元に戻してください: cp {folder}/opened.yaml {folder}/survey.yaml（質問を変えるときは新しいアンケートを作ります）",
     ),
     "no_event_options": (
         "question {question}: hackathon.yaml has none of its options ({what})",
@@ -183,9 +183,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "no_event_options_hint": (
         "fill in {what} in hackathon.yaml (kinds: of the members; days: `dates`), or write `options` yourself",
-        "hackathon.yaml の {what} を書くか(kinds はメンバーの kind、days は dates)、options を直接書いてください",
+        "hackathon.yaml の {what} を書くか（kinds はメンバーの kind、days は dates）、options を直接書いてください",
     ),
-    "tokens_many": ("{count} tokens: from 0 to {limit} can be made", "トークン {count} 個は作れません(0〜{limit})"),
+    "tokens_many": ("{count} tokens: from 0 to {limit} can be made", "トークン {count} 個は作れません（0〜{limit}）"),
     "can_not_open": ("the survey {name} can not be opened: {what}", "アンケート {name} を開始できません: {what}"),
     "no_locks": (
         "the file system of {folder} has no locks, so that a token could count twice",
@@ -225,11 +225,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "can_not_make_box": ("the drop box {folder} can not be made: {what}", "回答箱 {folder} を作れません: {what}"),
     "can_not_read": ("{file} can not be read: {what}", "{file} を読めません: {what}"),
     "not_there": ("no survey is open in {folder}", "{folder} で開始されているアンケートはありません"),
-    "not_there_hint": ("ask the organisers whether it is open", "開始されているか、運営に確認してください"),
+    "not_there_hint": ("ask the organisers whether it is open", "開始されているか、主催者に確認してください"),
     "out_of_reach": ("{folder} can not be reached: {what}", "{folder} に届きません: {what}"),
     "out_of_reach_hint": (
         "tell the organisers; `hackathon survey check` shows them what to open",
-        "運営に知らせてください。`hackathon survey check` で、どこを開ければよいか分かります",
+        "主催者に知らせてください。`hackathon survey check` で、どこを開ければよいか分かります",
     ),
     "not_trusted": (
         "{folder} could have been put there by anybody: nothing is written into it",
@@ -237,7 +237,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "not_trusted_hint": (
         "tell the organisers: it must belong to them and be writable by nobody else",
-        "運営に知らせてください。運営の所有で、他の人が書き込めない設定でなければなりません",
+        "主催者に知らせてください。主催者の所有で、他の人が書き込めない設定でなければなりません",
     ),
     "unread_garbage": (
         "no answer of this survey, or only half of one",
@@ -255,7 +255,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # answering
     "dropped": (
         "your answer is stored; answer again to correct it, until the survey is closed: the newest counts",
-        "回答を保存しました。締め切りまでは、もう一度答えると置き換わります(最新の回答が数えられます)",
+        "回答を保存しました。締め切りまでは、もう一度答えると置き換わります（最新の回答が数えられます）",
     ),
     "no_terminal": ("there is no terminal to ask on", "質問を表示する端末がありません"),
     "no_terminal_hint": (
@@ -268,12 +268,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "空行で質問を飛ばし、Ctrl-C で回答せずに終わります。",
     ),
     "token_ask": ("Your token", "トークン"),
-    "several": ("several: numbers with commas, e.g. 1,3", "複数選べます。番号をカンマで区切ってください(例: 1,3)"),
+    "several": ("several: numbers with commas, e.g. 1,3", "複数選べます。番号をカンマで区切ってください（例: 1,3）"),
     "lines": ("several lines if you like; an empty line ends", "複数行書けます。空行で終わります"),
     "send_ask": ("Send this?", "この内容で送りますか"),
     "again_ask": (
         "Go through the questions again? An empty line keeps what you said.",
-        "もう一度質問に答えますか(空行なら前の答えを残します)",
+        "もう一度質問に答えますか（空行なら前の答えを残します）",
     ),
     "opened_anew": (
         "the questionnaire of {name} was changed since it was shown",
@@ -286,7 +286,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "token_unknown": ("this token was never handed out", "このトークンは配布されていません"),
     "token_unknown_hint": (
         "copy it once more from the organisers' message: 16 letters and digits",
-        "運営から届いた 16 文字の英数字を、もう一度そのまま写してください",
+        "主催者から届いた 16 文字の英数字を、もう一度そのまま写してください",
     ),
     "token_spent": (
         "this token has been used: an answer with it is counted",

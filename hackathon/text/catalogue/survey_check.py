@@ -1,12 +1,12 @@
 """What is wrong in a questionnaire: key → (English, Japanese)."""
 
 MESSAGES: dict[str, tuple[str, str]] = {
-    "languages": ("name each language of the form once: ja, en", "フォームの言語(ja・en)を 1 回ずつ書いてください"),
+    "languages": ("name each language of the form once: ja, en", "フォームの言語（ja・en）を 1 回ずつ書いてください"),
     "no_questions": ("there are no questions", "質問がありません"),
-    "many_questions": ("{count} questions; at most {limit}", "質問が {count} 個あります({limit} 個まで)"),
+    "many_questions": ("{count} questions; at most {limit}", "質問が {count} 個あります（{limit} 個まで）"),
     "id_signs": (
         "{id} is no id: letters, digits and _, a letter first, at most 40",
-        "{id} は id にできません(英字で始まる英数字と _、40 文字まで)",
+        "{id} は id にできません（英字で始まる英数字と _、40 文字まで）",
     ),
     "id_reserved": (
         "the form needs the id {id} itself; choose another",
@@ -15,11 +15,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "id_twice": ("a second question with the id {id}", "id {id} の質問が 2 つあります"),
     "other_kind": (
         "`{key}` is for {kinds} questions, and this is a {kind} question",
-        "「{key}」は {kinds} の質問だけで使えます(この質問は {kind} です)",
+        "「{key}」は {kinds} の質問だけで使えます（この質問は {kind} です）",
     ),
     "no_target": (
         "say with `target` which levels of {id} are good: middle (short–long), high or low",
-        "{id} のどの段階がよいかを target に書いてください: middle(短い〜長いなど)・high・low",
+        "{id} のどの段階がよいかを target に書いてください: middle（短い〜長いなど）・high・low",
     ),
     "levels": ("a rating has 2 to {limit} levels", "評価の段階は 2〜{limit} です"),
     "no_end": (
@@ -33,12 +33,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "no_options": (
         "{id} needs at least two `options`, or `options_from`: teams, kinds or days",
-        "{id} には options が 2 つ以上、または options_from(teams・kinds・days)が必要です",
+        "{id} には options が 2 つ以上、または options_from（teams・kinds・days）が必要です",
     ),
     "many_options": ("at most {limit} options", "選択肢は {limit} 個までです"),
     "option_signs": (
         "{name} is no value of an option: 1 to {limit} letters, no blanks around them, no control characters",
-        "{name} は選択肢の値にできません(1〜{limit} 文字、前後の空白と制御文字なし)",
+        "{name} は選択肢の値にできません（1〜{limit} 文字、前後の空白と制御文字なし）",
     ),
     "option_twice": (
         "{name} already stands for the option {other}: an answer could mean either",
@@ -54,12 +54,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "breakdown_kind": (
         "results are told apart by `choice` questions only; {id} is a {kind} question",
-        "内訳に使えるのは choice の質問だけです({id} は {kind} です)",
+        "内訳に使えるのは choice の質問だけです（{id} は {kind} です）",
     ),
     "breakdown_twice": ("{id} stands twice among the breakdowns", "breakdowns に {id} が 2 回書かれています"),
     "smallest_group": (
         "a group of one is a person: `smallest_group` is at least 2, better 5",
-        "1 人のグループは個人そのものです。smallest_group は 2 以上(5 以上を推奨)にしてください",
+        "1 人のグループは個人そのものです。smallest_group は 2 以上（5 以上を推奨）にしてください",
     ),
     "tag": ("a tag needs a name and words that are not empty", "タグには名前と、空でない語が必要です"),
     "no_words": ("the text is empty", "文が空です"),

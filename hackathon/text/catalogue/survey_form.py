@@ -133,7 +133,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "no_qr": (
         "the slips have no QR codes: the package segno is not installed (pip install segno)",
-        "segno がないため、用紙に QR コードはありません(pip install segno)",
+        "segno がないため、用紙に QR コードはありません（pip install segno）",
     ),
     "plain_http": (
         "{url} is not encrypted: everybody on the way can read answers and links",

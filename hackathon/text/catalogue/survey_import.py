@@ -13,7 +13,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_encoding": ("there is no encoding {encoding}", "文字コード {encoding} はありません"),
     "no_encoding_hint": (
         "utf-8, cp932 (Excel in Japanese), euc_jp, utf-16",
-        "utf-8・cp932(日本語版 Excel)・euc_jp・utf-16 などを指定してください",
+        "utf-8・cp932（日本語版 Excel）・euc_jp・utf-16 などを指定してください",
     ),
     "encoding": (
         "line {line} is not written in {encoding}",
@@ -30,12 +30,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "torn": (
         "a cell that begins on line {line} has no end ({what}): the file may be half",
-        "{line} 行目から始まるセルが閉じていません({what})。ファイルが途中で切れている可能性があります",
+        "{line} 行目から始まるセルが閉じていません（{what}）。ファイルが途中で切れている可能性があります",
     ),
     "torn_hint": ("download or export it again", "もう一度ダウンロードまたは書き出してください"),
     "torn_json": (
         "half an answer: the file can not be read as JSON",
-        "回答が途中で切れています(JSON として読めません)",
+        "回答が途中で切れています（JSON として読めません）",
     ),
     "torn_json_hint": (
         "ask for the file once more; it is what the offline page saved, unchanged",
@@ -52,7 +52,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "no_column": (
         "this column is no question (column {number}; read as {encoding})",
-        "質問に対応しない列です({number} 列目、文字コード {encoding})",
+        "質問に対応しない列です（{number} 列目、文字コード {encoding}）",
     ),
     "no_column_hint": (
         "say which it is: --map '#{number}=ID', or --map '#{number}=-' to leave it out",
@@ -79,7 +79,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "tokens_twice": ("there are two columns of tokens", "トークンの列が 2 つあります"),
     "cells": (
         "{cells} cells, and there are {columns} columns",
-        "セルが {cells} 個です(列は {columns} 個)",
+        "セルが {cells} 個です（列は {columns} 個）",
     ),
     "cells_hint": (
         "the file may be half, or a text with the delimiter is not quoted: export it again",
@@ -87,7 +87,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "no_yes": (
         "{value} does not say whether the option was chosen: Y or empty",
-        "{value} では選択されたか分かりません(Y か空欄)",
+        "{value} では選択されたか分かりません（Y か空欄）",
     ),
     "done": (
         "{name}: answers taken: {counted}",
@@ -95,7 +95,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "would": (
         "{name}: answers that would be taken: {counted}; nothing was stored",
-        "{name} に回答 {counted} 件を取り込めます(まだ何も保存していません)",
+        "{name} に回答 {counted} 件を取り込めます（まだ何も保存していません）",
     ),
     "nothing": (
         "nothing was taken: mend the file, or leave out such rows with --skip-bad",
@@ -111,7 +111,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "skipped": ("{count} rows left out", "{count} 行を除きました"),
     "column_of": ("column", "列"),
     "is_question": ("question", "質問"),
-    "role_token": ("(token)", "(トークン)"),
-    "role_identity": ("(who and when: not stored)", "(本人・時刻: 保存しません)"),
-    "role_ignored": ("(left out)", "(使いません)"),
+    "role_token": ("(token)", "（トークン）"),
+    "role_identity": ("(who and when: not stored)", "（本人・時刻: 保存しません）"),
+    "role_ignored": ("(left out)", "（使いません）"),
 }
