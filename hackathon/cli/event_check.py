@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hackathon.share.event.looking import Trouble
     from hackathon.share.ready import TeamReadiness
 
-PLACE = click.Path(file_okay=False, path_type=Path)
+PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 COLORS = {"error": "red", "warning": "yellow", "remark": "blue"}
 
 
