@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.options import named
-from hackathon.cli.show import printable, width
+from hackathon.cli.show import printable
+from hackathon.text.columns import width
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import localized, message
 

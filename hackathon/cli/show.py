@@ -1,12 +1,12 @@
 """How commands show requests, costs and tables: plain text that fits a terminal and a pipe alike."""
 
 import sys
-import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.text.columns import width
 from hackathon.text.messages import message
 from hackathon.text.printable import printable as printable
 from hackathon.text.units import format_walltime
@@ -14,13 +14,6 @@ from hackathon.text.units import format_walltime
 if TYPE_CHECKING:
     from hackathon.jobs.cost import Cost
     from hackathon.jobs.request import Request
-
-
-def width(text: str) -> int:
-    """Return the columns that a text takes in a terminal: wide characters take two, combining ones none."""
-    return sum(
-        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
-    )
 
 
 def encodes(text: str) -> bool:

@@ -195,6 +195,6 @@ def _well(run: "Well") -> list[Part]:
 
 
 def _padded(text: str, columns: int) -> str:
-    from hackathon.cli.show import width
+    from hackathon.text.columns import width
 
     return text + " " * max(1, columns - width(text))

@@ -1,14 +1,11 @@
-"""Templates to Markdown: every value is text and nothing but text, whatever is in it.
-
-CommonMark lets any ASCII punctuation be escaped by a backslash (section 2.4); GitHub's tables, strikethrough, formulas
-and addresses without brackets (GFM, sections 4.10, 6.5, 6.9) are taken care of too.
-"""
+"""Templates to Markdown: every value is text and nothing but text, whatever is in it."""
 
 import functools
 import re
 from typing import TYPE_CHECKING, Any
 
 from hackathon.scaling import show
+from hackathon.text import markdown
 from hackathon.text.messages import message, speaking
 from hackathon.text.paths import shipped
 from hackathon.web import clean
@@ -19,25 +16,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-_ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|&(?=#?\w+;)")
-_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
-_HASH = re.compile(r"(?:(?<=\s)|^)#|#(?=\s|$)")
-_BEGINNING = re.compile(r"([-+])(?=[\s+-]|$)|(=)(?==*\s*$)|(\d{1,9})([.)])(?=\s|$)")
-_ADDRESS = re.compile(r":(?=//)|(?<=www)\.|(?<=[\w.+-])@(?=\w)|(?<=mailto):|(?<=xmpp):", re.IGNORECASE)
-
 
 def escaped(text: str) -> str:
     """Return a text as one line of Markdown that shows just these letters, in a paragraph, a heading or a table."""
-    plain = " ".join(clean.line(text, clean.BLOCK).split())
-    marked = _ACTIVE.sub(lambda match: f"\\{match[0]}", plain)
-    marked = _ADDRESS.sub(lambda match: f"\\{match[0]}", marked)
-    marked = _HASH.sub(r"\\#", _UNDERSCORE.sub(r"\\_", marked))
-    return _BEGINNING.sub(_beginning, marked, count=1) if _BEGINNING.match(marked) else marked
-
-
-def _beginning(match: re.Match[str]) -> str:
-    sign = match[1] or match[2]
-    return f"\\{sign}" if sign else f"{match[3]}\\{match[4]}"
+    return markdown.escaped(clean.line(text, clean.BLOCK))
 
 
 def quoted(text: str) -> "Markup":

@@ -16,11 +16,11 @@ from hackathon.cli.main import run
 from hackathon.config.survey import Question, Survey
 from hackathon.share.survey import comparison, exchange
 from hackathon.share.survey.collection import Collection, find_collection
-from hackathon.share.survey.columns import aligned, width, wrapped
 from hackathon.share.survey.records import Answer, Sentence, Summary
 from hackathon.share.survey.statistics import wilson
 from hackathon.share.survey.summary import summarise
 from hackathon.share.survey.tables import comma_separated, escaped, markdown, tables, text
+from hackathon.text.columns import aligned, width, wrapped
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import set_language
 from tests.unit.survey_2019 import COUNTS, MEANS, answers, summary

@@ -2,22 +2,20 @@
 
 import csv
 import io
-import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from hackathon.config.survey import Question
-from hackathon.share.survey.columns import aligned, wrapped
 from hackathon.share.survey.records import Breakdown, FreeText, ItemSummary, Share, Summary
 from hackathon.share.survey.statistics import ends
+from hackathon.text import markdown as markdown_text
+from hackathon.text.cells import harmless
+from hackathon.text.columns import aligned, wrapped
 from hackathon.text.messages import localized, lookup, message
 from hackathon.text.printable import printable
 
 COLUMNS = 80
 """Of a terminal that tables fit, unless a table has too many columns for it."""
-# CommonMark 2.4 lets any ASCII punctuation be escaped; these do something in the middle of a line of GitHub's Markdown.
-_ACTIVE = re.compile(r"[\\`*_\[\]<>|~$#&@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
-_BEGINNING = re.compile(r"([-+=])(?=[\s=+-]|$)|(\d{1,9})([.)])(?=\s|$)")
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,7 @@ def markdown(made: Sequence[Table]) -> str:
 
 def escaped(words: str) -> str:
     """Return a text as one line of Markdown that shows just these letters."""
-    plain = _ACTIVE.sub(lambda match: f"\\{match[0]}", " ".join(printable(words).split()))
-    start = _BEGINNING.match(plain)
-    if start is None:
-        return plain
-    return f"\\{plain}" if start[1] else f"{start[2]}\\{plain[len(start[2]) :]}"
+    return markdown_text.escaped(printable(words))
 
 
 def comma_separated(summary: Summary) -> str:
@@ -130,11 +124,8 @@ def _blank(value: float | None) -> object:
 
 
 def safe_cell(cell: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: text that begins as one gets an apostrophe."""
-    if not isinstance(cell, str):
-        return cell
-    plain = printable(cell)
-    return f"'{plain}" if plain.lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")) else plain
+    """Return a cell that no spreadsheet takes for a formula; numbers stay numbers."""
+    return harmless(printable(cell)) if isinstance(cell, str) else cell
 
 
 def _levels(item: ItemSummary) -> list[tuple[object, str, int]]:
