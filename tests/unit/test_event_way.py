@@ -1,5 +1,6 @@
 """Nobody makes the account that makes an event's directories change another file: by links, by renaming meanwhile."""
 
+import json
 import os
 import stat
 from collections.abc import Callable
@@ -118,6 +119,9 @@ def test_an_event_named_by_a_way_back_gets_all_its_folders(
     assert run(["event", "init", "../event"]) == 0
     assert (tmp_path / "event" / "A").is_dir()
     assert run(["event", "show", "../event"]) == 0
+    capsys.readouterr()
+    run(["event", "check", "../event", "--json"])
+    assert json.loads(capsys.readouterr().out)["event"] == str(tmp_path / "event")
 
 
 def test_no_folder_has_a_name_that_hides_what_an_administrator_reads(tmp_path: Path) -> None:
