@@ -1,8 +1,6 @@
 """The files of an event's report: Markdown and HTML in each language, and the drawings that Markdown refers to."""
 
-import base64
 import functools
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -76,6 +74,7 @@ def report_files(
 
 
 def run_folder(project: str, identifier: str) -> Path:
+    """Return the folder of a project's run."""
     return Path(project) / "runs" / identifier
 
 
@@ -155,5 +154,5 @@ def _style() -> str:
 
 @functools.cache
 def _policy() -> str:
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    source = pages.allowed(_style())
+    return f"default-src 'none'; style-src {source}; img-src data:; base-uri 'none'; form-action 'none'"
