@@ -26,18 +26,18 @@ def parsed(day: str) -> Date | None:
 
 
 def day_text(day: str) -> str:
-    """Return one day: `Thu, 24 January 2019`, `2019年1月24日(木)`; what is no day stays as it was written."""
+    """Return one day: `Thu, 24 January 2019`, `2019年1月24日（木）`; what is no day stays as it was written."""
     date = parsed(day)
     if date is None:
         return line(day, 60)
     year, month, number, weekday = date
     if language() == "ja":
-        return f"{year}年{month}月{number}日({_weekday(weekday)})"
+        return f"{year}年{month}月{number}日（{_weekday(weekday)}）"
     return f"{_weekday(weekday)}, {number} {_MONTHS[month - 1]} {year}"
 
 
 def days_text(days: Sequence[str]) -> str:
-    """Return the days of an event: `24–25 January 2019 (Thu–Fri)`, `2019年1月24日(木)–25日(金)`.
+    """Return the days of an event: `24–25 January 2019 (Thu–Fri)`, `2019年1月24日（木）–25日（金）`.
 
     Days that do not follow one another are told one by one.
     """
@@ -54,9 +54,9 @@ def days_text(days: Sequence[str]) -> str:
 def _span(first: Date, last: Date) -> str:
     same_year, same_month = first[0] == last[0], first[:2] == last[:2]
     if language() == "ja":
-        end = f"{last[2]}日({_weekday(last[3])})"
+        end = f"{last[2]}日（{_weekday(last[3])}）"
         end = end if same_month else f"{last[1]}月{end}" if same_year else f"{last[0]}年{last[1]}月{end}"
-        return f"{first[0]}年{first[1]}月{first[2]}日({_weekday(first[3])})–{end}"
+        return f"{first[0]}年{first[1]}月{first[2]}日（{_weekday(first[3])}）–{end}"
     days = f"({_weekday(first[3])}–{_weekday(last[3])})"
     begin = (
         f"{first[2]}" if same_month else f"{first[2]} {_MONTHS[first[1] - 1]}" + ("" if same_year else f" {first[0]}")

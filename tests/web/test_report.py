@@ -139,7 +139,7 @@ def test_the_schedule_of_2019_by_day(report: Path) -> None:
     assert "| 09:30–10:00 | Reception |" in rows
     assert "|  | Break |" in rows and "| 17:15– | End |" in rows
     assert rows.index("|  | Break |") == 5
-    assert "### 2019年1月24日(木)" in (report / "report.ja.md").read_text("utf-8")
+    assert "### 2019年1月24日（木）" in (report / "report.ja.md").read_text("utf-8")
 
 
 def test_each_team_has_its_result_or_says_that_it_has_none(report: Path) -> None:
@@ -352,20 +352,20 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("days", "english", "japanese"),
     [
-        (["2019-01-24", "2019-01-25"], "24–25 January 2019 (Thu–Fri)", "2019年1月24日(木)–25日(金)"),
-        (["2019-01-31", "2019-02-01"], "31 January – 1 February 2019 (Thu–Fri)", "2019年1月31日(木)–2月1日(金)"),
+        (["2019-01-24", "2019-01-25"], "24–25 January 2019 (Thu–Fri)", "2019年1月24日（木）–25日（金）"),
+        (["2019-01-31", "2019-02-01"], "31 January – 1 February 2019 (Thu–Fri)", "2019年1月31日（木）–2月1日（金）"),
         (
             ["2018-12-31", "2019-01-01"],
             "31 December 2018 – 1 January 2019 (Mon–Tue)",
-            "2018年12月31日(月)–2019年1月1日(火)",
+            "2018年12月31日（月）–2019年1月1日（火）",
         ),
-        (["2019-01-24"], "Thu, 24 January 2019", "2019年1月24日(木)"),
+        (["2019-01-24"], "Thu, 24 January 2019", "2019年1月24日（木）"),
         (
             ["2019-01-24", "2019-01-26"],
             "Thu, 24 January 2019 and Sat, 26 January 2019",
-            "2019年1月24日(木)、2019年1月26日(土)",
+            "2019年1月24日（木）、2019年1月26日（土）",
         ),
-        (["2019-01-25", "2019-01-24"], "24–25 January 2019 (Thu–Fri)", "2019年1月24日(木)–25日(金)"),
+        (["2019-01-25", "2019-01-24"], "24–25 January 2019 (Thu–Fri)", "2019年1月24日（木）–25日（金）"),
         ([], "", ""),
     ],
 )

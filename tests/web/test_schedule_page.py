@@ -47,7 +47,7 @@ def _view(source: Source, language: str = "en") -> ScheduleView:
 
 def test_the_schedule_of_2019(source: Source) -> None:
     view = _view(replace(source, live=False), "ja")
-    assert [day.title for day in view.days] == ["2019年1月24日(木)", "2019年1月25日(金)"]
+    assert [day.title for day in view.days] == ["2019年1月24日（木）", "2019年1月25日（金）"]
     assert [len(day.slots) for day in view.days] == [9, 3]
     assert [(slot.time, slot.title) for slot in view.days[0].slots[4:7]] == [
         ("11:20–11:40", "TensorFlow による分散学習"), ("", "休憩"), ("13:00–13:45", "参加者・チームの自己紹介"),
