@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.runs.states import CANCELLED, ENDED
 from hackathon.scaling.show import remarks
 from hackathon.scaling.table import SUCCEEDED
+from hackathon.share.entry import clean_line
 from hackathon.text.messages import language, localized, message
 from hackathon.web.change import Change, Side, change
 from hackathon.web.clean import line
@@ -237,7 +238,8 @@ def _posts(source: Source, team: str) -> tuple[PostRow, ...]:
     from dataclasses import replace
 
     board = board_view(replace(source, live=True))
-    own = [post for post in (*board.open, *board.answered, *board.solved) if post.team == team]
+    shown = clean_line(team)  # as the board calls it
+    own = [post for post in (*board.open, *board.answered, *board.solved) if post.team == shown]
     return tuple(_post(post) for post in own[:POSTS])
 
 

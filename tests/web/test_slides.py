@@ -129,8 +129,6 @@ def test_it_tells_what_was_hard_and_what_solved_it(made: dict[str, str]) -> None
     text = made["en"]
     row = next(line for line in text.splitlines() if "horovod" in line and line.startswith("|"))
     assert re.search(r"next good run 20190124-\S+", row), row
-    if "Horovod is missing" in text:  # the account that runs the tests is in no team: posts are nobody's
-        assert "module load horovod" in text
 
 
 def test_only_the_team_can_fill_the_blanks(made: dict[str, str]) -> None:
