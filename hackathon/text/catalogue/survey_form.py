@@ -102,7 +102,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "slip_once": ("Valid for one answer.", "1回だけ使えます。"),
     # the command
     "title": ("Survey", "アンケート"),
-    "open": ("{title} can be answered at", "{title} の回答フォームを開きました。"),
+    "open": ("{title} can be answered at", "「{title}」の回答フォームを開きました。"),
     "tunnel": (
         "Only this machine reaches that address: lead participants there by a tunnel or a reverse proxy, and give its "
         "address with --url https://…",
