@@ -13,6 +13,7 @@ import click
 from hackathon import __version__
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.messages import LANGUAGES, message, set_language
+from hackathon.text.printable import printable
 
 COMMANDS = {
     "main": ("init", "scale", "results", "compare", "publish"),
@@ -115,6 +116,8 @@ def _system_error(error: OSError) -> HackathonError | None:
         os.getcwd()  # noqa: PTH109 — it loads nothing
     except OSError:
         return RequestError("cli.folder_gone")
+    if error.filename is not None and error.errno in (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP):
+        return RequestError("cli.out_of_reach", path=printable(os.fsdecode(error.filename)), reason=error.strerror)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         return None
     # what could not be written to the standard output would fail once more at the end

@@ -315,6 +315,11 @@ def test_a_current_folder_that_was_deleted(tmp_path: Path, command: str) -> None
     assert "Traceback" not in answer.stderr
 
 
+def test_a_path_that_nobody_can_have(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["event", "init", "x" * 300, "--lang", "en"]) == 2
+    assert "out of reach: File name too long" in capsys.readouterr().err
+
+
 def test_output_that_can_not_be_written_and_a_reader_that_has_gone(tmp_path: Path) -> None:
     (tmp_path / "hackathon.yaml").write_text("title: T\nteams: [{name: A, members: [{user: a}]}]\n")
     full = shell("$H event show > /dev/full", tmp_path)

@@ -23,6 +23,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "folder_gone": ("the current folder does not exist any more", "現在のフォルダはもう存在しません"),
     "folder_gone_hint": ("go to another one: `cd`", "`cd` で別のフォルダへ移動してください"),
     "can_not_write": ("the output can not be written: {reason}", "出力を書き込めません: {reason}"),
+    "out_of_reach": ("{path} is out of reach: {reason}", "{path} を使えません: {reason}"),
     "no_command": ("there is no command {name!r}.", "コマンド {name!r} はありません。"),
     "did_you_mean": ("Did you mean {name!r}?", "{name!r} のことですか?"),
     "bad_walltime": (
