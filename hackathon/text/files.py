@@ -1,5 +1,6 @@
 """Whole files by rename, which is safe on NFS and Lustre with many readers; reading that no foreign file holds up."""
 
+import errno
 import json
 import os
 import stat
@@ -15,8 +16,10 @@ def write_whole(path: Path, data: str | bytes, mode: int = 0o644) -> None:
     """Write a file so that a reader sees the old content or the new one, never a part of it.
 
     The temporary file lies in the same directory and carries host-unique and process-unique parts in its name.
-    Raises OSError (disk full, no permission) and then leaves no temporary file behind.
+    Raises OSError (disk full, no permission, no regular file there) and then leaves no temporary file behind.
     """
+    if _special(path):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
     raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
     temporary = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.{os.urandom(3).hex()}.tmp")
     try:
@@ -27,6 +30,15 @@ def write_whole(path: Path, data: str | bytes, mode: int = 0o644) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _special(path: Path) -> bool:
+    """Return whether a device or a pipe is there, which a rename would take away: `--to /dev/null` as root."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -18,7 +18,7 @@ from hackathon.runs import snapshot
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory, find_run, find_runs, new_run_id, safe_name
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
-from hackathon.text.files import read_json
+from hackathon.text.files import read_json, write_whole
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9][A-Za-z0-9._-]*-\d+p-[a-z2-7]{8}\Z")
 
@@ -263,6 +263,16 @@ def test_a_newer_record_is_read(tmp_path: Path) -> None:
 def test_a_whole_id_names_its_run_also_when_another_contains_it(runs: Path) -> None:
     (runs / "20260302-100000-net-2p-eeeeffff-copy").mkdir()
     assert find_run("20260302-100000-net-2p-eeeeffff", runs).id == "20260302-100000-net-2p-eeeeffff"
+
+
+def test_no_device_or_pipe_is_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)  # /dev/stdout is a link, too
+    for path in (pipe, link):
+        with pytest.raises(OSError, match="no regular file"):
+            write_whole(path, "x")
+    assert stat.S_ISFIFO(pipe.lstat().st_mode) and link.is_symlink() and len(list(tmp_path.iterdir())) == 2
 
 
 def test_events_of_any_length_take_no_memory(tmp_path: Path) -> None:
