@@ -128,6 +128,7 @@ def users() -> Iterator[Users]:
         for role in made.uids:
             name = f"{role[:3]}{folder.name[-8:]}".lower()
             subprocess.run(["userdel", name], check=False, capture_output=True)
+            shutil.rmtree(f"/tmp/hackathon-{made.uids[role]}", ignore_errors=True)  # the pages' index
         shutil.rmtree(folder, ignore_errors=True)
 
 
