@@ -257,6 +257,25 @@ def test_the_newest_answer_of_an_account_counts(draft: Collection, monkeypatch: 
     assert "survey.will_be_left_out" in [each.id for each in look(draft).troubles]
 
 
+@pytest.mark.parametrize("line", ["", "shared: elsewhere\n"])
+def test_answers_in_the_box_count_whatever_hackathon_yaml_says_later(
+    draft: Collection, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    draft.open(0)
+    box = draft.box()
+    assert box is not None
+    as_user(monkeypatch, "bob")
+    drop(box, published(box), {"level": 4})
+    event = draft.event_folder / "hackathon.yaml"
+    text = event.read_text("utf-8")
+    assert "\nshared: shared\n" in text
+    event.write_text(text.replace("\nshared: shared\n", f"\n{line}"), "utf-8")
+    draft.open(1)
+    draft.close()
+    assert values_of(draft) == [{"level": 4}]
+    assert not any((box.folder / BOX).iterdir())
+
+
 def test_a_token_counts_once_over_form_and_box(draft: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = draft.open(2)
     box = draft.box()

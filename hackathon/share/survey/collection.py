@@ -14,7 +14,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -197,8 +197,9 @@ class Collection:
         return load_event(self.event_folder)
 
     def box(self) -> Box | None:
-        """Return where the drop box is; None when the event has no shared directory."""
-        shared = self.event().shared
+        """Return where the drop box is, or was when the survey was opened; None without a shared directory."""
+        frozen = self.frozen
+        shared = (frozen.shared if frozen else "") or self.event().shared
         if not shared:
             return None
         path = self.event_folder / Path(shared).expanduser()
@@ -227,7 +228,7 @@ class Collection:
                 if kept is not None and (kept.source == frozen.source or self.has_answers()):
                     if kept.source != frozen.source:
                         raise RequestError("survey.changed", folder=self.folder, name=self.name)
-                    frozen = kept
+                    frozen = kept if kept.shared else replace(kept, shared=frozen.shared)
                 if frozen is not kept:
                     replace_bytes(self.folder / "opened.yaml", (self.folder / SURVEY_FILE).read_bytes())
                     replace_with(self.folder / "opened.json", to_json(frozen))

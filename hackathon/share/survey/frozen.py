@@ -27,6 +27,8 @@ class Frozen:
     """Of the questionnaire with the event's options: answers name it."""
     source: str
     """Of the questionnaire as survey.yaml has it: tells whether that was changed."""
+    shared: str = ""
+    """The event's shared directory then, as hackathon.yaml had it: answers may lie there, whatever it says later."""
 
 
 def survey_digest(survey: Survey) -> str:
@@ -42,7 +44,8 @@ def freeze(survey: Survey, event: "Event | None") -> Frozen:
     """
     questions = [_resolved(question, event) if question.options_from else question for question in survey.questions]
     whole = replace(survey, questions=questions)
-    return Frozen(whole, survey_digest(whole), survey_digest(survey))
+    shared = event.shared if event else None
+    return Frozen(whole, survey_digest(whole), survey_digest(survey), shared or "")
 
 
 def _resolved(question: Question, event: "Event | None") -> Question:
@@ -82,6 +85,7 @@ def to_json(frozen: Frozen) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "digest": frozen.digest,
         "source": frozen.source,
+        "shared": frozen.shared,
         "survey": asdict(frozen.survey),
     }
 
@@ -102,5 +106,6 @@ def read_frozen(path: Path) -> Frozen | None:
         except (ValueError, TypeError):
             raise RequestError("survey.damaged", file=path) from None
         if survey_digest(survey) == value.get("digest"):
-            return Frozen(survey, str(value["digest"]), str(value.get("source", "")))
+            source, shared = (str(value.get(name) or "") for name in ("source", "shared"))
+            return Frozen(survey, str(value["digest"]), source, shared)
     raise RequestError("survey.damaged", file=path)
