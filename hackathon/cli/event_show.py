@@ -200,7 +200,8 @@ def _experts(event: "Event", word: str, as_json: bool) -> int:
         _tutors(event, found)
     else:
         known = message("event.list").join(dict.fromkeys(each for tutor in event.tutors for each in tutor.knows))
-        click.echo(printable(message("event.nobody_knows", word=word, known=known or "–")), err=True)
+        key = "event.nobody_knows" if known else "event.knowledge_not_told"
+        click.echo(printable(message(key, word=word, known=known)), err=True)
     return 0 if found else 1
 
 

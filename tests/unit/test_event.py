@@ -676,6 +676,8 @@ def test_show_tells_whom_to_ask(tmp_path: Path) -> None:
     assert found.exit_code == 0 and "Tomo" in found.stdout and "Tamaki" not in found.stdout
     nobody = cli("event", "show", str(tmp_path), "--knows", "Fortran")
     assert nobody.exit_code == 1 and "Horovod" in nobody.stderr
+    event_2019(tmp_path, tutors=[{"user": "tamaki"}], teams=[], chosen=None)
+    assert "does not say what its tutors know" in cli("event", "show", str(tmp_path), "--knows", "NCCL").stderr
 
 
 def test_show_tells_what_is_on(tmp_path: Path) -> None:

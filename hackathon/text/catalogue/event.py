@@ -53,6 +53,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "nobody says to know {word}; asked can be: {known}",
         "{word} に詳しい人はいません。聞けること: {known}",
     ),
+    "knowledge_not_told": (
+        "hackathon.yaml does not say what its tutors know (`knows`)",
+        "チューターに聞けること（knows）が hackathon.yaml に書かれていません",
+    ),
     # init: the file
     "exists": ("{file} is there already", "{file} はすでにあります"),
     "exists_hint": (
