@@ -51,6 +51,7 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
         click.echo(f"  {printable(remark)}", err=True)
     for name in files:
         click.echo(message("report.written", file=target / name))
+    click.echo(message("report.next_complete" if missing else "report.next"), err=True)
 
 
 def _languages(known: list[str]) -> list[str]:

@@ -32,7 +32,7 @@ def command(
     from hackathon.share.survey.importing import import_answers
 
     files, name = _parted(files, name)
-    survey = find_collection(name, Path.cwd())
+    survey = find_collection(name, Path.cwd(), ("open",))
     found = import_answers(survey, files, encoding=encoding, given=given, dry_run=dry_run, skip_bad=skip_bad)
     if as_json:
         _echo_json(found)

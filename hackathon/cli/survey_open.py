@@ -15,7 +15,7 @@ from hackathon.text.messages import message
 def command(name: str | None, tokens: int, as_json: bool) -> None:
     from hackathon.share.survey.collection import find_collection
 
-    survey = find_collection(name, Path.cwd())
+    survey = find_collection(name, Path.cwd(), ("draft",))
     made = survey.open(tokens)
     if as_json:
         import json

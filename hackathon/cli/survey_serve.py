@@ -40,7 +40,7 @@ def command(
         from hackathon.web.survey_server import public_address
     except ImportError as error:
         raise RequestError("survey_form.no_web", what=error.name or error) from None
-    collection = find_collection(name, Path.cwd())
+    collection = find_collection(name, Path.cwd(), ("draft", "open"))
     if collection.closing:
         raise RequestError("survey_form.is_closed", name=collection.name)
     if collection.state == "draft" and tokens is None:

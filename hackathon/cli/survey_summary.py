@@ -37,7 +37,7 @@ def command(
 
     if other is not None and (plot is not None or by is not None):
         raise RequestError("survey_summary.compare_form")
-    collection = find_collection(name, Path.cwd())
+    collection = find_collection(name, Path.cwd(), ("open",) if private else ("closed",))
     summary = summary_of(collection, private=private)
     _review(collection)
     if plot is not None:

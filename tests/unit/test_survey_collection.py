@@ -492,6 +492,11 @@ def test_names_and_choices_of_surveys(draft: Collection, tmp_path: Path) -> None
     with pytest.raises(RequestError, match="several") as caught:
         find_collection(None, start)
     assert caught.value.id == "survey.which"
+    made.open()
+    assert find_collection(None, start, ("open",)).name == "helpers"
+    assert find_collection(None, start, ("draft",)).name == "after"
+    with pytest.raises(RequestError, match="several"):
+        find_collection(None, start, ("draft", "open"))
     for name, wanted in (("..", "bad_name"), ("a/b", "bad_name"), ("", "bad_name"), ("helpers", "there_already")):
         with pytest.raises(RequestError) as caught:
             new_survey(name, start)

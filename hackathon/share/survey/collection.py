@@ -12,7 +12,7 @@
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,8 +74,8 @@ def find_collections(start: Path) -> "list[Collection]":
         raise RequestError("survey.not_yours", folder=folder) from error
 
 
-def find_collection(name: str | None, start: Path) -> "Collection":
-    """Return a survey of the event around a folder: by name, or the only one.
+def find_collection(name: str | None, start: Path, states: Sequence[State] = ()) -> "Collection":
+    """Return a survey of the event around a folder: by name, or the only one, or the only one in one of these states.
 
     Raises RequestError: no event, no such survey, or several and no name.
     """
@@ -83,6 +83,9 @@ def find_collection(name: str | None, start: Path) -> "Collection":
     if name is None:
         if len(found) == 1:
             return next(iter(found.values()))
+        fitting = [each for each in found.values() if each.state in states]
+        if len(fitting) == 1:
+            return fitting[0]
         if found:
             raise RequestError("survey.which", names=", ".join(found))
         raise RequestError("survey.none")

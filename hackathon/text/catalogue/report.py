@@ -212,4 +212,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "移動するか、--to で別の場所に書くか、--force で上書きしてください",
     ),
     "written": ("written: {file}", "作成しました: {file}"),
+    "next": (
+        "next: `hackathon publish --check`, then `hackathon publish --to site`",
+        "次に: `hackathon publish --check`、続いて `hackathon publish --to site`",
+    ),
+    "next_complete": (
+        "next: write what is missing into hackathon.yaml and run `hackathon event report` again, then "
+        "`hackathon publish --check`",
+        "次に: 足りないものを hackathon.yaml に書いてもう一度 `hackathon event report`、続いて `hackathon publish --check`",
+    ),
 }
