@@ -62,7 +62,9 @@ def test_mpirun_and_pmix_add_over_two_nodes(slurm: SlurmLab, tmp_path: Path) -> 
     (tmp_path / "job.sh").write_text(script)
     options = ["-W", "-N2", "--ntasks-per-node=2", "-o", str(tmp_path / "out"), "-D", str(tmp_path)]
     slurm.run("sbatch", *options, str(tmp_path / "job.sh"))
-    assert (tmp_path / "out").read_text().split("\n") == ["sum 10"] * 8 + [""]
+    # mpirun's step may still be ending when srun comes: it says so, tries again, and gets through
+    said = [line for line in (tmp_path / "out").read_text().splitlines() if not line.startswith("srun: ")]
+    assert said == ["sum 10"] * 8
 
 
 def test_job_too_long_for_its_partition_is_accepted_and_waits(slurm: SlurmLab, tmp_path: Path) -> None:
