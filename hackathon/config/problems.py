@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
 from hackathon.text.messages import message
 
 KeyPath = tuple[str | int, ...]
@@ -69,15 +70,19 @@ class ConfigError(RequestError):
         return "\n".join([message(self.id, **self.values), *(f"  {problem}" for problem in self.problems)])
 
 
-def read_bounded(path: Path) -> bytes:
-    """Return a file's bytes. Raises ConfigError: missing, unreadable, or larger than MAXIMUM_BYTES."""
+def read_bounded(path: Path, *, regular: bool = False) -> bytes:
+    """Return a file's bytes. Raises ConfigError: missing, unreadable, or larger than MAXIMUM_BYTES.
+
+    regular: refuse what is no regular file, which others may have put there.
+    """
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) if regular else path.open("rb") as stream:
             raw = stream.read(MAXIMUM_BYTES + 1)
     except FileNotFoundError:
         raise ConfigError([Problem("config.file_missing", path)]) from None
     except OSError as error:
-        raise ConfigError([Problem("config.file_unreadable", path, values={"reason": error.strerror or ""})]) from None
+        values = {"reason": error.strerror or str(error)}
+        raise ConfigError([Problem("config.file_unreadable", path, values=values)]) from None
     if len(raw) > MAXIMUM_BYTES:
         raise ConfigError([Problem("config.file_too_large", path, values={"limit": f"{MAXIMUM_BYTES >> 20} MiB"})])
     return raw

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.config.event import Event, Member, Team
-from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, listing, nearest, shown
+from hackathon.config.problems import ConfigError, Problem, listing, nearest, read_bounded, shown
 from hackathon.share.event.kinds import kind_named, kinds_of
 from hackathon.text.compared import plain
-from hackathon.text.files import open_regular
 
 COLUMNS = {
     "team": ("チーム", "チーム名", "team name"),
@@ -54,16 +53,7 @@ def read_table(path: Path, event: Event | None = None) -> Table:
 
 
 def _decoded(path: Path) -> tuple[str, str]:
-    try:
-        with open_regular(path) as stream:
-            raw = stream.read(MAXIMUM_BYTES + 1)
-    except FileNotFoundError:
-        raise ConfigError([Problem("config.file_missing", path)]) from None
-    except OSError as error:
-        values = {"reason": error.strerror or str(error)}
-        raise ConfigError([Problem("config.file_unreadable", path, values=values)]) from None
-    if len(raw) > MAXIMUM_BYTES:
-        raise ConfigError([Problem("config.file_too_large", path, values={"limit": f"{MAXIMUM_BYTES >> 20} MiB"})])
+    raw = read_bounded(path, regular=True)
     if b"\0" in raw:
         raise ConfigError([Problem("event.table_encoding", path, raw[: raw.index(b"\0")].count(b"\n") + 1)])
     at = 0

@@ -6,11 +6,10 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem
+from hackathon.config.problems import read_bounded
 from hackathon.share.event.draft import Draft, checked, event_text, with_teams
 from hackathon.share.event.way import make_way
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.files import open_regular
 
 if TYPE_CHECKING:
     from hackathon.share.event.table import Table
@@ -20,17 +19,7 @@ OPEN_MODE = 0o755
 
 def read_text(path: Path) -> str:
     """Return a file's text; bytes that are no UTF-8 are kept. Raises ConfigError: missing, unreadable, too large."""
-    try:
-        with open_regular(path) as stream:
-            raw = stream.read(MAXIMUM_BYTES + 1)
-    except FileNotFoundError:
-        raise ConfigError([Problem("config.file_missing", path)]) from None
-    except OSError as error:
-        values = {"reason": error.strerror or str(error)}
-        raise ConfigError([Problem("config.file_unreadable", path, values=values)]) from None
-    if len(raw) > MAXIMUM_BYTES:
-        raise ConfigError([Problem("config.file_too_large", path, values={"limit": f"{MAXIMUM_BYTES >> 20} MiB"})])
-    return raw.decode("utf-8", "surrogateescape")
+    return read_bounded(path, regular=True).decode("utf-8", "surrogateescape")
 
 
 def drafted(draft: Draft) -> tuple[str, list[str]]:
