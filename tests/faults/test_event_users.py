@@ -1,13 +1,11 @@
 """An event's directories with real Unix users: who can read and write what, and what an ordinary organiser can do."""
 
-import contextlib
 import json
 import os
 import random
 import shutil
 import stat
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from real_users import python_for_others
 
 from hackathon.share.entry import letters
 from hackathon.share.event.lists import ACCESS_LIST, group_list, packed, read_list
@@ -105,26 +104,10 @@ class Site:
         return code, {(each["level"], each["id"], each["team"]) for each in troubles if each["level"] != "remark"}
 
 
-def _python() -> tuple[str, str] | None:
-    packages = ":".join([str(REPOSITORY), *(path for path in sys.path if path.endswith("-packages"))])
-    environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
-    options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
-    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, pydantic, yaml, hackathon"]
-        with contextlib.suppress(OSError):
-            if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
-                return python, packages
-    return None
-
-
 @pytest.fixture(scope="module")
 def accounts() -> Iterator[Site]:
     """Four real accounts and a group, made for this module and taken away after it."""
-    if os.geteuid() != 0 or shutil.which("useradd") is None:
-        pytest.skip("two users need root and useradd")
-    python = _python()
-    if python is None:
-        pytest.skip("other users can not reach this Python or this checkout")
+    python = python_for_others()
     import pwd
 
     folder = Path(tempfile.mkdtemp(prefix="hk-event-", suffix=letters()))

@@ -1,13 +1,11 @@
 """The drop box with several real Unix users: nobody reads, alters or fakes another's answer."""
 
-import contextlib
 import json
 import os
 import pwd
 import shutil
 import stat
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from real_users import python_for_others
 from survey_support import SURVEY
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -114,26 +113,10 @@ class Site:
         return [path for path in self.box.iterdir() if path.lstat().st_uid == self.uids[role]]
 
 
-def _python() -> tuple[str, str] | None:
-    packages = ":".join([str(REPOSITORY), *(path for path in sys.path if path.endswith("-packages"))])
-    environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
-    options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
-    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, pydantic, yaml, hackathon"]
-        with contextlib.suppress(OSError):
-            if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
-                return python, packages
-    return None
-
-
 @pytest.fixture(scope="module")
 def people() -> Iterator[Site]:
     """Six real accounts, made for this module and taken away after it."""
-    if os.geteuid() != 0 or shutil.which("useradd") is None:
-        pytest.skip("two users need root and useradd")
-    python = _python()
-    if python is None:
-        pytest.skip("other users can not reach this Python or this checkout")
+    python = python_for_others()
     folder = Path(tempfile.mkdtemp(prefix="hk-survey-"))
     folder.chmod(0o755)
     site = Site(folder, *python)
