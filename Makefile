@@ -10,7 +10,7 @@ VENV ?= .venv
 PYTEST_OPTIONS ?=
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test test-gpu lint docs messages clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
@@ -19,9 +19,17 @@ test: $(VENV)/.test lint
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check hackathon tests recipes team_projects docs
-	$(BIN)/ruff format --check hackathon tests docs
+	$(BIN)/ruff check hackathon tests recipes team_projects docs po
+	$(BIN)/ruff format --check hackathon tests docs po
 	$(BIN)/mypy hackathon
+
+# What needs a GPU, with the Python that holds a torch with CUDA.
+test-gpu:
+	$(PYTHON) -m pytest -q -s tests/gpu
+
+# texts for review in Poedit or the like: po/en.po and po/ja.po; edits made there come back into the catalogue
+messages: $(VENV)/.test
+	$(BIN)/python po/messages.py
 
 docs: $(VENV)/.test
 	$(BIN)/python docs/generate.py
@@ -39,6 +47,10 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 $(VENV)/.test: $(VENV)/.demo pyproject.toml
 	$(BIN)/python -m pip install --quiet -e '.[torch,mpi,share,web,dev]'
 	touch $@
+
+# the copies of recipes/shared/ in the recipes' folders
+recipes:
+	$(PYTHON) recipes/shared/write_copies.py
 
 clean:
 	rm -rf $(VENV) demo

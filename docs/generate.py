@@ -1,7 +1,7 @@
 """Write the generated part of the reference: `make docs`.
 
 Commands come from click, keys of files from their records, machines from their profiles, so that none of these pages
-can say anything else than the program. `tests/unit/test_docs.py` fails when a page is not what this makes.
+can say anything else than the program. `tests/unit/house/test_docs.py` fails when a page is not what this makes.
 """
 
 import importlib
@@ -14,10 +14,11 @@ import click
 from rule_pages import pages
 
 from hackathon.cli import main
-from hackathon.cli.nouns import LazyNoun
+from hackathon.cli.lazy_groups import LazyNoun
 from hackathon.config.cluster import Cluster, Queue
-from hackathon.config.load import list_clusters
 from hackathon.config.schema import RECORDS, field_reference
+from hackathon.schedulers.profiles import list_clusters
+from hackathon.schedulers.registry import dialect_types
 from hackathon.text.messages import localized, message, speaking
 from hackathon.text.units import format_size, format_walltime
 
@@ -81,9 +82,9 @@ def commands(language: str) -> str:
         group = main.build()
         context = click.Context(group, info_name="hackathon")
         for names in main.COMMANDS.values():
-            for name in names:
+            for name, module in names.items():
                 # help texts are made in the language that is spoken while a module is loaded
-                command = importlib.reload(importlib.import_module(f"hackathon.cli.{name}")).command
+                command = importlib.reload(importlib.import_module(f"hackathon.cli.{module}")).command
                 inside = click.Context(command, context, name)
                 lines += ["", f"## {name}", "", *_command(inside, words)]
                 for verb, each in _verbs(inside):
@@ -106,7 +107,7 @@ def _verbs(context: click.Context) -> Iterator[tuple[str, click.Command]]:
     command = context.command
     if isinstance(command, LazyNoun):
         for verb in command.verbs:
-            yield verb, importlib.reload(importlib.import_module(f"hackathon.cli.{context.info_name}_{verb}")).command
+            yield verb, importlib.reload(importlib.import_module(command.module(verb))).command
     elif isinstance(command, click.Group):
         yield from sorted(command.commands.items())
 
@@ -168,7 +169,7 @@ def _keys() -> str:
     for name, (_, file) in RECORDS.items():
         lines += ["", f"## {name}", "", f"`{file}` — {headings[name]}.", "", "| key | type | default | meaning |"]
         lines += ["|---|---|---|---|"]
-        for entry in field_reference(name):
+        for entry in field_reference(name, dialect_types()):
             default = (
                 "**required**" if entry.default is None else "–" if entry.default in _EMPTY else _code(entry.default)
             )
@@ -205,8 +206,7 @@ def _machine(cluster: Cluster) -> Iterator[str]:
         *([sure("node.memory", format_size(node.memory))] if node.memory else []),
         *([sure("node.network", node.network)] if node.network else []),
     ]
-    dialect = [f"group by `{cluster.dialect.group}`"] if cluster.dialect.group != "none" else []
-    dialect += [f"GPUs by `{cluster.dialect.gpu_request}`"] if cluster.dialect.gpu_request != "none" else []
+    dialect = [f"{key} `{value}`" for key, value in cluster.dialect.items() if value not in (None, False, "none")]
     per_node = {"auto": "one a GPU (without GPUs: one, unless told)"}.get(
         str(cluster.processes_per_node), str(cluster.processes_per_node)
     )

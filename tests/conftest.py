@@ -1,6 +1,9 @@
 """Shared by all tests: an own home, and no skip that nobody knows of in CI."""
 
+import itertools
 import os
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,20 +16,73 @@ from hackathon.text.messages import set_language
 settings.register_profile("shared-machine", deadline=None)
 settings.load_profile("shared-machine")
 
-pytest_plugins = ["slurm_fixture"]
+pytest.register_assert_rewrite("support")
+pytest_plugins = ["support.slurm_lab.fixture"]
 
-ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
+HERE = Path(__file__).parent
+ALLOWED_SKIPS = HERE / "allowed_skips.txt"
+
+
+_NUMBERS = itertools.count()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Ctrl-C reach the processes that tests start.
+
+    A shell starts what stands before `&` in a script with SIGINT ignored, and every process below inherits that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# what takes longest comes first, so that no worker is left alone with a long file at the end
+_FOLDERS = ("cluster", "recipes", "faults", "web", "golden", "unit")
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist's own hook puts the groups into the names of tests: they must be known by then
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Under `-n 4 --dist loadgroup`: a group for each file, its tests on the real Slurm apart, one for Unix accounts.
+
+    What a file's fixtures make is made once then. Each worker has a Slurm of its own, so that tests that wait for one
+    do not stand in line. What is slow comes after the rest, what needs Horovod after that: it may still be compiled.
+    """
+    if not getattr(config.option, "loadgroup", False):  # xdist's word to its workers; theirs for `dist` is always "no"
+        return
+    for item in items:
+        group = f"{_file_group(item.path)}{' slurm' if item.get_closest_marker('slurm') else ''}"
+        item.add_marker(pytest.mark.xdist_group(f"{group} slow" if item.get_closest_marker("slow") else group))
+    items.sort(key=_turn)
+
+
+def _file_group(path: Path) -> str:
+    return "accounts" if path.stem.endswith("_users") else path.relative_to(HERE).as_posix()
+
+
+def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
+    slow, slurm = (item.get_closest_marker(name) is not None for name in ("slow", "slurm"))
+    folder = item.path.relative_to(HERE).parts[0]
+    rank = _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
+    return slow, slow and "horovod" in item.nodeid, not slurm, rank
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for the homes of all tests: `mktemp` looks through all that it made before, for every new one."""
+    return tmp_path_factory.mktemp("homes")
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give every test its own settings and caches, English messages and no HACKATHON_* of the caller's shell."""
-    home = tmp_path_factory.mktemp("home")
+    home = homes / str(next(_NUMBERS))
+    home.mkdir(mode=0o700)
     for name in [name for name in os.environ if name.startswith("HACKATHON_")]:
         if name != "HACKATHON_GOLDEN":
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    (home / "run").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "run"))
     monkeypatch.setenv("HACKATHON_LANG", "en")
     set_language(None)
     yield home
@@ -43,8 +99,22 @@ def _unknown_skips(reporter: pytest.TerminalReporter) -> list[str]:
     ]
 
 
+_BEGAN = time.time()
+_ENDS = {False: 0.0, True: 0.0}
+"""Slow or not → when the last test of that part ended, in seconds since the epoch."""
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note when the core of the tests is through, for CI's account."""
+    _ENDS["slow" in report.keywords] = time.time()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the skips that are not on the list."""
+    """Say when each part ended; name the skips that are not on the list."""
+    for slow, ended in _ENDS.items():
+        if ended and getattr(terminalreporter.config.option, "dist", "no") == "loadgroup":
+            minutes = (ended - _BEGAN) / 60
+            terminalreporter.write_line(f"{'slow' if slow else 'core'} part ended after {minutes:.1f} min")
     for line in _unknown_skips(terminalreporter):
         terminalreporter.write_line(f"skip that is not in tests/allowed_skips.txt: {line}", red=True)
 

@@ -1,1 +1,1 @@
-"""Floor 8: one click command per file, thin: read options → call → show."""
+"""Floor 9: one click command per file, thin: read options → call → show."""

@@ -10,59 +10,72 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
-    from hackathon.config.cluster import Cluster
-    from hackathon.config.event import Event
-    from hackathon.jobs.request import Request
-    from hackathon.share.budget import Line, Standing
+    from hackathon.jobs.resolve import Sources
+    from hackathon.runs.campaign import Plan
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.usage.budget import BudgetLine, Standing
 
 
-def admit(
-    requests: "Sequence[Request]", cluster: "Cluster", project: Path, event: "Event | None", *, repeat: int = 1
-) -> None:
-    """Print what requests can cost at most, and warn when the team's budget does not last for them.
+def admit(plan: "Plan") -> None:
+    """Print what a plan can cost at most, and warn when the team's budget does not last for it.
 
     Raises RequestError where the event wants that refused (`when_spent: refuse`).
     """
     from hackathon.cli.show import cost_text
-    from hackathon.jobs.cost import cost
 
-    click.echo(cost_text(cost([*requests] * repeat, cluster)), err=True)
-    if event is None or not event.clusters:
-        return
-    found = held_against(requests, cluster, project, event, repeat=repeat)
-    if found is not None:
-        judge(found, event.when_spent == "refuse")
+    event_line(plan.sources)
+    click.echo(cost_text(plan.cost), err=True)
+    found = standing_of(plan)
+    if found is not None and plan.sources.event is not None:
+        judge(found, plan.sources.event.when_spent == "refuse")
 
 
-def admit_again(request: "Request", project: Path) -> None:
-    """Hold a recorded request against the budget, as `admit`: its cluster's profile may be gone since."""
-    from hackathon.config.load import find_event, load_cluster, load_event
+def event_line(sources: "Sources") -> None:
+    """Name the event that has a say in a job, and what of other accounts has none, on stderr."""
+    from hackathon.text.messages import localized
+    from hackathon.text.printable import printable
+
+    if sources.event is not None and sources.event_folder is not None:
+        title, folder = printable(localized(sources.event.title)), printable(str(sources.event_folder))
+        click.echo(message("trust.taken", title=title, folder=folder), err=True)
+    if sources.left_out:
+        from hackathon.config.trust import why
+
+        for each in sources.left_out:
+            click.echo(f"{message('cli.warning')}: {message('trust.left_out', what=why(each))}", err=True)
+
+
+def admit_again(run: "RunDirectory", project: Path) -> None:
+    """Hold a recorded run against the budget, as `admit`: its cluster's profile may be gone since."""
+    from hackathon.config.trust import trusted_event
+    from hackathon.jobs.resolve import Sources
+    from hackathon.runs.campaign import Plan, PlannedJob
+    from hackathon.schedulers.profiles import load_cluster
     from hackathon.text.errors import HackathonError
 
-    folder = find_event(project)
-    event = load_event(folder) if folder is not None else None
-    if folder is None or event is None or request.cluster not in event.clusters:
+    request = run.request()
+    event = trusted_event(project)
+    if event is None or request.cluster not in event.record.clusters:
         return
     try:
-        cluster = load_cluster(request.cluster, [project, folder])
+        cluster = load_cluster(request.cluster, [project, event.folder])
     except HackathonError:
         return
-    admit([request], cluster, project, event)
+    sources = Sources(cluster=cluster, event=event.record, event_folder=event.folder, runs=project / "runs")
+    admit(Plan(sources, (PlannedJob(request, sources),)))
 
 
-def held_against(
-    requests: "Sequence[Request]", cluster: "Cluster", project: Path, event: "Event | None", *, repeat: int = 1
-) -> "Standing | None":
-    """Return how requests stand to the budget of the event around a project; None where nothing is limited."""
+def standing_of(plan: "Plan") -> "Standing | None":
+    """Return how a plan stands to the budget of the event around its project; None where nothing is limited."""
+    event, cluster = plan.sources.event, plan.sources.cluster
     if event is None or cluster.name not in event.clusters:
         return None
-    from hackathon.config.load import find_event
-    from hackathon.share.budget import budget_of, standing
+    from hackathon.usage.budget import budget_of, standing
 
-    folder = find_event(project) if budget_of(event, cluster.name) is not None else None
-    if folder is None:
+    folder = plan.sources.event_folder
+    if folder is None or budget_of(event, cluster.name) is None:
         return None
-    return standing(event, folder, requests, cluster, project, repeat=repeat)
+    return standing(event, folder, plan.requests, cluster, plan.sources.runs.parent)
 
 
 def judge(found: "Standing", refuse: bool) -> None:
@@ -83,7 +96,7 @@ def judge(found: "Standing", refuse: bool) -> None:
     raise RequestError("usage.refused_small", text=text)
 
 
-def budget_text(found: "Standing", lines: "Sequence[Line] | None" = None) -> str:
+def budget_text(found: "Standing", lines: "Sequence[BudgetLine] | None" = None) -> str:
     """Return used, budget and what the request can take, in one line."""
     from hackathon.cli.show import printable
 

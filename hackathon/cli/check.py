@@ -1,40 +1,40 @@
 """`hackathon check`: would the cluster run this? What would it cost?"""
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named
+from hackathon.cli.options import job_options, named, option_trust, shown_only
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
 
 
 @named("check")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
+@option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-def command(target: str | None, options: Options, as_json: bool) -> None:
-    from hackathon.cli.budget import budget_json, budget_text, held_against, judge
+def command(target: str | None, options: Options, foreign: "Foreign", as_json: bool) -> None:
+    from hackathon.cli.budget import budget_json, budget_text, event_line, judge, standing_of
     from hackathon.cli.show import cost_text, echo_advice, request_line
-    from hackathon.jobs.check import CheckError, check
-    from hackathon.jobs.cost import cost
-    from hackathon.jobs.gather import gather
-    from hackathon.jobs.render import render
-    from hackathon.jobs.resolve import resolve
+    from hackathon.jobs.check import CheckError
+    from hackathon.jobs.sources import find_sources
+    from hackathon.runs.campaign import plan
 
-    sources = gather(target, options, os.environ, Path.cwd())
-    request = resolve(sources)
+    sources = find_sources(target, options, foreign=shown_only(foreign))
+    event_line(sources)
     try:
-        check(request, sources.cluster, sources.recipe, sources.runs)
-        render(request, sources.cluster, sources.template_folders)
+        planned = plan(sources)
     except CheckError as error:
         if not as_json:
             raise
         _report(False, [{"id": each.id, "text": each.text} for each in error.violations], error)
         raise click.exceptions.Exit(error.exit_code) from None
-    total = cost([request], sources.cluster)
-    budget = held_against([request], sources.cluster, sources.runs.parent, sources.event)
+    (request,) = planned.requests
+    budget = standing_of(planned)
     refuse = sources.event is not None and sources.event.when_spent == "refuse"
     if as_json:
         refused = refuse and budget is not None and budget.over
@@ -42,7 +42,7 @@ def command(target: str | None, options: Options, as_json: bool) -> None:
         _report(not refused, words, None, budget_json(budget))
         raise click.exceptions.Exit(2 if refused else 0)
     click.echo(message("cli.check_good", what=request_line(request)))
-    click.echo(cost_text(total))
+    click.echo(cost_text(planned.cost))
     if budget is not None and budget.team:
         click.echo(budget_text(budget))
     echo_advice([request])

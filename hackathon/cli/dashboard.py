@@ -11,7 +11,7 @@ from hackathon.text.messages import message
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
-    from hackathon.web.door import Door
+    from hackathon.web.dashboard.endpoint import Endpoint
 
 LOCAL_PORT = 8000
 """The port on the tutor's own computer that leads to the socket."""
@@ -36,12 +36,12 @@ def command(
     if path is not None and (port is not None or bind is not None):
         raise RequestError("dashboard.two_doors")
     try:
-        from hackathon.web.server import Dashboard, serve
+        from hackathon.web.dashboard.server import Dashboard, serve
     except ImportError as error:
         raise RequestError("dashboard.no_web", what=error.name or error) from None
+    from hackathon.index.watcher import Watcher
     from hackathon.text.messages import localized
-    from hackathon.web.door import default_socket, port_door, private_folder, socket_door
-    from hackathon.web.watch import Watcher
+    from hackathon.web.dashboard.endpoint import default_socket, own_folder, port_door, socket_door
 
     event_folder, shown = event_and_folders(folders)
     first = check_team(event_folder, team)
@@ -59,7 +59,7 @@ def command(
     with opening as door:
         watch = Watcher(event_folder, shown, team=team, ask=not no_ask)
         try:
-            serve(door, Dashboard(watch, name, private_folder()), lambda: _tell(door, name()))
+            serve(door, Dashboard(watch, name, own_folder()), lambda: _tell(door, name()))
         finally:
             watch.stop()
     click.echo(message("dashboard.ended"), err=True)
@@ -102,12 +102,12 @@ def check_team(folder: Path | None, team: str) -> "Event | None":
     return event
 
 
-def _tell(door: "Door", title: str) -> None:
+def _tell(door: "Endpoint", title: str) -> None:
     """Print how to reach the dashboard from the user's own computer."""
     import shlex
 
     from hackathon.cli.show import printable
-    from hackathon.web.door import host_name
+    from hackathon.web.dashboard.endpoint import host_name
 
     host, title = host_name(), printable(title)
     if door.path is not None:

@@ -32,6 +32,7 @@ def command(
     import shutil
 
     from hackathon.config import load
+    from hackathon.schedulers import profiles
     from hackathon.text.files import write_whole
     from hackathon.text.paths import runtime_file
 
@@ -80,7 +81,7 @@ def command(
             "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
         ]
     if cluster:
-        load.load_cluster(cluster, [folder])
+        profiles.load_cluster(cluster, [folder])
         lines.append(f"cluster: {_scalar(cluster)}")
     lines += [f"# {message('cli.walltime_comment')}", "walltime: 00:10:00", ""]
     folder.mkdir(parents=True, exist_ok=True)

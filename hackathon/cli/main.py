@@ -16,13 +16,28 @@ from hackathon.text.messages import LANGUAGES, message, set_language
 from hackathon.text.printable import printable
 
 COMMANDS = {
-    "main": ("init", "scale", "results", "compare", "publish"),
-    "jobs": ("check", "render", "submit", "status", "cancel", "rerun", "adopt", "shell"),
-    "trouble": ("logs", "diagnose", "ask", "board", "standup", "rules", "notify"),
-    "event": ("event", "ready", "survey", "slides", "dashboard", "top"),
-    "about": ("clusters", "recipes", "env", "data", "doctor", "schema", "clean", "completion"),
-}
-"""Section of the help → commands; each lives in `hackathon.cli.<name>` as `command`."""
+    "main": {
+        "init": "init", "scale": "study.scale", "results": "study.results", "compare": "study.compare",
+        "publish": "publish",
+    },
+    "jobs": {
+        "check": "check", "render": "render", "submit": "run.submit", "status": "run.status", "cancel": "run.cancel",
+        "rerun": "run.rerun", "adopt": "run.adopt", "shell": "machine.shell",
+    },
+    "trouble": {
+        "logs": "run.logs", "diagnose": "run.diagnose", "ask": "board.ask", "board": "board.board",
+        "standup": "board.standup", "rules": "rules", "notify": "board.notify",
+    },
+    "event": {
+        "event": "event.event", "trust": "event.trust", "ready": "event.ready", "survey": "survey.survey",
+        "slides": "slides", "dashboard": "dashboard", "top": "top",
+    },
+    "about": {
+        "clusters": "machine.clusters", "recipes": "recipes", "env": "machine.env", "data": "machine.data",
+        "doctor": "machine.doctor", "schema": "schema", "clean": "run.clean", "completion": "completion",
+    },
+}  # fmt: skip
+"""Section of the help → command → the module below `hackathon.cli` that holds it as `command`."""
 
 
 class LazyGroup(click.Group):
@@ -32,10 +47,11 @@ class LazyGroup(click.Group):
         return [name for names in COMMANDS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        command: click.Command = importlib.import_module(f"hackathon.cli.{cmd_name}").command
-        return command
+        for modules in COMMANDS.values():
+            if cmd_name in modules:
+                command: click.Command = importlib.import_module(f"hackathon.cli.{modules[cmd_name]}").command
+                return command
+        return None
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
@@ -125,12 +141,28 @@ def _system_error(error: OSError) -> HackathonError | None:
     return UnavailableError("cli.can_not_write", reason=error.strerror)
 
 
+def _asked(error: RequestError) -> bool:
+    """Return whether a failure is an event that nobody has decided about, and the user has decided now."""
+    if error.id != "trust.event":
+        return False
+    from hackathon.cli.event.trust import ask
+    from hackathon.config.trust import UntrustedEventError
+
+    return isinstance(error, UntrustedEventError) and ask(error.found)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; expected failures are shown without a traceback."""
     set_language(_language_of(arguments) or _language_of_user())
     try:
         color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org; None: on a terminal
-        result: Any = build()(list(arguments), prog_name="hackathon", standalone_mode=False, color=color)
+        try:
+            result: Any = build()(list(arguments), prog_name="hackathon", standalone_mode=False, color=color)
+        except RequestError as error:
+            if not _asked(error):
+                raise
+            # nothing was done yet: an event is looked for before anything else
+            result = build()(list(arguments), prog_name="hackathon", standalone_mode=False, color=color)
         return result if isinstance(result, int) else 0
     except HackathonError as error:
         show_error(error)
@@ -160,6 +192,9 @@ def main() -> None:
     # A command lives for a moment and makes little garbage: collecting it costs a tenth of the start. `wait` turns the
     # collector on again.
     gc.disable()
+    # With an umask of 000 everybody could write in runs/, caches and environments. What a group may do is its users'
+    # decision; what is to be narrower or wider than the umask is made so where it is made.
+    os.umask(os.umask(0o077) | 0o002)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hackathon.jobs.options import Options
 from hackathon.text.messages import LANGUAGES, message
 from hackathon.text.units import parse_walltime
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -56,7 +59,7 @@ class Processes(click.ParamType[list[int]]):
         return counts
 
 
-class Command(click.Command):
+class LocalizedCommand(click.Command):
     """A command whose --help option speaks the language of the rest."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -66,12 +69,12 @@ class Command(click.Command):
         return option
 
 
-class Group(Command, click.Group):
+class LocalizedGroup(LocalizedCommand, click.Group):
     """A noun with sub-verbs whose --help option speaks the language of the rest."""
 
 
 def named(
-    name: str, *, noun: str = "", cls: type[click.Command] = Command, **settings: Any
+    name: str, *, noun: str = "", cls: type[click.Command] = LocalizedCommand, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a click command whose help comes from the catalogue: `<name>_help`, with its examples kept as they are.
 
@@ -144,6 +147,22 @@ def job_options(function: Function) -> Function:
     ):  # fmt: skip
         collect = option(collect)
     return collect  # type: ignore[return-value]
+
+
+def option_trust(function: Function) -> Function:
+    """Add --trust: the function gets as `foreign` what becomes of commands, environments and templates of others."""
+    import functools
+
+    @functools.wraps(function)
+    def collect(*arguments: Any, trust: bool, **others: Any) -> Any:
+        return function(*arguments, foreign="take" if trust else "refuse", **others)
+
+    return click.option("--trust", is_flag=True, help=message("trust.option"))(collect)  # type: ignore[return-value]
+
+
+def shown_only(foreign: "Foreign") -> "Foreign":
+    """Return what becomes of files of others where nothing is run: they are left out instead of refused."""
+    return "take" if foreign == "take" else "leave"
 
 
 def several_processes(function: Function) -> Function:

@@ -10,8 +10,8 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
-    from hackathon.web.publish import Published
-    from hackathon.web.source import Source
+    from hackathon.index.catalog import Catalog
+    from hackathon.web.site.publish import Published
 
 SHOWN = 20
 """Findings of `--check` that are listed."""
@@ -34,7 +34,7 @@ def command(names: tuple[str, ...], directory: Path | None, check: bool, title: 
     if check:
         _check(source, title, studies)
         return
-    from hackathon.web.publish import publish
+    from hackathon.web.site.publish import publish
 
     assert directory is not None
     _keep_apart(directory, source)
@@ -46,13 +46,13 @@ def command(names: tuple[str, ...], directory: Path | None, check: bool, title: 
     _tell_copy(directory)
 
 
-def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Source, str, list[str] | None]":
+def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Catalog, str, list[str] | None]":
     """Return what is published, its title (empty: the event's), and which studies; None: the whole event."""
     from dataclasses import replace
 
     from hackathon.config.load import find_event, load_event
+    from hackathon.index.gather import gather
     from hackathon.runs.study import find_studies, find_study
-    from hackathon.web.gather import gather
 
     folder = find_event(Path.cwd())
     event = load_event(folder) if folder is not None else None
@@ -72,16 +72,16 @@ def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Source, 
     return source, title or _title(project), [study.id for study in studies]
 
 
-def _unreadable(source: "Source") -> list[str]:
+def _unreadable(source: "Catalog") -> list[str]:
     """Return which surveys will be missing, since this account may not read them."""
-    from hackathon.web.published_surveys import unreadable
+    from hackathon.web.views.published_surveys import unreadable
 
     if source.event is None or source.event_folder is None or not source.event.publish.surveys:
         return []
     return [message("report.remark_unreadable", survey=name) for name in unreadable(source.event_folder)]
 
 
-def _keep_apart(directory: Path, source: "Source") -> None:
+def _keep_apart(directory: Path, source: "Catalog") -> None:
     """Refuse a folder that holds the runs themselves: whoever copies it takes them home with the site."""
     target = directory.resolve()
     held = [*(project.path for project in source.projects), *filter(None, [source.event_folder])]
@@ -103,7 +103,7 @@ def _tell_copy(directory: Path) -> None:
     import pwd
     import shlex
 
-    from hackathon.web.door import host_name
+    from hackathon.web.dashboard.endpoint import host_name
 
     try:
         user = pwd.getpwuid(os.geteuid()).pw_name
@@ -121,11 +121,11 @@ def _tell_copy(directory: Path) -> None:
     click.echo(f"  scp -r {remote(path)} {own}")
 
 
-def _check(source: "Source", title: str, studies: list[str] | None) -> None:
+def _check(source: "Catalog", title: str, studies: list[str] | None) -> None:
     """Print what would go out and what was taken out; exit 1 when something in it looks like a secret."""
     from hackathon.cli.show import printable
-    from hackathon.web.publish import rehearsal
-    from hackathon.web.residue import residues
+    from hackathon.web.site.leak_check import residues
+    from hackathon.web.site.publish import rehearsal
 
     with rehearsal(source, title=title, studies=studies) as published:
         for problem in [*source.problems, *published.warnings]:

@@ -14,9 +14,9 @@ from hackathon.text.messages import localized, message
 def command(name: str | None, as_json: bool) -> None:
     from hackathon.cli.show import echo_table
     from hackathon.config import load
+    from hackathon.config.trust import folders_that_count
 
-    here = Path.cwd()
-    folders = [folder for folder in (load.find_project(here), load.find_event(here)) if folder]
+    folders = folders_that_count(Path.cwd())
     if name is None:
         entries, problems = load.list_recipes(folders)
         if as_json:

@@ -1,13 +1,15 @@
 """`hackathon render`: the job script, exactly as it would be submitted."""
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named
+from hackathon.cli.options import job_options, named, option_trust, shown_only
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
 
 
 @named("render")
@@ -16,17 +18,17 @@ from hackathon.text.messages import message
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--explain", is_flag=True, help=message("help.option_explain"))
 @click.option("--rank", is_flag=True, help=message("help.option_rank_script"))
+@option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-def command(target: str | None, options: Options, explain: bool, rank: bool, as_json: bool) -> None:
-    from hackathon.jobs.check import check
-    from hackathon.jobs.gather import gather
-    from hackathon.jobs.render import render
-    from hackathon.jobs.resolve import resolve
+def command(target: str | None, options: Options, explain: bool, rank: bool, foreign: "Foreign", as_json: bool) -> None:
+    from hackathon.cli.budget import event_line
+    from hackathon.jobs.sources import find_sources
+    from hackathon.runs.campaign import plan
 
-    sources = gather(target, options, os.environ, Path.cwd())
-    request = resolve(sources)
-    check(request, sources.cluster, sources.recipe)
-    script = render(request, sources.cluster, sources.template_folders)
+    sources = find_sources(target, options, foreign=shown_only(foreign))
+    event_line(sources)
+    (job,) = plan(sources, place=False).jobs
+    request, script = job.request, job.script
     if as_json:
         import json
 

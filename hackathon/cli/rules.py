@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import Group, named
-from hackathon.cli.teaching import add
+from hackathon.cli.add_rule import add
+from hackathon.cli.options import LocalizedGroup, named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import localized, message
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hackathon.config.rule import Pattern, Rule
 
 
-@named("rules", cls=Group)
+@named("rules", cls=LocalizedGroup)
 def command() -> None:
     pass
 
@@ -116,10 +116,9 @@ def check(files: tuple[Path, ...]) -> None:
 
 def _folders() -> list[Path]:
     """Return the folders of the project and the event."""
-    from hackathon.config.load import find_event, find_project
+    from hackathon.config.trust import folders_that_count
 
-    here = Path.cwd()
-    return [folder for folder in (find_project(here), find_event(here)) if folder]
+    return folders_that_count(Path.cwd())
 
 
 def _described(rule: "Rule", place: str) -> Iterator[tuple[str, list[str]]]:

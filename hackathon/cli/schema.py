@@ -13,5 +13,6 @@ def command(name: str) -> None:
     import json
 
     from hackathon.config.schema import json_schema
+    from hackathon.schedulers.registry import dialect_types
 
-    click.echo(json.dumps(json_schema(name), ensure_ascii=False, indent=1))
+    click.echo(json.dumps(json_schema(name, dialect_types()), ensure_ascii=False, indent=1))

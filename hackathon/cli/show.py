@@ -14,6 +14,7 @@ from hackathon.text.units import format_walltime
 if TYPE_CHECKING:
     from hackathon.jobs.cost import Cost
     from hackathon.jobs.request import Request
+    from hackathon.jobs.settings import Settings
 
 
 def encodes(text: str) -> bool:
@@ -34,9 +35,11 @@ def echo_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo(click.style(text, bold=True) if number == 0 else text)
 
 
-def request_line(request: "Request") -> str:
-    """Return a request in one line."""
-    return message(
+def request_line(request: "Request", settings: "Settings | None" = None) -> str:
+    """Return a request in one line, with what sets it apart from the other points of its study."""
+    from hackathon.jobs.settings import settings_text
+
+    line = message(
         "cli.request_line",
         name=printable(request.name),
         cluster=request.cluster,
@@ -46,6 +49,7 @@ def request_line(request: "Request") -> str:
         launcher=request.launcher,
         walltime=format_walltime(request.walltime),
     )
+    return f"{line} [{printable(settings_text(settings))}]" if settings else line
 
 
 def echo_advice(requests: "Sequence[Request]") -> None:

@@ -25,10 +25,10 @@ def command(team: str | None, file: Path | None, force: bool, no_ask: bool) -> N
 
     from hackathon.cli.show import printable
     from hackathon.config.load import load_event
-    from hackathon.web.gather import gather
-    from hackathon.web.made_files import write_together
-    from hackathon.web.slide_files import default_name, slide_files
-    from hackathon.web.slides import own_folder
+    from hackathon.index.gather import gather
+    from hackathon.web.report.signed_files import write_together
+    from hackathon.web.report.slide_files import default_name, slide_files
+    from hackathon.web.report.slides import own_folder
 
     folder = _event_folder(Path.cwd())
     event = load_event(folder)
@@ -52,8 +52,8 @@ def command(team: str | None, file: Path | None, force: bool, no_ask: bool) -> N
 
 def _event_folder(start: Path) -> Path:
     """Return the folder of the event around a folder, else of the one that the board in HACKATHON_SHARED is of."""
+    from hackathon.board.directory import find_people, find_shared, open_place
     from hackathon.config.load import find_event
-    from hackathon.share.place import find_people, find_shared, open_place
 
     found = find_event(start)
     if found is not None:
@@ -70,7 +70,7 @@ def _event_folder(start: Path) -> Path:
 
 def _team(event: "Event", given: str | None) -> str:
     """Return the team that was named, else the one that this account is a member of."""
-    from hackathon.web.slides import team_named
+    from hackathon.web.report.slides import team_named
 
     names = ", ".join(each.name for each in event.teams) or "–"
     if given is not None:

@@ -13,8 +13,8 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from hackathon.web.now import Item, NowView, Well
-    from hackathon.web.watch import Watcher
+    from hackathon.index.watcher import Watcher
+    from hackathon.web.views.now import NowItem, NowView, Well
 
 SETTLED, FIRST = 30.0, 10.0
 """Seconds that a view which is printed once waits until schedulers answered and failures were diagnosed, and seconds
@@ -51,8 +51,8 @@ def command(folders: tuple[Path, ...], team: str, once: bool, interval: float, n
     event_folder, shown = event_and_folders(folders)
     check_team(event_folder, team)
     gc.enable()  # it was turned off for commands that live for a moment
-    from hackathon.web.now import now_view
-    from hackathon.web.watch import Watcher
+    from hackathon.index.watcher import Watcher
+    from hackathon.web.views.now import now_view
 
     live = not as_json and not once and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     watch = Watcher(event_folder, shown, team=team, ask=not no_ask, interval=interval if live else SOON)
@@ -82,7 +82,7 @@ def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: 
     from rich.console import Console
     from rich.live import Live
 
-    from hackathon.web.now import now_view
+    from hackathon.web.views.now import now_view
 
     # A handler that raises may do so while a lock is being taken, and nobody would give it back: it only notes.
     ended: list[int] = []
@@ -149,7 +149,7 @@ def _totals(view: "NowView") -> dict[str, int]:
     return {"running": view.running, "queued": view.queued, "ended": view.ended, "succeeded": view.succeeded}
 
 
-def _item(item: "Item") -> Iterator[list[Part]]:
+def _item(item: "NowItem") -> Iterator[list[Part]]:
     from hackathon.cli.show import printable
     from hackathon.diagnosis.show import part_name
     from hackathon.scaling.show import state

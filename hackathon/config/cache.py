@@ -39,7 +39,7 @@ def recall(key: str) -> Any | None:
 
 
 def keep(key: str, value: Any) -> None:
-    """Keep a JSON value under a key, readable by its owner only; does nothing when that can not be done."""
+    """Keep a JSON value under a key, readable by its owner only; does nothing when that cannot be done."""
     payload = json.dumps(value, ensure_ascii=False).encode()
     try:
         folder = _folder()

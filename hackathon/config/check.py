@@ -1,22 +1,16 @@
-"""What a record's type can not say: values of a file that must agree with one another."""
+"""What a record's type cannot say: values of a file that must agree with one another."""
 
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from hackathon.config.check_event import check_event
-from hackathon.config.check_rules import check_rules
-from hackathon.config.check_survey import check_survey
 from hackathon.config.cluster import Cluster
 from hackathon.config.command import command_words
-from hackathon.config.event import Event
 from hackathon.config.fields import Scalar
-from hackathon.config.problems import KeyPath, Problem, listing, nearest, shown
+from hackathon.config.problems import KeyPath, Problem, listing, shown
 from hackathon.config.project import Project
 from hackathon.config.recipe import Check, Data, InstallStep, Metric, Parameter, Recipe, Scaling
-from hackathon.config.rule import RuleFile
-from hackathon.config.survey import Survey
+from hackathon.config.report import Report
 from hackathon.config.yaml import Document
 from hackathon.text.errors import RequestError
 
@@ -35,53 +29,29 @@ _HEADER_FIELDS = ("queue", "group", "reservation")
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
-class Report:
-    """Collects problems of one document."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.raw: Mapping[str, Any] = document.value if isinstance(document.value, dict) else {}
-        self.problems: list[Problem] = []
-
-    def add(self, identifier: str, path: KeyPath, **values: Any) -> None:
-        """Note a problem at a key path."""
-        self.problems.append(Problem(identifier, self.document.path, self.document.line(path), path, values))
-
-    def raw_at(self, path: KeyPath) -> Mapping[str, Any]:
-        """Return the mapping that the file has at a key path; an empty one where it has none."""
-        value: Any = self.raw
-        for key in path:
-            try:
-                value = value[key]
-            except (LookupError, TypeError):
-                return {}
-        return value if isinstance(value, dict) else {}
-
-    def unknown(self, path: KeyPath, word: str, known: Iterable[str], identifier: str) -> None:
-        """Note that a word names nothing; `<identifier>_near` is used when a known word is near."""
-        names = list(known)
-        near = nearest(word, names)
-        if near:
-            self.add(f"{identifier}_near", path, name=shown(word), near=near)
-        else:
-            self.add(identifier, path, name=shown(word), known=listing(names) or "–")
-
-
 def check_record(record: Any, document: Document, name: str | None) -> list[Problem]:
     """Return what is wrong between values of a valid record; `name` is the name of its file or folder."""
     report = Report(document)
-    if isinstance(record, Cluster):
-        _cluster(record, report, name)
-    elif isinstance(record, Recipe):
-        _recipe(record, report, name)
-    elif isinstance(record, Project):
-        _project(record, report)
-    elif isinstance(record, Event):
-        check_event(record, report)
-    elif isinstance(record, RuleFile):
-        check_rules(record, report)
-    elif isinstance(record, Survey):
-        check_survey(record, report)
+    # most commands read none of the last three: their records and what checks them are imported only for them
+    match type(record).__name__:
+        case "Cluster":
+            _cluster(record, report, name)
+        case "Recipe":
+            _recipe(record, report, name)
+        case "Project":
+            _project(record, report)
+        case "Event":
+            from hackathon.config.check_event import check_event
+
+            check_event(record, report)
+        case "RuleFile":
+            from hackathon.config.check_rules import check_rules
+
+            check_rules(record, report)
+        case "Survey":
+            from hackathon.config.check_survey import check_survey
+
+            check_survey(record, report)
     return report.problems
 
 
@@ -91,6 +61,8 @@ def name_problem(name: str) -> str | None:
         return "config.name_empty"
     if len(name) > LONGEST_NAME:
         return "config.name_long"
+    import unicodedata
+
     # C*: control, format (changes of direction), surrogate, private; Zl, Zp: line and paragraph separators
     if "/" in name or any(unicodedata.category(letter)[0] == "C" for letter in name):
         return "config.name_signs"

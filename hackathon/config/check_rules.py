@@ -1,20 +1,17 @@
-"""What the type of a rule can not say: its id, its patterns, and whether it has anything to look for."""
+"""What the type of a rule cannot say: its id, its patterns, and whether it has anything to look for."""
 
 import re
-from typing import TYPE_CHECKING
 
 from hackathon.config.literals import PatternError, analysed, compiled
 from hackathon.config.problems import KeyPath, shown
+from hackathon.config.report import Report
 from hackathon.config.rule import Pattern, Rule, RuleFile
-
-if TYPE_CHECKING:
-    from hackathon.config.check import Report
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FACT = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 
 
-def check_rules(file: RuleFile, report: "Report") -> None:
+def check_rules(file: RuleFile, report: Report) -> None:
     """Note what is wrong between the values of a file of rules."""
     seen: set[str] = set()
     for index, rule in enumerate(file.rules):
@@ -27,7 +24,7 @@ def check_rules(file: RuleFile, report: "Report") -> None:
         _rule(rule, path, report)
 
 
-def _rule(rule: Rule, path: KeyPath, report: "Report") -> None:
+def _rule(rule: Rule, path: KeyPath, report: Report) -> None:
     raw = report.raw_at(path)
     if not raw.get("patterns") and not rule.fact:
         report.add("rules.nothing_to_find", path, id=rule.id)
@@ -40,7 +37,7 @@ def _rule(rule: Rule, path: KeyPath, report: "Report") -> None:
             _pattern(pattern, (*path, name, number), report, needs_words=name == "patterns")
 
 
-def _pattern(pattern: Pattern, path: KeyPath, report: "Report", *, needs_words: bool) -> None:
+def _pattern(pattern: Pattern, path: KeyPath, report: Report, *, needs_words: bool) -> None:
     if bool(pattern.text.strip()) == bool(pattern.regex):
         report.add("rules.text_or_regex", path)
         return

@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hackathon.config.fields import Text
 from hackathon.config.problems import KeyPath, shown
+from hackathon.config.report import Report
 from hackathon.config.survey import Question, Survey
-from hackathon.text.compared import plain
-
-if TYPE_CHECKING:
-    from hackathon.config.check import Report
+from hackathon.text.normalise import plain
 
 MOST_QUESTIONS, MOST_OPTIONS, MOST_LEVELS = 200, 500, 11
 LONGEST_OPTION, LONGEST_TEXT = 80, 100_000
@@ -26,7 +24,7 @@ ONLY_FOR: Mapping[str, tuple[str, ...]] = {
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}\Z", re.ASCII)
 
 
-def check_survey(survey: Survey, report: "Report") -> None:
+def check_survey(survey: Survey, report: Report) -> None:
     """Note what is wrong between the values of a questionnaire."""
     _words(survey.title, ("title",), report)
     if not survey.languages or len(set(survey.languages)) < len(survey.languages):
@@ -48,7 +46,7 @@ def check_survey(survey: Survey, report: "Report") -> None:
             report.add("survey_check.tag", ("tags", tag))
 
 
-def _identifier(identifier: str, seen: dict[str, str], path: KeyPath, report: "Report") -> None:
+def _identifier(identifier: str, seen: dict[str, str], path: KeyPath, report: Report) -> None:
     place = (*path, "id")
     if not _ID.match(identifier):
         report.add("survey_check.id_signs", place, id=shown(identifier))
@@ -59,7 +57,7 @@ def _identifier(identifier: str, seen: dict[str, str], path: KeyPath, report: "R
     seen.setdefault(identifier.lower(), identifier)
 
 
-def _question(question: Question, path: KeyPath, report: "Report") -> None:
+def _question(question: Question, path: KeyPath, report: Report) -> None:
     _words(question.text, (*path, "text"), report)
     for key, kinds in ONLY_FOR.items():
         if key in report.raw_at(path) and question.kind not in kinds:
@@ -76,7 +74,7 @@ def _question(question: Question, path: KeyPath, report: "Report") -> None:
         report.add("config.too_large", (*path, "longest"), limit=LONGEST_TEXT)
 
 
-def _rating(question: Question, path: KeyPath, report: "Report") -> None:
+def _rating(question: Question, path: KeyPath, report: Report) -> None:
     raw = report.raw_at(path)
     if raw.get("target") is None:
         report.add("survey_check.no_target", path, id=question.id)
@@ -92,7 +90,7 @@ def _rating(question: Question, path: KeyPath, report: "Report") -> None:
         report.add("survey_check.same_ends", (*path, "high"), name=shown(next(iter(same))))
 
 
-def _options(question: Question, path: KeyPath, report: "Report") -> None:
+def _options(question: Question, path: KeyPath, report: Report) -> None:
     given = "options" in report.raw_at(path)
     if question.options_from is not None:
         if given:
@@ -114,7 +112,7 @@ def _options(question: Question, path: KeyPath, report: "Report") -> None:
                 report.add("survey_check.option_twice", place, name=shown(word), other=shown(owner[word]))
 
 
-def _breakdowns(survey: Survey, report: "Report") -> None:
+def _breakdowns(survey: Survey, report: Report) -> None:
     kinds = {question.id: question.kind for question in survey.questions}
     choices = [identifier for identifier, kind in kinds.items() if kind == "choice"]
     seen: set[str] = set()
@@ -129,7 +127,7 @@ def _breakdowns(survey: Survey, report: "Report") -> None:
         seen.add(identifier)
 
 
-def _words(text: Text, path: KeyPath, report: "Report") -> None:
+def _words(text: Text, path: KeyPath, report: Report) -> None:
     """Note a text that has no letters, in any of its languages."""
     found = text.values() if isinstance(text, dict) else (text,)
     if not found or not all(each.strip() for each in found):

@@ -10,24 +10,9 @@ PLAIN_LAUNCHERS: tuple[Launcher, ...] = ("torchrun", "mpirun", "srun", "local")
 """What a recipe that names no launcher runs under, the preferred one first."""
 ALL_LAUNCHERS: tuple[Launcher, ...] = (*PLAIN_LAUNCHERS, "horovodrun", "horovodrun-mpi")
 """What a profile that names no launcher has. horovodrun (with Gloo, or over MPI) is for programs that use Horovod."""
+SCHEDULER_LAUNCHERS: frozenset[str] = frozenset({"srun"})
+"""Launchers that only work in the jobs of a scheduler that says so (`Dialect.has_launcher`)."""
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "ssh", "local"]
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How this site's scheduler wants to be asked."""
-
-    __pydantic_config__: ClassVar[Any] = STRICT
-    group: Literal["group_list", "project", "account", "none"] = "none"
-    """PBS `-W group_list=`, PBS `-P`, Slurm `--account=`, or nothing."""
-    gpu_request: Literal["none", "ngpus", "gpus-per-node", "gres"] = "none"
-    """PBS `ngpus=` in the select, Slurm `--gpus-per-node=` or `--gres=gpu:`; `none` where whole nodes are given."""
-    cpu_request: Literal["none", "ncpus"] = "none"
-    """PBS `ncpus=` in the select; `none` where the site's users do not name it."""
-    place: str | None = None
-    """PBS `-l place=`, e.g. `scatter`."""
-    exclusive: bool = False
-    """Slurm `--exclusive`."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +34,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Queue:
-    """A PBS queue or Slurm partition and its limits."""
+    """A queue and its limits."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
     nodes: Positive | None = None
@@ -83,13 +68,13 @@ class Cluster:
     name: str
     """The profile's name; the same as the file's."""
     scheduler: str
-    """`pbs`, `slurm`, `local` or a plug-in's name."""
+    """Name of a scheduler that is built in or installed as a plug-in."""
     node: Node
     """The shape of a node."""
     title: Text = ""
     """The machine's name for people."""
-    dialect: Dialect = field(default_factory=Dialect)
-    """How the site's scheduler wants to be asked."""
+    dialect: dict[str, Any] = field(default_factory=dict)
+    """How the site's scheduler wants to be asked. Each scheduler has its own keys; below, its name follows the key."""
     processes_per_node: Count = "auto"
     """Ranks on a full node: normally one per GPU."""
     threads: Positive | None = None

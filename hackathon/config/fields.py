@@ -21,14 +21,18 @@ class Parsed:
         self.kind = kind
         self.example = example
 
+    def read(self, value: Any) -> int:
+        """Return the number that a value of a file means. Raises ValueError."""
+        if not isinstance(value, (str, int)) or isinstance(value, bool):
+            raise ValueError("neither text nor a whole number")
+        return self.parse(value)
+
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         from pydantic_core import PydanticCustomError, core_schema
 
         def read(value: Any) -> int:
             try:
-                if not isinstance(value, (str, int)) or isinstance(value, bool):
-                    raise ValueError("neither text nor a whole number")
-                return self.parse(value)
+                return self.read(value)
             except ValueError as error:
                 raise PydanticCustomError(self.kind, "not a {kind}", {"kind": self.kind}) from error
 

@@ -17,12 +17,16 @@ from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
 
 SHORTEST = 5
 """Letters and digits that the words of a pattern need together; a Japanese one counts twice."""
+LEADING = 3
+"""Letters at the beginning of an expression by which Python's search leaps forward."""
+_NARROW = (words.CATEGORY_DIGIT, words.CATEGORY_WORD, words.CATEGORY_SPACE, words.CATEGORY_NOT_SPACE)
+"""Classes of letters that hold no line end, or nothing but white space."""
 MOST_BRANCHES = 40
 """Alternatives of one pattern that are looked for each by itself."""
 
 
 class PatternError(ValueError):
-    """A pattern that can not be used; `id` is the message's, `values` are its placeholders."""
+    """A pattern that cannot be used; `id` is the message's, `values` are its placeholders."""
 
     def __init__(self, identifier: str, **values: str) -> None:
         super().__init__(identifier)
@@ -56,6 +60,9 @@ class Analysis:
     white space."""
     wide: bool
     """Whether it can match any letters at all somewhere (`.`, `[^…]`, `\\S`): across lines it then needs more proof."""
+    leading: bool
+    """Whether it begins with letters and nothing in it but white space runs on into further lines: then many lines are
+    searched at once as fast as their bytes can be read, and what matches in one of them matches there."""
 
 
 @lru_cache(maxsize=4096)
@@ -66,7 +73,8 @@ def analysed(text: str, regex: str, ignore_case: bool) -> Analysis:
         literal = " ".join(text.split())
         if _letters(literal) < SHORTEST:
             raise PatternError("rules.pattern_short", pattern=shown(text), least=str(SHORTEST))
-        return Analysis(((literal, ignore_case),), wide=False)
+        leading = not ignore_case and len(literal.split()[0]) >= LEADING
+        return Analysis(((literal, ignore_case),), wide=False, leading=leading)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -79,7 +87,7 @@ def analysed(text: str, regex: str, ignore_case: bool) -> Analysis:
     found = _best(tree, bool(tree.state.flags & re.IGNORECASE))
     if not found or min(_letters(literal) for literal, _ in found) < SHORTEST:
         raise PatternError("rules.pattern_short", pattern=shown(regex), least=str(SHORTEST))
-    return Analysis(tuple(dict.fromkeys(found)), _wide(tree))
+    return Analysis(tuple(dict.fromkeys(found)), _wide(tree), leading=_leads(tree) and _stays(tree))
 
 
 def _letters(literal: str) -> int:
@@ -127,6 +135,40 @@ def _wide(tree: Any) -> bool:
     return False
 
 
+def _leads(tree: Any) -> bool:
+    """Return whether an expression begins with letters as they are."""
+    first = list(tree)[:LEADING]
+    return not tree.state.flags & re.IGNORECASE and len(first) == LEADING and all(map(_letter_as_it_is, first))
+
+
+def _letter_as_it_is(item: tuple[Any, Any]) -> bool:
+    kind, value = item
+    return kind is words.LITERAL and not chr(value).isspace()
+
+
+def _stays(tree: Any) -> bool:
+    """Return whether nothing in an expression but white space can match the end of a line."""
+    if tree.state.flags & re.DOTALL:
+        return False
+    for kind, value in tree:
+        if kind in (words.NOT_LITERAL, words.ATOMIC_GROUP, words.POSSESSIVE_REPEAT):
+            return False
+        if kind is words.IN and not all(_within_line(each) for each in value):
+            return False
+        if kind is words.SUBPATTERN and value[1] & re.DOTALL:
+            return False
+        if not all(_stays(inner) for inner in _inside(kind, value)):
+            return False
+    return True
+
+
+def _within_line(item: tuple[Any, Any]) -> bool:
+    kind, value = item
+    if kind is words.RANGE:
+        return bool(value[0] > ord("\r"))
+    return kind is words.LITERAL or (kind is words.CATEGORY and value in _NARROW)
+
+
 _Literals = list[tuple[str, bool]]
 
 
@@ -140,7 +182,8 @@ def _best(tree: Any, ignore_case: bool) -> _Literals:
         if letter and folded and not letter.isascii():
             letter = ""
         if letter and folded == run_folded:
-            run += letter
+            # white space beside white space is white space still
+            run += "" if letter == " " == run[-1:] else letter
             continue
         candidates.append([(run.strip(), run_folded)])
         run, run_folded = letter, folded

@@ -6,14 +6,14 @@ project's and the event's. A hit in the cache of checked files imports neither Y
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hackathon.config.cache import cache_key, keep, recall
 from hackathon.config.cluster import Cluster
-from hackathon.config.problems import ConfigError, Problem, listing, nearest, read_bounded, shown
+from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, listing, nearest, read_bounded, shown
 from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import rebuild
@@ -27,14 +27,17 @@ if TYPE_CHECKING:
 
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
 _Record = TypeVar("_Record")
+Dialects = Callable[[str], type | None]
+"""Scheduler's name → the record of its dialect, None when there is no such scheduler here. The schedulers own their
+words and stand above this package, so they are handed in: see `hackathon.schedulers.profiles`."""
 
 
-def load_cluster(name: str, folders: Sequence[Path] = ()) -> Cluster:
+def load_cluster(name: str, folders: Sequence[Path], dialects: Dialects) -> Cluster:
     """Return the profile of a cluster: the first `templates/clusters/<name>.yaml` on the search path."""
     path = _find(name, _cluster_folders(folders), ".yaml")
     if path is None:
         raise _unknown("config.no_cluster", name, _cluster_files(folders))
-    return _read(Cluster, path, name)
+    return _read(Cluster, path, name, dialects)
 
 
 def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recipe, Path]:
@@ -51,17 +54,17 @@ def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recip
     return _recipe(folder.absolute()), folder.absolute()
 
 
-def load_project(folder: Path) -> Project:
-    """Return the project in a folder."""
-    return _read(Project, folder / PROJECT_FILE)
+def load_project(folder: Path, raw: bytes | None = None) -> Project:
+    """Return the project in a folder; `raw` is what its file holds, where that was read already."""
+    return _read(Project, folder / PROJECT_FILE, raw=raw)
 
 
-def load_event(folder: Path) -> "Event":
-    """Return the event in a folder."""
+def load_event(folder: Path, raw: bytes | None = None) -> "Event":
+    """Return the event in a folder; `raw` is what its file holds, where that was read already."""
     # most projects belong to no event: its records are made only when there is one
     from hackathon.config.event import Event
 
-    return _read(Event, folder / EVENT_FILE)
+    return _read(Event, folder / EVENT_FILE, raw=raw)
 
 
 def load_survey(path: Path) -> "Survey":
@@ -86,24 +89,44 @@ def find_project(start: Path) -> Path | None:
 
 
 def find_event(start: Path) -> Path | None:
-    """Return the nearest folder, from `start` upwards, that is an event; None when there is none."""
-    return _upwards(start, EVENT_FILE)
+    """Return the nearest folder, from `start` upwards, that is an event, whoever owns it; None when there is none.
+
+    What is found so is read as data; whether it steers what the user does is the business of `config.trust`. Events
+    that the user ignores (`hackathon trust --ignore`) are passed over.
+    """
+    found = _upwards(start, EVENT_FILE)
+    while found is not None and _is_ignored(found / EVENT_FILE):
+        found = _upwards(found.parent, EVENT_FILE) if found != found.parent else None
+    return found
 
 
-def list_clusters(folders: Sequence[Path] = ()) -> tuple[list[Cluster], list[Problem]]:
-    """Return the clusters by name, and the problems of profiles that can not be read."""
+def _is_ignored(path: Path) -> bool:
+    from hackathon.access.ownership import look
+    from hackathon.access.trust_record import IGNORE, decided, entries
+
+    if not any(entry.answer == IGNORE for entry in entries()):
+        return False
+    try:
+        entry = decided(look(path, 0))
+    except OSError:
+        return False
+    return entry is not None and entry.answer == IGNORE
+
+
+def list_clusters(folders: Sequence[Path], dialects: Dialects) -> tuple[list[Cluster], list[Problem]]:
+    """Return the clusters by name, and the problems of profiles that cannot be read."""
     clusters: list[Cluster] = []
     problems: list[Problem] = []
     for name, path in sorted(_cluster_files(folders).items()):
         try:
-            clusters.append(_read(Cluster, path, name))
+            clusters.append(_read(Cluster, path, name, dialects))
         except ConfigError as error:
             problems += error.problems
     return clusters, problems
 
 
 def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Problem]]:
-    """Return the recipes by name, and the problems of recipes that can not be read."""
+    """Return the recipes by name, and the problems of recipes that cannot be read."""
     recipes: list[Recipe] = []
     problems: list[Problem] = []
     for _, path in sorted(_recipe_files(folders).items()):
@@ -115,7 +138,7 @@ def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Probl
 
 
 def load_rules(folders: Sequence[Path] = ()) -> "tuple[list[Rule], list[Problem]]":
-    """Return the rules for failures, and the problems of files that can not be read.
+    """Return the rules for failures, and the problems of files that cannot be read.
 
     A rule replaces those of its id that lie further along the search path: project, event, user, shipped.
     """
@@ -169,21 +192,31 @@ def _recipe(folder: Path) -> Recipe:
     return recipe
 
 
-def _read(record: type[_Record], path: Path, name: str | None = None) -> _Record:
+def _read(
+    record: type[_Record],
+    path: Path,
+    name: str | None = None,
+    dialects: Dialects | None = None,
+    raw: bytes | None = None,
+) -> _Record:
     """Return the checked record in a file, from the cache when the same bytes were checked before."""
-    raw = read_bounded(path)
+    if raw is None or len(raw) > MAXIMUM_BYTES:
+        raw = read_bounded(path)
     key = cache_key(record.__name__, name, raw)
     value = recall(key)
     if value is not None:
         try:
-            return _as(record, rebuild(record, value))
+            found = _as(record, rebuild(record, value))
+            if isinstance(found, Cluster) and dialects is not None and (kind := dialects(found.scheduler)) is not None:
+                rebuild(kind, found.dialect)
+            return found
         except (ValueError, TypeError):
-            # another version's layout under the same key: check again and write anew
+            # another version's layout under the same key, or another dialect: check again and write anew
             pass
     from hackathon.config.validate import validate
     from hackathon.config.yaml import parse_yaml
 
-    checked = _as(record, validate(record, parse_yaml(raw, path), name))
+    checked = _as(record, validate(record, parse_yaml(raw, path), name, dialects))
     keep(key, asdict(checked))  # type: ignore[call-overload]
     return checked
 

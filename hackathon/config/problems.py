@@ -55,7 +55,7 @@ class Problem:
 
 
 class ConfigError(RequestError):
-    """A file that somebody wrote can not be used; `problems` has everything that is wrong with it. Exit code 2."""
+    """A file that somebody wrote cannot be used; `problems` has everything that is wrong with it. Exit code 2."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
@@ -70,13 +70,10 @@ class ConfigError(RequestError):
         return "\n".join([message(self.id, **self.values), *(f"  {problem}" for problem in self.problems)])
 
 
-def read_bounded(path: Path, *, regular: bool = False) -> bytes:
-    """Return a file's bytes. Raises ConfigError: missing, unreadable, or larger than MAXIMUM_BYTES.
-
-    regular: refuse what is no regular file, which others may have put there.
-    """
+def read_bounded(path: Path) -> bytes:
+    """Return a file's bytes. Raises ConfigError: missing, unreadable, no regular file, or larger than MAXIMUM_BYTES."""
     try:
-        with open_regular(path) if regular else path.open("rb") as stream:
+        with open_regular(path) as stream:
             raw = stream.read(MAXIMUM_BYTES + 1)
     except FileNotFoundError:
         raise ConfigError([Problem("config.file_missing", path)]) from None

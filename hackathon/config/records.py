@@ -1,9 +1,13 @@
-"""Rebuild configuration records from plain values that were checked before, without pydantic."""
+"""Make configuration records of plain values that are right, without pydantic."""
 
 import functools
+import math
+import sys
 from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from hackathon.config.fields import Least, Parsed
 
 
 def options(hint: Any) -> tuple[Any, ...]:
@@ -31,8 +35,14 @@ def below(hint: Any, key: str | int) -> Any | None:
 
 
 def rebuild(hint: Any, value: Any) -> Any:
-    """Return the record that `dataclasses.asdict` had turned into `value`. Raises ValueError when it does not fit."""
-    for kind in _plan(hint):
+    """Return the record that plain values describe: those of a file, or what `dataclasses.asdict` made of a record.
+
+    What it takes, pydantic takes too, with the same result. It does not say what is wrong: it raises ValueError for
+    everything that does not fit.
+    """
+    for kind, marker in _plan(hint):
+        if isinstance(marker, Parsed):
+            return marker.read(value)
         if kind is NoneType:
             if value is None:
                 return None
@@ -44,11 +54,13 @@ def rebuild(hint: Any, value: Any) -> Any:
         elif isinstance(kind, type):
             # a bool is an int to isinstance, but never to a record
             if type(value) is kind:
-                return value
+                return _scalar(value, marker)
+            if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
+                return _scalar(float(value), marker)
         elif get_origin(kind) is dict:
             if isinstance(value, dict):
-                inner = get_args(kind)[1]
-                return {key: rebuild(inner, entry) for key, entry in value.items()}
+                word, inner = get_args(kind)
+                return {rebuild(word, key): rebuild(inner, entry) for key, entry in value.items()}
         elif get_origin(kind) is list:
             if isinstance(value, list):
                 inner = get_args(kind)[0]
@@ -58,9 +70,27 @@ def rebuild(hint: Any, value: Any) -> Any:
     raise ValueError(f"{value!r} does not fit {hint!r}")
 
 
+def _scalar(value: Any, marker: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not a finite number")
+    if isinstance(value, str) and not value.isascii():
+        value.encode()  # half of a surrogate pair is a ValueError
+    if isinstance(marker, Least) and value < marker.least:
+        raise ValueError(f"{value!r} is too small")
+    return value
+
+
 @functools.cache
-def _plan(hint: Any) -> tuple[Any, ...]:
-    return options(hint)
+def _plan(hint: Any) -> tuple[tuple[Any, Any], ...]:
+    """Return (type, its marker or None) for the types that a hint allows, in the order in which they are tried."""
+    if get_origin(hint) is Annotated:
+        inner, marker = get_args(hint)
+        return tuple((kind, marker) for kind, _ in _plan(inner))
+    if get_origin(hint) in (Union, UnionType):
+        found = [each for part in get_args(hint) for each in _plan(part)]
+        # a text is parsed only where nothing else takes the value; a whole number becomes a float likewise
+        return tuple(sorted(found, key=lambda each: isinstance(each[1], Parsed) or each[0] is float))
+    return ((hint, None),)
 
 
 @functools.cache

@@ -36,7 +36,7 @@ class Cause:
     text: Text
     """What may be wrong."""
     check: str = ""
-    """One command to type, if there is one."""
+    """One command to type, if there is one. `{name}` stands alone, without quotes: it is filled in quoted."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Describe the files that people write: JSON Schema for editors, and the table of all keys for the reference."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -43,27 +43,56 @@ class FieldEntry:
     """What it means."""
 
 
-def json_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a file, a name of RECORDS or `defaults`. KeyError otherwise."""
+def json_schema(name: str, dialects: Mapping[str, type] | None = None) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a file, a name of RECORDS or `defaults`. KeyError otherwise.
+
+    `dialects`: scheduler's name → the record of its dialect, for the profile of a cluster.
+    """
     from pydantic import TypeAdapter
 
     record, file = RECORDS["user" if name == "defaults" else name]
     schema = TypeAdapter(record).json_schema()
+    if record is Cluster:
+        _with_dialects(schema, dialects or {})
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": file}
 
 
-def field_reference(name: str) -> list[FieldEntry]:
-    """Return every key of a file, nested ones after the key that holds them, in the order of the records."""
-    schema = json_schema(name)
+def _with_dialects(schema: dict[str, Any], dialects: Mapping[str, type]) -> None:
+    """Let a profile's `dialect` depend on its `scheduler`."""
+    from pydantic import TypeAdapter
+
+    cases = []
+    for scheduler, kind in sorted(dialects.items()):
+        part = TypeAdapter(kind).json_schema(ref_template="#/$defs/{model}")
+        schema.setdefault("$defs", {}).update({**part.pop("$defs", {}), kind.__name__: part})
+        wanted = {"properties": {"scheduler": {"const": scheduler}}, "required": ["scheduler"]}
+        then = {"properties": {"dialect": {"$ref": f"#/$defs/{kind.__name__}"}}}
+        cases.append({"if": wanted, "then": then})
+    if cases:
+        schema["allOf"] = cases
+
+
+def field_reference(name: str, dialects: Mapping[str, type] | None = None) -> list[FieldEntry]:
+    """Return every key of a file, nested ones after the key that holds them, in the order of the records.
+
+    The keys of a cluster's dialect have the scheduler's name behind them: `dialect.group (NAME)`.
+    """
+    schema = json_schema(name, dialects)
     definitions = schema.get("$defs", {})
     record, _ = RECORDS["user" if name == "defaults" else name]
     texts = {record.__name__: _descriptions(schema)}
     texts.update({title: _descriptions(definition) for title, definition in definitions.items()})
-    return list(_entries(record, "", texts))
+    found = []
+    for entry in _entries(record, "", texts):
+        found.append(entry)
+        if record is Cluster and entry.key == "dialect":
+            for scheduler, kind in sorted((dialects or {}).items()):
+                found += [replace(each, key=f"{each.key} ({scheduler})") for each in _entries(kind, "dialect.", texts)]
+    return found
 
 
 def _descriptions(schema: dict[str, Any]) -> dict[str, str]:
-    return {key: " ".join(entry.get("description", "").split()) for key, entry in schema["properties"].items()}
+    return {key: " ".join(entry.get("description", "").split()) for key, entry in schema.get("properties", {}).items()}
 
 
 def _entries(record: type, prefix: str, texts: dict[str, dict[str, str]]) -> Iterator[FieldEntry]:
@@ -107,6 +136,8 @@ def _type_text(hint: Any) -> str:
             words.append(f"[{_type_text(get_args(option)[0])}]")
         elif is_dataclass(option):
             words.append("{…}")
+        elif option is Any:
+            words.append("…")
         elif option is not NoneType:
             words.append(option.__name__)
     return " | ".join(words)

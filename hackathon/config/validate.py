@@ -1,14 +1,15 @@
-"""Check a YAML document against a record, and say in plain words what is wrong. Imports pydantic, inside."""
+"""Check a YAML document against a record, and say in plain words what is wrong. What is right needs no pydantic."""
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from hackathon.config.check import check_record
+from hackathon.config.cluster import Cluster
 from hackathon.config.problems import ConfigError, KeyPath, Problem, listing, nearest, shown
-from hackathon.config.records import below, options
+from hackathon.config.records import below, options, rebuild
 from hackathon.config.yaml import Document
 from hackathon.text.messages import message
 
@@ -27,15 +28,44 @@ _MISSING = ("missing", "missing_keyword_only_argument")
 _ELEVEN_BOOL = frozenset({"yes", "no", "on", "off", "y", "n"})
 
 
-def validate(record: type, document: Document, name: str | None = None) -> Any:
+def validate(
+    record: type, document: Document, name: str | None = None, dialects: Callable[[str], type | None] | None = None
+) -> Any:
     """Return the record that a document describes; `name` is the name that the file's place gives it.
 
-    Raises ConfigError with everything that is wrong.
+    `dialects`: scheduler's name → the record that a cluster's `dialect` is checked against. Raises ConfigError with
+    everything that is wrong.
     """
     value = {} if document.value is None else document.value
     if not isinstance(value, dict):
         raise ConfigError([Problem("config.not_mapping", document.path, document.line(()))])
-    value = json.loads(json.dumps(value))  # no value is shared any more, so that one place can be changed
+    found, problems = _checked(record, document, name)
+    if record is Cluster and dialects is not None:
+        dialect, more = _dialect(value, document, dialects)
+        problems += more
+        if found is not None and dialect is not None:
+            found = replace(found, dialect=asdict(dialect))
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def _dialect(
+    value: dict[str, Any], document: Document, dialects: Callable[[str], type | None]
+) -> tuple[Any, list[Problem]]:
+    """Return a cluster's dialect as its scheduler reads it, None where nobody can say, and what is wrong with it."""
+    scheduler, dialect = value.get("scheduler"), value.get("dialect", {})
+    kind = dialects(scheduler) if isinstance(scheduler, str) else None
+    if kind is None or not isinstance(dialect, dict):
+        return None, []
+    found, problems = _checked(kind, document.below("dialect"), None)
+    return found, [replace(each, path=("dialect", *each.path)) for each in problems]
+
+
+def _checked(record: type, document: Document, name: str | None) -> tuple[Any, list[Problem]]:
+    """Return the record that a document describes, as far as it is right, and everything that is wrong."""
+    # no value is shared any more, so that one place can be changed
+    value = json.loads(json.dumps(document.value or {}))
     _infer_parameter_types(value)
     found, errors = _attempt(record, value)
     if errors and _texts_as_written(value, errors, document):
@@ -55,9 +85,7 @@ def validate(record: type, document: Document, name: str | None = None) -> Any:
         for problem in check_record(found, document, name):
             if not any(problem.path[: len(path)] == path for path in wrong):
                 problems.append(problem)
-    if problems:
-        raise ConfigError(problems)
-    return found
+    return found, problems
 
 
 @dataclass(frozen=True)
@@ -123,6 +151,12 @@ class _Kinds:
 
 
 def _attempt(record: type, value: Any) -> tuple[Any, list[_Error]]:
+    try:
+        return rebuild(record, value), []
+    except ValueError:
+        # importing pydantic and telling it of the records takes longer than everything else a command does: it is asked
+        # only what is wrong
+        pass
     from pydantic import TypeAdapter, ValidationError
 
     # by way of JSON, because pydantic's strict mode takes dicts for records only there

@@ -1,6 +1,6 @@
 """Read YAML safely, with the scalars of YAML 1.2's core schema and a place for every value.
 
-PyYAML parses (its C parser where it is there), but none of its constructors is used: values are built here from the
+PyYAML parses (with libyaml where it has it), but none of its constructors is used: values are built here from the
 event stream, so that depth, size, tags and aliases are checked before anything is built. Differences to YAML 1.1, on
 purpose: no yes/no/on/off, no sexagesimal numbers (`48:00:00` stays text), no dates, no `1_000`. Against the letter of
 1.2, whole numbers with leading zeros stay text too (a group `007`). Source: YAML 1.2.2, section 10.3.
@@ -19,7 +19,10 @@ MAXIMUM_DEPTH = 30
 MAXIMUM_VALUES = 50_000
 """Values of a file after aliases are expanded."""
 
-_Parser: Any = getattr(pyyaml, "CParser", None)
+_FAST: Any = getattr(pyyaml, "CSafeLoader", None)
+"""libyaml's parser, where PyYAML was built with it."""
+_UNLIKE = re.compile("[\t\ufeff]|[|>][-+0-9]*#")
+"""What libyaml takes in places where PyYAML's own parser does not."""
 _CORE = "tag:yaml.org,2002:"
 _TAGS = {_CORE + name: name for name in ("null", "bool", "int", "float", "str", "seq", "map")}
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -51,6 +54,13 @@ class Document:
             path = path[:-1]
         return self.places.get(path, 1)
 
+    def below(self, key: str) -> "Document":
+        """Return what lies under a key of the top as a document of its own."""
+        value = self.value.get(key) if isinstance(self.value, dict) else None
+        places = {path[1:]: line for path, line in self.places.items() if path[:1] == (key,)}
+        words = {path[1:]: word for path, word in self.words.items() if path[:1] == (key,)}
+        return Document(self.path, value, places, words)
+
 
 @dataclass
 class _Node:
@@ -81,9 +91,8 @@ def parse_yaml(raw: bytes, path: Path) -> Document:
         raise ConfigError(
             [Problem("config.not_utf8", path, line, values={"byte": f"0x{raw[error.start]:02x}"})]
         ) from None
-    builder = _Builder(path)
     try:
-        root = builder.build(text)
+        root, builder = _built(text, path)
     except pyyaml.YAMLError as error:
         raise ConfigError([_syntax_problem(error, text, path)]) from None
     document = Document(path)
@@ -110,18 +119,30 @@ def scalar(text: str) -> Any:
     return float("nan") if text in _NAN else text
 
 
+def _built(text: str, path: Path) -> tuple["_Node | None", "_Builder"]:
+    """Return the root of a text, and what built it. Raises YAMLError and ConfigError."""
+    if _FAST is not None and not _UNLIKE.search(text):
+        builder = _Builder(path, fast=True)
+        try:
+            return builder.build(_FAST(text)), builder
+        except (pyyaml.YAMLError, ConfigError):
+            pass  # PyYAML's own parser says more precisely what is wrong and where
+    builder = _Builder(path)
+    return builder.build(pyyaml.SafeLoader(text)), builder
+
+
 class _Builder:
     """Builds the value from parser events with a stack of open containers, never by recursion."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, fast: bool = False) -> None:
         self.path = path
+        self.fast = fast
         self.problems: list[Problem] = []
         self.anchors: dict[str, _Node | None] = {}
         self.values = 0
 
-    def build(self, text: str) -> _Node | None:
-        """Return the only document's root, or None for an empty stream."""
-        parser = _Parser(text) if _Parser else pyyaml.Loader(text)
+    def build(self, parser: Any) -> _Node | None:
+        """Return the root of a parser's only document, or None for an empty stream."""
         try:
             return self._documents(parser)
         finally:
@@ -208,6 +229,8 @@ class _Builder:
         keys[-1] = None
 
     def _scalar(self, event: Any) -> _Node:
+        if self.fast and not event.style and "?" in event.value:
+            raise pyyaml.YAMLError("libyaml takes this in flow collections, too, where PyYAML's own parser does not")
         self._count(1, event)
         kind = self._refuse_tag(event, "str")
         value: Any = event.value

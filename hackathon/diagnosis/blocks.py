@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import BinaryIO
 
+from hackathon.text.files import is_hole, skip_hole
+
 SIZE = 1 << 20
 """Bytes that are read at once: they and what is made of them fit a processor's cache."""
 LINES = 16
@@ -32,16 +34,31 @@ class Block:
         """The text in small letters (ASCII)."""
         return self.text.lower()
 
+    @cached_property
+    def decoded(self) -> str:
+        """The text as letters."""
+        return self.text.decode("utf-8", "replace")
+
     def line(self, position: int) -> int:
         """Return the number of the line, from 1, in which a position lies."""
         return self.lines_before + self.text.count(b"\n", 0, position) + 1
 
 
 def read_blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
-    """Yield the blocks of a log: each place is looked at in exactly one, with up to LINES lines around it."""
+    """Yield the blocks of a log: each place is looked at in exactly one, with up to LINES lines around it.
+
+    Holes of sparse files are no places: they are passed over, and nothing around a place reaches across one.
+    """
     rest, base, done, lines = b"", 0, 0, 0
     while True:
         read = stream.read(size)
+        if is_hole(read):
+            if rest:
+                yield Block(rest, base, done, len(rest), lines)
+            lines += rest.count(b"\n")
+            base += len(rest) + len(read) + skip_hole(stream)
+            rest, done = b"", 0
+            continue
         text = rest + read
         end = max(done, _back(text, len(text))) if read else len(text)
         yield Block(text, base, done, end, lines)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon import __version__
 from hackathon.diagnosis.scrub import scrub
+from hackathon.diagnosis.sources import guarded_folder
 from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
 
@@ -59,7 +61,7 @@ def bundle_path(given: str, name: str) -> Path:
 def bundle_run(run: "RunDirectory", diagnosis: "Diagnosis", path: Path) -> Bundle:
     """Pack a run's request, job script, events, logs' ends, metrics' ends, environment, status and findings.
 
-    The program's files, data and checkpoints are not taken. Raises RequestError when the file can not be written.
+    The program's files, data and checkpoints are not taken. Raises RequestError when the file cannot be written.
     """
     made = Bundle(path)
     texts = _made_texts(diagnosis)
@@ -68,10 +70,11 @@ def bundle_run(run: "RunDirectory", diagnosis: "Diagnosis", path: Path) -> Bundl
 
 
 def bundle_files(paths: Sequence[Path], names: Sequence[str], diagnosis: "Diagnosis", path: Path) -> Bundle:
-    """Pack the ends of logs, and the findings in them. Raises RequestError when the file can not be written."""
+    """Pack the ends of logs, and the findings in them. Raises RequestError when the file cannot be written."""
     made = Bundle(path)
     sources: list[tuple[str, Path, int]] = []
-    for number, (file, name) in enumerate(zip(paths, names, strict=True)):
+    for number, (named, name) in enumerate(zip(paths, names, strict=True)):
+        file = guarded_folder(named) if named.is_dir() else named
         inside = sorted(file.rglob("*"))[:FILES] if file.is_dir() else [file]
         for each in inside:
             if each.is_file():
@@ -152,7 +155,7 @@ def _texts(
             continue
         try:
             size, moment = path.stat().st_size, path.stat().st_mtime
-            with path.open("rb") as stream:
+            with open_regular(path) as stream:
                 stream.seek(max(0, size - most))
                 data = stream.read(most)
         except OSError as error:

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hackathon.config.rule import LEVELS, Rule
-from hackathon.diagnosis.ends import End, Traceback, first_told, is_warning, last_tracebacks, look_around, read_end
 from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts, find_check
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hang import WORDS, Hang, find_hang, last_steps
+from hackathon.diagnosis.log_tails import End, Traceback, first_told, is_warning, last_tracebacks, look_around, read_end
 from hackathon.diagnosis.needles import expression_of
-from hackathon.diagnosis.order import Circumstances, Place, Ranked, order
+from hackathon.diagnosis.order import Circumstances, Ranked, RulePlace, order
+from hackathon.diagnosis.render_finding import finding_of, line_number
 from hackathon.diagnosis.scan import LogFile, Scanner
 from hackathon.diagnosis.sources import of_paths, of_run
-from hackathon.diagnosis.telling import finding_of, line_number
 from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
@@ -54,6 +54,8 @@ class Diagnosis:
     run: str = ""
     state: str = ""
     status: RunStatus | None = field(default=None, compare=False)
+    slow: tuple[str, ...] = field(default=(), compare=False)
+    """Ids of rules that took too long and were given up."""
 
     @property
     def root(self) -> Finding | None:
@@ -74,7 +76,7 @@ def diagnose_run(
         from hackathon.runs.status import status as states_of
 
         status = states_of([run], ask=False)[0]
-    facts = RunFacts(run.path, status=status)
+    facts = RunFacts(run.path, status)
     found = _Examined(of_run(facts), _rules(rules, folders), facts)
     return found.diagnosis()
 
@@ -121,6 +123,7 @@ class _Examined:
         share = max(LEAST_TAIL, min(TAIL, TAILS // max(1, len(files))))
         self._ends: list[End] = [read_end(number, file, share) for number, file in enumerate(files)]
         self._scanner = _scanner(rules)
+        self._slow: dict[str, None] = {}
 
     def diagnosis(self) -> Diagnosis:
         """Return what is found."""
@@ -133,7 +136,9 @@ class _Examined:
         ranked = order(found, self._circumstances(found))
         numbers = self._facts.numbers if self._facts is not None else {}
         findings = tuple(finding_of(each, self._files, numbers) for each in ranked)
-        benign: dict[str, Place] = {place.rule.id: place for place in reversed(found) if place.rule.level == "benign"}
+        benign: dict[str, RulePlace] = {
+            place.rule.id: place for place in reversed(found) if place.rule.level == "benign"
+        }
         harmless = tuple(finding_of(Ranked((place,), "benign", 0), self._files, numbers) for place in benign.values())
         status = self._facts.status if self._facts is not None else None
         return Diagnosis(
@@ -143,6 +148,7 @@ class _Examined:
             run=self._facts.path.name if self._facts is not None else "",
             state=status.state if status is not None else "",
             status=status,
+            slow=tuple(self._slow | self._scanner.limits.ended),
         )
 
     def _worth_reading(self, findings: Sequence[Finding]) -> tuple[Evidence, ...]:
@@ -158,9 +164,10 @@ class _Examined:
         lines = rarest(self._files, UNKNOWN + len(known), failed=status is not None, rank=rank)
         return tuple([line for line in lines if (line.file, line.line) not in known][:UNKNOWN])
 
-    def _from_logs(self) -> list[Place]:
+    def _from_logs(self) -> list[RulePlace]:
         places = []
         hits = self._scanner.scan(self._files)
+        self._slow |= self._scanner.limits.ended
         # what one rule reads out of a line is true for the others that hold there
         named = {hit.order: hit.values["rank"] for hit in hits if hit.values.get("rank")}
         for hit in hits:
@@ -168,7 +175,7 @@ class _Examined:
             evidence = self._attributed(hit.evidence, {"rank": named.get(hit.order, ""), **hit.values})
             ranks = () if evidence.rank is None else (evidence.rank,)
             places.append(
-                Place(
+                RulePlace(
                     hit.rule,
                     evidence,
                     hit.values,
@@ -177,7 +184,7 @@ class _Examined:
                     hit.count,
                     ranks,
                     time=evidence.time,
-                    matched=_matched(hit.rule, evidence.text),
+                    matched=self._matched(hit.rule, evidence.text),
                 )
             )
         return places
@@ -185,7 +192,7 @@ class _Examined:
     def _attributed(self, evidence: Evidence, values: Mapping[str, str]) -> Evidence:
         """Return the evidence with the rank that the message names, e.g. a launcher's, and that rank's host."""
         rank, host = evidence.rank, evidence.host
-        if (named := values.get("rank") or "").isdigit():
+        if (named := values.get("rank") or "").isdecimal() and len(named) < 10:
             rank = int(named)
             host = "" if rank != evidence.rank else host
         first = self._facts.first_failure if self._facts is not None else None
@@ -196,7 +203,7 @@ class _Examined:
             host = self._facts.host_of.get(rank, "")
         return replace(evidence, rank=rank, host=host)
 
-    def _looked_at(self, place: Place) -> Place:
+    def _looked_at(self, place: RulePlace) -> RulePlace:
         """Return the place with what the lines around it tell."""
         if place.rule.level == "benign" or place.evidence is None:
             return place
@@ -206,7 +213,15 @@ class _Examined:
             weak = False
         return replace(place, weak=weak, far=around.far, time=around.time)
 
-    def _again(self, place: Place) -> bool:
+    def _matched(self, rule: Rule, text: str) -> int:
+        """Return the letters of a line that the longest of a rule's patterns holds."""
+        found = [self._found_in(text, rule, expression_of(pattern)) for pattern in rule.patterns]
+        return max((match.end() - match.start() for match in found if match), default=0)
+
+    def _found_in(self, text: str, rule: Rule, expression: re.Pattern[str]) -> re.Match[str] | None:
+        return self._scanner.limits.within(rule, lambda: expression.search(text), None)
+
+    def _again(self, place: RulePlace) -> bool:
         """Return whether the same stands once more at the end, and the program did not go on after that."""
         expressions = [expression_of(pattern) for pattern in place.rule.patterns]
         rank = place.evidence.rank if place.evidence is not None else None
@@ -214,19 +229,19 @@ class _Examined:
             other = line.read.rank is not None and rank is not None and line.read.rank != rank
             if line.offset <= place.offset or other:
                 continue
-            if any(expression.search(line.read.text) for expression in expressions):
+            if any(self._found_in(line.read.text, place.rule, expression) for expression in expressions):
                 if is_warning(line.read.text, line.read.level) or place.evidence is None:
                     return False
                 return not look_around(self._files[place.file], line.offset, place.evidence).went_on
         return False
 
-    def _from_tracebacks(self, known: Sequence[Place]) -> list[Place]:
+    def _from_tracebacks(self, known: Sequence[RulePlace]) -> list[RulePlace]:
         """Return places for the exceptions that ranks ended with: of the rules that know them, else the general one."""
         tracebacks = last_tracebacks(self._ends, self._files)[:TRACEBACKS]
         if not tracebacks:
             return []
         generic = self._by_fact.get("log:exception")
-        places: list[Place] = []
+        places: list[RulePlace] = []
         with tempfile.TemporaryDirectory(prefix="hackathon-") as folder:
             pieces = []
             for number, each in enumerate(tracebacks):
@@ -237,6 +252,7 @@ class _Examined:
                 file = self._files[each.file]
                 pieces.append(LogFile(piece, file.name, file.kind, each.rank, each.host))
             hits = self._scanner.scan(pieces)
+        self._slow |= self._scanner.limits.ended
         named: set[int] = set()
         for hit in hits:
             if hit.rule.level == "benign":
@@ -267,14 +283,14 @@ class _Examined:
             places.append(replace(place, far=each.name in _FOLLOWING, exception=False))
         return places
 
-    def _of_traceback(self, each: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]) -> Place:
+    def _of_traceback(self, each: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]) -> RulePlace:
         file = self._files[each.file]
         evidence = Evidence(file.name, None, text[:500], each.rank, each.host, each.time)
         evidence = self._attributed(evidence, values)
         ranks = () if evidence.rank is None else (evidence.rank,)
         own = replace(evidence, rank=each.rank)
         went_on = look_around(file, max(each.end - 1, each.at), own).went_on
-        return Place(
+        return RulePlace(
             rule,
             evidence,
             values,
@@ -285,10 +301,10 @@ class _Examined:
             exception=not went_on,
             weak=went_on,
             time=each.time,
-            matched=_matched(rule, text),
+            matched=self._matched(rule, text),
         )
 
-    def _from_facts(self) -> list[Place]:
+    def _from_facts(self) -> list[RulePlace]:
         if self._facts is None:
             return []
         places = []
@@ -299,25 +315,25 @@ class _Examined:
             places += [_of_fact(rule, hit) for hit in check(self._facts, rule.thresholds)]
         return places
 
-    def _with_hang(self, places: list[Place]) -> list[Place]:
+    def _with_hang(self, places: list[RulePlace]) -> list[RulePlace]:
         """Return the places with the ranks that the others waited for, when there was a hang."""
         waiting = [place for place in places if place.evidence is not None and WORDS.search(place.evidence.text)]
         facts = self._facts
         steps: dict[int, float] = {}
-        processes = None
+        processes = 0
         if facts is not None and facts.status is not None:
-            processes = facts.record.get("processes")
+            processes = facts.record.processes
             if facts.status.state in (states.TIMEOUT, states.CANCELLED):
                 steps = last_steps(facts.metrics, facts.status.t_ended)
         if not waiting and not steps:
             return places
-        hang = find_hang(self._ends, self._files, processes if isinstance(processes, int) else None, steps)
+        hang = find_hang(self._ends, self._files, processes or None, steps)
         if hang is None:
             return places
         part = hang.library or "framework"
         evidence = self._last_words(hang.missing[0])
         values = _hang_values(hang)
-        changed: list[Place] = []
+        changed: list[RulePlace] = []
         for place in places:
             if place in waiting and place.rule.part == part and place.rule.level in ("root", "likely"):
                 own = evidence or replace(place.evidence or Evidence("", None, ""), rank=hang.missing[0], host="")
@@ -328,7 +344,7 @@ class _Examined:
         if rule is not None and not any(place.hang for place in changed):
             told = waiting[0].evidence if waiting else None
             fallback = replace(told, rank=hang.missing[0], host="") if told else None
-            changed.append(Place(rule, evidence or fallback, values, ranks=hang.missing, fact=True, hang=True))
+            changed.append(RulePlace(rule, evidence or fallback, values, ranks=hang.missing, fact=True, hang=True))
         return changed
 
     def _last_words(self, rank: int) -> Evidence | None:
@@ -342,7 +358,7 @@ class _Examined:
                     return Evidence(file.name, at, line.read.text.strip()[:500], rank, host, line.read.time)
         return None
 
-    def _circumstances(self, places: Sequence[Place]) -> Circumstances:
+    def _circumstances(self, places: Sequence[RulePlace]) -> Circumstances:
         facts = self._facts
         if facts is None or facts.status is None:
             rank = first_told(self._ends)
@@ -367,15 +383,9 @@ class _Examined:
         return Circumstances(failed, failed and not status.open, rank, ended, by_itself)
 
 
-def _matched(rule: Rule, text: str) -> int:
-    """Return the letters of a line that the longest of a rule's patterns holds."""
-    matches = [expression_of(pattern).search(text) for pattern in rule.patterns]
-    return max((match.end() - match.start() for match in matches if match), default=0)
-
-
-def _of_fact(rule: Rule, hit: FactHit) -> Place:
+def _of_fact(rule: Rule, hit: FactHit) -> RulePlace:
     time = hit.evidence.time if hit.evidence is not None else None
-    return Place(rule, hit.evidence, hit.values, count=hit.count, ranks=hit.ranks, fact=True, time=time)
+    return RulePlace(rule, hit.evidence, hit.values, count=hit.count, ranks=hit.ranks, fact=True, time=time)
 
 
 def _hang_values(hang: Hang) -> dict[str, str]:

@@ -6,12 +6,13 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import TextIOWrapper
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from hackathon.diagnosis.findings import Evidence
 from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.logs.values import whole
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
@@ -29,6 +30,12 @@ _OF_REQUEST = (
 
 METRICS = 16 << 20
 """Bytes of the Meters' files that are held, about; as objects they take ten times as much."""
+LEAST = 2048
+"""Bytes of each end of a rank's file, however many ranks there are."""
+TELEMETRY = 32 << 20
+"""Bytes of the tables of all hosts that are held, about."""
+LONGEST_HEAD = 1000
+"""Bytes of a table's first line."""
 
 
 class RunFacts:
@@ -37,14 +44,11 @@ class RunFacts:
     `job_events`, `rank_events`, `metrics`, `telemetry` and `hosts` are of the newest attempt.
     """
 
-    def __init__(self, path: Path, record: Mapping[str, Any] | None = None, status: RunStatus | None = None) -> None:
-        self.path = path
-        self.status = status
+    def __init__(self, path: Path, status: RunStatus | None = None) -> None:
         self.run = RunDirectory(path)
-        if record is None:
-            value = read_json(path / "request.json")
-            record = value if isinstance(value, dict) else {}
-        self.record: dict[str, Any] = dict(record)
+        self.path = self.run.path
+        self.status = status
+        self.record = self.run.known()
 
     @cached_property
     def attempt(self) -> int:
@@ -84,7 +88,7 @@ class RunFacts:
         hole has `gap`.
         """
         files = rank_files(self.path / "metrics", ".jsonl")
-        most = min(METRICS // 16, max(METRICS // 1024, METRICS // (2 * max(1, len(files)))))
+        most = min(METRICS // 16, max(LEAST, METRICS // (2 * max(1, len(files)))))
         return {
             rank_of(path): [line for line in _both_ends(path, most) if _attempt(line) == self.attempt] for path in files
         }
@@ -92,7 +96,8 @@ class RunFacts:
     @cached_property
     def telemetry(self) -> dict[str, list[dict[str, str]]]:
         """Host → rows `t, kind, index, utilisation_percent, memory_mib, power_w` as text, in the order of time."""
-        return {path.stem: list(_rows(path)) for path in sorted((self.path / "telemetry").glob("*.csv"))}
+        files = sorted((self.path / "telemetry").glob("*.csv"))
+        return {path.stem: list(_rows(path, TELEMETRY // len(files))) for path in files}
 
     @cached_property
     def environments(self) -> dict[str, dict[str, Any]]:
@@ -104,11 +109,12 @@ class RunFacts:
     def numbers(self) -> dict[str, str]:
         """The run's own numbers and names, to be filled in texts; `?` for what is not recorded."""
         status, record = self.status, self.record
-        values = {name: record.get(name) for name in _OF_REQUEST}
-        walltime = record.get("walltime")
+        values: dict[str, object] = {name: getattr(record, name) or None for name in _OF_REQUEST}
+        if record.readable:
+            values["gpus_per_node"] = record.gpus_per_node  # machines without any have 0
         found: dict[str, object] = {
             **values,
-            "walltime": format_walltime(walltime) if isinstance(walltime, int) else None,
+            "walltime": format_walltime(record.walltime) if record.walltime else None,
             "run": self.path.name,
             "job_name": self.run.job_name,
             "job": status.job_id if status else self.run.job_id(),
@@ -126,10 +132,10 @@ class RunFacts:
     def _most_memory(self) -> str:
         """Return the most main memory that was in use on one of the hosts, as text; empty when it was not measured."""
         used = [
-            int(row["memory_mib"])
+            whole(row["memory_mib"])
             for rows in self.telemetry.values()
             for row in rows
-            if row.get("kind") == "cpu" and (row.get("memory_mib") or "").isdigit()
+            if row.get("kind") == "cpu" and (row.get("memory_mib") or "").isdecimal()
         ]
         return format_size(max(used) * 1024 * 1024) if used else ""
 
@@ -182,10 +188,10 @@ def names() -> tuple[str, ...]:
 
 
 def _import_checks() -> None:
-    folder = str(Path(__file__).parent)
-    for module in pkgutil.iter_modules([folder]):
-        if module.name.startswith(("silent_", "ended")):
-            importlib.import_module(f"hackathon.diagnosis.{module.name}")
+    importlib.import_module("hackathon.diagnosis.exit_checks")
+    silent = importlib.import_module("hackathon.diagnosis.silent")
+    for module in pkgutil.iter_modules(silent.__path__):
+        importlib.import_module(f"{silent.__name__}.{module.name}")
 
 
 def _both_ends(path: Path, most: int) -> Iterator[dict[str, Any]]:
@@ -209,9 +215,17 @@ def _attempt(line: Mapping[str, Any]) -> int:
     return value if isinstance(value, int) else 1
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
+def _rows(path: Path, most: int) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table; of one with more than `most` bytes the last ones, under its first line."""
     try:
-        with TextIOWrapper(open_regular(path), "utf-8", "replace", newline="") as stream:
-            yield from csv.DictReader(stream)
+        with open_regular(path) as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            raw = stream.read(min(size, most))
+            if size > most:
+                head = raw[:LONGEST_HEAD].partition(b"\n")[0]
+                stream.seek(size - most)
+                raw = head + b"\n" + stream.read(most).partition(b"\n")[2]
+        yield from csv.DictReader(StringIO(raw.decode("utf-8", "replace").replace("\0", ""), newline=""))
     except (OSError, csv.Error):
         return

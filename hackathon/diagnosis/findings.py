@@ -1,6 +1,7 @@
 """What a diagnosis finds: failures with their evidence, the root cause first."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -45,6 +46,8 @@ class Finding:
     """All ranks that show it."""
     count: int = 1
     """Places that show it, at least."""
+    said: Mapping[str, tuple[str, str]] = field(default_factory=dict, compare=False)
+    """Language → (message, advice), for what is kept and read by others; empty where no rule gave the texts."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as JSON values."""

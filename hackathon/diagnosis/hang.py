@@ -10,14 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from hackathon.diagnosis.ends import End
+from hackathon.diagnosis.log_tails import End
 from hackathon.diagnosis.scan import LogFile
+from hackathon.logs.values import whole
 
 WORDS = re.compile(
     r"(?i)collective operation timeout|last enqueued|missing ranks|monitoredbarrier|stalled (?:ranks|ops)|lagging"
     r"|timed? ?out|didn.?t join collective|stall|watchdog|waiting for remainder of ranks|hang|deadlock"
 )
 """What a line says that tells of waiting."""
+MOST_RANKS = 1 << 20
+"""Ranks from here on are none: a log may name any number, and a request any number of processes."""
 QUIET, QUIET_LINES = 30.0, 4
 """Seconds without a line of metrics, and so many times the usual pause between two, that are called standing still."""
 _TIMEOUT = re.compile(
@@ -93,8 +96,8 @@ def find_hang(
             stalled = 64 if _STALLED_HEAD.search(text) else stalled - 1
             if stalled > 0 and (match := _STALLED.match(text)):
                 library = "horovod"
-                named[int(match["rank"])] += 1
-                tensors.setdefault(int(match["rank"]), match["what"].partition(",")[0])
+                named[whole(match["rank"])] += 1
+                tensors.setdefault(whole(match["rank"]), match["what"].partition(",")[0])
                 continue
             if not WORDS.search(text):
                 continue
@@ -112,7 +115,7 @@ def find_hang(
     told = _named(named, tensors)
     if told is not None:
         return replace(told, library=library)
-    everyone = ranks | set(range(processes or 0))
+    everyone = ranks | set(range(min(processes or 0, MOST_RANKS)))
     if found := _by_numbers(watched, everyone):
         return replace(found, library="nccl")
     if ready and (absent := (everyone | set(range(max(ready)))) - ready):
@@ -123,7 +126,7 @@ def find_hang(
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(each) for each in re.findall(r"\d+", text)]
+    return [rank for each in re.findall(r"\d+", text) if (rank := whole(each)) < MOST_RANKS]
 
 
 def _tensor(text: str) -> str:
@@ -150,16 +153,16 @@ def _named(named: Counter[int], tensors: Mapping[int, str]) -> Hang | None:
 
 def _watch(watched: dict[int, _Watched], text: str, rank: int | None) -> None:
     for match in _TIMEOUT.finditer(text):
-        who = rank if rank is not None else int(match["rank"]) if match["rank"] else None
+        who = rank if rank is not None else whole(match["rank"]) if match["rank"] else None
         if who is None:
             continue
         one = watched[who]
-        number = int(match["seq"]) if match["seq"] else None
+        number = whole(match["seq"]) if match["seq"] else None
         if number is not None and (one.waits_in is None or number < one.waits_in):
             one.waits_in, one.what = number, (match["op"], match["numel"] or match["shape"] or "")
     for match in _LAST.finditer(text):
-        one = watched[rank if rank is not None else int(match["rank"])]
-        one.enqueued, one.completed = int(match["enqueued"]), int(match["completed"])
+        one = watched[rank if rank is not None else whole(match["rank"])]
+        one.enqueued, one.completed = whole(match["enqueued"]), whole(match["completed"])
 
 
 def _by_numbers(group: Mapping[int, _Watched], everyone: set[int]) -> Hang | None:

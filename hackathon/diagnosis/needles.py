@@ -33,7 +33,7 @@ _OTHER_SPACE_EXPRESSION = rb"(?:\t|\ [\ \t])"
 
 
 @dataclass
-class Wanted:
+class WantedPattern:
     """A pattern of a rule, to verify a place with."""
 
     rule: int
@@ -41,6 +41,8 @@ class Wanted:
     pattern: Pattern
     wide: bool
     """Whether it can run over anything: then only a long line counts as wrapped."""
+    leading: bool = False
+    """Whether many lines can be searched for it at once."""
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
@@ -56,7 +58,7 @@ class Needle:
     """Single spaces stand for white space; small letters when `folded`."""
     folded: bool
     """Whether capitals do not matter."""
-    wanted: list[Wanted] = field(default_factory=list)
+    wanted: list[WantedPattern] = field(default_factory=list)
     """The patterns whose matches contain it."""
 
     @cached_property
@@ -180,7 +182,7 @@ def needles_of(rules: Sequence[Rule]) -> list[Needle]:
             except PatternError:
                 # a rule that was made without being checked: it finds nothing
                 continue
-            wanted = Wanted(index, pattern, analysis.wide)
+            wanted = WantedPattern(index, pattern, analysis.wide, analysis.leading)
             for literal, folded in analysis.literals:
                 raw = _shortened((literal.lower() if folded else literal).encode())
                 found.setdefault((raw, folded), Needle(raw, folded)).wanted.append(wanted)

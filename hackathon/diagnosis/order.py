@@ -17,7 +17,7 @@ _GENERIC = "log:exception"
 
 
 @dataclass(frozen=True)
-class Place:
+class RulePlace:
     """One place where a rule holds, with all that decides how much it counts."""
 
     rule: Rule
@@ -73,7 +73,7 @@ class Circumstances:
 class Ranked:
     """All places of one rule, the best one first, and the level after ordering."""
 
-    places: tuple[Place, ...]
+    places: tuple[RulePlace, ...]
     level: str
     band: int
 
@@ -85,7 +85,7 @@ NOT_A_CAUSE = 90
 CONSEQUENCE = 91
 
 
-def order(places: Sequence[Place], about: Circumstances) -> list[Ranked]:
+def order(places: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
     """Return the rules that hold, the root cause first; benign ones are left out.
 
     A consequence never stands before what it follows from: rules of the level `secondary`, and rules that name one of
@@ -113,7 +113,7 @@ def order(places: Sequence[Place], about: Circumstances) -> list[Ranked]:
         for place in counted
     ]
     keyed.sort(key=lambda each: each[0])
-    grouped: dict[str, list[tuple[tuple[float, ...], Place]]] = {}
+    grouped: dict[str, list[tuple[tuple[float, ...], RulePlace]]] = {}
     for each in keyed:
         grouped.setdefault(each[1].rule.id, []).append(each)
     # a warning alone may mean nothing; where something did fail the best of them is the cause
@@ -129,7 +129,7 @@ def order(places: Sequence[Place], about: Circumstances) -> list[Ranked]:
     return ranked
 
 
-def _followers(places: Sequence[Place]) -> set[str]:
+def _followers(places: Sequence[RulePlace]) -> set[str]:
     """Return the ids of rules that are consequences: of their level, or because their cause was found in earnest."""
     earnest = {place.rule.id for place in places if not place.weak and place.rule.level != "secondary"}
     rules = {place.rule.id: place.rule for place in places}
@@ -141,7 +141,7 @@ def _followers(places: Sequence[Place]) -> set[str]:
     return found
 
 
-def _behind_follower(places: Sequence[Place], followers: set[str]) -> set[int]:
+def _behind_follower(places: Sequence[RulePlace], followers: set[str]) -> set[int]:
     """Return the identities of places before which the same rank told of a consequence: they may be one themselves."""
     first: dict[tuple[int, int], int] = {}
     for place in places:
@@ -156,7 +156,7 @@ def _behind_follower(places: Sequence[Place], followers: set[str]) -> set[int]:
 
 
 def _key(
-    place: Place, about: Circumstances, *, follower: bool, behind: bool, timed: bool, ended: bool
+    place: RulePlace, about: Circumstances, *, follower: bool, behind: bool, timed: bool, ended: bool
 ) -> tuple[float, ...]:
     """Return what places are compared by, the smallest first.
 
@@ -179,7 +179,7 @@ def _key(
     )
 
 
-def _band(place: Place, about: Circumstances, follower: bool) -> int:
+def _band(place: RulePlace, about: Circumstances, follower: bool) -> int:
     """Return how near to the cause a place is, 0 the nearest."""
     if follower:
         return CONSEQUENCE

@@ -8,6 +8,7 @@ from hackathon.config.load import load_rule_file
 from hackathon.config.problems import ConfigError, KeyPath, Problem, shown
 from hackathon.config.rule import Example, Rule
 from hackathon.config.yaml import read_yaml
+from hackathon.diagnosis.check_command import misplaced
 from hackathon.diagnosis.facts import RunFacts, names
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.scan import Scanner
@@ -40,7 +41,7 @@ def check_files(paths: Sequence[Path], known: Sequence[Rule] = (), *, strict: bo
             together, scanner = others, Scanner(others)
         complete = _is_shipped(path) if strict is None else strict
         for index, rule in enumerate(rules):
-            complaints = [*_recognised(rule, scanner), *_texts(rule), *_named(rule, together)]
+            complaints = [*_recognised(rule, scanner), *_texts(rule), *_checks(rule), *_named(rule, together)]
             if complete:
                 complaints += _complete(rule)
             for identifier, inner, values in complaints:
@@ -87,13 +88,20 @@ def _texts(rule: Rule) -> Iterator[_Complaint]:
     """Yield names in the texts of a rule with patterns that nothing fills in."""
     if not rule.patterns:
         return
-    known = {"rank", "host", *RunFacts(Path("/nonexistent"), {}).numbers}
+    known = {"rank", "host", *RunFacts(Path("/nonexistent")).numbers}
     for pattern in rule.patterns:
         known |= set(expression_of(pattern).groupindex)
     for path, text in _all_texts(rule):
         for name in _PLACEHOLDER.findall(text):
             if name not in known:
                 yield "rules.placeholder", path, {"name": name, "known": ", ".join(sorted(known))}
+
+
+def _checks(rule: Rule) -> Iterator[_Complaint]:
+    """Yield placeholders in checks that no quoting makes safe: what stood in a log would be run."""
+    for number, cause in enumerate(rule.causes):
+        for name in misplaced(cause.check):
+            yield "rules.check_word", ("causes", number, "check"), {"name": name}
 
 
 def _named(rule: Rule, together: Sequence[Rule]) -> Iterator[_Complaint]:

@@ -19,10 +19,12 @@ from hackathon.config.rule import Pattern, Rule
 from hackathon.diagnosis.blocks import SIZE, Block, read_blocks
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.matcher import ENGINES, SLOW_TO_MAKE, Matcher, make_matcher
-from hackathon.diagnosis.needles import Needle, Wanted, expression_of, needles_of
+from hackathon.diagnosis.needles import Needle, WantedPattern, expression_of, needles_of
+from hackathon.diagnosis.rule_limits import RuleLimits
 from hackathon.diagnosis.window import Match, Window, line_end, line_start
 from hackathon.logs.lines import clean
 from hackathon.logs.prefixes import is_labelled
+from hackathon.text.files import open_regular
 
 RANKS = 64
 """Ranks of one log of which each keeps its first place."""
@@ -71,6 +73,8 @@ class Scanner:
         self._rules = list(rules)
         self._unless = [_compiled(rule.unless) for rule in rules]
         self._needles = needles_of(rules)
+        self.limits = RuleLimits()
+        """Which rules took too long in the last scan."""
         self._named = engine
         self._matcher: Matcher | None = make_matcher(self._needles, engine) if engine else None
 
@@ -80,14 +84,15 @@ class Scanner:
         return self._matcher.name if self._matcher else ""
 
     def scan(self, files: Sequence[LogFile], *, now: float | None = None, size: int = SIZE) -> list[Hit]:
-        """Return what is found, in the order of files and places; a file that can not be read has nothing.
+        """Return what is found, in the order of files and places; a file that cannot be read has nothing.
 
         `now`: what time stamps without a year are near to. `size`: bytes that are read at once.
         """
         hits: list[Hit] = []
+        self.limits.renew()
         matcher = self._prepared(sum(_bytes(file.path) for file in files))
         for number, file in enumerate(files):
-            log = _Log(self._rules, self._unless, file, number, now)
+            log = _Log(self._rules, self._unless, self.limits, file, number, now)
             try:
                 with _opened(file.path) as stream:
                     self._read(stream, log, matcher, size)
@@ -98,7 +103,8 @@ class Scanner:
 
     def scan_text(self, text: str, name: str = "") -> list[Hit]:
         """Return what is found in a text."""
-        log = _Log(self._rules, self._unless, LogFile(Path(name), name), 0, None)
+        self.limits.renew()
+        log = _Log(self._rules, self._unless, self.limits, LogFile(Path(name), name), 0, None)
         self._read(io.BytesIO(text.encode("utf-8", "surrogateescape")), log, self._prepared(len(text)), SIZE)
         return sorted(log.hits(), key=lambda hit: hit.order)
 
@@ -147,11 +153,13 @@ class _Log:
         self,
         rules: Sequence[Rule],
         unless: Sequence[list[re.Pattern[str]]],
+        limits: RuleLimits,
         file: LogFile,
         number: int,
         now: float | None,
     ) -> None:
-        self._rules, self._unless, self._file, self._number, self._now = rules, unless, file, number, now
+        self._rules, self._unless, self._limits = rules, unless, limits
+        self._file, self._number, self._now = file, number, now
         self._found: dict[int, _Found] = {}
         self._spent: dict[int, tuple[int, int]] = {}
         """Key of a literal → (places that were verified, those that were good)."""
@@ -173,7 +181,7 @@ class _Log:
         where = self._rules[rule].where
         return not where or self._file.kind == "other" or self._file.kind in where
 
-    def look(self, key: int, needle: Needle, places: Iterator[int], wanted: list[Wanted], text: bytes) -> None:
+    def look(self, key: int, needle: Needle, places: Iterator[int], wanted: list[WantedPattern], text: bytes) -> None:
         """Verify the places of a literal in the present block."""
         spent, good = self._spent.get(key, (0, 0))
         allowed = max(LOOKED_AT - spent, LOOKED_AT_MORE)
@@ -188,7 +196,7 @@ class _Log:
         self._spent[key] = spent, good
 
     def _rest(
-        self, key: int, needle: Needle, places: Iterator[int], wanted: list[Wanted], text: bytes, *, sure: bool
+        self, key: int, needle: Needle, places: Iterator[int], wanted: list[WantedPattern], text: bytes, *, sure: bool
     ) -> None:
         """Deal with places that are too many: count them for rules that are found, look briefly for the others."""
         missing = [each for each in wanted if each.rule not in self._found]
@@ -199,25 +207,35 @@ class _Log:
                 if each not in missing:
                     counts = self._found[each.rule].more
                     counts[key] = counts.get(key, 0) + more
+        missing = [each for each in missing if not each.leading or self._stands_in(self._block.decoded, each)]
         if not missing:
             return
         for place in itertools.chain([position], places):
             line = self._block.text[line_start(text, place) : line_end(text, place)].decode("utf-8", "replace")
-            for each in [each for each in missing if each.expression.search(line)]:
+            for each in [each for each in missing if self._stands_in(line, each)]:
                 if self._verify(each, self._window(place)):
                     missing.remove(each)
             if not missing:
                 return
 
-    def _verify(self, wanted: Wanted, window: Window) -> bool:
+    def _stands_in(self, text: str, wanted: WantedPattern) -> bool:
+        rule = self._rules[wanted.rule]
+        return self._limits.within(rule, lambda: wanted.expression.search(text) is not None, False)
+
+    def _verify(self, wanted: WantedPattern, window: Window) -> bool:
         """Look whether a pattern matches at a place, and note it."""
-        match = window.search(wanted.expression) or window.search_torn(wanted.expression, wide=wanted.wide)
+        rule = self._rules[wanted.rule]
+        match = self._limits.within(
+            rule,
+            lambda: window.search(wanted.expression) or window.search_torn(wanted.expression, wide=wanted.wide),
+            None,
+        )
         if match is None:
             return False
         place = (wanted.rule, self._block.base + match.start)
         if place in self._lines:
             return True
-        if window.has(self._unless[wanted.rule]):
+        if self._limits.within(rule, lambda: window.has(self._unless[wanted.rule]), True):
             return False
         self._lines.add(place)
         self._note(wanted.rule, match, window)
@@ -288,5 +306,5 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         yield stream

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from hackathon.schedulers.foreign import ACCOUNTS
+
 REMOVED = "[removed]"
 """What stands in a secret's place."""
 _KEY_REMOVED = f"{REMOVED} (private key)"
@@ -79,7 +81,7 @@ _SHAPES = re.compile(
 )
 _HOME = re.compile(r"/(?:home|users?|Users|export/home|home\d{1,3})/[^\s/'\":;,()<>\[\]{}\\|&]+|/root(?![\w-])")
 _SECRET_NAME = re.compile(rf"(?i){_NAME}\Z")
-_NOBODY = frozenset({"root", "user", "users", "nobody", "home", "admin", "slurm", "work", "data", "test"})
+_NOBODY = frozenset({"root", "user", "users", "nobody", "home", "admin", "work", "data", "test", *ACCOUNTS})
 """User names that name nobody or are ordinary words: only their home folders go."""
 
 

@@ -12,12 +12,15 @@ REFERENCES = 2
 """Addresses that are shown with one finding."""
 
 
-def lines_of(diagnosis: Diagnosis, target: str) -> Iterator[tuple[str, bool]]:
-    """Yield (line, whether it is a head) of a diagnosis; `target` is what its user calls it."""
+def lines_of(diagnosis: Diagnosis, target: str, settings: str = "") -> Iterator[tuple[str, bool]]:
+    """Yield (line, whether it is a head) of a diagnosis; `target` is what its user calls it, `settings` what its study
+    varies.
+    """
     if diagnosis.run:
         # without a cause it matters how it ended: which rank was the first, with which exit code
         why = diagnosis.status.explanation if diagnosis.status and diagnosis.unknown and not diagnosis.root else ""
-        yield f"{diagnosis.run}  {diagnosis.state}" + (f"  {why}" if why else ""), True
+        parts = [diagnosis.run, f"[{settings}]" if settings else "", diagnosis.state, why]
+        yield "  ".join(part for part in parts if part), True
     for each in diagnosis.harmless if not diagnosis.findings else ():
         yield message("diagnosis.harmless", text=each.message), False
     root = diagnosis.root

@@ -5,11 +5,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.access.guarded_path import GuardedPath
 from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.metrics import rank_of
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.study import Study, runs_of
+from hackathon.schedulers.foreign import OUTPUT
 
 MOST_FILES = 4000
 """Files of a folder that are read; a folder that is no run may be anything."""
@@ -17,7 +20,6 @@ TEXT = (".log", ".out", ".err", ".txt", ".stdout", ".stderr")
 # `rank-3.log`, `rank_3.out`, Open MPI's and horovodrun's `rank.3/stdout`, torchrun's `attempt_0/3/stderr.log`,
 # Slurm's `job-%t.out` as people name it
 _RANK = re.compile(r"(?i)(?:rank|task|worker|proc)[._-]?(\d{1,6})(?!\d)|(?:^|/)(\d{1,6})/std(?:out|err)(?:\.log)?$")
-_SCHEDULER = re.compile(r"(?i)(?:^|/)(?:slurm-\d+[^/]*|scheduler[^/]*|[^/]*\.[oe]\d+)$")
 
 
 def of_run(facts: RunFacts) -> list[LogFile]:
@@ -72,11 +74,24 @@ def of_paths(paths: Sequence[Path], names: Sequence[str]) -> list[LogFile]:
     found = []
     for path, name in zip(paths, names, strict=True):
         if path.is_dir():
-            inside = [each for each in _below(path) if each.suffix in TEXT or _SCHEDULER.search(each.name)]
-            found += [_file(each, str(Path(name) / each.relative_to(path))) for each in inside]
+            folder = guarded_folder(path)
+            inside = [each for each in _below(folder) if each.suffix in TEXT or OUTPUT.search(each.name)]
+            found += [_file(each, str(Path(name) / each.relative_to(folder))) for each in inside]
         else:
             found.append(_file(path, name))
     return found
+
+
+def guarded_folder(path: Path) -> Path:
+    """Return a folder that somebody names: one of another account is read as a run is, without links out of it."""
+    try:
+        own = path.stat().st_uid == os.geteuid()
+    except OSError:
+        own = False
+    if own or isinstance(path, GuardedPath):
+        return path
+    whole = path.absolute()
+    return GuardedPath(whole, folder=GuardedFolder(whole))
 
 
 def _file(path: Path, name: str) -> LogFile:
@@ -91,6 +106,10 @@ def _rank_in(name: str) -> int | None:
 
 
 def _below(folder: Path) -> list[Path]:
+    if isinstance(folder, GuardedPath):
+        top = folder.joinpath(folder.folder.root)
+        names = folder.folder.files(folder.inner, MOST_FILES)
+        return [top / name for name in names if not name.rsplit("/", 1)[-1].startswith(".")]
     found: list[Path] = []
     for place, folders, files in os.walk(folder):
         folders.sort()

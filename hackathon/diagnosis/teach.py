@@ -20,6 +20,7 @@ from hackathon.diagnosis.scan import LogFile, Scanner
 from hackathon.diagnosis.scrub import REMOVED, own_names, scrub
 from hackathon.logs.lines import Splitter
 from hackathon.logs.prefixes import SAMPLE, Prefixed, is_labelled, read_prefix
+from hackathon.schedulers.foreign import TOPIC
 from hackathon.text.errors import RequestError
 from hackathon.text.files import write_whole
 from hackathon.text.messages import message
@@ -53,7 +54,7 @@ _PARTS: tuple[tuple[Part, str], ...] = (
     ("mpi", r"\bmpi|_mpi_|\bucx\b|\bpmix|\bprte|\borte"), ("tensorflow", "tensorflow|keras"),
     ("cuda", "cuda|cublas|cudnn"),
     ("gpu", r"\bgpu|out of memory"), ("rendezvous", "rendezvous|tcpstore|master_addr"),
-    ("scheduler", "slurm|srun|sbatch|pbs|qsub|walltime|time limit"),
+    ("scheduler", TOPIC),
     ("hardware", r"xid|ecc error|nvlink|machine check"),
     ("filesystem", r"no space left|disk quota|stale file|input/output error|read-only file|permission denied"),
     ("env", r"no module named|importerror|cannot open shared object|command not found|glibc"),
@@ -63,7 +64,7 @@ _PARTS: tuple[tuple[Part, str], ...] = (
 
 
 @dataclass(frozen=True)
-class Place:
+class TaughtLine:
     """A line of a log, and what is known about it."""
 
     path: Path
@@ -85,7 +86,7 @@ class Taught:
     """What was written."""
 
 
-def place_of(path: Path, number: int) -> Place:
+def place_of(path: Path, number: int) -> TaughtLine:
     """Return a line of a file, from 1. Raises RequestError when there is no such line, or nothing in it."""
     splitter = Splitter(states=False)
     wanted = ""
@@ -107,7 +108,7 @@ def place_of(path: Path, number: int) -> Place:
         wanted = rest if count == number else wanted
     if not wanted.strip():
         raise RequestError("rules.add_no_line", path=path, line=number, count=count)
-    return Place(path, number, read_prefix(wanted, labelled=is_labelled(head)), wanted, count)
+    return TaughtLine(path, number, read_prefix(wanted, labelled=is_labelled(head)), wanted, count)
 
 
 def pattern_of(text: str, names: Sequence[str] = ()) -> str:
@@ -142,7 +143,7 @@ def pattern_of(text: str, names: Sequence[str] = ()) -> str:
 
 
 def make_rule(
-    place: Place,
+    place: TaughtLine,
     known: Sequence[Rule],
     *,
     part: Part | None = None,
@@ -170,7 +171,7 @@ def make_rule(
     )
 
 
-def try_rule(rule: Rule, place: Place, healthy: Sequence[Path] = ()) -> int:
+def try_rule(rule: Rule, place: TaughtLine, healthy: Sequence[Path] = ()) -> int:
     """Return how many places of the rule its own log has.
 
     Raises RequestError when it does not find its line or hits too much: lines of a healthy log, or many of its own.
@@ -192,7 +193,7 @@ def try_rule(rule: Rule, place: Place, healthy: Sequence[Path] = ()) -> int:
 def write_rule(folder: Path, rule: Rule, known: Sequence[Rule]) -> Taught:
     """Add a rule to `event.yaml` of a folder. Two that add at once lose nothing.
 
-    Where the file is another user's and can not be replaced (a folder with the sticky bit), the rule goes to
+    Where the file is another user's and cannot be replaced (a folder with the sticky bit), the rule goes to
     `event-<user>.yaml`. Raises RequestError when neither can be written, when the file that is there is broken, or when
     somebody has added the same meanwhile.
     """

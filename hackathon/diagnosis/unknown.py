@@ -13,8 +13,9 @@ from pathlib import Path
 
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.scan import LogFile
-from hackathon.logs.lines import Splitter
+from hackathon.logs.lines import Splitter, line_ends
 from hackathon.logs.prefixes import SAMPLE, is_labelled, read_prefix
+from hackathon.text.files import open_regular
 
 READ = 8 << 20
 """Bytes of all logs together that are read."""
@@ -50,6 +51,7 @@ _OURS = re.compile(r"^hackathon: (?:ended with \d+$|.*: job \S+, attempt \d+, on
 
 # Digits are all the same before anything else is looked at: then a log has few different lines.
 _DIGITS = str.maketrans("123456789", "0" * 9)
+_HOLE = re.compile(rb"\0{4,}")
 _ZEROS = re.compile("0{2,}")
 
 
@@ -121,7 +123,7 @@ def rarest(
     for _, index, seen in sorted(best, key=lambda each: (each[1], each[2].number)):
         place = index, seen.offset
         if place not in before:
-            before[place] = _line_ends(files[index].path, seen.offset)
+            before[place] = line_ends(files[index].path, seen.offset)
         found.append(_evidence(files[index], seen, before[place]))
     return found
 
@@ -197,9 +199,11 @@ def _parts(path: Path, share: int) -> Iterator[tuple[int, list[str]]]:
 
 def _cut(path: Path, start: int, end: int) -> list[str]:
     splitter = Splitter(states=False)
-    with path.open("rb", buffering=0) as stream:
+    with open_regular(path) as stream:
         stream.seek(start)
         data = stream.read(end - start)
+    if b"\0\0\0\0" in data:  # with the zeros of a hole the line would be too long for what follows them
+        data = _HOLE.sub(b"", data)
     lines = list(splitter.feed(data))
     rest = splitter.rest()
     return [*lines, *([rest] if rest else [])]
@@ -207,19 +211,9 @@ def _cut(path: Path, start: int, end: int) -> list[str]:
 
 def _line_start(path: Path, offset: int) -> int:
     """Return where the first whole line after a place begins; the place itself when there is none near."""
-    with path.open("rb", buffering=0) as stream:
+    with open_regular(path) as stream:
         stream.seek(offset)
         return offset + stream.read(LEAST // 2).find(b"\n") + 1
-
-
-def _line_ends(path: Path, end: int) -> int:
-    """Return how many lines end before a place."""
-    count = 0
-    with path.open("rb", buffering=0) as stream:
-        while end > 0 and (block := stream.read(min(1 << 20, end))):
-            count += block.count(b"\n")
-            end -= len(block)
-    return count
 
 
 def _sign(match: re.Match[str]) -> str:

@@ -1,7 +1,8 @@
 """A place in a log with the lines around it, cleaned: without escape sequences and launchers' prefixes."""
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +24,7 @@ _ENDS = re.compile(rb"[\r\n]+")
 
 
 @dataclass(frozen=True)
-class Line:
+class CleanLine:
     """A cleaned line."""
 
     prefixed: Prefixed
@@ -96,7 +97,7 @@ class Window:
         return any(expression.search(text) for expression in expressions for text in (*texts, " ".join(texts)))
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[CleanLine]:
         """The lines around the place, without empty ones and those of other ranks."""
         return self._around[1]
 
@@ -113,22 +114,26 @@ class Window:
         return self._around[0]
 
     @cached_property
-    def _around(self) -> tuple[int, list[Line], list[int]]:
+    def _around(self) -> tuple[int, list[CleanLine], list[int]]:
         """Return (index of the own line, lines, where they begin)."""
-        before = [(start, self._line(start, end)) for start, end in self._spans(forward=False)]
-        after = [(start, self._line(start, end)) for start, end in self._spans(forward=True)]
         rank = self.own.prefixed.rank
-        mine = [
-            [each for each in side if each[1].text.strip() and (rank is None or each[1].prefixed.rank == rank)]
-            for side in (before, after)
-        ]
-        chosen = [*reversed(mine[0][:BEFORE]), (self.start, self.own), *mine[1][:AFTER]]
-        return len(mine[0][:BEFORE]), [line for _, line in chosen], [start for start, _ in chosen]
+        before, after = (
+            list(itertools.islice(self._mine(forward=forward, rank=rank), most))
+            for forward, most in ((False, BEFORE), (True, AFTER))
+        )
+        chosen = [*reversed(before), (self.start, self.own), *after]
+        return len(before), [line for _, line in chosen], [start for start, _ in chosen]
 
-    def _spans(self, *, forward: bool) -> "list[tuple[int, int]]":
-        """Return (start, end) of the lines after or before the own one, the nearest first."""
+    def _mine(self, *, forward: bool, rank: int | None) -> Iterator[tuple[int, CleanLine]]:
+        """Yield (start, line) for the lines after or before the own one that are not empty and of its rank."""
+        for start, end in self._spans(forward=forward):
+            line = self._line(start, end)
+            if line.text.strip() and (rank is None or line.prefixed.rank == rank):
+                yield start, line
+
+    def _spans(self, *, forward: bool) -> Iterator[tuple[int, int]]:
+        """Yield (start, end) of the lines after or before the own one, the nearest first."""
         text = self._block.text
-        spans: list[tuple[int, int]] = []
         at = self.end if forward else self.start
         for _ in range(LINES):
             if forward:
@@ -137,31 +142,34 @@ class Window:
                     break
                 start = gap.end()
                 at = line_end(text, start)
-                spans.append((start, at))
+                yield start, at
             else:
                 end = len(text[max(0, at - NEAR) : at].rstrip(b"\r\n")) + max(0, at - NEAR)
                 if at == 0 or end == at or end == max(0, at - NEAR):
                     break
                 at = line_start(text, end - 1)
-                spans.append((at, end))
-        return spans
+                yield at, end
 
-    def _line(self, start: int, end: int) -> Line:
+    def _line(self, start: int, end: int) -> CleanLine:
         text = clean(self._block.text[start:end]).replace("\0", "")
-        return Line(read_prefix(text, self._now, labelled=self._labelled), len(text))
+        return CleanLine(read_prefix(text, self._now, labelled=self._labelled), len(text))
 
 
 def line_start(text: bytes, position: int) -> int:
     """Return where the line of a position begins, at most NEAR bytes before it."""
     least = max(0, position - NEAR)
-    return max(text.rfind(b"\n", least, position), text.rfind(b"\r", least, position), least - 1) + 1
+    start = text.rfind(b"\n", least, position)
+    return max(text.rfind(b"\r", max(least, start), position), start, least - 1) + 1
 
 
 def line_end(text: bytes, position: int) -> int:
     """Return where the line of a position ends, at most NEAR bytes after it."""
     most = min(len(text), position + NEAR)
-    ends = [found for sign in (b"\n", b"\r") if (found := text.find(sign, position, most)) >= 0]
-    return min(ends, default=most)
+    end = text.find(b"\n", position, most)
+    if end < 0:
+        end = most
+    other = text.find(b"\r", position, end)
+    return end if other < 0 else other
 
 
 def _shown(text: str, at: int) -> str:

@@ -11,18 +11,11 @@ from hackathon.jobs import machine
 from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
 from hackathon.jobs.request import Request
+from hackathon.schedulers import profiles
+from hackathon.schedulers.dialect import TOKEN
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
-
-FIELD_PATTERNS = {
-    "queue": r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}",
-    "group": r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}",
-    "reservation": r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}",
-}
-"""What a header value must look like where the profile gives no pattern of its own; nothing here means anything to a
-shell or starts another directive."""
-
 
 _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
                     "launcher_one_node"})  # fmt: skip
@@ -126,13 +119,13 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
     found = []
-    for name, default in FIELD_PATTERNS.items():
-        value = getattr(request, name)
+    dialect = profiles.dialect_of(cluster)
+    for name in ("queue", "group", "reservation"):
+        value, default = getattr(request, name), dialect.patterns.get(name, TOKEN)
         pattern = cluster.patterns.get(name, default)
         if value is not None and not (re.fullmatch(pattern, value) and re.fullmatch(default, value)):
             found.append(_violation("header_value", name=name, value=value, pattern=pattern))
-    wants_group = cluster.scheduler == "pbs" and cluster.dialect.group in ("group_list", "project")
-    if wants_group and request.group is None:
+    if dialect.wants_group and request.group is None:
         found.append(_violation("group_missing", cluster=cluster.name))
     if request.nodes > 1 and cluster.starter == "local":
         found.append(_violation("one_node", cluster=cluster.name, nodes=request.nodes))
@@ -140,7 +133,8 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 
 def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | None) -> list[Violation]:
-    here: list[str] = list(cluster.launchers) or list(ALL_LAUNCHERS)
+    dialect = profiles.dialect_of(cluster)
+    here: list[str] = [each for each in cluster.launchers or ALL_LAUNCHERS if dialect.has_launcher(each)]
     found = []
     if request.launcher not in here:
         found.append(
@@ -153,8 +147,6 @@ def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | No
         )
     if request.launcher == "local" and request.nodes > 1:
         found.append(_violation("launcher_one_node", nodes=request.nodes))
-    if request.launcher == "srun" and cluster.scheduler != "slurm":
-        found.append(_violation("launcher_cluster", launcher="srun", cluster=cluster.name, offered=", ".join(here)))
     return found
 
 

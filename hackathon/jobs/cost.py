@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hackathon.config.cluster import Cluster, Rates
 from hackathon.jobs.request import Request
+from hackathon.schedulers import profiles
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def spent(node_seconds: float, gpu_seconds: float, rates: Rates | None) -> Spent
 
 def gpus_given(gpus_per_node: int, processes_per_node: int, cluster: Cluster | None) -> int:
     """Return the GPUs of each node that a job holds: all where whole nodes are given, else as many as it asks for."""
-    if cluster is None or cluster.dialect.gpu_request == "none" or cluster.dialect.exclusive:
+    if cluster is None or profiles.known_dialect(cluster).whole_nodes:
         return gpus_per_node
     return min(gpus_per_node, processes_per_node)
 

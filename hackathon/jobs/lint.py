@@ -1,8 +1,11 @@
-"""A lint over job templates, also over a team's own: values reach bash only through the assignment block.
+"""A whitelist for job templates, also a team's or an event's: what is not on it is refused before it is compiled.
 
-A template may write out `{{ assignments }}` (quoted by Python), `{{ directive.NAME }}` (checked against the profile's
-patterns before rendering), loop variables over `directive.…`, and `{{ super() }}`. Everything else that would put a
-value into the script's text is refused, because one unquoted `{{ note }}` is enough for `$(rm -rf ~)` to run.
+A template may have blocks, `extends`, `include`, `if`, `for` over `directive.NAME`, and `set`; its expressions are
+names, constants, tuples, comparisons, `and`, `or`, `not`, `~` and `directive.NAME`. It may write out
+`{{ assignments }}` (quoted by Python), `{{ directive.NAME }}` (checked against the profile's patterns before
+rendering), loop variables over `directive.…`, and `{{ super() }}`. Everything else could put a value into the script's
+text, where one unquoted `{{ note }}` is enough for `$(rm -rf ~)` to run, or reach Python's objects, and so run code of
+whoever wrote the template.
 """
 
 from typing import TYPE_CHECKING
@@ -12,78 +15,134 @@ from hackathon.text.errors import RequestError
 if TYPE_CHECKING:
     from jinja2 import Environment, nodes
 
+GIVEN = frozenset({"scheduler", "launcher", "starter", "mpi"})
+"""Names that a template may test, and of which it may make the name of a file."""
+_RESERVED = GIVEN | {"assignments", "directive", "super", "self", "loop", "caller", "varargs", "kwargs"}
+_NODES = frozenset({
+    "Template", "Output", "TemplateData", "Block", "Extends", "Include", "If", "For", "Assign", "Const", "Name",
+    "Tuple", "Compare", "Operand", "Concat", "And", "Or", "Not", "Call", "Getattr",
+})  # fmt: skip
+_AS_WRITTEN = {
+    "Getitem": "[…]", "List": "[…]", "Dict": "{…}", "CondExpr": "… if … else …", "Filter": "|", "FilterBlock": "filter",
+    "Test": "is", "Import": "import", "FromImport": "from", "Macro": "macro", "CallBlock": "call", "With": "with",
+    "AssignBlock": "set … endset", "Scope": "autoescape", "NSRef": "namespace", "Add": "+",
+    "Sub": "-", "Mul": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "Neg": "-", "Pos": "+", "Slice": ":",
+}  # fmt: skip
+"""How Jinja writes what is refused, by the name of its node."""
+
 
 class TemplateError(RequestError):
-    """A template that can not be used: file, line and the reason."""
+    """A template that cannot be used: file, line and the reason."""
 
 
 def lint(environment: "Environment", name: str, text: str, file: str) -> None:
-    """Check one template's text; raises TemplateError at the first output expression that is not allowed."""
-    from jinja2 import TemplateSyntaxError, nodes
+    """Check one template's text; raises TemplateError at the first thing that is not allowed."""
+    from jinja2 import TemplateSyntaxError
 
     try:
         tree = environment.parse(text, name, file)
     except TemplateSyntaxError as error:
         raise TemplateError("jobs.template_syntax", file=file, line=error.lineno, what=error.message) from None
-    loops = {
-        target.name
-        for loop in tree.find_all(nodes.For)
-        if _is_directive(loop.iter) and isinstance(target := loop.target, nodes.Name)
-    }
-    assigned = {
-        name.name
-        for kind in (nodes.Assign, nodes.AssignBlock)
-        for node in tree.find_all(kind)
-        for name in _targets(node)
-    }
-    for output in tree.find_all(nodes.Output):
-        for part in output.nodes:
-            if not _allowed(part, loops - assigned):
-                raise TemplateError("jobs.template_output", file=file, line=part.lineno)
-    forbidden = (nodes.CallBlock, nodes.FilterBlock, nodes.Import, nodes.FromImport, nodes.Macro)
-    for node in tree.find_all(forbidden):
-        raise TemplateError("jobs.template_output", file=file, line=node.lineno)
-    for assigned_name in ("assignments", "directive", "super"):
-        if assigned_name in assigned | _loop_names(tree) | _with_names(tree):
-            raise TemplateError("jobs.template_rebinds", file=file, line=1, name=assigned_name)
+    except (RecursionError, ValueError, OverflowError, MemoryError) as error:
+        raise TemplateError("jobs.template_syntax", file=file, line=1, what=error) from None
+    try:
+        _Check(file).walk(tree)
+    except RecursionError as error:
+        raise TemplateError("jobs.template_syntax", file=file, line=1, what=error) from None
 
 
-def _allowed(part: "nodes.Expr", loops: set[str]) -> bool:
-    from jinja2 import nodes
+class _Check:
+    """Looks at every node of one template."""
 
-    if isinstance(part, nodes.TemplateData):
-        return True
-    if isinstance(part, nodes.Name):
-        return part.name == "assignments" or part.name in loops
-    if isinstance(part, nodes.Call):
-        return isinstance(part.node, nodes.Name) and part.node.name == "super" and not part.args and not part.kwargs
-    return _is_directive(part)
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def walk(self, tree: "nodes.Template") -> None:
+        from jinja2 import nodes
+
+        targets = [node for node in tree.find_all(nodes.Name) if node.ctx != "load"]
+        for target in targets:
+            if target.name in _RESERVED:
+                raise TemplateError("jobs.template_rebinds", file=self.file, line=target.lineno, name=target.name)
+        loops = {id(loop.target): loop.target.name for loop in tree.find_all(nodes.For)
+                 if isinstance(loop.target, nodes.Name)}  # fmt: skip
+        assigned = {target.name for target in targets if id(target) not in loops}
+        self.printed = {"assignments"} | (set(loops.values()) - assigned)
+        self.node(tree)
+
+    def node(self, node: "nodes.Node") -> None:
+        from jinja2 import nodes
+
+        kind = type(node).__name__
+        if kind not in _NODES:
+            self.refuse(node, _AS_WRITTEN.get(kind, kind) + (str(node.name) if isinstance(node, nodes.Filter) else ""))
+        if isinstance(node, nodes.Output):
+            for part in node.nodes:
+                self.output(part)
+            return
+        if isinstance(node, nodes.Call):  # `super()` as the whole of what is written out is not seen here
+            self.refuse(node, "(…)")
+        if isinstance(node, nodes.Getattr) and not _is_directive(node):
+            self.refuse(node, f".{node.attr}")
+        if isinstance(node, nodes.For):
+            if not _is_directive(node.iter) or node.recursive:
+                self.refuse(node, "for … in … recursive" if node.recursive else "for … in …")
+        elif isinstance(node, (nodes.Include, nodes.Extends)):
+            self.file_name(node.template)
+        elif isinstance(node, nodes.Concat):
+            # a name that a template sets may be as long as it likes, and then twice as long
+            for part in node.nodes:
+                self.file_name(part)
+        elif isinstance(node, nodes.Name) and node.name in (_RESERVED - GIVEN - {"assignments"}):
+            self.refuse(node, node.name)
+        for child in node.iter_child_nodes():
+            if not (isinstance(node, nodes.Getattr) and child is node.node):
+                self.node(child)
+
+    def output(self, part: "nodes.Node") -> None:
+        """Refuse what may not be written out."""
+        from jinja2 import nodes
+
+        if isinstance(part, nodes.TemplateData) or _is_directive(part) or _is_super(part):
+            return
+        if isinstance(part, nodes.Name) and part.name in self.printed:
+            return
+        raise TemplateError("jobs.template_output", file=self.file, line=part.lineno)
+
+    def file_name(self, part: "nodes.Node") -> None:
+        """Refuse what is no text, none of the given names and nothing joined of both."""
+        from jinja2 import nodes
+
+        if isinstance(part, nodes.Concat):
+            return  # its parts are looked at one by one
+        if isinstance(part, nodes.Name):
+            good, what = part.name in GIVEN, part.name
+        else:
+            good = isinstance(part, nodes.Const) and isinstance(part.value, str)
+            what = f".{part.attr}" if isinstance(part, nodes.Getattr) else type(part).__name__
+        if not good:
+            self.refuse(part, _AS_WRITTEN.get(what, what))
+
+    def refuse(self, node: "nodes.Node", what: str) -> None:
+        """Raise TemplateError: `what` stands there."""
+        line = node.lineno or next((each.lineno for each in node.iter_child_nodes() if each.lineno), 1)
+        raise TemplateError("jobs.template_forbidden", file=self.file, line=line, what=what)
 
 
 def _is_directive(part: "nodes.Node") -> bool:
     from jinja2 import nodes
 
-    return isinstance(part, nodes.Getattr) and isinstance(part.node, nodes.Name) and part.node.name == "directive"
+    return (
+        isinstance(part, nodes.Getattr)
+        and isinstance(part.node, nodes.Name)
+        and part.node.name == "directive"
+        and not part.attr.startswith("_")
+    )
 
 
-def _targets(node: "nodes.Node") -> list["nodes.Name"]:
+def _is_super(part: "nodes.Node") -> bool:
     from jinja2 import nodes
 
-    target = getattr(node, "target", None)
-    if isinstance(target, nodes.Name):
-        return [target]
-    return list(target.find_all(nodes.Name)) if isinstance(target, nodes.Node) else []
-
-
-def _loop_names(tree: "nodes.Template") -> set[str]:
-    from jinja2 import nodes
-
-    return {name.name for loop in tree.find_all(nodes.For) for name in _targets(loop)}
-
-
-def _with_names(tree: "nodes.Template") -> set[str]:
-    from jinja2 import nodes
-
-    return {
-        target.name for block in tree.find_all(nodes.With) for target in block.targets if isinstance(target, nodes.Name)
-    }
+    if not isinstance(part, nodes.Call) or part.args or part.kwargs or part.dyn_args or part.dyn_kwargs:
+        return False
+    return isinstance(part.node, nodes.Name) and part.node.name == "super"

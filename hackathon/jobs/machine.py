@@ -1,8 +1,10 @@
 """What `auto` means in a cluster profile: the machine that we are on."""
 
 import os
-import shutil
 from pathlib import Path
+
+from hackathon.schedulers import registry
+from hackathon.text.paths import shipped
 
 
 def cores() -> int:
@@ -21,10 +23,10 @@ def gpus() -> int:
 def likely_cluster() -> str | None:
     """Return the profile to take when nobody named one: a machine without a scheduler is a laptop.
 
-    A machine with `sbatch` is taken for the generic `slurm`; with `qsub` the sites differ too much to guess (None).
+    A scheduler whose sites are alike has a shipped profile of its own name; where they differ too much to guess
+    there is none (None).
     """
-    if shutil.which("sbatch"):
-        return "slurm"
-    if shutil.which("qsub") or Path("/etc/pbs.conf").exists():
-        return None
-    return "laptop"
+    found = registry.here()
+    if not found:
+        return "laptop"
+    return found[0] if shipped("templates", "clusters", f"{found[0]}.yaml").is_file() else None

@@ -25,6 +25,8 @@ class Options:
     launcher: str | None = None
     parameters: dict[str, str] = field(default_factory=dict)
     """Texts of `-p NAME=VALUE`, read by the parameter's declared type."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Environment variables of the job with their literal values: what a study varies as `env.NAME`."""
     in_place: bool | None = None
 
 
@@ -44,7 +46,7 @@ _FROM_ENVIRONMENT = (
 def options_of_environment(environment: Mapping[str, str]) -> Options:
     """Return the options given as `HACKATHON_CLUSTER`, `HACKATHON_QUEUE`, `HACKATHON_WALLTIME`, …
 
-    Raises RequestError naming the variable whose value can not be read.
+    Raises RequestError naming the variable whose value cannot be read.
     """
     values: dict[str, Any] = {}
     for name in _FROM_ENVIRONMENT:

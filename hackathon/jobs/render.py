@@ -2,25 +2,29 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.config.cluster import Cluster, Dialect
-from hackathon.jobs.check import FIELD_PATTERNS
+from hackathon.config.cluster import Cluster
 from hackathon.jobs.lint import TemplateError, lint
 from hackathon.jobs.request import Request
+from hackathon.schedulers import registry
+from hackathon.schedulers.dialect import TOKEN, Dialect, Header
+from hackathon.schedulers.foreign import TASK_VARIABLES
 from hackathon.text.errors import RequestError
-from hackathon.text.paths import shipped
-from hackathon.text.units import format_walltime
+from hackathon.text.files import open_regular
+from hackathon.text.paths import is_shipped, shipped
+from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_TOKEN = re.compile(r"[A-Za-z0-9_.,:=@+/-]{1,200}\Z")
 _OPTION = re.compile(r"-{1,2}[A-Za-z][A-Za-z0-9_.,:=@+/ -]{0,200}\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
+_LARGEST = 1 << 16
+"""Bytes of a template; the largest that is shipped has 11,000."""
 
 
 @dataclass(frozen=True)
@@ -40,31 +44,35 @@ def render(request: Request, cluster: Cluster, template_folders: Iterable[Path] 
     a template there may extend the shipped one as `shipped/NAME.sh.j2`. Raises TemplateError for a template that is not
     safe or not valid, RequestError for a value that may not stand in a header.
     """
-    environment, values = _environment(template_folders), _values(request, cluster)
+    dialect = registry.load_dialect(request.scheduler, cluster.dialect)
+    environment, values = _environment(template_folders, dialect), _values(request, dialect)
     return JobScript(_fill(environment, "job.sh.j2", values), _fill(environment, "rank.sh.j2", values))
 
 
 def render_shell(request: Request, cluster: Cluster, template_folders: Iterable[Path] = ()) -> tuple[str, list[str]]:
     """Return, for an interactive job, the text that sets up its environment and the header's options as words."""
-    environment, values = _environment(template_folders), _values(request, cluster)
+    dialect = registry.load_dialect(request.scheduler, cluster.dialect)
+    environment, values = _environment(template_folders, dialect), _values(request, dialect)
     header = _fill(environment, f"scheduler-{request.scheduler}.sh.j2", values)
     words = [word for line in header.splitlines() for word in shlex.split(line)[1:] if line.startswith("#")]
     return _fill(environment, "shell.sh.j2", values), words
 
 
-def _values(request: Request, cluster: Cluster) -> dict[str, Any]:
+def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
     return {
         "scheduler": request.scheduler,
         "launcher": request.launcher,
         "starter": request.starter,
         "mpi": request.mpi,
-        "assignments": assignments(request),
-        "directive": directives(request, cluster.dialect),
+        "assignments": assignments(request, dialect.reserved_exit_codes),
+        "directive": directives(request, dialect),
     }
 
 
 def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> str:
     import jinja2
+
+    from hackathon.jobs.sandbox import TooMuchError
 
     try:
         text = environment.get_template(name).render(values)
@@ -76,10 +84,15 @@ def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> s
         raise TemplateError(
             "jobs.template_syntax", file=error.filename or name, line=error.lineno, what=error.message
         ) from None
+    except (TooMuchError, RecursionError) as error:
+        raise TemplateError("jobs.template_endless", name=name, what=error) from None
+    except (jinja2.TemplateError, TypeError, ValueError, SyntaxError, MemoryError) as error:
+        # what Python says of a comparison of a number and a text, or of blocks that are nested too deep
+        raise TemplateError("jobs.template_failed", name=name, what=error) from None
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
-def assignments(request: Request) -> str:
+def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> str:
     """Return the block of bash assignments: the only place where values meet the script.
 
     Every value is quoted by `shlex.quote`, so that no content of a parameter, note or name can be read as shell. Lists
@@ -108,6 +121,8 @@ def assignments(request: Request) -> str:
         "HK_MPI_OPTIONS": request.mpi_options,
         "HK_COMMAND": request.command,
     }
+    if codes := [str(code) for code in sorted(reserved_exit_codes)]:
+        values["HK_RESERVED_EXIT_CODES"] = codes
     return "\n".join(f"{name}={_quoted(name, value)}" for name, value in values.items())
 
 
@@ -121,48 +136,43 @@ def _quoted(name: str, value: "str | int | Iterable[str]") -> str:
     return f"({' '.join(_quoted(name, each) for each in value)})"
 
 
-class Directives(dict[str, Any]):
+class HeaderValues(dict[str, Any]):
     """The header's values by name; a name that the request does not have is empty, so that templates can test it."""
 
     def __getattr__(self, name: str) -> Any:
         return self.get(name, "")
 
 
-def directives(request: Request, dialect: Dialect) -> Directives:
+def header(request: Request) -> Header:
+    """Return what of a request a scheduler may want to know."""
+    return Header(
+        queue=request.queue,
+        group=request.group,
+        reservation=request.reservation,
+        nodes=request.nodes,
+        processes=request.processes,
+        processes_per_node=request.processes_per_node,
+        threads=request.threads,
+        gpus_per_node=min(request.gpus_per_node, request.processes_per_node),
+        walltime=request.walltime,
+    )
+
+
+def directives(request: Request, dialect: Dialect) -> HeaderValues:
     """Return the values that may stand in a header, each a token that means nothing to a shell.
 
     Raises RequestError for a value that is not such a token.
     """
-    values: dict[str, Any] = {
-        # to PBS a reservation is a queue
-        "queue": (request.scheduler == "pbs" and request.reservation) or request.queue,
-        "nodes": request.nodes,
-        "processes": request.processes,
-        "processes_per_node": request.processes_per_node,
-        "threads": request.threads,
-        "walltime": format_walltime(request.walltime),
-        "seconds": request.walltime,
-        "place": dialect.place,
-        "exclusive": "yes" if dialect.exclusive else "",
-        "reservation": request.reservation,
-    }
-    if dialect.group != "none":
-        values[dialect.group] = request.group
-    if dialect.cpu_request == "ncpus":
-        values["ncpus"] = request.processes_per_node * request.threads
-    gpus = min(request.gpus_per_node, request.processes_per_node)
-    if gpus and dialect.gpu_request != "none":
-        gres = f"gpu:{gpus}"
-        values[dialect.gpu_request.replace("-", "_")] = gres if dialect.gpu_request == "gres" else gpus
-    result = Directives()
-    for name, value in values.items():
+    result = HeaderValues()
+    for name, value in dialect.directives(header(request)).items():
         if value in (None, ""):
             continue
-        if not _TOKEN.match(str(value)):
-            raise RequestError(
-                "jobs.header_value", name=name, value=value, pattern=FIELD_PATTERNS.get(name, _TOKEN.pattern)
-            )
+        pattern = dialect.patterns.get(name, TOKEN)
+        if not re.fullmatch(pattern, str(value)):
+            raise RequestError("jobs.header_value", name=name, value=value, pattern=pattern)
         result[name] = value
+    result["task_variables"] = "|".join(dict.fromkeys((*TASK_VARIABLES, *dialect.task_variables)))
+    result["reserved_exit_codes"] = bool(dialect.reserved_exit_codes)
     for option in request.directives:
         if not _OPTION.match(option):
             raise RequestError("jobs.header_value", name="directives", value=option, pattern=_OPTION.pattern)
@@ -170,56 +180,53 @@ def directives(request: Request, dialect: Dialect) -> Directives:
     return result
 
 
-def _environment(template_folders: Iterable[Path]) -> "Environment":
-    from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateNotFound
+_OF_SCHEDULER = {"scheduler-": "header.sh.j2", "identity-": "identity.sh.j2"}
+"""How the templates of schedulers begin (`scheduler-NAME.sh.j2`), and what each is called in the scheduler's folder."""
+
+
+def _shipped_as(template: str, dialect: Dialect) -> Iterator[Path]:
+    """Yield where a template lies that comes with the toolkit or with the scheduler's plug-in."""
+    for beginning, name in _OF_SCHEDULER.items():
+        if template.startswith(beginning):
+            yield from (folder / name for folder in dialect.template_folders())
+    yield shipped("templates", "jobs") / template
+
+
+def _environment(template_folders: Iterable[Path], dialect: Dialect) -> "Environment":
+    from jinja2 import BaseLoader, TemplateNotFound
+
+    from hackathon.jobs.sandbox import TemplateSandbox
+    from hackathon.text.paths import user_cache
 
     folders = [Path(folder) / "jobs" for folder in template_folders]
-    shipped_folder = shipped("templates", "jobs")
 
     class Loader(BaseLoader):
-        """Own folders first, then the shipped ones; `shipped/NAME` is always the shipped one. Each is linted."""
+        """Own folders first, then the scheduler's and the shipped ones; `shipped/NAME` is always one of the latter.
+
+        Each that did not come with the toolkit is linted.
+        """
 
         def get_source(self, environment: "Environment", template: str) -> tuple[str, str, Any]:
-            own = not template.startswith("shipped/")
-            for folder in [*(folders if own else []), shipped_folder]:
-                path = folder / template.removeprefix("shipped/")
-                if "/" not in template.removeprefix("shipped/") and path.is_file():
-                    try:
-                        text = path.read_text(encoding="utf-8")
-                    except (OSError, UnicodeDecodeError) as error:
-                        raise TemplateError("jobs.template_unreadable", file=path, what=error) from None
-                    if folder is not shipped_folder:
+            name = template.removeprefix("shipped/")
+            own = [] if template.startswith("shipped/") else [folder / name for folder in folders]
+            for path in [*own, *_shipped_as(name, dialect)]:
+                if "/" not in name and path.is_file():
+                    text = _template_text(path)
+                    if not is_shipped(path):
                         lint(environment, template, text, str(path))
                     return text, str(path), None
             raise TemplateNotFound(template)
 
-    return Environment(
-        loader=Loader(),
-        undefined=StrictUndefined,
-        # bash's ${#array[@]} must not open a comment
-        comment_start_string="<#",
-        comment_end_string="#>",
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-        bytecode_cache=_bytecode_cache(),
-    )
+    return TemplateSandbox(Loader(), user_cache() / "templates")
 
 
-def _bytecode_cache() -> Any:
-    """Return a cache for compiled templates in the user's cache folder, or None where that can not be written."""
-    import os
-
-    from jinja2 import FileSystemBytecodeCache
-
-    from hackathon.text.paths import user_cache
-
-    folder = user_cache() / "templates"
+def _template_text(path: Path) -> str:
+    """Return a template's text; it may be somebody else's file. Raises TemplateError."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_uid != os.getuid():
-            return None
-    except (OSError, RuntimeError):
-        return None
-    return FileSystemBytecodeCache(str(folder))
+        with open_regular(path) as stream:
+            raw = stream.read(_LARGEST + 1)
+        if len(raw) > _LARGEST:
+            raise TemplateError("jobs.template_large", file=path, limit=format_size(_LARGEST))
+        return raw.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError("jobs.template_unreadable", file=path, what=error) from None

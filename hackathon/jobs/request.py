@@ -4,8 +4,16 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hackathon.config.fields import Scalar
+from hackathon.text.errors import RequestError
 
 SCHEMA_VERSION = 1
+"""Raised when a field means something else than before, so that an older toolkit misreads it; not for new fields."""
+
+
+def newer_version(value: object) -> int:
+    """Return the version of a JSON record where it is newer than this toolkit knows, else 0."""
+    found = value.get("schema_version") if isinstance(value, dict) else None
+    return found if isinstance(found, int) and found > SCHEMA_VERSION else 0
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,8 @@ class Request:
     parameters: dict[str, Scalar] = field(default_factory=dict)
     environment: tuple[str, ...] = ()
     """Shell lines before the program."""
+    dialect: dict[str, Any] = field(default_factory=dict)
+    """How the cluster's scheduler wants to be asked (Dialect as a dict); older records have none."""
     variables: dict[str, str] = field(default_factory=dict)
     """Exported variables as double-quoted shell text."""
     python_environment: dict[str, str] | None = None
@@ -72,7 +82,12 @@ class Request:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Request":
-        """Return the request from its JSON; fields of a newer schema that this version does not know are dropped."""
+        """Return the request from its JSON; fields that this toolkit does not know are dropped.
+
+        Raises RequestError for the JSON of a newer version, whose fields it could misread.
+        """
+        if version := newer_version(value):
+            raise RequestError("jobs.newer_request", version=version, known=SCHEMA_VERSION)
         known = {entry.name for entry in fields(cls)}
         kept = {key: entry for key, entry in value.items() if key in known}
         for key in ("command", "environment", "mpi_options", "directives", "data"):

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.access.ownership import ForeignFile
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
 from hackathon.config.command import command_words
 from hackathon.config.fields import Scalar
@@ -21,6 +22,7 @@ from hackathon.jobs.options import Options
 from hackathon.jobs.parameters import Values, choose_values, option_words, scaled
 from hackathon.jobs.request import Request
 from hackathon.text.errors import RequestError
+from hackathon.text.quoting import in_double_quotes
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -49,6 +51,9 @@ class Sources:
     cluster_origin: str = COMMAND_LINE
     python_environment: PythonEnvironment | None = None
     """What `hackathon env create` built for this recipe or project."""
+    event_folder: Path | None = None
+    left_out: tuple[ForeignFile, ...] = ()
+    """What belongs to other accounts and has therefore no say."""
 
     @property
     def name(self) -> str:
@@ -124,6 +129,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         framework=recipe.framework if recipe else project.framework if project else None,
         cluster=cluster.name,
         scheduler=cluster.scheduler,
+        dialect=cluster.dialect,
         queue=queue,
         group=group,
         reservation=reservation,
@@ -181,6 +187,7 @@ def _surroundings(
         (of_cluster, cluster.variables),
         (of_recipe, recipe.variables if recipe else {}),
         (PROJECT, project.variables if project else {}),
+        (COMMAND_LINE, {name: in_double_quotes(value) for name, value in sources.options.variables.items()}),
     ):
         variables |= {name: (value, origin) for name, value in values.items()}
     return lines, variables

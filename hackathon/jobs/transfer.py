@@ -4,7 +4,6 @@ Processes, command and parameters are the experiment and stay unless somebody as
 limit, nodes, starter, launcher, modules and folders are the new cluster's.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,48 +16,52 @@ from hackathon.config.fields import Scalar
 from hackathon.config.project import Project
 from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
-from hackathon.jobs.changes import COMPARED, Change, changes
-from hackathon.jobs.check import check
-from hackathon.jobs.data import FOLDER
-from hackathon.jobs.data import variables as data_variables
-from hackathon.jobs.environments import environments_folder, find_environment
-from hackathon.jobs.gather import cluster_name
+from hackathon.jobs.changes import COMPARED, RequestChange, changes
+from hackathon.jobs.environments import FOLDER_VARIABLE, RECORD, environments_folder, find_environment
 from hackathon.jobs.options import Options, options_of_environment
 from hackathon.jobs.parameters import choose_values, option_words
+from hackathon.jobs.places import Foreign, around
 from hackathon.jobs.request import Request
-from hackathon.jobs.resolve import BUILT, COMMAND_LINE, DATA, ENVIRONMENT, EVENT, PROJECT, USER, Sources
+from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
 from hackathon.jobs.resolve import declared_parameters as declared
+from hackathon.jobs.sources import cluster_name
+from hackathon.jobs.surroundings import surroundings, surroundings_of_crate
+from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
 
-_OF_MACHINE = re.compile(r"\s*(module|ml)\s|.*/(etc/profile|modules|Modules)|export VIRTUAL_ENV=|unset PIP_ROOT")
-"""Lines of a request without origins that belong to a machine, as far as one can see."""
-
 
 def sources_here(
-    old: Request, options: Options, environment: Mapping[str, str], here: Path, *, stay: bool = False
+    old: Request,
+    options: Options,
+    environment: Mapping[str, str],
+    here: Path,
+    *,
+    stay: bool = False,
+    foreign: Foreign = "refuse",
 ) -> Sources:
     """Return what has a say in a rerun at this place: the new cluster's profile, the user's and the event's defaults.
 
-    Without `--cluster`, `stay` keeps the recorded cluster, which a crate from elsewhere does not. Raises RequestError
-    when no cluster is named, or its profile is not known here.
+    Without `--cluster`, `stay` keeps the recorded cluster, which a crate from elsewhere does not. `foreign` as in
+    `gather`. Raises RequestError when no cluster is named, or its profile is not known here, and as `places.around`.
     """
     of_environment = options_of_environment(environment)
     project_folder = load.find_project(here)
-    project = load.load_project(project_folder) if project_folder else None
-    event_folder = load.find_event(project_folder or here)
-    event = load.load_event(event_folder) if event_folder else None
-    folders = [folder for folder in (project_folder, event_folder) if folder]
+    places = around(project_folder, here, foreign)
+    project, event, folders = places.project, places.event, places.folders
     user = load.load_user()
     name, origin = (old.cluster, "") if stay and options.cluster is None else (None, "")
     if name is None:
         name, origin = cluster_name(options, of_environment, project, user, event)
     if name is None:
         raise RequestError("jobs.no_cluster")
-    cluster = load.load_cluster(name, folders)
+    cluster = profiles.load_cluster(name, folders)
     gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
     envs = environments_folder(environment, project_folder or here)
+    built = find_environment(old.recipe or old.name, envs, gpus=gpus)
+    if built is not None and not environment.get(FOLDER_VARIABLE) and not places.admit(built.path / RECORD):
+        built = None
     return Sources(
         cluster=cluster,
         options=options,
@@ -70,18 +73,20 @@ def sources_here(
         template_folders=tuple(each / "templates" for each in folders if (each / "templates").is_dir()),
         runs=(project_folder or here).resolve() / "runs",
         cluster_origin=origin,
-        python_environment=find_environment(old.recipe or old.name, envs, gpus=gpus),
+        python_environment=built,
+        event_folder=places.event_folder,
+        left_out=tuple(places.left_out),
     )
 
 
 def transfer(
     old: Request, here: Sources, *, run: str, files: Mapping[str, bytes], source: str, foreign: bool
-) -> tuple[Request, list[Change]]:
+) -> tuple[Request, list[RequestChange]]:
     """Return the request for the new place, and every difference from the recorded one.
 
     `run` is its name, `files` the program's (its own recipe.yaml or project.yaml tells its parameters), `source` where
     they come from; `foreign`: it comes from a crate, so that group and reservation are somebody else's. Raises
-    RequestError when a parameter is not known, CheckError (with the nearest request) when the cluster can not run it.
+    RequestError when a parameter is not known; whether the cluster can run it is the business of `check`.
     """
     cluster = here.cluster
     same = cluster.name == old.cluster and not foreign
@@ -91,12 +96,13 @@ def transfer(
     parameters, command = old.parameters, old.command
     if here.options.parameters:
         parameters, command = _with_parameters(old, here, files, run)
-    lines, variables = _surroundings(old, here, same)
+    lines, variables = surroundings_of_crate(old, here) if foreign else surroundings(old, here)
     built = here.python_environment
     new = replace(
         old,
         cluster=cluster.name,
         scheduler=cluster.scheduler,
+        dialect=cluster.dialect,
         queue=queue,
         group=moved.pick("group", old.group if same else None),
         reservation=moved.pick("reservation", old.reservation if same else None),
@@ -123,7 +129,6 @@ def transfer(
         team=(here.project.team if here.project else None) if foreign else old.team,
     )
     new = replace(new, stop_before=min(cluster.stop_before, new.walltime // 5))
-    check(new, cluster, here.recipe, here.runs)
     origins = dict.fromkeys((*COMPARED, *(f"parameters.{each}" for each in parameters)), f"run {run}")
     origins |= {name: origin for name, origin in moved.origins.items() if origin}
     origins |= {f"parameters.{name}": COMMAND_LINE for name in here.options.parameters}
@@ -238,10 +243,11 @@ class _Move:
             self.origins["launcher"], self.whys["launcher"] = COMMAND_LINE, message("crate.why_given")
             return given
         cluster, old, recipe = self.here.cluster, self.old, self.here.recipe
+        dialect = profiles.dialect_of(cluster)
         usable = [
             each
             for each in cluster.launchers or ALL_LAUNCHERS
-            if not (each == "srun" and cluster.scheduler != "slurm") and not (each == "local" and nodes > 1)
+            if dialect.has_launcher(each) and not (each == "local" and nodes > 1)
         ]
         if old.launcher in usable:
             return old.launcher
@@ -304,46 +310,3 @@ def _carried(kind: type[Any], files: Mapping[str, bytes], name: str) -> Any:
     from hackathon.config.yaml import parse_yaml
 
     return validate(kind, parse_yaml(files[name], Path(name)))
-
-
-def _surroundings(old: Request, here: Sources, same: bool) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
-    """Return shell lines and variables with their origins: the new cluster's, and the recorded ones of the program."""
-    cluster, built = here.cluster, here.python_environment
-    of_cluster, former = f"cluster {cluster.name}", _origins(old, here)
-    kept = [(line, origin) for line, origin in zip(old.environment, former, strict=True)
-            if not origin.startswith("cluster ") and origin != BUILT]  # fmt: skip
-    lines = [
-        *((line, of_cluster) for line in cluster.environment),
-        *((line, origin) for line, origin in kept if origin.startswith("recipe ")),
-        *((line, BUILT) for line in (built.lines if built else ())),
-        *((line, origin) for line, origin in kept if not origin.startswith("recipe ")),
-    ]
-    variables = {name: (value, DATA) for name, value in data_variables(old.data, here.runs.parent / FOLDER).items()} | {
-        name: (value, of_cluster) for name, value in cluster.variables.items()
-    }
-    profile = _known_here(old, here)
-    of_profile = profile.variables if profile else {}
-    for name, value in old.variables.items():
-        origin = old.origins.get(f"variables.{name}")
-        if origin is None:
-            origin = DATA if name in ("HK_DATA", "HK_STAGE") else "cluster" if name in of_profile else PROJECT
-        if origin != DATA and not origin.startswith("cluster"):
-            variables[name] = (value, origin)
-    return lines, variables
-
-
-def _origins(old: Request, here: Sources) -> list[str]:
-    """Return the origin of each shell line; of an older request's, which does not know them, as far as one can see."""
-    if "environment.0" in old.origins:
-        return [old.origins.get(f"environment.{number}", PROJECT) for number in range(len(old.environment))]
-    profile = _known_here(old, here)
-    of_cluster = set(profile.environment) if profile else set()
-    return ["cluster ?" if line in of_cluster or _OF_MACHINE.match(line) else PROJECT for line in old.environment]
-
-
-def _known_here(old: Request, here: Sources) -> Cluster | None:
-    """Return the profile of the recorded cluster, None where it is not known."""
-    try:
-        return load.load_cluster(old.cluster, [folder.parent for folder in here.template_folders])
-    except RequestError:
-        return None

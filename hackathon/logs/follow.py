@@ -8,6 +8,8 @@ from pathlib import Path
 
 from hackathon.logs.lines import BLOCK, LONGEST, Splitter
 from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.runs.directory import guarded
+from hackathon.text.files import open_regular
 
 PAUSE = 0.5
 """Seconds between two looks: a shared file system is not asked more often."""
@@ -38,7 +40,7 @@ class _Tracked:
         if state.st_size == self.offset:
             return
         try:
-            stream = self.path.open("rb", buffering=0)
+            stream = open_regular(self.path)
         except OSError:
             return
         with stream:
@@ -90,7 +92,7 @@ def tail(path: Path, n: int) -> list[str]:
     splitter = Splitter()
     found: list[str] = []
     try:
-        with path.open("rb", buffering=0) as stream:
+        with open_regular(path) as stream:
             stream.seek(offset_of_last(path, n))
             while block := stream.read(BLOCK):
                 found = [*found, *splitter.feed(block)][-n:] if n > 0 else []
@@ -107,7 +109,7 @@ def log_files(target: Path | Sequence[Path], ranks: Collection[int] | None = Non
     """
     if not isinstance(target, Path):
         return [path for path in target if ranks is None or rank_of(path) in ranks or rank_of(path) < 0]
-    folder = target / "logs"
+    folder = guarded(target) / "logs"
     chosen = [path for path in rank_files(folder, ".log") if ranks is None or rank_of(path) in ranks]
     shared = ("scheduler.log", "job.log") if ranks is None else ("job.log",)
     return [*(path for name in shared if (path := folder / name).is_file()), *chosen]
@@ -119,7 +121,7 @@ def offset_of_last(path: Path, n: int, *, states: bool = True) -> int:
     Carriage returns count as line ends unless `states` is False.
     """
     try:
-        with path.open("rb", buffering=0) as stream:
+        with open_regular(path) as stream:
             size = position = stream.seek(0, os.SEEK_END)
             if n <= 0:
                 return size

@@ -27,7 +27,7 @@ from hackathon.logs.readers import (
     Torchtitan,
     chainer_values,
 )
-from hackathon.logs.values import Values, number
+from hackathon.logs.values import NumberStream, number
 
 UNITS = {
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s", "steps_per_s": "steps/s", "time_to_train_s": "s",
@@ -148,7 +148,7 @@ class Speaker:
         self._ranks: dict[int, list[tuple[Format, Reader]]] = {}
         self._speaks: int | None = None
         self._open: set[int] = set()
-        self.values: dict[tuple[str, str], tuple[Values, Values]] = {}
+        self.values: dict[tuple[str, str], tuple[NumberStream, NumberStream]] = {}
         """(format, metric) → all values, and those without the warm-up."""
 
     def read(self, line: str) -> None:
@@ -185,7 +185,7 @@ class Speaker:
                 if sum(1 for each, _ in self.values if each == form.name) >= NAMES:
                     continue
                 skip = form.skip_first if name in form.throughput else 0
-                self.values[form.name, name] = Values(), Values(skip)
+                self.values[form.name, name] = NumberStream(), NumberStream(skip)
             for kept in self.values[form.name, name]:
                 kept.add(value)
 
@@ -248,13 +248,13 @@ def _chainer_log(folders: Iterable[Path]) -> dict[str, float]:
         except (OSError, ValueError, RecursionError):
             continue
         if isinstance(entries, list) and entries and all(_entry(each) for each in entries):
-            values: dict[str, Values] = {}
+            values: dict[str, NumberStream] = {}
             before: Mapping[str, float] = {}
             for entry in entries:
                 row = {str(name)[:64]: each for name, raw in entry.items() if (each := number(raw)) is not None}
                 for metric, value in chainer_values(row, before):
                     if metric in values or len(values) < NAMES:
-                        values.setdefault(metric, Values()).add(value)
+                        values.setdefault(metric, NumberStream()).add(value)
                 before = row
             reduced = {name: each.reduce("median" if name in UNITS else "last") for name, each in values.items()}
             return {name: value for name, value in reduced.items() if value is not None and not math.isinf(value)}

@@ -1,15 +1,18 @@
 """Cut bytes of a log into lines as people and progress bars write them, in bounded memory."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hackathon.text.files import open_regular
+from hackathon.text.files import is_hole, open_regular, skip_hole
 from hackathon.text.printable import without_escapes
 
 LONGEST = 64 * 1024
 """Bytes of one line that are kept; the rest of a longer line is dropped."""
 BLOCK = 256 * 1024
+SMALL = 4096
+"""Bytes that are read at once at least."""
 
 _END = re.compile(rb"\r\n|\n|\r")
 
@@ -75,6 +78,18 @@ class Splitter:
         return clean(line)
 
 
+def line_ends(path: Path, end: int) -> int:
+    """Return how many line feeds stand before byte `end` of a file; holes have none. Raises OSError."""
+    count = 0
+    with open_regular(path) as stream:
+        while end > 0 and (block := stream.read(min(1 << 20, end))):
+            count += block.count(b"\n")
+            end -= len(block)
+            if is_hole(block):
+                end -= skip_hole(stream)
+    return count
+
+
 def read_lines(path: Path, *, torn: bool = False) -> Iterator[str]:
     """Yield the lines of a log from its beginning; a missing file has none.
 
@@ -86,7 +101,12 @@ def read_lines(path: Path, *, torn: bool = False) -> Iterator[str]:
         return
     splitter = Splitter()
     with stream:
-        while block := stream.read(BLOCK):
-            yield from splitter.feed(block)
+        # no more room than the file needs: for thousands of small files it costs more than the reading
+        size = min(BLOCK, os.fstat(stream.fileno()).st_size + SMALL)
+        while block := stream.read(size):
+            if is_hole(block):
+                skip_hole(stream)
+            # with the zeros of a hole the line would be too long for what follows them
+            yield from splitter.feed(block.strip(b"\0"))
     if torn and (line := splitter.rest()):
         yield line

@@ -14,6 +14,7 @@ from hackathon.logs.lines import BLOCK, LONGEST, Splitter
 from hackathon.logs.metrics import rank_of
 from hackathon.logs.prefixes import SAMPLE, is_labelled, read_prefix
 from hackathon.runs.events import rank_events
+from hackathon.text.files import open_regular
 
 AHEAD = 200
 """Lines without a time at a log's start that wait for the first time in it."""
@@ -44,7 +45,7 @@ class Line:
     """D, I, W, E, F or C, where a logger tells it."""
 
 
-class Reader:
+class LogReader:
     """Makes Lines of the lines of one run's logs, whether they come from the past or are being written."""
 
     def __init__(self, run: Path | None = None, now: float | None = None) -> None:
@@ -97,7 +98,7 @@ class Reader:
 
 def merged(
     target: Path | Sequence[Path],
-    reader: Reader,
+    reader: LogReader,
     *,
     ranks: Collection[int] | None = None,
     lines: int | None = None,
@@ -140,7 +141,7 @@ def merged(
             yield line
 
 
-def _chosen(texts: Iterator[str], path: Path, reader: Reader, ranks: Collection[int] | None) -> Iterator[Line]:
+def _chosen(texts: Iterator[str], path: Path, reader: LogReader, ranks: Collection[int] | None) -> Iterator[Line]:
     for text in texts:
         line = reader.line(path, text)
         if ranks is None or line.rank in ranks:
@@ -155,7 +156,7 @@ def lines_between(path: Path, start: int, end: int, block: int = BLOCK) -> Itera
     splitter = Splitter(states=False)
     while start < end:
         try:
-            with path.open("rb", buffering=0) as stream:
+            with open_regular(path) as stream:
                 stream.seek(start)
                 data = stream.read(min(block, end - start))
         except OSError:
@@ -171,7 +172,7 @@ def lines_between(path: Path, start: int, end: int, block: int = BLOCK) -> Itera
 def complete_end(path: Path) -> int:
     """Return where a file's last complete line, or state of a progress bar, ends, in bytes."""
     try:
-        with path.open("rb", buffering=0) as stream:
+        with open_regular(path) as stream:
             size = stream.seek(0, os.SEEK_END)
             start = max(0, size - LONGEST)
             stream.seek(start)
@@ -182,7 +183,7 @@ def complete_end(path: Path) -> int:
         return 0
 
 
-def offset_since(path: Path, since: float, reader: Reader) -> int | None:
+def offset_since(path: Path, since: float, reader: LogReader) -> int | None:
     """Return a place at or before the first line written at `since` or later, None for a log without times.
 
     Goes back from the end in growing steps, then halves the last one: reads about PROBE bytes at each.
@@ -208,12 +209,12 @@ def offset_since(path: Path, since: float, reader: Reader) -> int | None:
             high = middle
     if low == 0:
         return 0
-    with path.open("rb", buffering=0) as stream:
+    with open_regular(path) as stream:
         stream.seek(low)
         return low + stream.read(PROBE).find(b"\n") + 1
 
 
-def _first_time(path: Path, offset: int, reader: Reader) -> float | None:
+def _first_time(path: Path, offset: int, reader: LogReader) -> float | None:
     for number, text in enumerate(lines_between(path, offset, offset + PROBE)):
         if (number or not offset) and (moment := reader.line(path, text).time) is not None:
             return moment

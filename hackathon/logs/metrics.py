@@ -1,22 +1,30 @@
 """Numbers of a run: from what the runtime's Meter wrote and from what programs print."""
 
+import contextlib
 import json
 import math
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from hackathon.logs.formats import read_formats
 from hackathon.logs.lines import read_lines
-from hackathon.logs.values import Values, number
+from hackathon.logs.patterns import may_never_end, may_take_long
+from hackathon.logs.values import NumberStream, number
+from hackathon.runs.directory import guarded
 from hackathon.text.errors import RequestError
-from hackathon.text.files import read_json
 
 CURVE = 2000
 """Points of a curve that are held."""
 
+TOGETHER = 256
+"""Lines of a Meter that are parsed at once."""
+LATEST = 1 << 31
+"""Attempts below this are whole numbers as they stand."""
 LONGEST = 4000
 """Letters of a line in which patterns are looked for: some take as long as the square of a line's length."""
 _BOOKKEEPING = frozenset({"t", "attempt", "final", "warmup", "rank", "samples", "seconds"})
@@ -34,7 +42,14 @@ def rank_files(folder: Path, suffix: str) -> list[Path]:
 
 
 def read_metrics(
-    run: Path, patterns: Mapping[str, Mapping[str, Any]], metric: str, attempt: int | None = None
+    run: Path,
+    patterns: Mapping[str, Mapping[str, Any]],
+    metric: str,
+    attempt: int | None = None,
+    *,
+    processes: int = 1,
+    torn: bool = True,
+    readable: Callable[[int], bool] = lambda size: True,
 ) -> dict[str, float]:
     """Return the final numbers of a run by metric name; NaN and infinities stay, for they are results too.
 
@@ -42,17 +57,50 @@ def read_metrics(
     warm-up for `metric` and everything per second, the last value for others; `attempt` None is the newest.
     A metric with a `pattern` (fields of config.recipe.Metric) is then looked for in the logs and replaces the former.
     Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
-    Memory does not grow with the logs. Raises RequestError for a pattern that is not a regular expression.
+    `processes`: of the run, for formats that tell numbers of one. `torn`: the last lines of logs are whole though they
+    have no end, for the run is over. `readable` is asked, with the bytes of all logs, before they are read. Memory does
+    not grow with the logs. Patterns of somebody else's run, and those that may take long, are looked for in a process
+    of its own. Raises RequestError for a pattern that is not a regular expression or takes too long.
     """
     found = from_meter = _from_meter(run, metric, attempt)
     wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
-    compiled = {name: _compile(name, str(entry["pattern"])) for name, entry in wanted.items()}
-    if wanted:
-        found = found | _from_logs(run, wanted, compiled)
+    apart = bool(wanted) and not _is_own(run)  # not even compiled here: that, too, may take long
+    compiled = {} if apart else _compiled(wanted)
+    size = _size(guarded(run) / "logs")
+    if (not wanted and from_meter) or not readable(size):
+        return found
+    if apart or any(map(may_take_long, (str(entry["pattern"]) for entry in wanted.values()))):
+        from hackathon.logs.pattern_reader import found_apart
+
+        found = found | found_apart(guarded(run), wanted, torn, size)
+    elif wanted:
+        found = found | _from_logs(run, wanted, compiled, torn)
     if not from_meter:
-        known = {name: value for name, value in _from_formats(run).items() if name not in wanted}
-        found = known | found
+        formats = read_formats(
+            rank_files(guarded(run) / "logs", ".log"),
+            guarded(run) / "logs" / "job.log",
+            [guarded(run) / "source", guarded(run)],
+            processes=processes or 1,
+            torn=torn,
+        )
+        found = {name: value for name, value in formats.items() if name not in wanted} | found
     return found
+
+
+def _is_own(run: Path) -> bool:
+    """Return whether a run is this user's: then so are its patterns."""
+    try:
+        return guarded(run).stat().st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of the files in a folder; 0 when it cannot be read."""
+    try:
+        return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    except OSError:
+        return 0
 
 
 def final_texts(run: Path) -> dict[str, str]:
@@ -71,7 +119,7 @@ def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float,
 
     The newest attempt unless one is named; warm-up is part of a curve, values that are not finite are left out.
     """
-    files = rank_files(run / "metrics", ".jsonl")
+    files = rank_files(guarded(run) / "metrics", ".jsonl")
     return curves_of(read_lines(files[0], torn=True) if files else (), attempt)
 
 
@@ -104,27 +152,47 @@ def curves_of(
 
 
 def _attempt_lines(run: Path, attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
-    """Yield (a new attempt begins, line) of the rank that speaks; lines of other or older attempts are passed over."""
-    files = rank_files(run / "metrics", ".jsonl")
-    yield from _of_attempt(read_lines(files[0], torn=True) if files else (), attempt)
+    """Return (a new attempt begins, line) of the rank that speaks; lines of other or older attempts are passed over."""
+    files = rank_files(guarded(run) / "metrics", ".jsonl")
+    return _of_attempt(read_lines(files[0], torn=True) if files else (), attempt)
 
 
 def _of_attempt(lines: Iterable[str], attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
     current = attempt
-    for text in lines:
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(line, dict):
-            continue
-        its = int(number(line.get("attempt")) or 1)
+    for line in _parsed(lines):
+        told = line.get("attempt")
+        its = told if type(told) is int and 0 < told < LATEST else _attempt(told)  # nearly all of them are
         if attempt is not None and its != attempt:
             continue
         if current is not None and its < current:
             continue
         yield attempt is None and its != current, line
         current = its
+
+
+def _attempt(told: object) -> int:
+    value = number(told)
+    return int(value) if value and math.isfinite(value) else 1
+
+
+def _parsed(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects among lines of JSON; many lines are read at once, one by one only where one of them is torn."""
+    rest = iter(lines)
+    while some := list(islice(rest, TOGETHER)):
+        found: list[Any] = []
+        if all(text[:1] == "{" and text[-1:] == "}" for text in some):
+            with contextlib.suppress(ValueError, RecursionError):
+                found = json.loads(f"[{','.join(some)}]")
+        if len(found) != len(some):
+            found = [_value(text) for text in some]
+        yield from (line for line in found if isinstance(line, dict))
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _numbers(line: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -134,27 +202,47 @@ def _numbers(line: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _from_meter(run: Path, metric: str, attempt: int | None) -> dict[str, float]:
-    intervals: dict[str, Values] = {}
+    rates: dict[str, NumberStream] = {}
+    per_second: dict[str, bool] = {}
+    """Name → whether its median counts; looked at once a name, not once a line."""
+    found: dict[str, float] = {}
     final: dict[str, float] = {}
     for fresh, line in _attempt_lines(run, attempt):
         if fresh:
-            intervals, final = {}, {}
+            rates, found, final = {}, {}, {}
         if line.get("final"):
             final |= dict(_numbers(line))
         elif not line.get("warmup"):
-            for name, value in _numbers(line):
-                intervals.setdefault(name, Values()).add(value)
-    found = {}
-    for name, values in intervals.items():
-        reduced = values.reduce("median" if name == metric or name.endswith(("_per_s", "_per_sec")) else "last")
-        if reduced is not None:
-            found[name] = reduced
-    return found | final
+            for name, raw in line.items():
+                if name in _BOOKKEEPING:
+                    continue
+                value = raw if type(raw) is float else number(raw)  # nearly all of them are
+                if value is None:
+                    continue
+                found[name] = value
+                if (rate := per_second.get(name)) is None:
+                    rate = per_second[name] = name == metric or name.endswith(("_per_s", "_per_sec"))
+                if rate:
+                    if name not in rates:
+                        rates[name] = NumberStream()
+                    rates[name].add(value)
+    medians = {name: value for name, values in rates.items() if (value := values.reduce("median")) is not None}
+    return found | medians | final
+
+
+def found_by_patterns(run: Path, wanted: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, float]:
+    """Return what metrics with a pattern find in the logs of a run, here and for as long as it takes; as read_metrics.
+
+    Raises RequestError for a pattern that is not a regular expression.
+    """
+    return _from_logs(run, wanted, _compiled(wanted), torn)
+
+
+def _compiled(wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]]:
+    return {name: _compile(name, str(entry["pattern"])) for name, entry in wanted.items()}
 
 
 def _compile(name: str, pattern: str) -> re.Pattern[str]:
-    from hackathon.logs.patterns import may_never_end
-
     try:
         found = re.compile(pattern)
         endless = may_never_end(pattern)
@@ -166,13 +254,12 @@ def _compile(name: str, pattern: str) -> re.Pattern[str]:
 
 
 def _from_logs(
-    run: Path, wanted: Mapping[str, Mapping[str, Any]], compiled: Mapping[str, re.Pattern[str]]
+    run: Path, wanted: Mapping[str, Mapping[str, Any]], compiled: Mapping[str, re.Pattern[str]], torn: bool
 ) -> dict[str, float]:
     """Return what the patterns find in the ranks' logs; `job.log` is read for what no rank printed."""
-    ended = (run / "final.json").exists()
     parts: dict[str, list[float]] = {name: [] for name in wanted}
-    job_log = run / "logs" / "job.log"
-    for path in [*rank_files(run / "logs", ".log"), job_log]:
+    job_log = guarded(run) / "logs" / "job.log"
+    for path in [*rank_files(guarded(run) / "logs", ".log"), job_log]:
         open_names = [
             name
             for name, entry in wanted.items()
@@ -180,26 +267,13 @@ def _from_logs(
         ]
         if not open_names:
             continue
-        values = {name: Values(int(wanted[name].get("skip_first", 0))) for name in open_names}
-        _scan(read_lines(path, torn=ended), {name: compiled[name] for name in open_names}, values)
+        values = {name: NumberStream(int(wanted[name].get("skip_first", 0))) for name in open_names}
+        _scan(read_lines(path, torn=torn), {name: compiled[name] for name in open_names}, values)
         for name, kept in values.items():
             reduced = kept.reduce(str(wanted[name].get("reduce", "last")))
             if reduced is not None:
                 parts[name].append(reduced)
     return {name: _over_ranks(each, wanted[name].get("ranks", "first")) for name, each in parts.items() if each}
-
-
-def _from_formats(run: Path) -> dict[str, float]:
-    """Return what the known formats tell, of a program that does not use the Meter."""
-    request = read_json(run / "request.json")
-    processes = number(request.get("processes")) if isinstance(request, dict) else None
-    return read_formats(
-        rank_files(run / "logs", ".log"),
-        run / "logs" / "job.log",
-        [run / "source", run],
-        processes=int(processes or 1),
-        torn=(run / "final.json").exists(),
-    )
 
 
 def _over_ranks(values: list[float], how: object) -> float:
@@ -208,7 +282,7 @@ def _over_ranks(values: list[float], how: object) -> float:
     return fmean(values) if how == "mean" else values[0]
 
 
-def _scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, Values]) -> None:
+def _scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, NumberStream]) -> None:
     pairs = [(pattern, pattern.groups, values[name]) for name, pattern in compiled.items()]
     for whole in lines:
         line = whole[:LONGEST]

@@ -1,5 +1,7 @@
 """Regular expressions of others: some never end on a line that nearly fits, and nothing can stop one that has begun."""
 
+import re
+import string
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +9,19 @@ from re import _constants as constants, _parser as parser  # type: ignore[attr-d
 
 _REPEATS = frozenset({constants.MAX_REPEAT, constants.MIN_REPEAT})
 _WORDS = frozenset({constants.CATEGORY_DIGIT, constants.CATEGORY_WORD})
+_OTHER = 128
+"""Stands for every sign beyond ASCII."""
+_ALL = frozenset(range(_OTHER + 1))
+_DIGIT, _SPACE = frozenset(map(ord, string.digits)), frozenset(map(ord, string.whitespace))
+_WORD = _DIGIT | frozenset(map(ord, f"{string.ascii_letters}_")) | {_OTHER}
+_CATEGORIES = {
+    constants.CATEGORY_DIGIT: _DIGIT,
+    constants.CATEGORY_SPACE: _SPACE,
+    constants.CATEGORY_WORD: _WORD,
+    constants.CATEGORY_NOT_DIGIT: _ALL - _DIGIT,
+    constants.CATEGORY_NOT_SPACE: _ALL - _SPACE,
+    constants.CATEGORY_NOT_WORD: (_ALL - _WORD) | {_OTHER},
+}
 _MANY = 30
 """A repeat of more than this counts as one without end."""
 
@@ -17,6 +32,71 @@ def may_never_end(pattern: str) -> bool:
     `(a+)+` and `(a|b)*` do, `(\\\\d+,)*` does not: where a repeat ends is seen. Raises re.error.
     """
     return any(_is_endless(item) and _unclear(item[1][2]) for item in _items(parser.parse(pattern)))
+
+
+def has_endless_repeat(pattern: str) -> bool:
+    """Return whether an expression repeats anything without a bound; True, too, for what is no expression."""
+    try:
+        return any(map(_is_endless, _items(parser.parse(pattern))))
+    except (re.error, RecursionError, OverflowError):
+        return True
+
+
+def may_take_long(pattern: str) -> bool:
+    """Return whether two repeats of an expression can take the same sign, with nothing between that keeps them apart.
+
+    `a*a*b` and `.* (\\d+)` do: how often such a search begins anew grows with a power of the line's length.
+    `(\\d+)\\.(\\d+)` does not. Also for what is no expression: whoever compiles it tells.
+    """
+    try:
+        return _open_after(parser.parse(pattern), frozenset()) is None
+    except (re.error, RecursionError, OverflowError):
+        return True
+
+
+def _open_after(body: Any, before: frozenset[frozenset[int]]) -> frozenset[frozenset[int]] | None:
+    """Return what the endless repeats take that can still go on behind a body; None: two can take the same sign.
+
+    `before`: of those that can still go on where it begins.
+    """
+    going = before
+    for item in _own(body):
+        operation, argument = item
+        if operation in (constants.LITERAL, constants.NOT_LITERAL, constants.IN, constants.ANY):
+            signs = _signs(item)
+            going = frozenset(other for other in going if signs & other)
+        elif operation in _REPEATS and _is_endless(item):
+            signs = _signs(item)
+            if any(signs & other for other in going) or any(_is_endless(each) for each in _items(argument[2])):
+                return None
+            going |= {signs}
+        elif operation in _REPEATS and argument[1] == 1:
+            inside = _open_after(argument[2], going)
+            if inside is None:
+                return None
+            going = going | inside if argument[0] == 0 else inside
+        elif any(_is_endless(each) for each in _items([item])):
+            return None  # in a choice and the like: not looked at closely
+    return going
+
+
+def _signs(item: Any) -> frozenset[int]:
+    """Return which signs an item can take, as far as they are ASCII; every other one counts as _OTHER."""
+    operation, argument = item
+    if operation is constants.LITERAL:
+        return frozenset({min(argument, _OTHER)})
+    if operation is constants.NOT_LITERAL:
+        return _ALL - ({argument} - {_OTHER})
+    if operation is constants.RANGE:
+        return frozenset(range(min(argument[0], _OTHER), min(argument[1], _OTHER) + 1))
+    if operation is constants.CATEGORY:
+        return _CATEGORIES.get(argument, _ALL)
+    if operation is constants.IN:
+        negated = argument[0][0] is constants.NEGATE
+        found = frozenset[int]().union(*map(_signs, argument[negated:]))
+        return _ALL - (found - {_OTHER}) if negated else found
+    inner = argument[2] if operation in _REPEATS else argument[-1] if operation is constants.SUBPATTERN else None
+    return _ALL if inner is None else frozenset[int]().union(*map(_signs, inner))
 
 
 def _is_endless(item: Any) -> bool:

@@ -24,6 +24,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from itertools import islice
 
+from hackathon.schedulers.foreign import DAEMONS
 from hackathon.text.printable import without_escapes
 
 DEEPEST = 6
@@ -118,8 +119,8 @@ _NCCL = re.compile(
 _GROUP_RANK = re.compile(r"(?:\S{1,200}:\d+\] )?\[(?:PG [^\]]{0,80}\(default_pg\) )?Rank (\d{1,7})\]", re.ASCII)
 # After a number that could be a program's own: what only a rank's line goes on with.
 _RANKS_LINE = re.compile(
-    r"Traceback \(most recent call last\):|\*\*\* |slurmstepd: |srun: |MPI startup\(|terminate called|libgomp: "
-    r"|Abort\(\d|Fatal (?:Python )?error|Fatal error in "
+    rf"Traceback \(most recent call last\):|\*\*\* |(?:{'|'.join(DAEMONS)}|srun|libgomp): |MPI startup\("
+    r"|terminate called|Abort\(\d|Fatal (?:Python )?error|Fatal error in "
 )
 _MONTHS = {
     name: number
@@ -156,7 +157,7 @@ def is_labelled(lines: Iterable[str]) -> bool:
     So it is when nearly all begin with a number, and numbers come again: a listing with line numbers has each once.
     What the launcher says itself has no label.
     """
-    ranks = (line for line in lines if line.strip() and not line.startswith(("srun: ", "slurmstepd", "hackathon: ")))
+    ranks = (line for line in lines if line.strip() and not line.startswith(("srun: ", *DAEMONS, "hackathon: ")))
     sample = list(islice(ranks, SAMPLE))
     matches = [_LABEL[1].match(line) or _LABEL_BRACKET[1].match(line) for line in sample]
     seen = [int(match["rank"]) for match in matches if match]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from hackathon.logs.values import number
+from hackathon.logs.values import number, whole
 
 NUMBER = r"[-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:[nN]a[nN]|[iI]nf(?:inity)?)"
 NAME = r"[A-Za-z_][\w./@-]{0,63}"
@@ -73,8 +73,8 @@ class MnistExample(Patterns):
         """Yield losses and the accuracy as a share of 1."""
         yield from super().read(line)
         match = self._share.search(line)
-        if match and int(match[2]):
-            yield "accuracy", int(match[1]) / int(match[2])
+        if match and whole(match[2]):
+            yield "accuracy", whole(match[1]) / whole(match[2])
 
 
 class Pairs(Plain):
@@ -204,8 +204,8 @@ class Keras(_Bars):
         bar = self._bar.search(line)
         if bar is None:
             return
-        current = int(bar[1])
-        total = int(bar[2]) if bar[2].isdigit() else current + 1
+        current = whole(bar[1])
+        total = whole(bar[2]) if bar[2].isdigit() else current + 1
         if self._training and self._full and (current < total or total != self._total):
             self._training = False
         self._total = total
@@ -219,7 +219,7 @@ class Keras(_Bars):
     def _steps_per_s(self, line: str, bar: re.Match[str], total: int) -> float | None:
         """Return the rate by the finer of two rounded times: of a step, and of the whole epoch when it has ended."""
         printed = float(bar[3])
-        if int(bar[1]) == total:
+        if whole(bar[1]) == total:
             elapsed = self._elapsed.search(line, bar.end(2))
             if elapsed and float(elapsed[1]) > printed:
                 return total / float(elapsed[1])
@@ -249,7 +249,7 @@ class Lightning(_Bars):
                 self._number = match[1]
             rate = number(match[4])
             rate = 1 / rate if rate and match[5] == "s/it" else rate
-            yield from self._rate(int(match[2]), int(match[3]), rate)
+            yield from self._rate(whole(match[2]), whole(match[3]), rate)
             yield from self._pairs(match[6])
         elif re.match(r"[\s┃|]*(?:Test|Validate) metric\s", line):
             self._table, self._rows, self._more = True, False, False
@@ -261,7 +261,7 @@ class Lightning(_Bars):
             elif self._rows and line.strip():
                 self._table = False
         elif self._more and line.startswith("    "):
-            # rich breaks what it can not fit on the line of the bar
+            # rich breaks what it cannot fit on the line of the bar
             yield from self._pairs(line)
         else:
             self._more = False

@@ -25,7 +25,15 @@ def number(value: object) -> float | None:
         return None
 
 
-class Values:
+def whole(digits: str) -> int:
+    """Return the number in some digits; of more than 18, which no rank, step or id has, the first 18 count.
+
+    A log may have any number of them in a row, and Python refuses to read more than 4300 (ValueError).
+    """
+    return int(digits[:18])
+
+
+class NumberStream:
     """A stream of numbers in bounded memory: the median of a long one comes from a thinned sample."""
 
     def __init__(self, skip: int = 0) -> None:
@@ -44,7 +52,10 @@ class Values:
         if not self._seen:
             self.first = self.least = self.greatest = value
         self.last = value
-        self.least, self.greatest = min(self.least, value), max(self.greatest, value)
+        if value < self.least:
+            self.least = value
+        if value > self.greatest:
+            self.greatest = value
         self._sum += value
         if self._seen % self._every == 0:
             self._sample.append(value)

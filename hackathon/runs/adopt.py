@@ -1,25 +1,26 @@
 """Take up a job that was submitted by hand, so that status, logs and results work for it."""
 
 import contextlib
-import re
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.access.guarded_path import GuardedPath
 from hackathon.jobs.render import JobScript
 from hackathon.jobs.request import Request
-from hackathon.runs import provenance
+from hackathon.runs import job_owner
 from hackathon.runs.create import JOB_FOLDERS, create
 from hackathon.runs.directory import RunDirectory, find_runs
-from hackathon.runs.snapshot import Source
+from hackathon.runs.source import provenance
+from hackathon.runs.source.snapshot import Source
 from hackathon.schedulers.base import JobState, Scheduler
 from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.printable import printable
 
-# `slurm-123.out` (sbatch), `name.o123` and `123.server.OU` (qsub)
-_OUTPUT_NAMES = (re.compile(r"slurm-(\d+)\.out\Z"), re.compile(r".*\.o(\d+)\Z"), re.compile(r"(\d+\.[\w.-]+)\.OU\Z"))
-_SCRIPT_ENDINGS = (".sh", ".pbs", ".sbatch", ".slurm", ".job", ".qsub")
 _SCRIPT_LIMIT = 1_000_000
 
 
@@ -37,17 +38,19 @@ def adopt(
     """Return a new run around a job id, or around the folder of a job that was submitted by hand.
 
     A folder may be one where a rendered `job.sh` was submitted: its events, logs and metrics are then the run's own
-    (linked, not copied). Else its newest output file (`slurm-ID.out`, `name.oID`) is the log and tells the job id. What
+    (linked, not copied). Else its newest output file (`Scheduler.output_names`) is the log and tells the job id. What
     the scheduler says about the job is written into `client/adopted.json`. `processes`: how many it has, default what
-    is found. Raises RequestError: the scheduler does not know the job, it was adopted before, no job in the folder.
+    is found. Raises RequestError: the scheduler does not know the job, it was adopted before, no job in the folder, the
+    job belongs to somebody else than the user or, given a folder, the folder's owner.
     """
-    folder = Path(target).absolute() if Path(target).is_dir() else None
-    job_id, output = (target, None) if folder is None else _job_of(folder)
+    folder = _guarded(Path(target).absolute()) if Path(target).is_dir() else None
+    job_id, output = (target, None) if folder is None else _job_of(folder, scheduler)
     if folder is not None and job_id is None:
         raise RequestError("runs.adopt_no_job", folder=folder)
     assert job_id is not None
     _refuse_twice(job_id, runs_folder)
     job = _ask(scheduler, job_id, must_know=folder is None)
+    _require_own(job_id, job, os.geteuid() if folder is None else folder.stat().st_uid)
     hosts = job.hosts if job else ()
     request = Request(
         name=(job.name if job and job.name else "") or (folder.name if folder else "") or "adopted",
@@ -55,6 +58,7 @@ def adopt(
         framework=None,
         cluster=cluster,
         scheduler=scheduler.name,
+        dialect=asdict(scheduler.dialect),
         queue=None,
         group=None,
         reservation=None,
@@ -84,7 +88,7 @@ def adopt(
     }
     run = create(
         request,
-        JobScript(_script(folder), ""),
+        JobScript(_script(folder, scheduler), ""),
         runs_folder=runs_folder,
         note=note,
         source=Source(folder or Path(), in_place=True),
@@ -95,23 +99,37 @@ def adopt(
     return run
 
 
+def _guarded(folder: Path) -> GuardedPath:
+    """Return a job's folder, in which a file is read if it belongs to its owner or to who adopts the job."""
+    return GuardedPath(folder, folder=GuardedFolder(folder, owners=frozenset({os.geteuid(), folder.stat().st_uid})))
+
+
 def _ask(scheduler: Scheduler, job_id: str, *, must_know: bool) -> JobState | None:
     """Return what the scheduler says about the job; None for a job that it has forgotten."""
     from hackathon.schedulers import runner
 
+    if not scheduler.is_id(job_id):
+        raise RequestError("schedulers.not_an_id", job_id=printable(job_id), scheduler=scheduler.name)
     job = runner.status(scheduler, [job_id]).jobs.get(job_id)
     if job is None and must_know:
         raise RequestError("runs.adopt_unknown", job_id=job_id)
     return job
 
 
-def _job_of(folder: Path) -> tuple[str | None, Path | None]:
+def _require_own(job_id: str, job: JobState | None, uid: int) -> None:
+    """Raise RequestError for a job of another account than the one given, as far as the scheduler tells."""
+    if job is not None and job_owner.belongs(job, uid) is False:
+        user, account = job_owner.shown_owner(job), job_owner.account_name(uid)
+        raise RequestError("runs.adopt_other_owner", job_id=job_id, user=user, account=account)
+
+
+def _job_of(folder: Path, scheduler: Scheduler) -> tuple[str | None, Path | None]:
     """Return the job id that a folder tells, by its claim or by its newest output file, and that file."""
     claim = folder / "claim" / "job_id"
     found = [
         (path.stat().st_mtime, match[1], path)
         for path in folder.iterdir()
-        for pattern in _OUTPUT_NAMES
+        for pattern in scheduler.output_names
         if (match := pattern.match(path.name)) and path.is_file()
     ]
     _, newest, output = max(found, default=(0.0, None, None))
@@ -126,12 +144,13 @@ def _refuse_twice(job_id: str, runs_folder: Path) -> None:
             raise RequestError("runs.adopted_already", job_id=job_id, run=run.id)
 
 
-def _script(folder: Path | None) -> str:
+def _script(folder: Path | None, scheduler: Scheduler) -> str:
     """Return the text of the folder's job script, `job.sh` first; a comment when there is none."""
-    scripts = [] if folder is None else sorted(path for path in folder.iterdir() if path.suffix in _SCRIPT_ENDINGS)
+    endings = scheduler.script_endings
+    scripts = [] if folder is None else sorted(path for path in folder.iterdir() if path.suffix in endings)
     for path in sorted(scripts, key=lambda path: path.name != "job.sh"):
         with contextlib.suppress(OSError):
-            if path.is_file() and path.stat().st_size <= _SCRIPT_LIMIT:
+            if path.stat().st_size <= _SCRIPT_LIMIT:
                 return path.read_bytes().decode("utf-8", "surrogateescape")
     return "# This job was submitted by hand; its script is not known.\n"
 

@@ -2,32 +2,40 @@
 
 import contextlib
 import time
+from typing import Any
 
-from hackathon.runs import provenance
+from hackathon.runs import job_owner
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.markers import read_final, read_markers
-from hackathon.runs.status import scheduler_of
+from hackathon.runs.source import provenance
+from hackathon.runs.status import load_scheduler, scheduler_of
 from hackathon.runs.submit import recover
 from hackathon.schedulers.base import Scheduler, SchedulerError
 from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.printable import printable
+
+NOT_SURE = frozenset({"runs.cancel_untold", "runs.cancel_renamed"})
+"""Errors of `cancel` after which a person may say that the job is meant."""
 
 
-def cancel(run: RunDirectory, scheduler: Scheduler | None = None) -> bool:
+def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool = False) -> bool:
     """Tell a run's job to end, also one that still waits in the queue; return False when it had ended already.
 
     That its owner wanted this is written down first (`client/cancelled.json`), so that a job which ends before the
     scheduler's answer arrives counts as cancelled. A run whose submission's end is unknown is looked for by name.
-    Raises RequestError: never submitted, its job not found, started by hand; SchedulerError as the scheduler has it.
+    The scheduler is asked first whose job it is, and what its name is (`job_owner`): the id stands in the run's files.
+    Raises RequestError: never submitted, its job not found, started by hand, another's job, and, if nobody is `sure`
+    that the job is meant, one that the scheduler does not tell enough about; SchedulerError as the scheduler has it.
     """
     markers = read_markers(run)
     if read_final(run) is not None or markers.ended is not None:
         return False
     if markers.by_hand:
         raise RequestError("runs.cancel_by_hand", run=run.id, host=markers.host or "?")
-    from hackathon.schedulers import registry, runner
+    from hackathon.schedulers import runner
 
-    name, cluster = scheduler_of(run)
-    scheduler = scheduler or registry.load(name)
+    _, cluster = scheduler_of(run)
+    scheduler = scheduler or load_scheduler(run)
     job_id = markers.job_id
     if job_id is None:
         if markers.submitting is None or markers.refused is not None:
@@ -35,6 +43,7 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None) -> bool:
         job_id = recover(run, scheduler)
     if job_id is None:
         raise RequestError("runs.cancel_uncertain", run=run.id, name=run.job_name)
+    _require_own(run, scheduler, job_id, sure=sure)
     before = run.client("cancelled")
     try:
         run.write_client("cancelled", {"t": time.time(), "by": provenance.user()})
@@ -54,3 +63,24 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None) -> bool:
                 (run.path / "client" / "cancelled.json").unlink(missing_ok=True)
     runner.forget(scheduler, cluster, [job_id])
     return told
+
+
+def _require_own(run: RunDirectory, scheduler: Scheduler, job_id: str, *, sure: bool) -> None:
+    """Raise RequestError for a job that is not the run's own, or, unless somebody is sure, may not be."""
+    from hackathon.schedulers import runner
+
+    job = runner.status(scheduler, [job_id]).jobs.get(job_id)
+    whose = job_owner.UNTOLD if job is None else job_owner.whose(run, job)
+    if whose == job_owner.UNTOLD and run.owned():
+        return  # the user's own files name it, and the scheduler ends nobody else's jobs for the user
+    values: dict[str, Any] = {
+        "run": run.id,
+        "job_id": job_id,
+        "account": job_owner.account_name(run.path.stat().st_uid),
+    }
+    if job is not None:
+        values |= {"name": printable(job.name), "user": job_owner.shown_owner(job)}
+    if whose in job_owner.FOREIGN:
+        raise RequestError(f"runs.cancel_{whose}", **values)
+    if whose != job_owner.OWN and not sure:
+        raise RequestError(f"runs.cancel_{whose}", **values)

@@ -20,7 +20,7 @@ from hackathon.text.errors import HackathonError, RequestError
 if TYPE_CHECKING:
     from hackathon.jobs.render import JobScript
     from hackathon.jobs.request import Request
-    from hackathon.runs import snapshot
+    from hackathon.runs.source import snapshot
     from hackathon.schedulers.base import Scheduler
 
 
@@ -45,7 +45,7 @@ def create_chain(
     note: str = "",
     tags: Sequence[str] = (),
 ) -> list[RunDirectory]:
-    """Return the runs of a new chain, first segment first; when one can not be made, none is left.
+    """Return the runs of a new chain, first segment first; when one cannot be made, none is left.
 
     Raises as `create`.
     """
@@ -93,10 +93,10 @@ def submit_chain(
 
 def chain_of(run: RunDirectory) -> list[RunDirectory]:
     """Return all segments of a run's chain that are still there, in their order; the run alone when it has none."""
-    ids = run.record().get("chain")
-    if not isinstance(ids, list):
+    ids = run.record().chain
+    if not ids:
         return [run]
-    found = [RunDirectory(run.path.parent / str(each)) for each in ids]
+    found = [RunDirectory(run.path.parent / each) for each in ids]
     return [each for each in found if each == run or (each.path / "request.json").is_file()]
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from hackathon.runs import chain
 from hackathon.runs.directory import PARTIAL, REMOVED, RunDirectory, find_runs
-from hackathon.runs.markers import number, read_final, read_markers
+from hackathon.runs.markers import read_final, read_markers
 from hackathon.runs.states import ENDED, SUCCEEDED
 from hackathon.runs.study import FOLDER
 from hackathon.text.files import read_json
+from hackathon.text.json_fields import mapping_of, number, text_of
 
 PARTIAL_AGE = 3600.0
 """Seconds after which a hidden half-made directory belongs to nobody: making one takes seconds."""
@@ -43,7 +44,7 @@ def candidates(
 
     Always: half-made directories older than an hour; of sealed runs the checkpoints and caches. `failed`: whole runs
     that ended without success a day ago, or were made a day ago and never submitted. `sources`: the snapshots of sealed
-    runs (which can not be run again then).
+    runs (which cannot be run again then).
     """
     moment = time.time() if now is None else now
     found = [
@@ -66,7 +67,7 @@ def remove(chosen: Sequence[Candidate], project: Path) -> int:
     """Remove what `candidates` named and return the bytes freed.
 
     Each is looked at again: it must lie below the project's runs or studies without a link on the way, belong to the
-    user, and not be part of an open run. A link is removed, never what it leads to. What can not be removed stays.
+    user, and not be part of an open run. A link is removed, never what it leads to. What cannot be removed stays.
     """
     freed = 0
     for candidate in chosen:
@@ -125,13 +126,13 @@ def _partials(folder: Path, now: float) -> Iterator[Path]:
 
 
 def _whole_run(run: RunDirectory, now: float) -> str | None:
-    """Return why a whole run can go, None when it can not."""
+    """Return why a whole run can go, None when it cannot."""
     final = read_final(run)
     if final is None:
         never = run.submitting()[0] == 0 and run.job_id() is None and not run.client("adopted")
         return "never_submitted" if never and now - run.created > OLD else None
     ended = number(final.get("t_ended")) or number(final.get("sealed")) or now
-    return "failed" if final["state"] in ENDED - {SUCCEEDED} and now - ended > OLD else None
+    return "failed" if text_of(final["state"]) in ENDED - {SUCCEEDED} and now - ended > OLD else None
 
 
 def _parts(run: RunDirectory, sources: bool) -> Iterator[Candidate]:
@@ -140,7 +141,7 @@ def _parts(run: RunDirectory, sources: bool) -> Iterator[Candidate]:
     if sources and source.is_dir() and not source.is_symlink():
         yield Candidate(source, "source", disk_size(source))
     record = read_json(run.path / "source.json")
-    known = frozenset({**record.get("files", {}), **record.get("links", {})} if isinstance(record, dict) else {})
+    known = frozenset({*mapping_of(mapping_of(record).get("files")), *mapping_of(mapping_of(record).get("links"))})
     for top in (run.path / "checkpoints", source):
         if top == source and sources:
             continue

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hackathon
-from hackathon.runs import provenance, snapshot
 from hackathon.runs.directory import PARTIAL, RunDirectory, new_run_id
-from hackathon.runs.faults import step
+from hackathon.runs.kill_points import step
+from hackathon.runs.source import provenance, snapshot
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.paths import runtime_file
 
 if TYPE_CHECKING:
     from hackathon.jobs.render import JobScript
     from hackathon.jobs.request import Request
 
-RUNTIME_FILE = Path(hackathon.__file__).parent / "runtime" / snapshot.RUNTIME
 JOB_FOLDERS = ("events", "logs", "metrics", "telemetry", "env")
 """What the job writes into; it makes them itself, all but `logs`, which the scheduler writes into first."""
 
@@ -47,7 +47,7 @@ def create(
     files for `client/`, `chain` the run ids of all segments when the run is one. A reader sees the whole directory or
     none; after a failure nothing is left, after SIGKILL a hidden `.partial-…` that `clean` removes. Modes follow the
     folder's, not the umask.
-    Raises RequestError (source, values that JSON can not hold, no permission) and UnavailableError (disk full, quota).
+    Raises RequestError (source, values that JSON cannot hold, no permission) and UnavailableError (disk full, quota).
     """
     if source is None:
         source = snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=request.in_place)
@@ -69,7 +69,7 @@ def create(
         partial.mkdir(mode=0o700)
         step("after-mkdir")
         try:
-            added = snapshot.with_runtime(source, request.command, RUNTIME_FILE)
+            added = snapshot.with_runtime(source, request.command, runtime_file())
             _write_source(partial, source, added, modes)
             step("after-source")
             _write_rest(partial, record, script, facts or {}, modes)
@@ -103,7 +103,7 @@ def modes_below(folder: Path) -> tuple[int, int]:
 
 
 def _write_source(
-    partial: Path, source: snapshot.Source, added: dict[str, snapshot.Entry], modes: tuple[int, int]
+    partial: Path, source: snapshot.Source, added: dict[str, snapshot.SnapshotFile], modes: tuple[int, int]
 ) -> None:
     if source.in_place:
         _put(partial / "source.sha256", source.checksums(), modes[1])

@@ -11,7 +11,7 @@ from typing import Any
 
 from hackathon.config.recipe import Data
 from hackathon.jobs.data import RECORDS, missing, record_of
-from hackathon.runs.download import Progress, download, listed, need_room, sha256, unpack
+from hackathon.runs.crate.download import Progress, download, listed, need_room, sha256, unpack
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import write_json
 
@@ -92,7 +92,7 @@ def size(entry: Data, folder: Path) -> int:
 def stage(entries: list[Data], folder: Path, target: Path, told: Callable[[str], None]) -> None:
     """Copy entries to another folder, node-local disk in an interactive job; each by rename when it is whole.
 
-    Raises UnavailableError when there is no room or it can not be written.
+    Raises UnavailableError when there is no room or it cannot be written.
     """
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -3,14 +3,22 @@
 import os
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.access.beneath import leads_to_others
+from hackathon.access.guarded_folder import GuardedFolder, Refusal
+from hackathon.access.guarded_path import GuardedPath
+from hackathon.runs.record import RunRecord, StudyPoint, read_record
 from hackathon.text.errors import RequestError
-from hackathon.text.files import open_regular, read_json, write_json
+from hackathon.text.files import LARGEST, write_json
+from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.config.fields import Scalar
     from hackathon.jobs.request import Request
 
 PARTIAL = ".partial-"
@@ -19,6 +27,8 @@ REMOVED = ".removed"
 """Hidden folder among the runs with the records of runs that were cleaned up: what they used counts on."""
 BY_HAND = "by-hand."
 """Beginning of the job id that a job script gives itself when no scheduler started it."""
+READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "final.json", "request.json")
+"""What the toolkit reads of a run to tell its state, its numbers and the cause of a failure."""
 NAME_LENGTH = 40
 """Letters of a recipe's or project's name that stand in a run id."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
@@ -42,14 +52,35 @@ def new_run_id(name: str, processes: int, now: float | None = None) -> str:
     return new_id(f"{safe_name(name)}-{int(processes)}p", now)
 
 
+def files_of(run: Path | str) -> GuardedFolder:
+    """Return the reader of a run's or a study's directory, in which its owner may have put anything.
+
+    Of an adopted run the links lead to the folder of its job, which its records name. The files there are read, if
+    they belong to the owner of the run.
+    """
+    return GuardedFolder(run, recorded=partial(_job_folder, str(run)))
+
+
+def _job_folder(run: str) -> str | None:
+    files = GuardedFolder(run)
+    request = files.json("request.json", LARGEST, "surrogateescape")
+    folder = request.get("source") if request.get("in_place") else files.json("client/adopted.json").get("directory")
+    return folder if isinstance(folder, str) and folder.startswith("/") else None
+
+
+def guarded(run: Path) -> GuardedPath:
+    """Return the path of a run's directory, such that all that is read beneath it is opened as `files_of` does."""
+    return run if isinstance(run, GuardedPath) else GuardedPath(run, folder=files_of(run))
+
+
 class RunDirectory:
     """One run: its files, read when asked for. Nothing is written here but facts under `client/`."""
 
     __slots__ = ("_record", "path")
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._record: dict[str, Any] | None = None
+        self.path = guarded(path)
+        self._record: RunRecord | None = None
 
     def __repr__(self) -> str:
         return f"RunDirectory({str(self.path)!r})"
@@ -66,35 +97,64 @@ class RunDirectory:
         return self.path.name
 
     @property
+    def files(self) -> GuardedFolder:
+        """The reader of its files: `run.files.text("logs/job.log")`."""
+        return self.path.folder
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the directory and its folders open while many of its files are read in the block, by the same rules.
+
+        One that cannot be opened is read as ever: each file then tells that it is not there.
+        """
+        path = self.path
+        with ExitStack() as opened:
+            with suppress(OSError):
+                self.path = GuardedPath(path, folder=opened.enter_context(self.files.held()))
+            try:
+                yield
+            finally:
+                self.path = path
+
+    def refused(self) -> list[Refusal]:
+        """Return what lies among the files that the toolkit reads, and is not read: links that lead outside and so on.
+
+        A page, `logs` and `diagnose` say so, for the cause of a failure may stand there.
+        """
+        return self.files.refused(READ)
+
+    @property
     def job_name(self) -> str:
         """The job's name, `hk-<8 random>`: at most 15 characters, as older PBS wants."""
         return f"hk-{self.id[-8:]}"
 
-    def record(self) -> dict[str, Any]:
-        """Return `request.json` as it lies there: the request, toolkit_version, note, tags, parent, study.
-
-        Raises RequestError when the directory has none: it is no run, or a broken one.
-        """
-        if self._record is None:
-            value = read_json(self.path / "request.json")
-            if not isinstance(value, dict):
-                raise RequestError("runs.no_record", run=self.id, path=self.path)
-            self._record = value
+    def known(self) -> RunRecord:
+        """Return how the run was made, as far as its files tell; `readable` is False when it has no request."""
+        if self._record is None or not self._record.readable:
+            self._record = read_record(self.path, lambda name: self.files.value(name, LARGEST, "surrogateescape"))
         return self._record
+
+    def record(self) -> RunRecord:
+        """Return how the run was made. Raises RequestError: it is not a run, a broken one, or of a newer toolkit."""
+        record = self.known()
+        if record.newer:
+            raise RequestError("runs.newer_record", run=self.id, version=record.newer, toolkit=record.toolkit_version)
+        if not record.readable:
+            raise RequestError("runs.no_record", run=self.id, path=self.path)
+        return record
 
     def request(self) -> "Request":
         """Return the resolved request. Raises RequestError when it is missing or lacks a field."""
         from hackathon.jobs.request import Request
 
         try:
-            return Request.from_json(self.record())
+            return Request.from_json(dict(self.record().raw))
         except TypeError as error:
             raise RequestError("runs.no_record", run=self.id, path=self.path) from error
 
     def client(self, name: str) -> dict[str, Any]:
         """Return the fact `client/<name>.json`, empty when it is not there (or not a JSON object)."""
-        value = read_json(self.path / "client" / f"{name}.json")
-        return value if isinstance(value, dict) else {}
+        return self.files.json(f"client/{name}.json", LARGEST, "surrogateescape")
 
     def write_client(self, name: str, value: dict[str, Any]) -> None:
         """Write the fact `client/<name>.json` by rename, as readable as the folder is. Raises OSError."""
@@ -107,21 +167,13 @@ class RunDirectory:
 
         `client/submitting.json` is attempt 1, `client/submitting-2.json` attempt 2: a number is taken once, by O_EXCL.
         """
-        try:
-            names = os.listdir(self.path / "client")  # noqa: PTH208 — names, not paths: this runs for every run
-        except OSError:
-            return 0, {}
+        names = self.files.kinds("client")
         latest = max((int(match[1] or 1) for name in names if (match := _SUBMITTING.match(name))), default=0)
         return latest, self.client(submitting_name(latest)) if latest else {}
 
     def claim(self) -> str | None:
         """Return the id of the job that took this run, None when none has started."""
-        try:
-            with open_regular(self.path / "claim" / "job_id") as stream:
-                raw = stream.read(4096)
-        except OSError:
-            return None
-        return raw.decode("utf-8", "replace").strip() or None
+        return self.files.text("claim/job_id", 4096).strip() or None
 
     def job_id(self) -> str | None:
         """Return the job's id: of the job that took the run, else as submitted, found again or adopted; else None."""
@@ -137,40 +189,41 @@ class RunDirectory:
     @property
     def created(self) -> float:
         """When the directory was made, in seconds since 1970; from the run id when the fact is missing."""
-        moment = self.client("created").get("t")
-        if isinstance(moment, (int, float)):
-            return float(moment)
-        try:
-            return time.mktime(time.strptime(self.id[:15], "%Y%m%d-%H%M%S"))
-        except (ValueError, OverflowError):
-            return 0.0
+        return self.known().created
 
     @property
     def note(self) -> str:
         """What its owner wrote about it."""
-        return str(self.record().get("note") or "")
+        return self.record().note
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Its owner's words to find it by."""
-        return tuple(str(tag) for tag in self.record().get("tags") or ())
+        return self.record().tags
 
     @property
     def parent(self) -> str | None:
         """The id of the run that this one follows or repeats."""
-        parent = self.record().get("parent")
-        return str(parent) if parent else None
+        return self.record().parent or None
 
     @property
-    def study(self) -> dict[str, Any] | None:
-        """{id, processes, repeat} when the run is a point of a study."""
-        study = self.record().get("study")
-        return study if isinstance(study, dict) else None
+    def study(self) -> StudyPoint | None:
+        """The point of a study that it was made for."""
+        return self.record().study
 
-    def source(self) -> Path:
+    @property
+    def settings(self) -> "dict[str, Scalar]":
+        """What its study varies beside the process count; empty for any other run, and for one without a record."""
+        point = self.known().study
+        return dict(point.settings) if point is not None else {}
+
+    def source(self) -> GuardedPath:
         """Return the folder that the program runs in: the snapshot, or the live folder of an in-place run."""
         record = self.record()
-        return Path(str(record.get("source", ""))) if record.get("in_place") else self.path / "source"
+        if not record.in_place:
+            return self.path / "source"
+        folder = Path(record.source)
+        return GuardedPath(folder, folder=GuardedFolder(folder, owners=self.files.owners()))
 
     def owned(self) -> bool:
         """Return whether the current user owns the run: only the owner writes in it."""
@@ -178,6 +231,12 @@ class RunDirectory:
             return self.path.stat().st_uid == os.geteuid()
         except OSError:
             return False
+
+
+def is_refused(run: RunDirectory, attempt: int) -> dict[str, Any]:
+    """Return the fact that the scheduler refused this attempt, empty when it did not."""
+    refused = run.client("refused")
+    return refused if refused.get("attempt") == attempt else {}
 
 
 def submitting_name(attempt: int) -> str:
@@ -193,8 +252,11 @@ def file_mode(folder: Path) -> int:
 def list_ids(folder: Path) -> list[str]:
     """Return the names of all runs or studies in a folder, newest first; a missing folder has none.
 
-    One `scandir`, no `stat`: the kind of an entry comes with the listing on every file system in use.
+    One `scandir`, no `stat`: the kind of an entry comes with the listing on every file system in use. Links of others
+    to what is not theirs are left out. Raises RequestError for a folder that is one, or cannot be read.
     """
+    if leads_to_others(str(folder)) and os.path.exists(folder):  # noqa: PTH110
+        raise RequestError("runs.folder_unreadable", path=folder, what=message("access.link"))
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.name[0] != "." and _is_folder(entry)]
@@ -208,7 +270,7 @@ def list_ids(folder: Path) -> list[str]:
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
     """Return whether a name stands for a folder; a link that leads to itself, or where nobody may look, does not."""
     try:
-        return entry.is_dir()
+        return entry.is_dir() and not (entry.is_symlink() and leads_to_others(entry.path))
     except OSError:
         if not entry.is_symlink():
             raise

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hackathon
+from hackathon.schedulers.profiles import known_dialect, scheduler_of
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
@@ -28,7 +29,7 @@ LITTLE_SPACE = 2_000_000_000
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """One thing that was looked at."""
 
     about: str
@@ -39,7 +40,7 @@ class Finding:
     remedy: str = ""
 
 
-def examine(cluster: "Cluster", runs: Path) -> list[Finding]:
+def examine(cluster: "Cluster", runs: Path) -> list[DoctorFinding]:
     """Return what was found out about Python, scheduler, modules, folder, space, GPU driver and clock."""
     return [
         _python(),
@@ -52,8 +53,8 @@ def examine(cluster: "Cluster", runs: Path) -> list[Finding]:
     ]
 
 
-def _finding(about: str, level: str, key: str, remedy: str = "", **values: object) -> Finding:
-    return Finding(
+def _finding(about: str, level: str, key: str, remedy: str = "", **values: object) -> DoctorFinding:
+    return DoctorFinding(
         message(f"runs.doctor_{about}"),
         level,
         message(f"runs.doctor_{key}", **values),
@@ -61,19 +62,19 @@ def _finding(about: str, level: str, key: str, remedy: str = "", **values: objec
     )
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     values = {"version": platform.python_version(), "path": sys.executable, "toolkit": hackathon.__version__}
     return _finding("python", GOOD, "python_is", **values)
 
 
-def _scheduler(cluster: "Cluster") -> Finding:
-    from hackathon.schedulers import registry, runner
+def _scheduler(cluster: "Cluster") -> DoctorFinding:
+    from hackathon.schedulers import runner
 
     try:
-        queues = runner.queues(registry.load(cluster.scheduler), delays=())
+        queues = runner.queues(scheduler_of(cluster), delays=())
     except HackathonError as error:
         hint = error.hint or ""
-        return Finding(message("runs.doctor_scheduler"), BAD, error.message, hint)
+        return DoctorFinding(message("runs.doctor_scheduler"), BAD, error.message, hint)
     names = [queue.name for queue in queues]
     missing = [name for name in cluster.queues if name not in names]
     if missing:
@@ -82,7 +83,7 @@ def _scheduler(cluster: "Cluster") -> Finding:
     return _finding("scheduler", GOOD, "scheduler_is", scheduler=cluster.scheduler, there=", ".join(names) or "–")
 
 
-def _modules(cluster: "Cluster") -> Iterator[Finding]:
+def _modules(cluster: "Cluster") -> Iterator[DoctorFinding]:
     """Run the profile's environment lines in a shell of their own and look at what they say."""
     if not cluster.environment:
         return
@@ -109,7 +110,7 @@ def _quoted(text: str) -> str:
     return shlex.quote(text)
 
 
-def _folder(cluster: "Cluster", runs: Path) -> Iterator[Finding]:
+def _folder(cluster: "Cluster", runs: Path) -> Iterator[DoctorFinding]:
     """The folder of runs: writable, seen from compute nodes, not full, its server's clock right."""
     there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
     probe = there / f".hackathon-doctor-{os.getpid()}"
@@ -136,7 +137,7 @@ def _folder(cluster: "Cluster", runs: Path) -> Iterator[Finding]:
     yield _finding("space", level, "space_is", free=format_size(usage.free), total=format_size(usage.total))
 
 
-def _quota(runs: Path) -> Iterator[Finding]:
+def _quota(runs: Path) -> Iterator[DoctorFinding]:
     """What `lfs quota` (Lustre) or `quota` says about the user, where they are installed and quotas are on."""
     there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
     for argv in (["lfs", "quota", "-hq", "-u", str(os.getuid()), str(there)], ["quota", "-sw"]):
@@ -150,16 +151,16 @@ def _quota(runs: Path) -> Iterator[Finding]:
         if lines:
             # quota(1): status 1 means over the soft limit; an asterisk marks the number that is over
             over = any("*" in line for line in lines)
-            yield Finding(message("runs.doctor_quota"), BAD if over else GOOD, lines[-1])
+            yield DoctorFinding(message("runs.doctor_quota"), BAD if over else GOOD, lines[-1])
             return
 
 
-def _gpu(cluster: "Cluster") -> Iterator[Finding]:
+def _gpu(cluster: "Cluster") -> Iterator[DoctorFinding]:
     """The GPU driver of this machine; a login node often has none, which says nothing about the compute nodes."""
     wanted = cluster.node.gpus
     if shutil.which("nvidia-smi") is None:
         if wanted not in (0, "auto"):
-            level = WARNING if cluster.scheduler == "local" else GOOD
+            level = WARNING if known_dialect(cluster).this_machine else GOOD
             yield _finding("gpu", level, "gpu_none_here", gpus=wanted)
         return
     argv = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
@@ -172,10 +173,10 @@ def _gpu(cluster: "Cluster") -> Iterator[Finding]:
     if answer.returncode:
         yield _finding("gpu", BAD, "gpu_bad", what=(answer.stderr.decode("utf-8", "replace") or lines[0]).strip()[:200])
     else:
-        yield Finding(message("runs.doctor_gpu"), GOOD, "; ".join(line for line in lines if line))
+        yield DoctorFinding(message("runs.doctor_gpu"), GOOD, "; ".join(line for line in lines if line))
 
 
-def _programs(cluster: "Cluster") -> Iterator[Finding]:
+def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
     """Launchers and starters that this machine should have; on other machines modules may bring them."""
     needs = {"torchrun": "torchrun", "mpirun": "mpirun", "srun": "srun"}
     starters = {"ssh": "ssh", "pbs_tmrsh": "pbs_tmrsh"}
@@ -189,7 +190,7 @@ def _programs(cluster: "Cluster") -> Iterator[Finding]:
         yield _finding("programs", GOOD, "programs_are", there=", ".join(dict.fromkeys(wanted)))
 
 
-def start_on_nodes(cluster: "Cluster", options: "Options", runs: Path, timeout: float = 600.0) -> Finding:
+def start_on_nodes(cluster: "Cluster", options: "Options", runs: Path, timeout: float = 600.0) -> DoctorFinding:
     """Submit a job of seconds that only says which hosts its processes run on, wait for it, and say what it proved."""
     from dataclasses import replace
 
@@ -198,12 +199,12 @@ def start_on_nodes(cluster: "Cluster", options: "Options", runs: Path, timeout: 
     from hackathon.jobs.check import check
     from hackathon.jobs.render import render
     from hackathon.jobs.resolve import Sources, resolve
-    from hackathon.runs import events, snapshot
+    from hackathon.runs import events
     from hackathon.runs.create import create
+    from hackathon.runs.source import snapshot
     from hackathon.runs.states import OPEN
     from hackathon.runs.status import status
     from hackathon.runs.submit import submit
-    from hackathon.schedulers import registry
 
     one_node = cluster.starter == "local"
     launchers = [name for name in cluster.launchers or ALL_LAUNCHERS if name not in ("torchrun", "local")]
@@ -215,7 +216,7 @@ def start_on_nodes(cluster: "Cluster", options: "Options", runs: Path, timeout: 
     check(request, cluster, None, runs)
     run = create(request, render(request, cluster), runs_folder=runs, tags=["doctor"],
                  source=snapshot.Source(runs))  # fmt: skip
-    submit(run, registry.load(cluster.scheduler))
+    submit(run, scheduler_of(cluster))
     begin = time.monotonic()
     while True:
         state = status([run])[0]

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hackathon.text.files import read_lines
+from hackathon.runs.directory import guarded
+from hackathon.text.files import LARGEST, objects, read_lines
+from hackathon.text.json_fields import moment_of, text_of
 
 Failure = tuple[int, dict[str, Any]]
 """A rank and its last event."""
@@ -16,13 +18,15 @@ AT_ONCE = 10.0
 
 def job_events(run: Path) -> Iterator[dict[str, Any]]:
     """Yield the job's events in the order written: started, ranks_started, checkpoint, warned, ended."""
-    yield from read_lines(run / "events" / "job.jsonl")
+    path = guarded(run)
+    inner = f"{path.inner}/events/job.jsonl".lstrip("/")
+    yield from objects((path.folder.read(inner, LARGEST) or b"").split(b"\n"))
 
 
 def rank_events(run: Path) -> dict[int, list[dict[str, Any]]]:
     """Return rank → its events; files with other names and torn lines are passed over."""
     found = {}
-    for path in (run / "events").glob("rank-*.jsonl"):
+    for path in (guarded(run) / "events").glob("rank-*.jsonl"):
         number = path.stem.removeprefix("rank-")
         if number.isascii() and number.isdigit():
             found[int(number)] = list(read_lines(path))
@@ -54,7 +58,7 @@ def first_failure(run: Path, attempt: int) -> Failure | None:
     told: list[Failure] = []
     vanished: list[Failure] = []
     for rank, events in rank_events(run).items():
-        kinds = {event.get("event"): event for event in events if event.get("attempt", 1) == attempt}
+        kinds = {text_of(event.get("event")): event for event in events if event.get("attempt", 1) == attempt}
         ended = kinds.get("ended")
         if ended is not None and ended.get("exit_code"):
             (told if "told" in kinds else by_itself).append((rank, ended))
@@ -71,4 +75,4 @@ def first_failure(run: Path, attempt: int) -> Failure | None:
 
 
 def _moment(entry: Failure) -> float:
-    return float(entry[1].get("t") or 0.0)
+    return moment_of(entry[1].get("t")) or 0.0

@@ -1,15 +1,13 @@
 """What a run's own directory says about its state, read in as few files as will do."""
 
-import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hackathon.runs.directory import BY_HAND, RunDirectory
+from hackathon.runs.directory import BY_HAND, RunDirectory, is_refused
 from hackathon.runs.events import job_events
-from hackathon.runs.submit import is_refused
-from hackathon.text.files import read_json
+from hackathon.text.files import LARGEST
+from hackathon.text.json_fields import number, whole
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,7 @@ class Markers:
 
 def read_markers(run: RunDirectory) -> Markers:
     """Return a run's markers: one look at `client/`, and only those files that are there."""
-    try:
-        present = set(os.listdir(run.path / "client"))  # noqa: PTH208 — names, not paths
-    except OSError:
-        present = set()
+    present = run.files.kinds("client")
 
     def fact(name: str) -> dict[str, Any]:
         return run.client(name) if f"{name}.json" in present else {}
@@ -97,26 +92,5 @@ def _from_events(run: Path) -> dict[str, Any]:
 
 def read_final(run: RunDirectory) -> dict[str, Any] | None:
     """Return the seal `final.json` of a finished run, None while it has none."""
-    value = read_json(run.path / "final.json")
+    value = run.files.value("final.json", LARGEST, "surrogateescape")
     return value if isinstance(value, dict) and "state" in value else None
-
-
-def number(value: object) -> float | None:
-    """Return a JSON number as float, None for anything else (JSON's whole numbers can be too large for one)."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
-
-
-def finite(value: object) -> float | None:
-    """Return a JSON number as float, None for anything else and for NaN and Infinity."""
-    found = number(value)
-    return found if found is not None and math.isfinite(found) else None
-
-
-def whole(value: object) -> int | None:
-    """Return a whole JSON number, None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

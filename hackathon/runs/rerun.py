@@ -2,20 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from hackathon.runs import snapshot
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.provenance import differences
+from hackathon.runs.source import snapshot
+from hackathon.runs.source.provenance import differences
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
 
-if TYPE_CHECKING:
-    from hackathon.jobs.render import JobScript
-    from hackathon.jobs.request import Request
-
-__all__ = ["differences", "rerun", "rerun_moved", "source_of"]
+__all__ = ["differences", "rerun", "source_of"]
 
 
 def rerun(
@@ -58,30 +53,3 @@ def source_of(run: RunDirectory, runs_folder: Path) -> snapshot.Source:
     if request.in_place:
         return snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=True)
     return snapshot.recorded(run.path / "source", record)
-
-
-def rerun_moved(
-    request: "Request",
-    script: "JobScript",
-    source: snapshot.Source,
-    *,
-    runs_folder: Path,
-    parent: str,
-    origin: dict[str, Any],
-    note: str = "",
-    tags: Sequence[str] = (),
-) -> RunDirectory:
-    """Return a new run, not yet submitted, of an earlier run's program with another request.
-
-    `parent` is the earlier run; `origin` says where it came from (`client/origin.json`). Raises as `create`.
-    """
-    return create(
-        request,
-        script,
-        runs_folder=runs_folder,
-        note=note,
-        tags=tags,
-        parent=parent,
-        source=source,
-        facts={"origin": origin},
-    )

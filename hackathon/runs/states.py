@@ -3,9 +3,10 @@
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from hackathon.runs.markers import Markers, finite, whole
+from hackathon.runs.markers import Markers
 from hackathon.schedulers import base
 from hackathon.schedulers.base import JobState
+from hackathon.text.json_fields import finite, whole
 from hackathon.text.messages import lookup, message
 
 CREATED, QUEUED, HELD, RUNNING, ENDING = "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING"

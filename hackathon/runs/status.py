@@ -6,13 +6,16 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.runs import after, events
+from hackathon.runs import after, events, job_owner
 from hackathon.runs.directory import RunDirectory, file_mode
-from hackathon.runs.markers import Markers, number, read_final, read_markers, whole
-from hackathon.runs.states import LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
+from hackathon.runs.markers import Markers, read_final, read_markers
+from hackathon.runs.states import ENDED, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
 from hackathon.schedulers.base import OPEN_STATES, JobState
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_json
+from hackathon.text.json_fields import number, whole
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler, StatusAnswer
@@ -75,7 +78,8 @@ def status(
 
     A sealed run costs one small read. Each scheduler is asked once, about the runs that their directories leave open,
     and not at all with `ask=False`. What it said is kept in `client/seen.json`, and a run that has surely ended is
-    sealed with `final.json`, if the run is the user's own. `load` finds a scheduler by name (default: the registry).
+    sealed with `final.json`, if the run is the user's own. `load` finds a scheduler by name (default: the registry,
+    with the dialect of the newest run).
     With `write=False` nothing is written in any run's folder, and no job of an UNCERTAIN run is looked for; `seen` then
     keeps what the scheduler said from one call to the next.
     Never raises for a scheduler that does not answer: those states are marked stale and carry the `problem`.
@@ -88,10 +92,6 @@ def status(
         if one.wants_answer or _is_uncertain(one.markers):
             one.seen = _newer(one.run.client("seen"), seen.get(one.run.path) if seen is not None else None)
     if ask:
-        if load is None:
-            from hackathon.schedulers import registry
-
-            load = registry.load
         if write:
             _search(looked.values(), moment, load)
         _ask(looked.values(), moment, load)
@@ -117,7 +117,7 @@ def _is_uncertain(markers: Markers) -> bool:
     return markers.job_id is None and markers.submitting is not None and markers.refused is None
 
 
-def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler]") -> None:
+def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler] | None") -> None:
     """Look for the jobs of UNCERTAIN runs by name, each at most once in MAX_AGE seconds."""
     from hackathon.runs.submit import recover
 
@@ -125,7 +125,7 @@ def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Schedu
         if not _is_uncertain(one.markers) or 0 <= now - (number(one.seen.get("looked")) or 0.0) < MAX_AGE:
             continue
         try:
-            job_id = recover(one.run, load(scheduler_of(one.run)[0]))
+            job_id = recover(one.run, _load(one.run, load))
         except HackathonError as error:
             one.problem = str(error)
             continue
@@ -136,7 +136,7 @@ def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Schedu
             _keep(one.run, {**one.seen, "looked": now})
 
 
-def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler]") -> None:
+def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler] | None") -> None:
     """Put one question to each scheduler of each cluster."""
     from hackathon.schedulers import runner
 
@@ -144,14 +144,15 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
     for one in looked:
         if one.wants_answer:
             groups.setdefault(scheduler_of(one.run), []).append(one)
-    for (scheduler, cluster), group in groups.items():
+    for (_, cluster), group in groups.items():
         # A cancelled job is killed if it takes too long, and then nothing in the run's folder says that it is gone.
         news = [moment for one in group for moment in (one.markers.ended, one.markers.cancelled) if moment is not None]
         news += [moment for one in group if (moment := after.just_released(one.run, one.markers)) is not None]
         just_ended = any(now - moment < CAUSE_WAIT for moment in news)
         ids = [str(one.markers.job_id) for one in group]
         try:
-            answer = runner.status_cached(load(scheduler), cluster, ids, max_age=FRESH_AGE if just_ended else MAX_AGE)
+            scheduler = _load(max((one.run for one in group), key=lambda run: run.id), load)
+            answer = runner.status_cached(scheduler, cluster, ids, max_age=FRESH_AGE if just_ended else MAX_AGE)
         except HackathonError as error:
             for one in group:
                 one.problem = str(error)
@@ -161,9 +162,27 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
 
 
 def _take(one: _Looked, answer: "StatusAnswer", now: float) -> None:
+    """Take the answer about a run's job; not that about a job of somebody else, which the run's files name."""
     job_id = str(one.markers.job_id)
-    one.answer = answer.jobs.get(job_id)
+    job = answer.jobs.get(job_id)
+    whose = job_owner.OWN if job is None else job_owner.whose(one.run, job)
+    if job is not None and whose in job_owner.FOREIGN:
+        values = {"run": one.run.id, "job_id": job_id, "name": printable(job.name), "user": job_owner.shown_owner(job)}
+        one.problem = message(f"runs.job_of_{whose}", **values)
+        return
+    one.answer = job
     one.asked = answer.asked.get(job_id, now)
+
+
+def _load(run: RunDirectory, load: "Callable[[str], Scheduler] | None") -> "Scheduler":
+    return load_scheduler(run) if load is None else load(scheduler_of(run)[0])
+
+
+def load_scheduler(run: RunDirectory) -> "Scheduler":
+    """Return the scheduler that a run was submitted to, which speaks the dialect of that day. Raises RequestError."""
+    from hackathon.schedulers import registry
+
+    return registry.load(scheduler_of(run)[0], run.record().dialect)
 
 
 def scheduler_of(run: RunDirectory) -> tuple[str, str]:
@@ -173,7 +192,7 @@ def scheduler_of(run: RunDirectory) -> tuple[str, str]:
         if fact.get("scheduler") and fact.get("cluster"):
             return str(fact["scheduler"]), str(fact["cluster"])
     record = run.record()
-    return str(record.get("scheduler", "")), str(record.get("cluster", ""))
+    return record.scheduler, record.cluster
 
 
 def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
@@ -196,7 +215,7 @@ def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
     found = replace(found, problem=one.problem)
     if found.state == "FAILED" and found.cause in ("exit", "signal"):
         found = _with_first_rank(one.run, found)
-    found = after.explained(one.run, one.markers, found, write=one.write)
+    found = after.explained(one.run, one.markers, found, lambda other: _state(other, one.write))
     if _may_seal(one, found, now, ask) and one.writable:
         return _seal(one.run, found, now)
     return found
@@ -277,6 +296,15 @@ def job_state(kept: dict[str, Any]) -> JobState | None:
         return None
 
 
+def _state(run: RunDirectory, write: bool) -> str:
+    """Return a run's state by its folder, and by the scheduler when the folder does not tell an end.
+
+    With `write=False` the folder tells alone, and nothing is written there.
+    """
+    state = status([run], ask=False, write=write)[0].state
+    return state if state in ENDED or not write else status([run])[0].state
+
+
 def _may_seal(one: _Looked, found: RunStatus, now: float, ask: bool) -> bool:
     """Return whether a run is over for good: nothing that can still come would change its state."""
     markers = one.markers
@@ -294,7 +322,7 @@ def _may_seal(one: _Looked, found: RunStatus, now: float, ask: bool) -> bool:
 
 
 def _seal(run: RunDirectory, found: RunStatus, now: float) -> RunStatus:
-    """Write `final.json` and return the sealed state; a directory that can not be written keeps its open end."""
+    """Write `final.json` and return the sealed state; a directory that cannot be written keeps its open end."""
     hosts = events.hosts(run.path, found.attempt) or found.hosts
     found = replace(found, hosts=hosts, settled=True, sealed=True, stale_seconds=None, problem="")
     final = {**found.to_json(), "sealed": now}

@@ -1,34 +1,41 @@
 """Studies: which points there are, which run each of them has, and which are still to be submitted.
 
-`studies/<id>/points/<processes>-<repeat>` is a reservation: made once, by O_EXCL, before the run exists. It holds the
-run id on its first line and who reserved it on the second. So no point is submitted twice, whoever resumes a study.
+`studies/<id>/points/<key>-<repeat>` is a reservation: made once, by O_EXCL, before the run exists. It holds the run id
+on its first line and who reserved it on the second. So no point is submitted twice, whoever resumes a study. The key is
+the process count; in a study that varies more, a digest of the point's settings follows it.
 """
 
 import contextlib
 import json
 import os
+import re
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.jobs.settings import settings_in
 from hackathon.runs.create import modes_below
-from hackathon.runs.directory import PARTIAL, RunDirectory, list_ids, new_id, pick, safe_name
-from hackathon.runs.faults import step
+from hackathon.runs.directory import PARTIAL, RunDirectory, guarded, list_ids, new_id, pick, safe_name
+from hackathon.runs.kill_points import step
 from hackathon.runs.states import CREATED, FAILED, OPEN, RunStatus
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
 
 if TYPE_CHECKING:
+    from hackathon.config.fields import Scalar
     from hackathon.jobs.request import Request
 
 SCHEMA_VERSION = 1
+GRID_VERSION = 2
+"""The schema of a study that varies more than the process count: an older toolkit would take its points for repeats."""
 FOLDER = "studies"
 ABANDONED = 60.0
 """Seconds after which a reservation without a run directory counts as left behind."""
 LIVE = 600.0
 """The same while the process that made it exists: it may be slow, or its number may be another process's by now."""
+_KEY = re.compile(r"\d{1,9}(-[0-9a-f]{8})?\Z")
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,34 @@ class Point:
     """From 1."""
     run: RunDirectory | None = None
     """A run that was made for it and never got into the queue: it is submitted, not a new one."""
+    key: str = ""
+    """What tells it from the other points, repeats aside; the process count where that alone varies."""
+    settings: "Mapping[str, Scalar]" = field(default_factory=dict, hash=False)
+    """What varies beside the process count (`hackathon.jobs.grid`)."""
+
+    def __post_init__(self) -> None:
+        if not self.key:
+            object.__setattr__(self, "key", str(self.processes))
 
     @property
     def name(self) -> str:
         """The name of its reservation."""
-        return f"{self.processes}-{self.repeat}"
+        return f"{self.key}-{self.repeat}"
+
+    def to_json(self, study: str = "") -> dict[str, Any]:
+        """Return what `study.json` says of it, or with a study's id what its run's `request.json` says."""
+        value: dict[str, Any] = {"id": study} if study else {}
+        value |= {"processes": self.processes, "repeat": self.repeat}
+        return {**value, "key": self.key, "settings": dict(self.settings)} if self.settings else value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Point":
+        """Return the point from either; older records have neither key nor settings. Raises ValueError."""
+        key = str(value.get("key") or "")
+        if key and not _KEY.match(key):  # it becomes the name of a file
+            raise ValueError(f"not the key of a point: {key!r}")
+        processes, repeat = int(value.get("processes") or 0), int(value.get("repeat") or 0)
+        return cls(processes, repeat, key=key, settings=settings_in(value))
 
 
 class Study:
@@ -53,7 +83,7 @@ class Study:
     __slots__ = ("_record", "path")
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = guarded(path)
         self._record: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
@@ -76,11 +106,14 @@ class Study:
         return self.path.parent.parent / "runs"
 
     def record(self) -> dict[str, Any]:
-        """Return `study.json`. Raises RequestError when it is missing or broken."""
+        """Return `study.json`. Raises RequestError when it is missing, broken, or of a newer toolkit."""
         if self._record is None:
             value = read_json(self.path / "study.json")
             if not isinstance(value, dict):
                 raise RequestError("runs.study_broken", path=self.path)
+            version = value.get("schema_version")
+            if isinstance(version, int) and version > GRID_VERSION:
+                raise RequestError("runs.newer_study", study=self.id, version=version)
             self._record = value
         return self._record
 
@@ -92,7 +125,10 @@ class Study:
 
     def points(self) -> list[Point]:
         """Return all points, in the order in which they are submitted."""
-        return [Point(int(point["processes"]), int(point["repeat"])) for point in self.record().get("points", [])]
+        try:
+            return [Point.from_json(point) for point in self.record().get("points", [])]
+        except (TypeError, ValueError, AttributeError):
+            raise RequestError("runs.study_broken", path=self.path) from None
 
     def run_id(self, point: Point) -> str | None:
         """Return the id of the run that a point is reserved for, None when it is free."""
@@ -115,22 +151,22 @@ def create_study(
     mode: str,
     metric: str,
     unit: str,
-    points: Sequence[tuple[int, int]],
+    points: Sequence[Point],
     base_request: "Request",
     options: dict[str, Any] | None = None,
     now: float | None = None,
 ) -> Study:
-    """Return a new study in `<project>/studies/`; `points` are (processes, repeat from 1). Raises UnavailableError."""
+    """Return a new study in `<project>/studies/`. Raises UnavailableError."""
     study = Study(project / FOLDER / new_id(safe_name(name, "study"), now))
     record = {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": GRID_VERSION if any(point.settings for point in points) else SCHEMA_VERSION,
         "id": study.id,
         "name": name,
         "created": time.time() if now is None else now,
         "mode": mode,
         "metric": metric,
         "unit": unit,
-        "points": [{"processes": processes, "repeat": repeat} for processes, repeat in points],
+        "points": [point.to_json() for point in points],
         "base_request": base_request.to_json(),
         "options": options or {},
     }
@@ -182,7 +218,7 @@ def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -
 
     A reservation whose run directory never appeared is taken over when its process is gone or it is older than
     ABANDONED. Of two that try at the same moment one gets it. Whoever was slower than that to make the run asks `holds`
-    before submitting it. Raises UnavailableError when it can not be written.
+    before submitting it. Raises UnavailableError when it cannot be written.
     """
     place = study.path / "points"
     held = study._reservation(point)
@@ -202,8 +238,8 @@ def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -
 
 def holds(study: Study, run: RunDirectory) -> bool:
     """Return whether the point that a run was made for is still reserved for it: asked just before submitting."""
-    point = run.study or {}
-    return study.run_id(Point(int(point.get("processes", 0)), int(point.get("repeat", 0)))) == run.id
+    point = run.study
+    return point is not None and study.run_id(Point(point.processes, point.repeat, key=point.key)) == run.id
 
 
 def runs_of(study: Study) -> list[RunDirectory]:
@@ -228,7 +264,7 @@ def pending_points(study: Study, states: Iterable[RunStatus], now: float | None 
             continue
         state = known.get(held[0])
         if state is not None and (state.state == CREATED or (state.state == FAILED and state.cause == "refused")):
-            found.append(Point(point.processes, point.repeat, RunDirectory(study.runs_folder / held[0])))
+            found.append(replace(point, run=RunDirectory(study.runs_folder / held[0])))
     return found
 
 

@@ -12,16 +12,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hackathon.runs.directory import RunDirectory, file_mode, submitting_name
-from hackathon.runs.faults import step
+from hackathon.runs import job_owner
+from hackathon.runs.dependency import dependency
+from hackathon.runs.directory import RunDirectory, file_mode, is_refused, submitting_name
+from hackathon.runs.kill_points import step
 from hackathon.schedulers.base import Submission
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.files import write_whole
 
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
 SETTLE = 35.0
-"""Seconds after which a submission whose process is gone can not reach the scheduler any more: a command that outlived
+"""Seconds after which a submission whose process is gone cannot reach the scheduler any more: a command that outlived
 its killed parent has ended (the runner's time limit, and 3 s), and the scheduler's own lists show the job."""
 # The command may have done its work although its answer was thrown away.
 _NO_ANSWER = frozenset({"schedulers.too_much_output", "schedulers.timeout", "schedulers.garbage"})
@@ -41,6 +44,11 @@ class Outcomes(list[Outcome]):
 
     error: HackathonError | None = None
 
+    @property
+    def failure(self) -> HackathonError | None:
+        """The first thing that went wrong, None when nothing did."""
+        return next((outcome.error for outcome in self if outcome.error is not None), self.error)
+
 
 def submit(
     run: RunDirectory, scheduler: "Scheduler", *, again: bool = False, after: tuple[str, str] | None = None
@@ -56,23 +64,28 @@ def submit(
     attempt, found = _may_submit(run, scheduler, again)
     if found is not None:
         return found
-    from hackathon.runs.after import dependency
     from hackathon.schedulers import runner
+
+    waits = after or dependency(run)
+    if waits is not None:
+        require_after(scheduler, waits[0])
 
     submission = Submission(
         script=run.path / "job.sh",
         directory=run.path,
         name=run.job_name,
         output=run.path / "logs" / "scheduler.log",
-        after=after or dependency(run),
+        after=waits,
     )
+    _write_files(run, scheduler, submission)
     fact = {"t": time.time(), "name": run.job_name, "argv": scheduler.submit_argv(submission)}
     _announce(run, attempt, {**fact, "limit": runner.patience()})
     step("after-submitting")
     try:
         job_id = runner.submit(scheduler, submission)
     except HackathonError as error:
-        if not getattr(error, "transient", True) and error.id not in _NO_ANSWER:
+        refused = not getattr(error, "transient", True) and error.id not in _NO_ANSWER
+        if refused or getattr(error, "no_job", False):
             with contextlib.suppress(OSError):  # a full disk: the run stays UNCERTAIN, which is true as well
                 run.write_client("refused", {"t": time.time(), "attempt": attempt, "message": str(error)})
             step("after-refused")
@@ -94,7 +107,7 @@ def recover(run: RunDirectory, scheduler: "Scheduler") -> str | None:
         return known
     from hackathon.schedulers import runner
 
-    found = runner.find(scheduler, run.job_name)
+    found = _own_jobs(run, scheduler, runner.find(scheduler, run.job_name))
     if not found:
         return None
     if run.owned():
@@ -103,13 +116,28 @@ def recover(run: RunDirectory, scheduler: "Scheduler") -> str | None:
     return found[-1]
 
 
+def _own_jobs(run: RunDirectory, scheduler: "Scheduler", found: list[str]) -> list[str]:
+    """Return the jobs of the run's name without those of other accounts: anybody may give a job that name."""
+    from hackathon.schedulers import runner
+
+    jobs = runner.status(scheduler, found).jobs if found else {}
+    strange = {job_id for job_id, job in jobs.items() if job_owner.whose(run, job) == job_owner.OTHER_OWNER}
+    return [job_id for job_id in found if job_id not in strange]
+
+
 def submit_many(
-    runs: Iterable[RunDirectory], scheduler: "Scheduler", *, workers: int = 4, again: bool = False
+    runs: Iterable[RunDirectory],
+    scheduler: "Scheduler",
+    *,
+    workers: int = 4,
+    again: bool = False,
+    after: tuple[str, str] | None = None,
 ) -> Outcomes:
     """Submit runs with a few commands at a time and return their outcomes in the order given.
 
-    Each run has the guarantees of `submit`. `runs` may be a generator that makes them: the next one is made while the
-    scheduler takes the one before; when that fails (a full disk), those made before are submitted and `error` says why.
+    Each run has the guarantees of `submit`; all wait for `after`. `runs` may be a generator that makes them: the
+    next one is made while the scheduler takes the one before; when that fails (a full disk), those made before are
+    submitted and `error` says why.
     After the first failure no further run is taken from it or begun: what the scheduler refuses once it refuses fifty
     times; runs that were not begun come back without a job id and without an error.
     """
@@ -125,7 +153,7 @@ def submit_many(
 
     first = list(itertools.islice(runs_left := made(), 2))
     if len(first) < 2 or workers < 2:
-        outcomes += _one_by_one(itertools.chain(first, runs_left), scheduler, again)
+        outcomes += _one_by_one(itertools.chain(first, runs_left), scheduler, again, after)
         return outcomes
     import threading
     from concurrent.futures import ThreadPoolExecutor
@@ -135,7 +163,7 @@ def submit_many(
     def one(run: RunDirectory) -> Outcome:
         if failed.is_set():
             return Outcome(run)
-        outcome = _try(run, scheduler, again)
+        outcome = _try(run, scheduler, again, after)
         if outcome.error is not None:
             failed.set()
         return outcome
@@ -150,29 +178,50 @@ def submit_many(
     return outcomes
 
 
-def is_refused(run: RunDirectory, attempt: int) -> dict[str, Any]:
-    """Return the fact that the scheduler refused this attempt, empty when it did not."""
-    refused = run.client("refused")
-    return refused if refused.get("attempt") == attempt else {}
-
-
 def is_unclear(run: RunDirectory) -> bool:
     """Return whether nobody knows if the latest attempt to submit reached the scheduler (UNCERTAIN)."""
     attempt, _ = run.submitting()
     return attempt > 0 and run.job_id() is None and not is_refused(run, attempt)
 
 
-def _one_by_one(runs: Iterable[RunDirectory], scheduler: "Scheduler", again: bool) -> list[Outcome]:
+def require_after(scheduler: "Scheduler", condition: str) -> None:
+    """Refuse what needs a job to wait for another one's end (`any`) or success (`ok`), where the scheduler cannot."""
+    if not scheduler.supports_after(condition):
+        raise RequestError(f"runs.no_after_{condition}", scheduler=scheduler.name)
+
+
+def _write_files(run: RunDirectory, scheduler: "Scheduler", submission: Submission) -> None:
+    """Write what the scheduler reads in place of a header; never over a file of the run that is not such a one."""
+    from hackathon.jobs.render import header
+
+    files = scheduler.files(submission, header(run.request()))
+    written = run.client("files").get("names")
+    own = set(written) if isinstance(written, list) else set()
+    for name in files:
+        if "/" in name or name.startswith(".") or (name not in own and (run.path / name).exists()):
+            raise RequestError("runs.bad_file", scheduler=scheduler.name, name=name)
+    try:
+        if files:
+            run.write_client("files", {"names": sorted(files)})
+        for name, text in files.items():
+            write_whole(run.path / name, text, mode=file_mode(run.path))
+    except OSError as error:
+        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
+
+
+def _one_by_one(
+    runs: Iterable[RunDirectory], scheduler: "Scheduler", again: bool, after: tuple[str, str] | None
+) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for run in runs:
         stopped = bool(outcomes) and (outcomes[-1].job_id is None)
-        outcomes.append(Outcome(run) if stopped else _try(run, scheduler, again))
+        outcomes.append(Outcome(run) if stopped else _try(run, scheduler, again, after))
     return outcomes
 
 
-def _try(run: RunDirectory, scheduler: "Scheduler", again: bool) -> Outcome:
+def _try(run: RunDirectory, scheduler: "Scheduler", again: bool, after: tuple[str, str] | None) -> Outcome:
     try:
-        return Outcome(run, job_id=submit(run, scheduler, again=again))
+        return Outcome(run, job_id=submit(run, scheduler, again=again, after=after))
     except HackathonError as error:
         return Outcome(run, error=error)
 
@@ -254,7 +303,7 @@ def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
 
 def _record(run: RunDirectory, name: str, job_id: str, scheduler: "Scheduler") -> None:
     """Write down the job id. When the disk is full the job is in the queue all the same: the error says its id."""
-    fact = {"t": time.time(), "job_id": job_id, "cluster": run.record().get("cluster"), "scheduler": scheduler.name}
+    fact = {"t": time.time(), "job_id": job_id, "cluster": run.record().cluster, "scheduler": scheduler.name}
     try:
         run.write_client(name, fact)
     except OSError as error:

@@ -1,15 +1,17 @@
-"""Read what one run directory contributes to a study."""
+"""From run directories, or from what an index holds of them, to the results of a study."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.logs.formats import UNITS
-from hackathon.logs.metrics import read_metrics
+from hackathon.jobs.settings import settings_text
+from hackathon.logs.final import final_numbers, metric_unit, throughput
 from hackathon.runs.directory import RunDirectory
-from hackathon.scaling.table import RunResult, results
-from hackathon.text.files import read_json
+from hackathon.runs.record import DEFAULT_METRIC, RecordedCheck
+from hackathon.scaling.table import OPEN, SUCCEEDED, RunResult, results
+from hackathon.text.errors import RequestError
+from hackathon.text.json_fields import mapping_of, mappings_of, text_of
 
 if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
@@ -22,67 +24,72 @@ def run_result(run: Path, *, status: str, reason: str = "", metric: str | None =
     `metric` replaces the request's; a run that has not ended gives what it measured so far in `metrics`, but only a
     successful one counts in a table. Raises RequestError for a metric's pattern that is not a regular expression.
     """
-    request = _mapping(read_json(run / "request.json"))
-    name = metric or str(request.get("metric") or "samples_per_s")
-    metrics = read_metrics(run, _mapping(request.get("metrics")), name)
-    tags = request.get("tags")
+    directory = RunDirectory(run)
+    known = directory.known()
+    found = final_numbers(run, known, over=status not in OPEN, metric=metric or "")
     return RunResult(
         id=run.name,
-        job_id=RunDirectory(run).job_id(),
-        processes=int(request.get("processes") or 1),
-        nodes=int(request.get("nodes") or 1),
+        job_id=directory.job_id(),
+        processes=known.processes,
+        nodes=known.nodes or 1,
         status=status,
         reason=reason,
-        value=metrics.get(name),
-        note=str(request.get("note") or ""),
-        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
-        metrics=metrics,
+        value=found.values.get(found.metric),
+        note=known.note,
+        tags=known.tags,
+        metrics=found.values,
+        settings=dict(known.study.settings) if known.study else {},
     )
 
 
 def study_results(
     study: "Study", states: Iterable["RunStatus"], *, metric: str | None = None, baseline: RunResult | None = None
 ) -> dict[str, Any]:
-    """Return a study's results: its runs' metrics with the states that the caller found.
+    """Return a study's results: its runs' metrics with the states that the caller found; as `results_of`.
 
-    `metric` replaces the study's own. A study by samples/s whose programs print none, but tokens/s or steps/s, is made
-    with those. Points without a run are not in the result. Raises as `run_result`.
+    Raises as `run_result`, and RequestError for a baseline whose settings no series has.
     """
     record = study.record()
-    name = metric or str(record["metric"])
-    request = _mapping(record.get("base_request"))
     runs = [
-        run_result(study.runs_folder / state.run_id, status=state.state, reason=state.explanation, metric=name)
+        run_result(study.runs_folder / state.run_id, status=state.state, reason=state.explanation, metric=metric)
         for state in states
     ]
-    if metric is None and name == "samples_per_s" and name not in _mapping(request.get("metrics")):
-        name = _told(runs)
-        runs = [replace(run, value=run.metrics.get(name)) for run in runs]
-    own = metric is None and name == record["metric"]
-    unit = str(record.get("unit") or "") if own else metric_unit(request, name)
-    check = request.get("check")
+    series = {settings_text(run.settings): run.settings for run in runs}
+    if baseline is not None and len(series) > 1 and baseline.settings not in series.values():
+        raise RequestError("scaling.baseline_settings", run=baseline.id, known="; ".join(series))
+    return results_of(study.id, record, runs, metric=metric, baseline=baseline)
+
+
+def results_of(
+    study: str,
+    record: Mapping[str, Any],
+    runs: Iterable[RunResult],
+    *,
+    metric: str | None = None,
+    baseline: RunResult | None = None,
+) -> dict[str, Any]:
+    """Return the results of a study (`record`: its `study.json`) from all numbers of its runs.
+
+    `metric` replaces the study's own. A study by samples/s whose programs print none, but tokens/s or steps/s, is made
+    with those. A run that goes on has no final number, so it has no value. Points without a run are not in the result.
+    """
+    ordered = sorted(runs, key=lambda run: run.id)  # an id begins with the time at which the run was made
+    request = mapping_of(record.get("base_request"))
+    declared = mappings_of(request.get("metrics"))
+    own = text_of(record.get("metric")) or text_of(request.get("metric")) or DEFAULT_METRIC
+    told = {name for run in ordered if run.status == SUCCEEDED for name in run.metrics}
+    name = metric or throughput(own, declared, told)
+    unit = (text_of(record.get("unit")) if name == own else "") or metric_unit(declared, name)
+    measured = [replace(run, value=None if run.status in OPEN else run.metrics.get(name)) for run in ordered]
+    if baseline is not None:
+        baseline = replace(baseline, value=baseline.metrics.get(name))
+    mode = record.get("mode")
     return results(
-        study.id,
-        str(record["mode"]),
+        study,
+        mode if mode in ("weak", "strong") else "",
         name,
         unit,
-        runs,
+        measured,
         baseline=baseline,
-        check=check if isinstance(check, dict) else None,
+        check=RecordedCheck.from_json(request.get("check")),
     )
-
-
-def metric_unit(request: Mapping[str, Any], metric: str) -> str:
-    """Return a metric's unit from a request, or the one that a metric of this name has in the known formats."""
-    entry = _mapping(_mapping(request.get("metrics")).get(metric))
-    return str(entry.get("unit") or UNITS.get(metric, ""))
-
-
-def _told(runs: Iterable[RunResult]) -> str:
-    """Return the throughput that successful runs tell: samples/s, else tokens/s, else steps/s."""
-    names = {name for run in runs if run.status == "SUCCEEDED" for name in run.metrics}
-    return next((name for name in ("samples_per_s", "tokens_per_s", "steps_per_s") if name in names), "samples_per_s")
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

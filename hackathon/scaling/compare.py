@@ -5,13 +5,16 @@ With one on one side: whether it lies in the 95 % prediction interval of the oth
 knows the noise, and a stated tolerance takes its place. Pure.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, variance
 from typing import Any
 
-from hackathon.scaling.table import SUCCEEDED, lower_is_better, passes
+from hackathon.logs.final import throughput
+from hackathon.runs.record import DEFAULT_METRIC, RecordedCheck
+from hackathon.scaling.table import SUCCEEDED, lower_is_better
 
 SAME, FASTER, SLOWER, DIFFERENT, FAILED, UNKNOWN = "same", "faster", "slower", "different", "failed", "unknown"
 VERDICTS = (FAILED, DIFFERENT, SLOWER, UNKNOWN, FASTER, SAME)
@@ -33,11 +36,16 @@ class Result:
     processes: int
     state: str
     metric: str
+    """The one that it is measured by."""
     unit: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     """What it told in words: the digest of its weights."""
-    check: Mapping[str, Any] = field(default_factory=dict)
+    check: RecordedCheck | None = None
+    asked: str = ""
+    """The metric that its request names, where that is another one than `metric`."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What its study varies beside the process count."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +68,8 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Point:
-    """The comparison at one number of processes."""
+class ComparedPoint:
+    """The comparison at one number of processes, with equal settings on both sides."""
 
     processes: int
     verdict: str
@@ -73,6 +81,7 @@ class Point:
     """Name of a text (`weights`) → whether all runs of both sides told the same."""
     runs: tuple[int, int] = (0, 0)
     """Successful runs of both sides."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def compare(
@@ -82,26 +91,35 @@ def compare(
     metric: str = "",
     tolerance: float = TOLERANCE,
     quality_tolerance: float = QUALITY_TOLERANCE,
-) -> list[Point]:
-    """Return the comparison for each number of processes that both sides have, smallest first; [] when there is none.
+) -> list[ComparedPoint]:
+    """Return the comparison for each point that both sides have; [] when there is none.
 
-    `metric` replaces the old side's own. Only successful runs count.
+    A point is a number of processes with the settings that a study varies: runs of other settings are never compared.
+    The points come settings by settings, in each the smallest first. `metric` replaces the old side's own: what its
+    request names, else the throughput that the runs of both sides tell. Only successful runs count.
     """
-    sizes = sorted({each.processes for each in old} & {each.processes for each in new})
+    metric = metric or _told(old, new)
+    sides = [_by_point(side) for side in (old, new)]
+    order = list(dict.fromkeys(settings for settings, _ in sides[0]))
     return [
-        _point(
-            size,
-            [each for each in old if each.processes == size],
-            [each for each in new if each.processes == size],
-            metric,
-            tolerance,
-            quality_tolerance,
+        replace(
+            _point(key[1], sides[0][key], sides[1][key], metric, tolerance, quality_tolerance),
+            settings=sides[0][key][0].settings,
         )
-        for size in sizes
+        for key in sorted(sides[0], key=lambda key: (order.index(key[0]), key[1]))
+        if key in sides[1]
     ]
 
 
-def overall(points: Sequence[Point]) -> str:
+def _by_point(results: Sequence[Result]) -> dict[tuple[str, int], list[Result]]:
+    """Return the results of each point, points in the order in which they first appear."""
+    found: dict[tuple[str, int], list[Result]] = {}
+    for each in results:
+        found.setdefault((json.dumps(dict(each.settings), sort_keys=True), each.processes), []).append(each)
+    return found
+
+
+def overall(points: Sequence[ComparedPoint]) -> str:
     """Return the worst verdict of all points; `unknown` without one."""
     return min((point.verdict for point in points), key=VERDICTS.index, default=UNKNOWN)
 
@@ -182,23 +200,22 @@ def _welch(old: Sequence[float], new: Sequence[float]) -> float:
 
 def _point(
     size: int, old: Sequence[Result], new: Sequence[Result], metric: str, tolerance: float, quality_tolerance: float
-) -> Point:
+) -> ComparedPoint:
     before, after = ([each for each in side if each.state == SUCCEEDED] for side in (old, new))
     runs = (len(before), len(after))
     if not after:
-        return Point(size, FAILED, runs=runs)
+        return ComparedPoint(size, FAILED, runs=runs)
     if not before:
-        return Point(size, UNKNOWN, runs=runs)
-    name = metric or before[0].metric
-    speed = _of(name, before, after, tolerance)
+        return ComparedPoint(size, UNKNOWN, runs=runs)
+    speed = _of(metric, before, after, tolerance)
     texts = {
         key: len({each.texts.get(key) for each in (*before, *after)}) == 1
         for key in sorted(
             {key for each in before for key in each.texts} & {key for each in after for key in each.texts}
         )
     }
-    check = next((each.check for each in before if each.check.get("metric")), {})
-    wanted = [str(check["metric"])] if check else [each for each in _QUALITY if each != name]
+    check = next((each.check for each in before if each.check is not None), None)
+    wanted = [check.metric] if check else [each for each in _QUALITY if each != metric]
     found = (_of(each, before, after, quality_tolerance) for each in wanted)
     quality = next((each for each in found if each is not None), None)
     passed = _passed(check, quality)
@@ -212,7 +229,19 @@ def _point(
     else:
         more = fmean(speed.new) > fmean(speed.old)
         verdict = SLOWER if more == lower_is_better(speed.unit) else FASTER
-    return Point(size, verdict, speed, quality, passed, texts, runs)
+    return ComparedPoint(size, verdict, speed, quality, passed, texts, runs)
+
+
+def _told(old: Sequence[Result], new: Sequence[Result]) -> str:
+    """Return the metric that both sides are compared by: chosen over all runs together, as that of a study is."""
+    first = next((each for each in old if each.state == SUCCEEDED), None)
+    if first is None:
+        return DEFAULT_METRIC
+    asked = first.asked or first.metric
+    told = {name for each in (*old, *new) if each.state == SUCCEEDED for name in each.metrics}
+    # whose request declares its metric is measured by it, told or not
+    own = first.metric == asked and asked not in first.metrics
+    return throughput(asked, {asked: {}} if own else {}, told)
 
 
 def _of(name: str, old: Sequence[Result], new: Sequence[Result], tolerance: float) -> Difference | None:
@@ -227,10 +256,9 @@ def _of(name: str, old: Sequence[Result], new: Sequence[Result], tolerance: floa
     return difference(name, unit, first, second, tolerance)
 
 
-def _passed(check: Mapping[str, Any], quality: Difference | None) -> bool | None:
-    if not check or quality is None:
+def _passed(check: RecordedCheck | None, quality: Difference | None) -> bool | None:
+    if check is None or quality is None:
         return None
-    limits = check.get("at_least"), check.get("at_most")
-    if not all(passes(value, *limits) for value in quality.old):
+    if not all(check.passes(value) for value in quality.old):
         return None
-    return all(bool(passes(value, *limits)) for value in quality.new)
+    return all(bool(check.passes(value)) for value in quality.new)

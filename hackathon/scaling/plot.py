@@ -12,8 +12,8 @@ from typing import Any
 
 from hackathon.scaling import draw as drawing
 from hackathon.scaling.fonts import has_japanese, needs_japanese, user_folders
-from hackathon.scaling.show import plain, state
-from hackathon.scaling.table import OPEN, SUCCEEDED, TARGET, lower_is_better
+from hackathon.scaling.show import label, plain, state
+from hackathon.scaling.table import OPEN, SUCCEEDED, TARGET, lower_is_better, points_of, series_of
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
 from hackathon.text.messages import language as current_language
@@ -25,6 +25,8 @@ SECONDS = 60.0
 PROGRAM = Path(drawing.__file__)
 """What is run as the drawing process."""
 PANELS = ("speedup", "efficiency")
+COLOURS = ("#0b5cad", "#b45309", "#00806a", "#8a3ffc", "#c0267d", "#5b6675", "#7a8c00", "#0f9ec7", "#9c2b1d", "#4b4b9e")
+"""Of several series, told apart on white also by people who see few colours; the eleventh has the first one again."""
 
 
 def plot_spec(
@@ -32,14 +34,32 @@ def plot_spec(
 ) -> dict[str, Any]:
     """Return the Vega-Lite specification of a study's results, labels in `language` (default: the current one).
 
-    `title` None is the study's id, "" none. In the template `message:ID` becomes a text of the catalogue,
-    `fill:NAME` a value; the data sets are points, repeats, failed, reference, labels.
+    `title` None is the study's id, "" none. Several series have a colour each, and never share a curve. In the template
+    `message:ID` becomes a text of the catalogue, `fill:NAME` a value; the data sets are points, repeats, failed,
+    reference, labels.
     Raises HackathonError for a bad template.
     """
     path = template or shipped("templates", "plots", "scaling.vl.json")
     with speaking(language or current_language()):
         fills = _fills(results, results["study"] if title is None else title)
-        return filled(path, fills, _datasets(results, fills))
+        spec = filled(path, fills, _datasets(results))
+        return coloured(spec) if len(series_of(results)) > 1 else spec
+
+
+def coloured(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a specification whose points have a colour for each series; one line of reference for each base."""
+    for part in spec["hconcat"]:
+        for layer in part["layer"]:
+            encoding, mark = layer.setdefault("encoding", {}), layer["mark"]
+            if layer["data"]["name"] in ("points", "repeats"):
+                mark.pop("color", None)
+                encoding["color"] = {
+                    "field": "series", "type": "nominal", "title": None, "scale": {"range": list(COLOURS)},
+                    "legend": {"orient": "bottom", "direction": "vertical", "symbolLimit": 0, "labelLimit": 320},
+                }  # fmt: skip
+            elif layer["data"]["name"] == "reference":
+                encoding["detail"] = {"field": "base"}
+    return spec
 
 
 def filled(
@@ -155,21 +175,23 @@ def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
 
 
 def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
-    points = results["points"]
-    sizes = [point["processes"] for point in points] or [1]
-    base = results["base_processes"] or sizes[0]
+    points = points_of(results)
+    sizes = sorted({point["processes"] for point in points}) or [1]
+    bases = _bases(results) or [sizes[0]]
     # A study of one size still needs an axis with two ends.
     low, high = min(sizes), max(max(sizes), 2 * min(sizes))
-    speedups = [point["speedup"] for point in points if point["speedup"]] + [low / base, high / base]
+    speedups = [point["speedup"] for point in points if point["speedup"]]
+    speedups += [end / base for base in bases for end in (low, high)]
     efficiencies = [point["efficiency"] for point in points if point["efficiency"]]
     bottom = 2 ** math.floor(math.log2(min(speedups) * 0.8))
     top = max(max(speedups) * 1.3, bottom * 2)
     steps = range(round(math.log2(bottom)), math.ceil(math.log2(top)) + 1)
     metric = plain(results["metric"]) + (f" [{plain(results['unit'])}]" if results["unit"] else "")
+    base = ", ".join(map(str, _bases(results)))
     return {
         "title": plain(title),
-        "subtitle": message("scaling.plot_subtitle", metric=metric, base=base) if results["base_processes"] else "",
-        "base": base,
+        "subtitle": message("scaling.plot_subtitle", metric=metric, base=base) if base else "",
+        "base": bases[0],
         "x_domain": [low / 2**0.15, high * 2**0.15],
         "x_ticks": sizes,
         "speedup_domain": [bottom, top],
@@ -178,22 +200,37 @@ def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
     }
 
 
-def _datasets(results: Mapping[str, Any], fills: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    base = fills["base"]
+def _bases(results: Mapping[str, Any]) -> list[int]:
+    """Return the base of each series, each number once."""
+    return sorted({each["base_processes"] for each in series_of(results) if each["base_processes"]})
+
+
+def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     more_is_better = not lower_is_better(str(results["unit"]))
+    series = series_of(results)
     points, repeats, failed = [], [], []
-    for point in results["points"]:
-        size = point["processes"]
-        if point["speedup"]:
-            points.append({"processes": size, "speedup": point["speedup"], "efficiency": point["efficiency"]})
-            good = [run["value"] for run in point["runs"] if run["status"] == SUCCEEDED and run["value"]]
-            for value in good if len(good) > 1 else ():
-                # Speed-up is in proportion to the value, or inversely so for times.
-                ratio = value / median(good)
-                speedup = point["speedup"] * (ratio if more_is_better else 1 / ratio)
-                repeats.append({"processes": size, "speedup": speedup, "efficiency": speedup * base / size})
-        elif point["status"] not in OPEN:
-            failed.append({"processes": size, "label": state(point["status"])})
-    low, high = fills["x_domain"]
-    ends = [{"processes": x, "linear": x / base, "target": TARGET * x / base} for x in (low, high)]
-    return {"points": points, "repeats": repeats, "failed": failed, "reference": ends, "labels": ends[1:]}
+    for each in series:
+        base = each["base_processes"]
+        own = {"series": label(each)} if len(series) > 1 else {}
+        for point in each["points"]:
+            size = point["processes"]
+            if point["speedup"]:
+                points.append(
+                    {"processes": size, "speedup": point["speedup"], "efficiency": point["efficiency"], **own}
+                )
+                good = [run["value"] for run in point["runs"] if run["status"] == SUCCEEDED and run["value"]]
+                for value in good if len(good) > 1 else ():
+                    # Speed-up is in proportion to the value, or inversely so for times.
+                    ratio = value / median(good)
+                    speedup = point["speedup"] * (ratio if more_is_better else 1 / ratio)
+                    repeats.append({"processes": size, "speedup": speedup, "efficiency": speedup * base / size, **own})
+            elif point["status"] not in OPEN:
+                failed.append({"processes": size, "label": state(point["status"]), **own})
+    sizes = [point["processes"] for point in points_of(results)] or [1]
+    low, high = min(sizes) / 2**0.15, max(max(sizes), 2 * min(sizes)) * 2**0.15
+    ends = [
+        {"processes": x, "linear": x / base, "target": TARGET * x / base, **({"base": base} if len(series) > 1 else {})}
+        for base in _bases(results) or [min(sizes)]
+        for x in (low, high)
+    ]
+    return {"points": points, "repeats": repeats, "failed": failed, "reference": ends, "labels": ends[1:2]}

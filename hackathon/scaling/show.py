@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hackathon.scaling.table import SUCCEEDED, TARGET
-from hackathon.text.cells import harmless
+from hackathon.jobs.settings import settings_text, value_text
+from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
+from hackathon.text.csv_cells import harmless
 from hackathon.text.messages import message
 
 FORMATS = ("table", "csv", "json", "md")
@@ -79,7 +80,39 @@ def below_target(point: Mapping[str, Any]) -> bool:
 
 
 def remarks(results: Mapping[str, Any]) -> list[str]:
-    """Return the sentences that belong under the table: base, 75 % line, check, fit, failures, notes and tags."""
+    """Return the sentences that belong under the table: base, 75 % line, check, fit, failures, notes and tags.
+
+    Of several series, what is true of one alone begins with its settings.
+    """
+    series = series_of(results)
+    lines = [] if len(series) == 1 else [message("scaling.several_series", count=len(series))]
+    parts = [_summary(each) for each in series]
+    for number, part in enumerate(parts):
+        for line in part:
+            if len(parts) == 1:
+                lines.append(line)
+            elif not all(line in other for other in parts):
+                lines.append(f"{label(series[number])}: {line}")
+            elif number == 0:
+                lines.append(f"{message('scaling.each_series')}: {line}")
+    for found in series:
+        lines += [line if len(series) == 1 else f"{label(found)}: {line}" for line in _failures(found)]
+    for point in points_of(results):
+        for run in point["runs"]:
+            about = [plain(run["note"])] if run.get("note") else []
+            about += [f"#{plain(tag)}" for tag in run.get("tags", ())]
+            if about:
+                lines.append(message("scaling.about_run", run=plain(run["id"]), text=" ".join(about)))
+    return lines
+
+
+def label(series: Mapping[str, Any]) -> str:
+    """Return what sets a series apart from the others: `lr=0.1, launcher=mpirun`; empty where nothing varies."""
+    return plain(settings_text(series["settings"]))
+
+
+def _summary(results: Mapping[str, Any]) -> list[str]:
+    """Return what is to be said of one series as a whole."""
     lines = []
     base = results["base_processes"]
     if results.get("baseline"):
@@ -98,7 +131,12 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
     elif checks and checks["runs"]:
         silent = sum(1 for entry in checks["runs"] if entry["passed"] is None)
         lines.append(message("scaling.check_open", rule=check_rule(checks), silent=silent, total=len(checks["runs"])))
-    lines.extend(fit_sentences(results))
+    return lines + fit_sentences(results)
+
+
+def _failures(results: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each run of one series that failed or gave no value."""
+    lines = []
     for point in results["points"]:
         for run in point["runs"]:
             if run["status"] != SUCCEEDED:
@@ -116,12 +154,6 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
                 lines.append(
                     message("scaling.run_without_value", run=plain(run["id"]), metric=plain(results["metric"]))
                 )
-    for point in results["points"]:
-        for run in point["runs"]:
-            about = [plain(run["note"])] if run.get("note") else []
-            about += [f"#{plain(tag)}" for tag in run.get("tags", ())]
-            if about:
-                lines.append(message("scaling.about_run", run=plain(run["id"]), text=" ".join(about)))
     return lines
 
 
@@ -165,24 +197,36 @@ def plain(text: object) -> str:
     return _CONTROL.sub(" ", str(text))
 
 
+def varied(results: Mapping[str, Any]) -> list[str]:
+    """Return the names of what the study varies beside the process count."""
+    return list(dict.fromkeys(name for each in series_of(results) for name in each["settings"]))
+
+
 def _headings(results: Mapping[str, Any]) -> list[str]:
     value = plain(results["metric"]) + (f" [{plain(results['unit'])}]" if results["unit"] else "")
     keys = ("processes", "nodes", "", "speedup", "efficiency", "status", "runs")
-    return [message(f"scaling.column_{key}") if key else value for key in keys]
+    return [*map(plain, varied(results)), *(message(f"scaling.column_{key}") if key else value for key in keys)]
 
 
-def _rows(results: Mapping[str, Any]) -> list[list[str]]:
+def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]]]:
+    """Return each point with its row, series after series."""
+    names = varied(results)
     return [
-        [
-            str(point["processes"]),
-            str(point["nodes"]),
-            spread(point),
-            number(point["speedup"], 3),
-            percent(point["efficiency"]) + (f" {BELOW}" if below_target(point) else ""),
-            state(point["status"]),
-            f"{sum(1 for run in point['runs'] if run['status'] == SUCCEEDED)}/{len(point['runs'])}",
-        ]
-        for point in results["points"]
+        (
+            point,
+            [
+                *(plain(value_text(each["settings"].get(name, "–"))) for name in names),
+                str(point["processes"]),
+                str(point["nodes"]),
+                spread(point),
+                number(point["speedup"], 3),
+                percent(point["efficiency"]) + (f" {BELOW}" if below_target(point) else ""),
+                state(point["status"]),
+                f"{sum(1 for run in point['runs'] if run['status'] == SUCCEEDED)}/{len(point['runs'])}",
+            ],
+        )
+        for each in series_of(results)
+        for point in each["points"]
     ]
 
 
@@ -206,13 +250,16 @@ def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) 
     mode = message(f"scaling.mode_{results['mode']}") if results["mode"] in ("weak", "strong") else ""
     console.print(Text(plain(results["study"]) + (f" · {mode}" if mode else ""), style="bold"))
     table = Table(box=box.ROUNDED if terminal else None, pad_edge=terminal, header_style="bold")
-    for i, heading in enumerate(_headings(results)):
-        table.add_column(heading, justify="left" if i == 5 else "right", no_wrap=i != 2, overflow="fold")
-    for point, row in zip(results["points"], _rows(results), strict=True):
+    first = len(varied(results))
+    for i, heading in enumerate(_headings(results), -first):
+        table.add_column(heading, justify="left" if i == 5 or i < 0 else "right", no_wrap=i != 2, overflow="fold")
+    for point, row in _rows(results):
         cells = [Text(cell) for cell in row]
         if below_target(point):
-            cells[4].stylize("yellow")
-        cells[5].stylize("green" if point["status"] == SUCCEEDED else "yellow" if point["value"] is not None else "red")
+            cells[first + 4].stylize("yellow")
+        cells[first + 5].stylize(
+            "green" if point["status"] == SUCCEEDED else "yellow" if point["value"] is not None else "red"
+        )
         table.add_row(*cells)
     console.print(table)
     for line in remarks(results):
@@ -228,23 +275,30 @@ def _safe_cell(value: object) -> object:
 
 
 def _csv(results: Mapping[str, Any]) -> str:
-    """Return one line a run (RFC 4180 with LF), with its point's numbers, so that a spreadsheet can group again."""
+    """Return one line a run (RFC 4180 with LF), with its point's numbers, so that a spreadsheet can group again.
+
+    What the study varies stands in the last columns, one each: `settings.lr`.
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
+    names = varied(results)
     writer.writerow(
         ["study", "mode", "metric", "unit", "processes", "nodes", "value", "min", "max", "stdev", "n", "speedup",
-         "efficiency", "status", "run", "job_id", "run_status", "run_value", "reason", "note", "tags"]
+         "efficiency", "status", "run", "job_id", "run_status", "run_value", "reason", "note", "tags",
+         *(_safe_cell(f"settings.{name}") for name in names)]
     )  # fmt: skip
-    for point in results["points"]:
-        s = point["spread"]
-        for run in point["runs"]:
-            cells = [
-                results["study"], results["mode"], results["metric"], results["unit"], point["processes"],
-                point["nodes"], point["value"], s["min"], s["max"], s["stdev"], s["n"], point["speedup"],
-                point["efficiency"], point["status"], run["id"], run["job_id"], run["status"], run["value"],
-                run.get("reason", ""), run.get("note", ""), " ".join(run.get("tags", ())),
-            ]  # fmt: skip
-            writer.writerow([_safe_cell(cell) for cell in cells])
+    for each in series_of(results):
+        for point in each["points"]:
+            s = point["spread"]
+            for run in point["runs"]:
+                cells = [
+                    results["study"], results["mode"], results["metric"], results["unit"], point["processes"],
+                    point["nodes"], point["value"], s["min"], s["max"], s["stdev"], s["n"], point["speedup"],
+                    point["efficiency"], point["status"], run["id"], run["job_id"], run["status"], run["value"],
+                    run.get("reason", ""), run.get("note", ""), " ".join(run.get("tags", ())),
+                    *(each["settings"].get(name) for name in names),
+                ]  # fmt: skip
+                writer.writerow([_safe_cell(cell) for cell in cells])
     return stream.getvalue()
 
 
@@ -252,8 +306,10 @@ def _markdown(results: Mapping[str, Any]) -> str:
     def row(cells: list[str]) -> str:
         return "| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |"
 
-    alignment = ["---:" if i != 5 else ":---" for i in range(7)]
-    lines = [row(_headings(results)), "| " + " | ".join(alignment) + " |", *map(row, _rows(results)), ""]
+    first = len(varied(results))
+    alignment = [":---"] * first + ["---:" if i != 5 else ":---" for i in range(7)]
+    rows = [row(cells) for _, cells in _rows(results)]
+    lines = [row(_headings(results)), "| " + " | ".join(alignment) + " |", *rows, ""]
     lines += [f"- {_markdown_cell(line)}" for line in remarks(results)]
     return "\n".join(lines) + "\n"
 

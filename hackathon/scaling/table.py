@@ -1,5 +1,10 @@
-"""From runs to points: median, spread, speed-up and parallel efficiency of a study. Pure."""
+"""From runs to points: median, spread, speed-up and parallel efficiency of a study. Pure.
 
+A study that varies more than the process count has a series for each combination of its settings. Everything is
+reckoned within a series: no point is ever compared with one of other settings.
+"""
+
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -7,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median, stdev
 from typing import Any
 
+from hackathon.runs.record import RecordedCheck
 from hackathon.scaling.fit import Measured, fit
 
 SCHEMA_VERSION = 1
@@ -36,6 +42,8 @@ class RunResult:
     note: str = ""
     tags: tuple[str, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What its study varies beside the process count."""
 
 
 def results(
@@ -46,16 +54,65 @@ def results(
     runs: Sequence[RunResult],
     *,
     baseline: RunResult | None = None,
-    check: Mapping[str, Any] | None = None,
+    check: RecordedCheck | None = None,
 ) -> dict[str, Any]:
     """Return a study's results as JSON values, without NaN.
 
-    A point's value is the median over its successful repeats; speed-up = Xp/Xbase and efficiency = speed-up ÷ (p/base).
-    The base is the smallest point with a value, or `baseline`, a run of this or another study. More is better unless
+    `series` holds one entry for each combination of settings, in the order of their values; with one combination what
+    it holds stands beside it too. A point's value is the median over its successful repeats; speed-up = Xp/Xbase and
+    efficiency = speed-up ÷ (p/base), within a series. The base is its smallest point with a value, or `baseline`, a run
+    of this or another study: of several series it is the base of the one that has its settings. More is better unless
     the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp. For one step (`s/step`, `steps/s`) it is taken
     times p/base in weak scaling, where its work grows with p. Beside the fields of every result, `baseline` (run id)
-    stands in the result and `reason`, `note`, `tags` stand in points and runs where there is something to say.
+    stands in the series and `reason`, `note`, `tags` stand in points and runs where there is something to say.
     """
+    groups: dict[str, list[RunResult]] = {}
+    for run in runs:
+        groups.setdefault(_same_settings(run.settings), []).append(run)
+    series = []
+    for key in sorted(groups, key=lambda key: _order(groups[key][0].settings)):
+        base = baseline if baseline and (len(groups) == 1 or _same_settings(baseline.settings) == key) else None
+        series.append({"settings": dict(groups[key][0].settings), **_series(mode, unit, groups[key], base, check)})
+    head = {"schema_version": SCHEMA_VERSION, "study": study_id, "mode": mode, "metric": metric, "unit": unit}
+    alone = series[0] if len(series) == 1 else {} if series else _series(mode, unit, [], baseline, check)
+    return {**head, **{name: value for name, value in alone.items() if name != "settings"}, "series": series}
+
+
+def series_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return each series of a study's results as results of its own, with its `settings`; one where nothing varies.
+
+    Results without `series`, as an older toolkit made them, are one series.
+    """
+    head = {name: found[name] for name in ("schema_version", "study", "mode", "metric", "unit") if name in found}
+    series = found.get("series")
+    return [{**head, **each} for each in series] if series else [{"settings": {}, **found}]
+
+
+def points_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the points of all series."""
+    return [point for each in series_of(found) for point in each["points"]]
+
+
+def _same_settings(settings: Mapping[str, Any]) -> str:
+    return json.dumps(dict(settings), sort_keys=True)
+
+
+def _order(settings: Mapping[str, Any]) -> list[tuple[str, int, float, str]]:
+    """Return what series are sorted by: the values of their settings, numbers by size."""
+    return [
+        (name, 0, float(value), "") if isinstance(value, (int, float)) else (name, 1, 0.0, str(value))
+        for name, value in settings.items()
+    ]
+
+
+def _series(
+    mode: str,
+    unit: str,
+    runs: Sequence[RunResult],
+    baseline: RunResult | None,
+    check: RecordedCheck | None,
+) -> dict[str, Any]:
+    """Return the results of runs with equal settings."""
     by_size: dict[int, list[RunResult]] = {}
     for run in runs:
         if run.processes > 0:  # a request that is no more what it was has no place on the axis
@@ -76,11 +133,6 @@ def results(
     if baseline is not None and base_size and base_size not in by_size:
         measured.append(Measured(processes=base_size, n=1.0, speedup=1.0))
     found: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION,
-        "study": study_id,
-        "mode": mode,
-        "metric": metric,
-        "unit": unit,
         "base_processes": base_size if base_value is not None else None,
         "points": points,
         "checks": _checks(runs, check),
@@ -99,7 +151,7 @@ def lower_is_better(unit: str) -> bool:
 def failed(found: Mapping[str, Any]) -> bool:
     """Return True when a run of these results failed (a study that is still running has not failed)."""
     return any(
-        run["status"] != SUCCEEDED and run["status"] not in OPEN for point in found["points"] for run in point["runs"]
+        run["status"] != SUCCEEDED and run["status"] not in OPEN for point in points_of(found) for run in point["runs"]
     )
 
 
@@ -169,25 +221,16 @@ def _run(run: RunResult) -> dict[str, Any]:
     return entry
 
 
-def passes(value: float | None, least: float | None, most: float | None) -> bool | None:
-    """Return whether a value passes a check, which NaN never does; None without a value: no pass and no failure."""
-    if value is None:
-        return None
-    return (least is None or value >= least) and (most is None or value <= most)
-
-
-def _checks(runs: Sequence[RunResult], check: Mapping[str, Any] | None) -> dict[str, Any]:
+def _checks(runs: Sequence[RunResult], check: RecordedCheck | None) -> dict[str, Any]:
     """Return what the check asks for and what successful runs reached; `passed` is None where one gave no value."""
-    if not check or not check.get("metric"):
+    if check is None:
         return {}
-    name = str(check["metric"])
-    least, most = check.get("at_least"), check.get("at_most")
     entries = []
     for run in runs:
         if run.status != SUCCEEDED:
             continue
-        value = run.metrics.get(name)
-        entries.append({"id": run.id, "value": _finite(value), "passed": passes(value, least, most)})
+        value = run.metrics.get(check.metric)
+        entries.append({"id": run.id, "value": _finite(value), "passed": check.passes(value)})
     verdicts = [entry["passed"] for entry in entries]
     passed_all = None if not verdicts else False if False in verdicts else None if None in verdicts else True
-    return {"metric": name, "at_least": least, "at_most": most, "passed": passed_all, "runs": entries}
+    return {**check.to_json(), "passed": passed_all, "runs": entries}

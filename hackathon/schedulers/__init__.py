@@ -1,1 +1,1 @@
-"""Floor 1: schedulers as argv builders and output parsers (pure), and one runner that does the I/O."""
+"""Schedulers: what to run and what it prints (pure), one folder each, and one runner that does the I/O."""

@@ -24,7 +24,7 @@ class Charge:
 
 
 @dataclass(frozen=True)
-class Account:
+class JobAccounting:
     """All that a scheduler accounts for under one job id."""
 
     charges: tuple[Charge, ...] = ()

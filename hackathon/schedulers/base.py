@@ -1,9 +1,20 @@
-"""What every scheduler module offers, and the words in which it answers."""
+"""The contract of a scheduler: every hook with an example, and the records in which schedulers are asked and answer.
 
+A scheduler is a folder: `commands.py` (the commands, a subclass of Scheduler), `parse.py` (what they print),
+`dialect.py` (a subclass of Dialect, see `hackathon.schedulers.dialect`), `header.sh.j2` and `identity.sh.j2`,
+`samples/` (recorded output for its tests). The registry knows the built-in ones; a plug-in names its class under the
+entry point `hackathon.schedulers`. docs/how-to/add-a-scheduler.md walks through a whole one.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar
 
+from hackathon.schedulers.accounting import JobAccounting
+from hackathon.schedulers.dialect import Dialect, Header
 from hackathon.text.errors import UnavailableError
 
 # What a scheduler can say about a job. FINISHED: it ended, and the scheduler gives no cause. UNKNOWN: a letter or word
@@ -29,6 +40,11 @@ class Submission:
     after: tuple[str, str] | None = None
     """(`ok` or `any`, job id): start only after that job succeeded or ended."""
 
+    def relative(self, path: Path) -> str:
+        """Return a path as seen from the directory: no host prefix, no comma or colon of a parent folder in it."""
+        text, base = str(path), str(self.directory)
+        return text[len(base) + 1 :] if text.startswith(base + "/") else text
+
 
 @dataclass(frozen=True)
 class JobState:
@@ -48,6 +64,8 @@ class JobState:
     """False when the scheduler knows that it never ran."""
     name: str = ""
     """The job's name."""
+    owner: str = ""
+    """The account it belongs to, by name or number; empty where the scheduler does not tell."""
     hosts: tuple[str, ...] = ()
     """Hosts it runs or ran on, where known."""
     never_runs: bool = False
@@ -73,7 +91,7 @@ class QueueInfo:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommandOutput:
     """What one scheduler command printed."""
 
     argv: tuple[str, ...]
@@ -84,6 +102,9 @@ class Answer:
 
 class SchedulerError(UnavailableError):
     """A scheduler command failed. `transient`: the same call may go through later (exit code 3), else 2."""
+
+    no_job = False
+    """Of a submission: True when it is certain that no job came of it, though it may go through later."""
 
     def __init__(self, identifier: str, *, transient: bool, **values: object) -> None:
         super().__init__(identifier, exit_code=3 if transient else 2, **values)
@@ -100,44 +121,165 @@ class StatusAnswer:
     """When the answer about an id was given (seconds since 1970); set by the runner, also for absent jobs."""
 
 
-class Scheduler(Protocol):
+@dataclass(frozen=True)
+class Shell:
+    """How an interactive job is asked for."""
+
+    argv: list[str]
+    """The command."""
+    reads_rcfile: bool = True
+    """False when the person has to source the file in the job's shell, and is told so."""
+
+
+@dataclass(frozen=True)
+class Scheduler(ABC):
     """Pure functions: what to run, and what its output means. The runner (`runner.py`) runs it.
 
-    Parsers raise SchedulerError when the command failed or its output can not be understood; they never take garbage
-    for "no such job".
+    Parsers raise SchedulerError when the command failed or its output cannot be understood; they never take garbage for
+    "no such job". The abstract methods are what every scheduler needs. The others are hooks: each does nothing unless a
+    scheduler replaces it. A subclass that has a dialect of its own declares the field again:
+
+        @dataclass(frozen=True)
+        class Kumo(Scheduler):
+            name: ClassVar[str] = "kumo"
+            dialect: KumoDialect = field(default_factory=KumoDialect)
     """
 
-    name: str
+    name: ClassVar[str] = ""
+    """What profiles and records call it; the key of the entry point."""
+    dialect: Dialect = field(default_factory=Dialect)
+    """How this site's scheduler wants to be asked; the class made without it has the dialect's defaults."""
+    output_names: ClassVar[tuple[re.Pattern[str], ...]] = ()
+    """Names of the files that a job submitted by hand leaves, the job id in the first group, for `hackathon adopt`.
+    Example: `kumo-17.out` is `re.compile(r"kumo-(\\d+)\\.out\\Z")`."""
+    script_endings: ClassVar[tuple[str, ...]] = (".sh", ".job")
+    """Endings of scripts that people submit by hand."""
+    job_ids: ClassVar[re.Pattern[str]] = re.compile(r"[A-Za-z0-9][\w.:+%,\[\]-]{0,199}\Z", re.ASCII)
+    """What a job's id looks like: nothing else reaches a command. Ids are read from files, also those of other people,
+    and a text that begins with `-` would be an option. Example: `re.compile(r"kumo-\\d{1,9}\\Z")`."""
 
+    def is_id(self, text: str) -> bool:
+        """Return whether a text can be a job's id, by `job_ids`. Example: `17` can, `-f` and `17 18` cannot."""
+        return self.job_ids.match(text) is not None
+
+    # ---- what every scheduler needs
+
+    @abstractmethod
     def submit_argv(self, submission: Submission) -> list[str]:
-        """Return the command that submits a script."""
+        """Return the command that submits a script; the runner runs it in `submission.directory`.
 
-    def parse_submit(self, answer: Answer) -> str:
-        """Return the job id; raises SchedulerError with the scheduler's own words and what they mean."""
+        Example: `["kumo-submit", "--name", "hk-abcdefgh", "--output", "logs/scheduler.log", "job.sh"]`.
+        """
 
+    @abstractmethod
+    def parse_submit(self, answer: CommandOutput) -> str:
+        """Return the job id; raises SchedulerError with the scheduler's own words and what they mean.
+
+        Look for the line that is an id: sites print news and balances before it.
+        """
+
+    @abstractmethod
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return the commands that ask about jobs, all ids in one call (a second one only for history)."""
+        """Return the commands that ask about jobs, all ids in one call (a second one only for history).
 
-    def parse_status(self, answers: list[Answer], ids: list[str]) -> StatusAnswer:
-        """Return the jobs that the scheduler knows."""
+        A scheduler that cannot be asked by ids asks for all of the user's jobs: `parse_status` picks.
+        """
 
+    @abstractmethod
+    def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
+        """Return the jobs that the scheduler knows; `answers` has those of `follow_up_argv` behind the first ones.
+
+        An id that is left out counts as "not known to the scheduler": leave one out only when the answer is whole.
+        """
+
+    @abstractmethod
     def cancel_argv(self, job_id: str) -> list[str]:
         """Return the command that cancels one job."""
 
-    def parse_cancel(self, answer: Answer) -> bool:
+    @abstractmethod
+    def parse_cancel(self, answer: CommandOutput) -> bool:
         """Return True when the job was told to end, False when it had already ended; raises SchedulerError."""
 
+    @abstractmethod
     def find_argv(self, name: str) -> list[list[str]]:
         """Return the commands that look for jobs by name, finished ones too."""
 
-    def parse_find(self, answers: list[Answer]) -> list[str]:
+    @abstractmethod
+    def parse_find(self, answers: list[CommandOutput]) -> list[str]:
         """Return the ids of the jobs of that name, oldest first."""
 
+    @abstractmethod
     def queues_argv(self) -> list[str]:
         """Return the command that lists queues."""
 
-    def parse_queues(self, answer: Answer) -> list[QueueInfo]:
+    @abstractmethod
+    def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         """Return the queues."""
 
-    def shell_argv(self, options: list[str]) -> list[str]:
-        """Return the command for an interactive job with these header options (`qsub -I …`, `salloc …`)."""
+    # ---- hooks of a submission
+
+    def supports_after(self, condition: str) -> bool:
+        """Return whether a job can wait for another one's end (`any`) or success (`ok`): see `Submission.after`.
+
+        Without it `--after`, `--segments` and `--preflight` are refused before anything is submitted. Example: Grid
+        Engine's `-hold_jid` waits for any end: `return condition == "any"`.
+        """
+        return False
+
+    def files(self, submission: Submission, header: Header) -> Mapping[str, str]:
+        """Return name → text of files that are written beside the script before it is submitted.
+
+        For schedulers that read no header in a script. Example: Kubernetes submits `{"job.yaml": …}`, whose container
+        runs `bash <submission.directory>/job.sh`, with `kubectl create -f job.yaml`. Names have no folder, and none is
+        that of another file of the run.
+        """
+        return {}
+
+    def environment(self, inherited: dict[str, str], *, submission: bool) -> dict[str, str]:
+        """Return the environment of a command, from one without what belongs to another job (`foreign.py`).
+
+        A submission's may become the job's; a question's may be set so that the answer can be parsed. Example:
+        `return inherited if submission else {**inherited, "KUMO_TIME_FORMAT": "%s"}`.
+        """
+        return inherited
+
+    # ---- hooks of a question
+
+    def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
+        """Return further commands that are needed only because of the first answers, in a status question or a bill.
+
+        Example: `kumo-history 17` when the first answer shows that job 17 has left the queue.
+        """
+        return []
+
+    def can_account(self, job_id: str) -> bool:
+        """Return whether accounting can be asked about a text that a run's record has for its job's id.
+
+        Records may be anybody's, and one odd text must not spoil the answer about all. Example, where accounting takes
+        fewer than `job_ids`: `return job_id.isdigit()`.
+        """
+        return self.is_id(job_id)
+
+    def accounting_argv(self, ids: list[str]) -> list[list[str]]:
+        """Return the commands that ask what jobs used; none where nobody keeps accounts.
+
+        Example: `[["kumo-bill", each] for each in ids]` where accounting takes one id a call.
+        """
+        return []
+
+    def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
+        """Return id → every life of the job with its nodes and seconds; ids that are not known are left out.
+
+        Example: `{"17": Account((Charge(start, end, seconds, nodes, gpus),))}`.
+        """
+        return {}
+
+    # ---- hooks of an interactive job
+
+    def shell(self, options: list[str], rcfile: Path) -> Shell | None:
+        """Return how to get an interactive job with the header's options and a shell that reads a file; None: not here.
+
+        Example: `Shell(["kumo-run", *options, "bash", "--rcfile", str(rcfile), "-i"])`. Options that only a batch job
+        may have are the scheduler's to leave out.
+        """
+        return None

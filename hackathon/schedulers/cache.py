@@ -3,6 +3,7 @@
 `runner.status_cached` uses it, so that many commands in a row ask the scheduler once.
 """
 
+import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,11 @@ Entries = dict[str, tuple[float, JobState | None]]
 
 def cache_file(scheduler_name: str, cluster_name: str) -> Path:
     """Return where the answers about one cluster lie; the file may be deleted at any time."""
-    return user_cache() / "status" / f"{quote(scheduler_name, safe='')}-{quote(cluster_name, safe='')}.json"
+    try:
+        folder = user_cache()
+    except RuntimeError:
+        folder = Path(os.devnull)  # nothing is kept
+    return folder / "status" / f"{quote(scheduler_name, safe='')}-{quote(cluster_name, safe='')}.json"
 
 
 def read(path: Path, now: float, max_age: float) -> Entries:
@@ -39,7 +44,7 @@ def read(path: Path, now: float, max_age: float) -> Entries:
 
 
 def write(path: Path, entries: Entries) -> None:
-    """Keep the entries; a folder that can not be written is passed over: the cache is a courtesy, not a need."""
+    """Keep the entries; a folder that cannot be written is passed over: the cache is a courtesy, not a need."""
     jobs = {job_id: {"t": asked, "job": state and asdict(state)} for job_id, (asked, state) in entries.items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

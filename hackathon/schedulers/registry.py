@@ -1,32 +1,72 @@
 """Schedulers by name: built-ins, imported when first needed, and plug-ins."""
 
+import functools
 import importlib
-from typing import cast
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from hackathon.schedulers.base import Scheduler
+from hackathon.schedulers.dialect import Dialect
 from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.base import Scheduler
 
 ENTRY_POINTS = "hackathon.schedulers"
 BUILT_IN = {
-    "local": "hackathon.schedulers.local.scheduler:Local",
-    "pbs": "hackathon.schedulers.pbs:Pbs",
-    "slurm": "hackathon.schedulers.slurm:Slurm",
+    "local": ("hackathon.schedulers.local.commands:Local", "hackathon.schedulers.local.dialect:LocalDialect"),
+    "pbs": ("hackathon.schedulers.pbs.commands:Pbs", "hackathon.schedulers.pbs.dialect:PbsDialect"),
+    "slurm": ("hackathon.schedulers.slurm.commands:Slurm", "hackathon.schedulers.slurm.dialect:SlurmDialect"),
 }
-"""Name → `module:class`. A plug-in of the same name does not replace a built-in."""
+"""Name → `module:class` of the scheduler and of its dialect, which is imported alone where no command is run. A plug-in
+of the same name does not replace a built-in."""
+MARKS = {"slurm": ("sbatch",), "pbs": ("qsub", "/etc/pbs.conf")}
+"""Name → commands and files by which one knows that a machine has it; the first that fits counts (Slurm brings a `qsub`
+of its own)."""
 
 
-def load(name: str) -> Scheduler:
-    """Return the scheduler of that name; raises RequestError for an unknown name or a plug-in that does not load."""
-    target = BUILT_IN.get(name) or _plug_ins().get(name)
-    if target is None:
-        near = _near(name, names())
-        if near:
-            raise RequestError("schedulers.unknown_near", name=name, near=", ".join(near), known=", ".join(names()))
-        raise RequestError("schedulers.unknown", name=name, known=", ".join(names()))
+def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":
+    """Return the scheduler of that name, with a dialect as a profile or a run's record has it.
+
+    Raises RequestError for an unknown name or a plug-in that does not load.
+    """
+    target = BUILT_IN[name][0] if name in BUILT_IN else _plug_in(name)
     try:
-        return _build(target)
+        return _scheduler(name, target, dialect or {})
     except Exception as error:  # a plug-in is foreign code: whatever it raises is reported, not fatal
         raise RequestError("schedulers.plug_in_broken", name=name, target=target, reason=_words(error)) from error
+
+
+def load_dialect(name: str, values: Mapping[str, Any] | None = None) -> Dialect:
+    """Return a scheduler's dialect with these values, without its commands. Raises RequestError as `load` does."""
+    kind = _dialect_type(name, tuple(sys.path))
+    return load(name).dialect if kind is None else kind.of(values or {})
+
+
+def dialect_type(name: str) -> type[Dialect] | None:
+    """Return the record of a scheduler's dialect; None for one that is not there or does not load.
+
+    Remembered for this process: records of many runs ask again and again.
+    """
+    return _dialect_type(name, tuple(sys.path))
+
+
+@functools.cache
+def _dialect_type(name: str, places: tuple[str, ...]) -> type[Dialect] | None:
+    if name in BUILT_IN:
+        kind: type[Dialect] = _class(BUILT_IN[name][1])
+        return kind
+    try:
+        return type(load(name).dialect)
+    except RequestError:
+        return None
+
+
+def dialect_types() -> dict[str, type[Dialect]]:
+    """Return name → the record of the dialect of every scheduler that can be loaded."""
+    return {name: kind for name in names() if (kind := dialect_type(name)) is not None}
 
 
 def names() -> list[str]:
@@ -34,27 +74,52 @@ def names() -> list[str]:
     return sorted({*BUILT_IN, *_plug_ins()})
 
 
+def here() -> list[str]:
+    """Return the built-in schedulers whose commands this machine has, the likeliest first."""
+    import shutil
+
+    def there(mark: str) -> bool:
+        return os.path.exists(mark) if mark.startswith("/") else shutil.which(mark) is not None  # noqa: PTH110
+
+    return [name for name, marks in MARKS.items() if any(map(there, marks))]
+
+
 def problems() -> dict[str, str]:
-    """Return name → reason of every scheduler that can not be loaded."""
+    """Return name → reason of every scheduler that cannot be loaded."""
     found = {}
-    for name, target in {**_plug_ins(), **BUILT_IN}.items():
+    for name in names():
         try:
-            _build(target)
-        except Exception as error:
-            found[name] = _words(error)
+            load(name)
+        except RequestError as error:
+            found[name] = str(error.values["reason"])
     return found
 
 
-def _build(target: str) -> Scheduler:
+def _scheduler(name: str, target: str, values: Mapping[str, Any]) -> "Scheduler":
+    from hackathon.schedulers.base import Scheduler
+
+    kind = _class(target)
+    if not issubclass(kind, Scheduler):
+        raise TypeError(f"{target} is not a subclass of {Scheduler.__module__}.Scheduler")
+    if kind.name != name:
+        raise TypeError(f"{target} has the name {kind.name!r}")
+    made: Scheduler = kind()
+    return replace(made, dialect=type(made.dialect).of(values)) if values else made
+
+
+def _class(target: str) -> Any:
     module, _, attribute = target.partition(":")
-    made = getattr(importlib.import_module(module), attribute)()
-    missing = [word for word in _PROTOCOL if not hasattr(made, word)]
-    if missing:
-        raise TypeError(f"{target} has no {', '.join(missing)}")
-    return cast(Scheduler, made)
+    return getattr(importlib.import_module(module), attribute)
 
 
-_PROTOCOL = ("name", *(word for word in vars(Scheduler) if not word.startswith("_")))
+def _plug_in(name: str) -> str:
+    target = _plug_ins().get(name)
+    if target is not None:
+        return target
+    near = _near(name, names())
+    if near:
+        raise RequestError("schedulers.unknown_near", name=name, near=", ".join(near), known=", ".join(names()))
+    raise RequestError("schedulers.unknown", name=name, known=", ".join(names()))
 
 
 def _plug_ins() -> dict[str, str]:

@@ -11,12 +11,23 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
-from hackathon.schedulers import cache
-from hackathon.schedulers.accounting import Account
-from hackathon.schedulers.base import Answer, QueueInfo, Scheduler, SchedulerError, StatusAnswer, Submission
+from hackathon.schedulers import cache, foreign
+from hackathon.schedulers.accounting import JobAccounting
+from hackathon.schedulers.base import (
+    UNKNOWN,
+    CommandOutput,
+    JobState,
+    QueueInfo,
+    Scheduler,
+    SchedulerError,
+    StatusAnswer,
+    Submission,
+)
+from hackathon.schedulers.words import printable
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
 
 TIMEOUT = 30.0
 """Seconds that a scheduler command may take; HACKATHON_SCHEDULER_TIMEOUT says another number (see `patience`)."""
@@ -32,13 +43,6 @@ DELAYS = (0.5, 2.0)
 """Seconds before the second and third try of a read-only question."""
 PIPE_GRACE = 0.5
 """Seconds to read on after the command ended while something it started still holds its pipes."""
-
-# These change what a command prints or which jobs it shows (squeue(1), sacct(1), sinfo(1)), what a job is (sbatch(1)),
-# or how a script's directives are read (PBS_DPREFIX, qsub(1)).
-DROPPED_PREFIXES = ("SBATCH_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SALLOC_", "QSUB_", "QSTAT_", "QSELECT_")
-DROPPED = frozenset({"PBS_DPREFIX"})
-# Inside a job (an interactive one, say) SLURM_* describes that job and would leak into the new one; these do not.
-KEPT_SLURM = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT", "SLURM_ROOT", "SLURM_HOME"})
 
 Result = TypeVar("Result")
 
@@ -58,23 +62,15 @@ def patience() -> float:
     return seconds
 
 
-def child_environment(*, submission: bool = False) -> dict[str, str]:
-    """Return the environment for a scheduler command: without variables that change its behaviour.
+def child_environment(scheduler: Scheduler | None = None, *, submission: bool = False) -> dict[str, str]:
+    """Return the environment for a scheduler's command: without variables of another job or that change its behaviour.
 
-    Questions get `LC_ALL=C`, times in seconds since 1970 (`SLURM_TIME_FORMAT`) and uncut array ids
-    (`SLURM_BITSTR_LEN`). A submission does not, because Slurm hands the submitter's environment to the job; neither
-    sbatch nor qsub translates its messages.
+    Questions get `LC_ALL=C`. A submission does not, because schedulers hand the submitter's environment to the job; no
+    known one translates what it then prints. The scheduler has the last word (`Scheduler.environment`).
     """
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(DROPPED_PREFIXES)
-        and name not in DROPPED
-        and (not name.startswith("SLURM_") or name in KEPT_SLURM)
-    }
-    if submission:
-        return _with_own_programs(kept)
-    return {**kept, "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
+    kept = {name: value for name, value in os.environ.items() if not foreign.leaks(name)}
+    kept = _with_own_programs(kept) if submission else {**kept, "LC_ALL": "C"}
+    return kept if scheduler is None else scheduler.environment(kept, submission=submission)
 
 
 def _with_own_programs(environment: dict[str, str]) -> dict[str, str]:
@@ -95,7 +91,7 @@ def run(
     timeout: float | None = None,
     environment: Mapping[str, str] | None = None,
     wrapper: Sequence[str] = (),
-) -> Answer:
+) -> CommandOutput:
     """Return what a command printed; `environment` replaces the child's whole environment, `timeout` is in seconds.
 
     The command gets its own process group, which is killed on timeout, on too much output and on Ctrl-C. Raises
@@ -124,7 +120,7 @@ def run(
     except BaseException:
         _kill(process)
         raise
-    return Answer(tuple(argv), process.returncode, _text(stdout), _text(stderr))
+    return CommandOutput(tuple(argv), process.returncode, _text(stdout), _text(stderr))
 
 
 def _collect(process: "subprocess.Popen[bytes]", command: str, timeout: float) -> tuple[bytearray, bytearray]:
@@ -194,13 +190,15 @@ def submit(scheduler: Scheduler, submission: Submission, *, timeout: float | Non
     Raises SchedulerError. A transient one (no answer, garbage, connection lost) does not say that there is no job: look
     for it by name (`find`) before submitting again.
     """
+    if submission.after is not None:
+        _require_id(scheduler, submission.after[1])
     argv = scheduler.submit_argv(submission)
     seconds = patience() if timeout is None else timeout
     wrapper = _limited(argv[0], seconds + LEFT_BEHIND)
-    environment = child_environment(submission=True)
+    environment = child_environment(scheduler, submission=True)
     answer = run(argv, cwd=submission.directory, timeout=seconds, environment=environment, wrapper=wrapper)
     if wrapper and answer.exit_code in (126, 127) and answer.stderr.startswith(f"{wrapper[0]}: "):
-        # it is there and can not be started: an interpreter is missing, say
+        # it is there and cannot be started: an interpreter is missing, say
         reason = answer.stderr.strip().removeprefix(f"{wrapper[0]}: ")
         raise _environment_error("schedulers.command_unusable", command=os.path.basename(argv[0]), reason=reason)  # noqa: PTH119
     return scheduler.parse_submit(answer)
@@ -231,11 +229,16 @@ def status(
 ) -> StatusAnswer:
     """Return the states of jobs, asked in batches; `asked` has the time of the answer for every id.
 
-    A scheduler may have `follow_up_argv(answers, ids)`: commands that are needed only because of the first answers
-    (a site without job history or accounting); `parse_status` then gets all answers, in order.
+    `parse_status` gets the answers of `status_argv` and of what `follow_up_argv` asks because of them, in order.
+    A text that can be no id is not asked about, and UNKNOWN: it would be an option, or spoil the answer about all.
     """
     answer = StatusAnswer()
-    wanted = list(dict.fromkeys(ids))
+    asked = dict.fromkeys(ids)
+    wanted = [job_id for job_id in asked if scheduler.is_id(job_id)]
+    for job_id in asked.keys() - set(wanted):
+        reason = message("schedulers.not_an_id", scheduler=scheduler.name, job_id=printable(job_id))
+        answer.jobs[job_id] = JobState(UNKNOWN, "", reason=reason)
+        answer.asked[job_id] = time.time()
     for first in range(0, len(wanted), BATCH):
         part = wanted[first : first + BATCH]
         found = _patiently(lambda part=part: _ask_status(scheduler, part, timeout), delays)  # type: ignore[misc]
@@ -247,22 +250,24 @@ def status(
 def _ask_status(scheduler: Scheduler, ids: list[str], timeout: float | None) -> StatusAnswer:
     began = time.time()
     first, *others = scheduler.status_argv(ids)
-    answers = [run(first, timeout=timeout), *(_run_if_possible(argv, timeout) for argv in others)]
-    follow_up: Any = getattr(scheduler, "follow_up_argv", None)
-    if follow_up is not None:
-        answers += [_run_if_possible(argv, timeout) for argv in follow_up(answers, ids)]
+    answers = [_ask(scheduler, first, timeout), *(_ask_if_possible(scheduler, argv, timeout) for argv in others)]
+    answers += [_ask_if_possible(scheduler, argv, timeout) for argv in scheduler.follow_up_argv(answers, ids)]
     return StatusAnswer(scheduler.parse_status(answers, ids).jobs, dict.fromkeys(ids, began))
 
 
-def _run_if_possible(argv: Sequence[str], timeout: float | None) -> Answer:
+def _ask(scheduler: Scheduler, argv: Sequence[str], timeout: float | None) -> CommandOutput:
+    return run(argv, timeout=timeout, environment=child_environment(scheduler))
+
+
+def _ask_if_possible(scheduler: Scheduler, argv: Sequence[str], timeout: float | None) -> CommandOutput:
     """Return the answer of a second command; when it is missing or hangs, an answer that says so.
 
     A database of accounting that does not answer must not hide what the controller said.
     """
     try:
-        return run(argv, timeout=timeout)
+        return _ask(scheduler, argv, timeout)
     except SchedulerError as error:
-        return Answer(tuple(argv), 124, "", str(error))
+        return CommandOutput(tuple(argv), 124, "", str(error))
 
 
 def status_cached(
@@ -270,7 +275,7 @@ def status_cached(
 ) -> StatusAnswer:
     """Return the states of jobs; only ids without an answer younger than `max_age` seconds are asked, in one batch.
 
-    An absent job's answer is kept as well; `asked` has the age. A cache that can not be read or written is passed
+    An absent job's answer is kept as well; `asked` has the age. A cache that cannot be read or written is passed
     over. Raises SchedulerError when the scheduler has to be asked and does not answer.
     """
     path = cache.cache_file(scheduler.name, cluster_name)
@@ -289,28 +294,21 @@ def status_cached(
 
 def accounting(
     scheduler: Scheduler, ids: Sequence[str], *, timeout: float | None = None, delays: Sequence[float] = DELAYS
-) -> dict[str, Account]:
+) -> dict[str, JobAccounting]:
     """Return what the scheduler accounts for under job ids, asked in batches; ids that it does not know are left out.
 
-    Ids may be from anybody's records: those that are none are not asked about (`can_account`). Optional for schedulers
-    (`accounting_argv`, `parse_accounting`): one without them answers nothing. Raises SchedulerError when it has to be
-    asked and does not answer.
+    Ids may be from anybody's records: those that are none are not asked about (`can_account`). A scheduler that keeps
+    no accounts answers nothing. Raises SchedulerError when it has to be asked and does not answer.
     """
-    question: Any = getattr(scheduler, "accounting_argv", None)
-    if question is None:
-        return {}
-    parse: Any = scheduler.parse_accounting  # type: ignore[attr-defined]
-    follow_up: Any = getattr(scheduler, "follow_up_argv", None)
 
-    def ask(part: list[str]) -> dict[str, Account]:
-        answers = [run(question(part), timeout=timeout)]
-        more = follow_up(answers, part) if follow_up is not None else []
-        found: dict[str, Account] = parse([*answers, *(run(argv, timeout=timeout) for argv in more)], part)
-        return found
+    def ask(part: list[str]) -> dict[str, JobAccounting]:
+        answers = [_ask(scheduler, argv, timeout) for argv in scheduler.accounting_argv(part)]
+        if answers:
+            answers += [_ask(scheduler, argv, timeout) for argv in scheduler.follow_up_argv(answers, part)]
+        return scheduler.parse_accounting(answers, part) if answers else {}
 
-    found: dict[str, Account] = {}
-    fits: Any = getattr(scheduler, "can_account", None)
-    wanted = [job_id for job_id in dict.fromkeys(ids) if fits is None or fits(job_id)]
+    found: dict[str, JobAccounting] = {}
+    wanted = [job_id for job_id in dict.fromkeys(ids) if scheduler.can_account(job_id)]
     for first in range(0, len(wanted), BATCH):
         part = wanted[first : first + BATCH]
         found |= _patiently(lambda part=part: ask(part), delays)  # type: ignore[misc]
@@ -327,7 +325,15 @@ def forget(scheduler: Scheduler, cluster_name: str, ids: Iterable[str]) -> None:
 
 def cancel(scheduler: Scheduler, job_id: str, *, timeout: float | None = None) -> bool:
     """Tell one job to end; return False when it had already ended. Raises SchedulerError."""
-    return scheduler.parse_cancel(run(scheduler.cancel_argv(job_id), timeout=timeout))
+    _require_id(scheduler, job_id)
+    return scheduler.parse_cancel(_ask(scheduler, scheduler.cancel_argv(job_id), timeout))
+
+
+def _require_id(scheduler: Scheduler, job_id: str) -> None:
+    """Raise SchedulerError for a text that can be no job's id: ids are read from files, and `-f` is an option."""
+    if not scheduler.is_id(job_id):
+        shown = printable(job_id)
+        raise SchedulerError("schedulers.not_an_id", transient=False, scheduler=scheduler.name, job_id=shown)
 
 
 def find(
@@ -335,10 +341,10 @@ def find(
 ) -> list[str]:
     """Return the ids of jobs of that name, ended ones too, oldest first. Raises SchedulerError."""
     return _patiently(
-        lambda: scheduler.parse_find([run(argv, timeout=timeout) for argv in scheduler.find_argv(name)]), delays
+        lambda: scheduler.parse_find([_ask(scheduler, argv, timeout) for argv in scheduler.find_argv(name)]), delays
     )
 
 
 def queues(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:
     """Return the scheduler's queues. Raises SchedulerError."""
-    return _patiently(lambda: scheduler.parse_queues(run(scheduler.queues_argv(), timeout=timeout)), delays)
+    return _patiently(lambda: scheduler.parse_queues(_ask(scheduler, scheduler.queues_argv(), timeout)), delays)

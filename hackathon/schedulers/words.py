@@ -3,7 +3,7 @@
 import re
 import time
 
-from hackathon.schedulers.base import Answer
+from hackathon.schedulers.base import CommandOutput
 
 LONGEST = 400
 """Characters of a scheduler's output that a message repeats."""
@@ -12,7 +12,7 @@ _USAGE = re.compile(r"^usage:", re.IGNORECASE)
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\Z")
 
 
-def words(answer: Answer) -> str:
+def words(answer: CommandOutput) -> str:
     """Return what a command said, on one line: stderr, else stdout; without a usage text and unprintable bytes."""
     for text in (answer.stderr, answer.stdout):
         lines = []
@@ -33,7 +33,7 @@ def printable(text: str) -> str:
     return cleaned if len(cleaned) <= LONGEST else cleaned[:LONGEST] + "…"
 
 
-def command(answer: Answer) -> str:
+def command(answer: CommandOutput) -> str:
     """Return the command's name without its folder."""
     return answer.argv[0].rpartition("/")[2] if answer.argv else "?"
 

@@ -36,7 +36,7 @@ class HackathonError(Exception):
 
 
 class RequestError(HackathonError):
-    """The user asked for something that can not be: exit code 2."""
+    """The user asked for something that cannot be: exit code 2."""
 
     exit_code = WRONG_REQUEST
 

@@ -6,8 +6,12 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
+from hackathon.text.messages import message
+
+HOLE = 64 << 10
+"""Zero bytes in a row that are taken for a hole: a sparse file of any size costs its writer nothing."""
 LARGEST = 64 << 20
 """Bytes of a file of JSON that are read: nobody's records are larger, and a foreign file may have any size."""
 
@@ -50,15 +54,40 @@ def open_regular(path: Path | str) -> BinaryIO:
     """Return a file opened for reading. Raises OSError, also for what is no regular file.
 
     A pipe, socket or device in the place of a file, made by a program or by somebody, never makes the reader wait.
+    A path that opens itself (access.guarded_path) does so by its own rules.
     """
+    guarded = getattr(path, "open_regular", None)
+    if guarded is not None:
+        return cast(BinaryIO, guarded())
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path} is no regular file")
+            raise OSError(errno.EINVAL, message("access.kind"), str(path))
         return open(descriptor, "rb")  # noqa: PTH123 — a descriptor, not a path; the caller closes it
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def is_hole(block: bytes) -> bool:
+    """Return whether a block of a log is nothing but zero bytes, and long; a zero is neither a line end nor a word."""
+    return block.startswith(b"\0") and len(block) >= HOLE and block == bytes(len(block))
+
+
+def skip_hole(stream: BinaryIO) -> int:
+    """Go on where a file has data again, or to its end; return how many bytes lie between. A pipe stays as it is."""
+    try:
+        here = stream.tell()
+        try:
+            there = os.lseek(stream.fileno(), here, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                return 0
+            there = os.lseek(stream.fileno(), 0, os.SEEK_END)  # no data up to the end
+        stream.seek(max(here, there))
+    except OSError:
+        return 0
+    return max(0, there - here)
 
 
 def read_json(path: Path) -> Any | None:

@@ -1,16 +1,23 @@
 """Look up the texts a person reads, in English or Japanese.
 
-A message id is `<package>.<key>`; `<package>` names a module of `hackathon.text.catalogue`, loaded when first needed,
-so that `--help` does not pay for texts it does not show. Placeholders are `str.format` fields.
+A message id is `<module>.<key>`; `<module>` names a module of `hackathon.text.catalogue`, whose folders mirror the
+packages (`FOLDERS`). A module is loaded when first needed, so that `--help` does not pay for texts it does not show.
+Placeholders are `str.format` fields; `{jobs} {jobs:job|jobs}` chooses the word by the number, and `{run!q}` is quoted
+for a shell, as every value in a command must be that somebody may paste.
 """
 
 import importlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from hackathon.text.catalogue import FOLDERS
+
 LANGUAGES = ("en", "ja")
+_WORD = re.compile(r"\{(\w+)!q\}")
+_PLURAL = re.compile(r"\{(\w+):([^{}|]*)\|([^{}|]*)\}")
 _chosen: str | None = None
 # A server's threads make pages in both languages at the same time: a block's choice holds for its own thread only.
 _spoken: ContextVar[str | None] = ContextVar("spoken", default=None)
@@ -53,11 +60,10 @@ def language(environment: Mapping[str, str] | None = None) -> str:
 
 def lookup(identifier: str) -> tuple[str, str] | None:
     """Return (English, Japanese) of a message id, or None when the catalogue does not have it."""
-    package, _, key = identifier.partition(".")
-    try:
-        module = importlib.import_module(f"hackathon.text.catalogue.{package}")
-    except ModuleNotFoundError:
+    name, _, key = identifier.partition(".")
+    if name not in FOLDERS:
         return None
+    module = importlib.import_module(f"hackathon.text.catalogue.{FOLDERS[name]}.{name}")
     pair: tuple[str, str] | None = module.MESSAGES.get(key)
     return pair
 
@@ -71,7 +77,23 @@ def message(identifier: str, **values: object) -> str:
     if pair is None:
         raise KeyError(f"no message {identifier!r} in the catalogue")
     text = pair[LANGUAGES.index(language())]
-    return text.format(**values) if values else text
+    return _quoted(_counted(text, values), values).format(**values) if values else text
+
+
+def _quoted(text: str, values: Mapping[str, object]) -> str:
+    """Return the text with each `{name!q}` replaced by the value as a word for a shell: it stands in a command."""
+    if "!q}" not in text:
+        return text
+    import shlex
+
+    return _WORD.sub(lambda field: re.sub(r"[{}]", r"\g<0>\g<0>", shlex.quote(str(values[field[1]]))), text)
+
+
+def _counted(text: str, values: Mapping[str, object]) -> str:
+    """Return the text with each `{count:one|many}` replaced by the word that goes with the count."""
+    if "|" not in text:
+        return text
+    return _PLURAL.sub(lambda field: field[2] if str(values.get(field[1])) == "1" else field[3], text)
 
 
 def localized(title: object, fallback: str = "") -> str:

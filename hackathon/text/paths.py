@@ -12,9 +12,14 @@ def shipped(*parts: str) -> Path:
     return (inside if inside.is_dir() else _PACKAGE.parent).joinpath(*parts)
 
 
+def is_shipped(path: Path) -> bool:
+    """Return whether a file came with the toolkit."""
+    return path.is_relative_to(_PACKAGE) or path.is_relative_to(shipped("templates"))
+
+
 def runtime_file() -> Path:
     """Return the runtime that is put beside training programs: one file of the standard library, Python ≥ 3.6."""
-    return _PACKAGE / "runtime" / "hackathon_runtime.py"
+    return shipped("recipes", "shared", "hackathon_runtime.py")
 
 
 def user_config() -> Path:
@@ -23,5 +28,18 @@ def user_config() -> Path:
 
 
 def user_cache() -> Path:
-    """Return the user's cache folder (`$XDG_CACHE_HOME/hackathon`, default `~/.cache/hackathon`); it may be deleted."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hackathon"
+    """Return the user's cache folder (`$XDG_CACHE_HOME/hackathon`, default `~/.cache/hackathon`); it may be deleted.
+
+    Compiled rules and checked profiles are taken from it, so it is closed to others' writing. Raises RuntimeError for
+    an account without a home, and for a folder of another account, which somebody put into a shared place.
+    """
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hackathon"
+    try:
+        for state in (folder.lstat(), folder.stat()):
+            if state.st_uid != os.geteuid():
+                raise RuntimeError(f"{folder} belongs to another account")
+        if state.st_mode & 0o022:
+            folder.chmod(state.st_mode & 0o7755)
+    except OSError:
+        pass  # it is made when something is kept
+    return folder

@@ -1,1 +1,1 @@
-"""Floor 7: pages."""
+"""Floor 8: pages."""

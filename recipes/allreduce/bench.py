@@ -57,7 +57,7 @@ def main() -> None:
     show = print if group.rank == 0 else lambda *words, **more: None
     show(f"{group.size} process(es) on {len(hosts)} node(s), {group.name} on {group.device}, float32")
     if group.size == 1:
-        show("one process: there is nothing to measure between processes; this is the bandwidth of a copy in memory")
+        show("one process: communication cannot be measured; this is the bandwidth of a copy in memory")
 
     results, errors = {}, 0
     for operation in operations:

@@ -11,7 +11,7 @@ import numpy
 
 
 def connect(args, me):
-    """Return (communicator, device). Exits with the reason when the wanted communicator can not work here.
+    """Return (communicator, device). Exits with the reason when the wanted communicator cannot work here.
 
     An exception on one rank ends all of them from here on: else the others would wait for it until the walltime.
     """

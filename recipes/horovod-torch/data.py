@@ -1,3 +1,4 @@
+# Copy of recipes/shared/data.py, written by `make recipes`; edit it there.
 """The data: handwritten digits to learn from, or random images in ImageNet's shape to measure with."""
 
 from collections.abc import Iterator

@@ -7,7 +7,6 @@ Read main() first: it is the whole story. GPUs are used where there are some.
 """
 
 import argparse
-import math
 import sys
 
 import horovod.torch as hvd
@@ -15,7 +14,8 @@ import torch
 from checkpoint import load, save
 from communication import apart, check_gradients, connect, distributed, from_rank_zero, leave, over_ranks
 from data import Digits, Synthetic
-from hackathon_runtime import Meter, Stopper, identity, scaled_learning_rate
+from hackathon_runtime import Meter, Stopper, identity
+from learning_rate import set_learning_rate
 from resnet import resnet
 from torch import nn
 
@@ -127,16 +127,6 @@ def small_cnn() -> nn.Sequential:
         nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.25), nn.Linear(256, 10),
     )  # fmt: skip
-
-
-def set_learning_rate(optimizer, args: argparse.Namespace, processes: int, step: int, steps: int) -> None:
-    """Warm-up from the rate of one process to --lr (linear scaling rule), then half a cosine down to zero."""
-    warmup, total = int(args.warmup_epochs * steps), args.epochs * steps
-    rate = scaled_learning_rate(args.lr / processes, processes, step, warmup)
-    if step >= warmup:
-        rate *= (1 + math.cos(math.pi * (step - warmup) / max(1, total - warmup))) / 2
-    for group in optimizer.param_groups:
-        group["lr"] = rate
 
 
 @torch.no_grad()

@@ -88,4 +88,4 @@ def write(report: Report, seconds: float, everything: dict[str, Any], keep: bool
             json.dump(value, stream, indent=1, ensure_ascii=False)
         os.replace(f"{path}.{identity().rank}", path)
     except (OSError, ValueError, KeyError) as error:
-        print(f"preflight.json can not be written: {error}", file=sys.stderr)
+        print(f"preflight.json cannot be written: {error}", file=sys.stderr)

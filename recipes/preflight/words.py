@@ -59,7 +59,7 @@ TEXTS = {
     "shm_bad": ("{who}: {path}: {problem}", "{who}: {path}: {problem}"),
     "shm_small": ("{gib} GiB on {who}, {wanted} wanted", "{who} に {gib} GiB（{wanted} GiB 以上がよい）"),
     "shared_ok": ("{folder}: every rank sees every file after {seconds} s", "{folder}: {seconds} 秒で全ランクが全ファイルを確認"),
-    "shared_unwritable": ("{who} can not write into {folder}: {problem}", "{who} が {folder} に書けない: {problem}"),
+    "shared_unwritable": ("{who} cannot write into {folder}: {problem}", "{who} が {folder} に書けない: {problem}"),
     "shared_unseen": (
         "{who} does not see in {folder} what {others} wrote, after {seconds} s",
         "{who} から {folder} の {others} のファイルが {seconds} 秒たっても見えない",

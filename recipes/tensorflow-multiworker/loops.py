@@ -110,7 +110,7 @@ class Watch(tf.keras.callbacks.Callback):
 
 
 def fit(training: Training, first: Place) -> Place:
-    """Do the same by Keras's `fit`. Keras 3 can not over several processes: this is Keras 2, the package tf-keras."""
+    """Do the same by Keras's `fit`. Keras 3 cannot over several processes: this is Keras 2, the package tf-keras."""
     epoch, first_batch = first
     training.net.compile(optimizer=training.optimizer, loss=loss_of)
     while epoch < training.epochs:

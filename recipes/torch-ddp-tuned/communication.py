@@ -1,3 +1,4 @@
+# Copy of recipes/shared/communication.py, written by `make recipes`; edit it there.
 """What the recipe measures about its communication: how long a step waits for it, and whether it averages correctly."""
 
 import gc

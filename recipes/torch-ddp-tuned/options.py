@@ -1,4 +1,4 @@
-"""The options, and what can not go together: recipe.yaml says of each when it pays."""
+"""The options, and what cannot go together: recipe.yaml says of each when it pays."""
 
 import argparse
 import importlib.util
@@ -45,7 +45,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def options(description: str, gpus: int) -> argparse.Namespace:
-    """Return the options; leave with exit code 2 and one line when they can not go together on this machine."""
+    """Return the options; leave with exit code 2 and one line when they cannot go together on this machine."""
     args = parser(description).parse_args()
     why = refusal(complete(args), gpus)
     if why:
@@ -64,7 +64,7 @@ def complete(args: argparse.Namespace) -> argparse.Namespace:
 
 
 def refusal(args: argparse.Namespace, gpus: int) -> str | None:
-    """Return why these options can not be, and what to choose instead; None when they can.
+    """Return why these options cannot be, and what to choose instead; None when they can.
 
     The same for any number of processes, so that the points of a study do not differ.
     """
@@ -82,7 +82,7 @@ def refusal(args: argparse.Namespace, gpus: int) -> str | None:
         (args.model == "cnn" and args.data != "digits",
          "the cnn is made for the digits: choose --model resnet18 or resnet50"),
         (args.hook == "bf16" and not gpus,
-         "--hook bf16 needs NCCL, and without a GPU gloo is used, which can not add bf16: choose --hook fp16"),
+         "--hook bf16 needs NCCL, and without a GPU gloo is used, which cannot add bf16: choose --hook fp16"),
         (args.hook == "powersgd" and args.amp == "fp16",
          "--hook powersgd would keep an overflow of --amp fp16 in its error feedback for ever: choose --amp bf16"),
         (args.hook == "powersgd" and args.powersgd_start < 2,

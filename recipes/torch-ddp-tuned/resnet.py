@@ -1,3 +1,4 @@
+# Copy of recipes/shared/resnet.py, written by `make recipes`; edit it there.
 """ResNet-18 and ResNet-50 in plain torch.nn (He et al., Deep Residual Learning for Image Recognition, 2015)."""
 
 import torch

@@ -7,8 +7,6 @@ Read main() first: it is the whole story. GPUs are used where there are some. re
 """
 
 import argparse
-import math
-import os
 import sys
 
 import torch
@@ -16,10 +14,12 @@ import torch.distributed as dist
 from checkpoint import load, save
 from communication import ExposedCommunication, check_gradients, leave
 from data import Samples, Synthetic, digits, folder
-from hackathon_runtime import Meter, Stopper, identity, rendezvous, scaled_learning_rate
+from hackathon_runtime import Meter, Stopper, identity
 from lars import Lars
+from learning_rate import set_learning_rate
 from options import options
 from parallel import spread, tolerance, wrap
+from processes import connect, from_rank_zero, over_ranks
 from resnet import resnet
 from step import Step
 from torch import nn
@@ -28,7 +28,8 @@ from torch import nn
 def main() -> None:
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     args, me = options(__doc__, gpus), identity()
-    device = connect(me, gpus, args.deterministic)
+    device = connect(me, args.deterministic)
+    torch.backends.cudnn.benchmark = not args.deterministic  # try the ways to convolve, for all batches are alike
     data = {"digits": digits, "folder": folder, "synthetic": Synthetic}[args.data](args, me, device)
 
     torch.manual_seed(args.seed)  # the same weights everywhere
@@ -108,25 +109,6 @@ def make_optimizer(net: nn.Module, args: argparse.Namespace) -> torch.optim.Opti
     return torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=1e-4, fused=args.fused or None)
 
 
-def connect(me, gpus: int, deterministic: bool) -> torch.device:
-    """Return this process's device, after joining the others."""
-    device = torch.device("cuda", me.local_rank % gpus) if gpus else torch.device("cpu")
-    if gpus:
-        torch.cuda.set_device(device)
-        torch.backends.cudnn.benchmark = not deterministic  # try the ways to convolve, for all batches are alike
-    elif "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // me.local_world_size))
-    if deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True)
-    if me.world_size > 1:
-        address, port = rendezvous(me)
-        os.environ.setdefault("MASTER_ADDR", address)
-        os.environ.setdefault("MASTER_PORT", str(port))
-        dist.init_process_group("nccl" if gpus else "gloo", rank=me.rank, world_size=me.world_size)
-    return device
-
-
 def timed(batches, meter: Meter):
     """Yield the batches; waiting for one counts as `data`."""
     while True:
@@ -136,32 +118,6 @@ def timed(batches, meter: Meter):
             return
         meter.saw(*batch)
         yield batch
-
-
-def over_ranks(number: float, device: torch.device) -> float:
-    """Return the sum of all processes' numbers."""
-    box = torch.tensor(float(number), device=device)
-    if dist.is_initialized():
-        dist.all_reduce(box)
-    return box.item()
-
-
-def from_rank_zero(number: int, device: torch.device) -> int:
-    """Return rank 0's number on every rank."""
-    box = torch.tensor(number, device=device)
-    if dist.is_initialized():
-        dist.broadcast(box, 0)
-    return int(box.item())
-
-
-def set_learning_rate(optimizer, args: argparse.Namespace, processes: int, step: int, steps: int) -> None:
-    """Warm-up from the rate of one process to --lr (linear scaling rule), then half a cosine down to zero."""
-    warmup, total = int(args.warmup_epochs * steps), args.epochs * steps
-    rate = scaled_learning_rate(args.lr / processes, processes, step, warmup)
-    if step >= warmup:
-        rate *= (1 + math.cos(math.pi * (step - warmup) / max(1, total - warmup))) / 2
-    for group in optimizer.param_groups:
-        group["lr"] = rate
 
 
 @torch.no_grad()

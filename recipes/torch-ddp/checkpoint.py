@@ -1,3 +1,4 @@
+# Copy of recipes/shared/checkpoint.py, written by `make recipes`; edit it there.
 """Checkpoints: all that is needed to go on as if nothing had happened; replaced by rename, so never half written."""
 
 import os

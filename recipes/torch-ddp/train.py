@@ -8,8 +8,6 @@ Read main() first: it is the whole story. GPUs are used where there are some.
 
 import argparse
 import hashlib
-import math
-import os
 import sys
 import warnings
 
@@ -18,7 +16,9 @@ import torch.distributed as dist
 from checkpoint import load, save
 from communication import ExposedCommunication, check_gradients, leave
 from data import Digits, Synthetic
-from hackathon_runtime import Meter, Stopper, identity, rendezvous, scaled_learning_rate
+from hackathon_runtime import Meter, Stopper, identity
+from learning_rate import set_learning_rate
+from processes import connect, from_rank_zero, over_ranks
 from resnet import resnet
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -125,51 +125,6 @@ def small_cnn() -> nn.Sequential:
         nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.25), nn.Linear(256, 10),
     )  # fmt: skip
-
-
-def connect(me, deterministic: bool) -> torch.device:
-    """Return this process's device, after joining the others."""
-    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    device = torch.device("cuda", me.local_rank % gpus) if gpus else torch.device("cpu")
-    if gpus:
-        torch.cuda.set_device(device)
-    elif "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // me.local_world_size))
-    if deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True)
-    if me.world_size > 1:
-        address, port = rendezvous(me)
-        os.environ.setdefault("MASTER_ADDR", address)
-        os.environ.setdefault("MASTER_PORT", str(port))
-        dist.init_process_group("nccl" if gpus else "gloo", rank=me.rank, world_size=me.world_size)
-    return device
-
-
-def over_ranks(number: float, device: torch.device) -> float:
-    """Return the sum of all processes' numbers."""
-    box = torch.tensor(float(number), device=device)
-    if dist.is_initialized():
-        dist.all_reduce(box)
-    return box.item()
-
-
-def from_rank_zero(number: int, device: torch.device) -> int:
-    """Return rank 0's number on every rank."""
-    box = torch.tensor(number, device=device)
-    if dist.is_initialized():
-        dist.broadcast(box, 0)
-    return int(box.item())
-
-
-def set_learning_rate(optimizer, args: argparse.Namespace, processes: int, step: int, steps: int) -> None:
-    """Warm-up from the rate of one process to --lr (linear scaling rule), then half a cosine down to zero."""
-    warmup, total = int(args.warmup_epochs * steps), args.epochs * steps
-    rate = scaled_learning_rate(args.lr / processes, processes, step, warmup)
-    if step >= warmup:
-        rate *= (1 + math.cos(math.pi * (step - warmup) / max(1, total - warmup))) / 2
-    for group in optimizer.param_groups:
-        group["lr"] = rate
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""The options, and what can not go together: recipe.yaml says of each when it pays."""
+"""The options, and what cannot go together: recipe.yaml says of each when it pays."""
 
 import argparse
 import shutil
@@ -39,7 +39,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def options(description: str, gpus: int) -> argparse.Namespace:
-    """Return the options; leave with exit code 2 and one line when they can not go together on this machine."""
+    """Return the options; leave with exit code 2 and one line when they cannot go together on this machine."""
     args = complete(parser(description).parse_args())
     why = refusal(args, gpus)
     if why:
@@ -61,7 +61,7 @@ def shape(args: argparse.Namespace, vocabulary: int) -> Shape:
 
 
 def refusal(args: argparse.Namespace, gpus: int) -> str | None:
-    """Return why these options can not be, and what to choose instead; None when they can.
+    """Return why these options cannot be, and what to choose instead; None when they can.
 
     The same for any number of processes, so that the points of a study do not differ.
     """
@@ -69,7 +69,7 @@ def refusal(args: argparse.Namespace, gpus: int) -> str | None:
     cases = [
         (min(counts) < 1, "sizes and counts must be 1 or more"),
         (args.width % max(1, args.heads),
-         f"--width {args.width} can not be divided among {args.heads} heads: choose a multiple"),
+         f"--width {args.width} cannot be divided among {args.heads} heads: choose a multiple"),
         (args.cpu_offload and not gpus,
          "--cpu-offload moves shards from a GPU to its host, and there is no GPU: leave it out"),
         (args.peak_tflops < 0, "--peak-tflops is the GPU's peak in TFLOPS, or 0 for no MFU"),

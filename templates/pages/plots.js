@@ -102,7 +102,7 @@
       each.mark = mark;
     }
     if (layers) made.layer = layers;
-    // The scales hang on fields: a layer that draws a constant has none, and names can not be zoomed.
+    // The scales hang on fields: a layer that draws a constant has none, and names cannot be zoomed.
     const scaled = (layers || [made]).find((each) => each.encoding?.y?.field) || (layers || [made])[0];
     const zoomed = ["x", "y"].every((axis) => {
       const type = scaled.encoding?.[axis]?.type ?? made.encoding?.[axis]?.type;

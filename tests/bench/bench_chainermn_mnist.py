@@ -134,7 +134,7 @@ def main() -> None:
     if options.pairs < 11:
         parser.error("at least 11 pairs")
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from stacks import stack, stack_environ
+    from support.stacks import stack, stack_environ
 
     path = stack("chainermn-mnist") / "bin"
     for processes in map(int, options.processes.split(",")):

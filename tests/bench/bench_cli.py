@@ -40,7 +40,9 @@ def compare(title: str, ours: list[str], theirs: list[str], environment: dict[st
 def main() -> None:
     """Run the comparisons with caches of their own."""
     with tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "XDG_CACHE_HOME": home, "XDG_CONFIG_HOME": home}
+        # as after an installation: every module compiled to byte code, whatever this shell's environment says
+        environment = {**os.environ, "XDG_CACHE_HOME": home, "XDG_CONFIG_HOME": home, "PYTHONPYCACHEPREFIX": home}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         tool = [sys.executable, "-m", "hackathon"]
         python = [sys.executable, "-c"]
         compare("--help / import click", [*tool, "--help"], [*python, "import click"], environment, 2.5)

@@ -101,7 +101,7 @@ def main() -> None:
     if options.pairs < 11:
         parser.error("at least 11 pairs")
     sys.path.insert(0, str(TESTS))
-    from stacks import stack, stack_environ
+    from support.stacks import stack, stack_environ
 
     path = stack("horovod-keras") / "bin"
     for processes in map(int, options.processes.split(",")):

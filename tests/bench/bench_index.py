@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "web"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 PROJECTS, ROUNDS = 100, 15
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 def write(event: Path, count: int) -> list[Path]:
     """Write the runs by copying the content of one, and return those that go on."""
-    from sample_runs import Sample, write_run
+    from support.samples.runs import Sample, write_run
 
     model = write_run(event / "model" / "runs", Sample(4, 1000.0))
     texts = {
@@ -101,7 +101,7 @@ def write(event: Path, count: int) -> list[Path]:
 
 def projects_of(base: Path) -> list["object"]:
     """Return the projects as the watcher finds them, with the time that took."""
-    from hackathon.share.places import find_projects
+    from hackathon.index.projects import find_projects
 
     begin = time.perf_counter()
     projects, problems = find_projects(base / "event", None, [])
@@ -112,7 +112,7 @@ def projects_of(base: Path) -> list["object"]:
 
 def measure_cold(base: Path, open_runs: list[Path]) -> None:
     """All runs are read, in portions as the watcher does."""
-    from hackathon.web.index import Index
+    from hackathon.index.index import Index
 
     projects = projects_of(base)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -134,7 +134,7 @@ def measure_cold(base: Path, open_runs: list[Path]) -> None:
 
 def measure_start(base: Path, open_runs: list[Path]) -> None:
     """The next start, from the file."""
-    from hackathon.web.index import Index
+    from hackathon.index.index import Index
 
     projects = projects_of(base)
     begin = time.perf_counter()
@@ -149,8 +149,8 @@ def measure_start(base: Path, open_runs: list[Path]) -> None:
 
 def measure_changes(base: Path, open_runs: list[Path]) -> None:
     """One thing changes, and the index and its sorted list are brought up to date."""
+    from hackathon.index.index import Index
     from hackathon.text.files import write_json
-    from hackathon.web.index import Index
 
     index = Index(projects_of(base), base / "private" / "index.sqlite3")  # type: ignore[arg-type]
     index.refresh()

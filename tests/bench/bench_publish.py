@@ -18,10 +18,11 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "web")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import yaml  # noqa: E402
-from sample_runs import Sample, write_run, write_study  # noqa: E402
+
+from support.samples.runs import Sample, write_run, write_study  # noqa: E402
 
 SIZES = (1, 2, 4, 8, 16)
 CHILD = """
@@ -29,8 +30,8 @@ import gc, json, resource, sys, time
 from pathlib import Path
 begin = time.perf_counter()
 from hackathon.config.load import load_event
-from hackathon.web.gather import gather
-from hackathon.web.publish import publish
+from hackathon.index.gather import gather
+from hackathon.web.site.publish import publish
 folder, out, index = map(Path, sys.argv[1:4])
 source = gather(folder, load_event(folder), ask=False, index=index)
 read = time.perf_counter()

@@ -87,7 +87,7 @@ def torch_ddp(tuned: bool) -> Race:
 
     warnings.filterwarnings("ignore", "`broadcast_buffers`")  # as in train.py
     me, args = identity(), _defaults(train, tuned)
-    device = train.connect(me, 0, False) if tuned else train.connect(me, False)
+    device = train.connect(me, False)
     if tuned:
         from data import digits
         from parallel import wrap

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cluster"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 REPEAT = 50
 ROUNDS = 5
@@ -48,7 +48,7 @@ def bare(project: Path, environment: dict[str, str]) -> float:
 
 def main() -> None:
     """Measure and print the ratio."""
-    from slurm import SlurmLab
+    from support.slurm_lab.lab import SlurmLab
 
     with (
         tempfile.TemporaryDirectory() as place,

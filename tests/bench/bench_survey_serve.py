@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 from urllib.parse import urlencode
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "web"))
-from survey_serving import Served, served, write_survey
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from support.survey.serving import Served, served, write_survey
 
 
 async def send(port: int, head: str, body: bytes, times: list[float]) -> bytes:

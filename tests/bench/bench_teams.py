@@ -12,18 +12,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hackathon.config.event import Event, Team
-from hackathon.share.places import Project
+from hackathon.index.catalog import Catalog
+from hackathon.index.projects import ProjectFolder
+from hackathon.index.record import CauseText, RunEntry
 from hackathon.text.messages import speaking
-from hackathon.web.pages import Site, render
-from hackathon.web.records import Summary, Told
-from hackathon.web.source import Source, values_of
+from hackathon.web.page.pages import Site, render
+from hackathon.web.views.registry import values_of
 
 SIZES = (1, 2, 4, 8, 16)
 POINTS = 10
 """Runs of a study: two on each size."""
 
 
-def source(folder: Path, runs: int, teams: int) -> Source:
+def source(folder: Path, runs: int, teams: int) -> Catalog:
     """Write the studies of an invented event and return what its index would hold."""
     summaries = []
     for number in range(runs):
@@ -38,20 +39,22 @@ def source(folder: Path, runs: int, teams: int) -> Source:
             (place / "study.json").write_text(json.dumps(record))
         begin = 1e9 + 100.0 * number
         failed = number % 17 == 3
+        value = None if failed else 1000.0 * processes * 0.97 ** (point // 2) + number % 7
         summaries.append(
-            Summary(
+            RunEntry(
                 id=f"20260301-{number:06d}-net-{processes}p-abcdefgh", project=str(folder / name), team=name,
                 study=identifier, name="net", cluster="reedbush-h", processes=processes, nodes=-(-processes // 2),
                 gpus=processes, walltime=900, state="FAILED" if failed else "SUCCEEDED", created=begin, started=begin,
-                ended=begin + 140, value=None if failed else 1000.0 * processes * 0.97 ** (point // 2) + number % 7,
+                ended=begin + 140, value=value,
+                numbers=() if value is None else (("samples_per_s", value),),
                 unit="samples/s", gpu_percent=80.0, part="nccl" if failed else "",
-                told={"en": Told("NCCL finds no InfiniBand")} if failed else None,
+                told={"en": CauseText("NCCL finds no InfiniBand")} if failed else None,
             )
         )  # fmt: skip
     names = sorted({run.team for run in summaries})
-    projects = [Project(folder / name, name) for name in names]
+    projects = [ProjectFolder(folder / name, name) for name in names]
     event = Event("Bench", teams=[Team(name, project="Something") for name in names])
-    return Source(summaries[::-1], projects, event, folder, now=1e9 + 1e7, live=True)
+    return Catalog(summaries[::-1], projects, event, folder, now=1e9 + 1e7, live=True)
 
 
 def milliseconds(work: Callable[[], object]) -> float:

@@ -106,7 +106,7 @@ def main() -> None:
     if options.pairs < 11:
         parser.error("at least 11 pairs")
     sys.path.insert(0, str(TESTS))
-    from stacks import stack
+    from support.stacks import stack
 
     python = stack("tensorflow-multiworker") / "bin" / "python"
     for processes in map(int, options.processes.split(",")):

@@ -79,13 +79,16 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with tempfile.TemporaryDirectory() as place:
         os.environ["XDG_CACHE_HOME"] = f"{place}/cache"
+        (Path(place) / "run").mkdir(mode=0o700)
+        os.environ["XDG_RUNTIME_DIR"] = f"{place}/run"
         folder = Path(place) / "event"
         folder.mkdir()
         make(folder, count)
-        from hackathon.config.load import load_cluster, load_event
+        from hackathon.config.load import load_event
         from hackathon.jobs.request import Request
-        from hackathon.share.budget import standing
-        from hackathon.share.usage import usage
+        from hackathon.schedulers.profiles import load_cluster
+        from hackathon.usage.budget import standing
+        from hackathon.usage.usage import usage
 
         event, cluster = load_event(folder), load_cluster("lab", [folder])
         project = folder / "team-0" / "project"
@@ -99,7 +102,7 @@ def main() -> None:
         reading(folder)  # fills the kernel's cache
         for _ in range(ROUNDS):
             base.append(seconds(lambda: reading(folder)))
-            for path in (Path(place) / "cache").rglob("*.json"):
+            for path in (*(Path(place) / "cache").rglob("*.json"), *(Path(place) / "run").rglob("*.sqlite3")):
                 path.unlink()
             rows["first"].append(seconds(lambda: usage(event, folder)))
             rows["again"].append(seconds(lambda: usage(event, folder)))

@@ -1,13 +1,28 @@
 """The back-ends that the tests of this folder run over."""
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from backends import Backend, LocalBackend, PbsBackend, SlurmBackend
+
+from support.backends import Backend, KumoBackend, LocalBackend, PbsBackend, SlurmBackend
+from support.paths import TESTS
 
 
-@pytest.fixture(params=["local", "pbs", pytest.param("slurm", marks=pytest.mark.slurm)])
+@pytest.fixture(scope="session")
+def plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that a stranger's scheduler was installed into, with pip."""
+    target = tmp_path_factory.mktemp("plug-ins")
+    source = shutil.copytree(TESTS / "support" / "kumo" / "plug_in", tmp_path_factory.mktemp("source") / "plug_in")
+    options = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, "--target", target, source], check=True)
+    return target
+
+
+@pytest.fixture(params=["local", "pbs", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     """One back-end after the other; nothing of a test's jobs is left when it is over."""
     made: Backend
@@ -16,6 +31,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
             made = SlurmBackend(request.getfixturevalue("slurm"))
         case "pbs":
             made = PbsBackend(tmp_path)
+        case "kumo":
+            made = KumoBackend(tmp_path, request.getfixturevalue("plug_ins"))
         case _:
             made = LocalBackend(tmp_path)
     yield made

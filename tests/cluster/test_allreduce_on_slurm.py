@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from backends import Run, Site, SlurmBackend
-from slurm import SlurmLab
+
+from support.backends import Run, Site, SlurmBackend
+from support.slurm_lab.lab import SlurmLab
 
 pytestmark = [
     pytest.mark.slurm,

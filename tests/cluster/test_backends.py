@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from backends import Backend, Run, Site, until
+
+from support.backends import Backend, KumoBackend, Run, Site, until
 
 METRICS = {
     "samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", "reduce": "median", "skip_first": 1},
@@ -77,7 +78,9 @@ def test_from_submit_to_a_sealed_success(site: Site) -> None:
     assert [each["event"] for each in run.rank_events(0)] == ["started", "ended"]
     assert "test accuracy 0.975" in run.log() and "ended with 0" in run.log("job")
     final = json.loads((run.path / "final.json").read_text())
-    assert final["state"] == "SUCCEEDED" and final["t_submitted"] <= final["t_started"] <= final["t_ended"]
+    # the job may begin before the command that submitted it has the scheduler's answer
+    assert final["state"] == "SUCCEEDED" and final["t_created"] <= final["t_started"] <= final["t_ended"]
+    assert final["t_created"] <= final["t_submitted"]
     assert b"test accuracy 0.975" in site.run("logs", run.id[-8:])
     record = json.loads((run.path / "request.json").read_text())
     assert (record["note"], record["tags"]) == ("first", ["night"])
@@ -317,7 +320,7 @@ def test_small_study(site: Site) -> None:
     assert json.loads(site.run("results", "--json")) == found
 
 
-@pytest.mark.parametrize("backend", ["local", "pbs"], indirect=True)
+@pytest.mark.parametrize("backend", ["local", "pbs", "kumo"], indirect=True)
 def test_walltime_ends_it(site: Site) -> None:
     walltime(site, "3")
 
@@ -347,3 +350,35 @@ def test_status_is_one_question_for_all(site: Site) -> None:
     began = time.time()
     site.run("status", "--no-ask", runs[0].id)
     assert all((run.path / "final.json").stat().st_mtime < began for run in runs)
+
+
+@pytest.mark.parametrize("backend", ["kumo"], indirect=True)
+def test_job_does_not_end_with_a_code_that_its_scheduler_reserves(site: Site) -> None:
+    """Kumo would run it again; the run's own record has the program's code."""
+    site.write_project("python program.py leave 99")
+    run = site.submit()
+    assert run.await_end()["exit_code"] == 99
+    found = site.await_state(run, "FAILED")
+    assert (found["exit_code"], found["cause"]) == (99, "exit")
+    assert isinstance(site.backend, KumoBackend)
+    ask = site.backend.ask
+    shown = until(lambda: "|X:FAILED|" in (text := ask("kumo", "show")) and text)
+    assert f"{run.job_id}|X:FAILED|hk-{run.id[-8:]}|" in shown and "|1|None|" in shown
+
+
+@pytest.mark.parametrize("backend", ["kumo"], indirect=True)
+def test_dialect_and_patterns_of_a_strangers_scheduler(site: Site) -> None:
+    """Its keys are checked as the toolkit's own are, and its words reach the header, the schema and the check."""
+    assert b"#KUMO class main\n" in site.run("render") and b"#KUMO project" not in site.run("render")
+    site.write_profile(queues={}, dialect={"express": True, "pays": "project"})
+    assert b"#KUMO class express\n#KUMO project p1\n" in site.run("render", "--group", "p1")
+    site.run("check", code=2)  # nobody says who pays
+    site.write_profile(dialect={"expres": True, "pays": "me"})
+    process = site.start("check")
+    words = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 2 and "lab.yaml:1: dialect.expres: " in words and "`express`" in words
+    assert "dialect.pays" in words and "project, none" in words
+    schema = json.loads(site.run("schema", "cluster"))
+    assert schema["$defs"]["KumoDialect"]["properties"]["pays"]["enum"] == ["project", "none"]
+    site.write_profile()
+    assert site.run("shell", "--dry-run").startswith(b"kumo run class main limit 00:01:00 ")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from backends import LocalBackend, Site, SlurmBackend
-from stacks import stack_environ
+
+from support.backends import LocalBackend, Site, SlurmBackend
+from support.stacks import stack_environ
 
 pytestmark = [pytest.mark.slow, pytest.mark.mpi, pytest.mark.timeout(900)]
 LIMIT = 60.0

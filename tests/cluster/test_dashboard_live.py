@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("playwright")
-from backends import Site, SlurmBackend
-from browsing import DESKTOP, Visitor, chromium, dashboard
 from playwright.sync_api import TimeoutError
-from slurm import SlurmLab
+
+from support.backends import Site, SlurmBackend
+from support.pages.browser import DESKTOP, Visitor, chromium, dashboard
+from support.slurm_lab.lab import SlurmLab
 
 pytestmark = [pytest.mark.slurm, pytest.mark.browser, pytest.mark.timeout(300)]
 PATIENCE = 60_000

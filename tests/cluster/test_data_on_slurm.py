@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from backends import Run, Site, SlurmBackend
-from slurm import SlurmLab
+
+from support.backends import Run, Site, SlurmBackend
+from support.slurm_lab.lab import SlurmLab
 
 pytestmark = pytest.mark.slurm
 PROGRAM = """

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Backend, LocalBackend, Site, SlurmBackend
+
+from support.backends import Backend, LocalBackend, Site, SlurmBackend
 
 LIMIT = 60.0
 """Seconds from the death of a rank to the end of its job."""
@@ -134,4 +135,4 @@ def test_a_rank_killed_with_its_shell_ends_the_job_and_is_named(site: Site) -> N
     assert (state["first_rank"], state["first_host"], state["first_exit_code"]) == (1, host, None)
     assert 0 <= run.job_events[-1]["t"] - run.rank_events(1)[0]["t"] < LIMIT
     said = site.run("status", "--no-ask", "--lang", "en", run.id).decode()
-    assert f"rank 1 on {host} vanished" in said
+    assert f"a process on {host} (rank 1) was the first to stop, without output" in said

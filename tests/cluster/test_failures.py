@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import REPOSITORY, Backend, LocalBackend, Run, Site, SlurmBackend
-from slurm import SlurmLab, missing
+
+from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend
+from support.paths import ROOT
+from support.slurm_lab.lab import SlurmLab, missing
 
 GLOO = """
 import datetime, os, torch, torch.distributed as dist
@@ -259,7 +261,7 @@ def test_a_slurm_that_is_strict_about_memory_and_qos(tmp_path: Path) -> None:
         # a QOS is asked for as a team would: in a template of its own
         templates = site.folder / "templates" / "jobs"
         templates.mkdir(parents=True)
-        header = (REPOSITORY / "templates" / "jobs" / "scheduler-slurm.sh.j2").read_text()
+        header = (ROOT / "hackathon" / "schedulers" / "slurm" / "header.sh.j2").read_text()
         (templates / "scheduler-slurm.sh.j2").write_text(header.rstrip("\n") + "\n#SBATCH --qos=nosuch\n")
         site.run("submit", code=None)
         first = json.loads(site.run("diagnose", "--json"))["findings"][0]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
+
+from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
 
 LIMIT = 60.0
 """Seconds from the death of a rank to the end of its job."""

@@ -5,14 +5,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from backends import Site, SlurmBackend
-from slurm import SlurmLab
-from stacks import FOLDER, stack
+
+from support.backends import Site, SlurmBackend
+from support.slurm_lab.lab import SlurmLab
+from support.stacks import BUILDING, FOLDER, stack
 
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.slow,
-    pytest.mark.timeout(1800),  # the first test builds Horovod
+    pytest.mark.timeout(BUILDING),  # the first test builds Horovod
     pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("c++"), reason="no compiler and CMake"),
 ]
 

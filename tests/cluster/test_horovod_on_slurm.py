@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Backend, PbsBackend, Site, SlurmBackend, until
-from stacks import FOLDER, stack
+
+from support.backends import Backend, PbsBackend, Site, SlurmBackend, until
+from support.stacks import BUILDING, FOLDER, stack
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(1800),  # the first test builds Horovod
+    pytest.mark.timeout(BUILDING),  # the first test builds Horovod
     pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("c++"), reason="no compiler and CMake"),
 ]
 LAUNCHERS = ["horovodrun", "horovodrun-mpi", "mpirun"]

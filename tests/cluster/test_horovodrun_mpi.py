@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from backends import LocalBackend, Site
+
+from support.backends import LocalBackend, Site
 
 
 @pytest.mark.parametrize("says", ["mpirun (Open MPI) 5.0.8", "HYDRA build details:", "mpirun (Open MPI) 2.1.2"])

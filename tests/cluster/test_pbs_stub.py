@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pbs
 import pytest
+
+from support import pbs
 
 
 class Site:
@@ -39,7 +40,7 @@ class Site:
         return until(lambda: (found := self.attributes(job_id)).get("job_state") == letter and found)
 
 
-def until(look: Callable[[], dict[str, str] | bool], seconds: float = 20) -> dict[str, str]:
+def until(look: Callable[[], dict[str, str] | bool], seconds: float = 60) -> dict[str, str]:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = look()
@@ -121,10 +122,11 @@ def test_qdel_of_a_running_job_gives_271_though_it_traps_term(site: Site) -> Non
 
 
 def test_dependencies(site: Site) -> None:
-    first = site.submit("sleep 0.5; exit 3")
+    first = site.submit("until [ -e $PBS_O_WORKDIR/go ]; do sleep 0.05; done; exit 3")
     never = site.submit("true", options=("-W", f"depend=afterok:{first}"))
     after = site.submit("true", options=("-W", f"depend=afterany:{first}"))
     assert site.attributes(never)["job_state"] == "H"
+    (site.work / "go").touch()
     assert "Exit_status" not in site.wait(never) and site.wait(after)["Exit_status"] == "0"
 
 

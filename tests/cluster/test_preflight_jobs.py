@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Backend, LocalBackend, Run, Site, SlurmBackend
-from slurm import SlurmLab
-from stacks import stack
+
+from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend
+from support.slurm_lab.lab import SlurmLab
+from support.stacks import BUILDING, stack
 
 WRONG = {"GLOO_SOCKET_IFNAME": "nosuch"}
 """Variables of a project that no node can obey."""
@@ -88,7 +89,7 @@ def test_one_preflight_for_a_whole_study(tmp_path: Path, good: bool) -> None:
 
 
 # ---- two nodes of the real Slurm ----
-HOROVOD = [pytest.mark.slow, pytest.mark.mpi]
+HOROVOD = [pytest.mark.slow, pytest.mark.mpi, pytest.mark.timeout(BUILDING)]
 
 
 @pytest.mark.slow

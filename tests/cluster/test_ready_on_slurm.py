@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Site, SlurmBackend, json_lines, until
-from slurm import SlurmLab
 
+from hackathon.board.board import read_board
+from hackathon.board.directory import make_place, open_place
+from hackathon.board.people import People
 from hackathon.config.load import load_event
-from hackathon.share.board import read_board
-from hackathon.share.people import People
-from hackathon.share.place import make_place, open_place
-from hackathon.share.ready import collected
+from hackathon.readiness.collected import collected
+from support.backends import Site, SlurmBackend, json_lines, until
+from support.slurm_lab.lab import SlurmLab
 
 pytestmark = pytest.mark.slurm
 ME = pwd.getpwuid(os.geteuid()).pw_name

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import REPOSITORY, LocalBackend
 
 from hackathon.config.event import Publish
-from hackathon.web.crate import write_crate
-from hackathon.web.mask import Mask
+from hackathon.web.crate.crate import write_crate
+from hackathon.web.masking.mask import Mask
+from support.backends import LocalBackend
+from support.paths import ROOT
 
 pytestmark = pytest.mark.timeout(600)
 NOBODY = 65534
@@ -36,7 +37,7 @@ def _other_user() -> tuple[str, ...]:
         # a child of the child: setpriv itself still finds what the new user can not reach
         program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
         probe = [*words, sys.executable, "-c", program]
-        environment = {"PYTHONPATH": str(REPOSITORY), "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+        environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
         if subprocess.run(probe, env=environment, cwd="/", capture_output=True, timeout=200).returncode == 0:
             return words
     return ()
@@ -106,7 +107,7 @@ def test_a_published_run_is_done_again_by_a_stranger(place: Path) -> None:
     shutil.rmtree(place / "site")
     shown, said = stranger.call("rerun", "downloaded.zip", "--cluster", "laptop", "--dry-run", "--json")
     assert json.loads(shown)["request"]["parameters"]["seed"] == 7 and not (stranger.folder / "runs").exists()
-    shown, said = stranger.call("rerun", "downloaded.zip", "--cluster", "laptop", "--wait", "--json")
+    shown, said = stranger.call("rerun", "downloaded.zip", "--cluster", "laptop", "--wait", "--json", "--yes")
     assert json.loads(shown)["runs"][0]["state"] == "SUCCEEDED", said
     (again,) = (stranger.folder / "runs").iterdir()
     if stranger.words:
@@ -123,7 +124,7 @@ def test_a_published_run_is_done_again_by_a_stranger(place: Path) -> None:
     assert point["verdict"] in ("same", "faster", "slower")
 
     # another seed is another network
-    stranger.call("rerun", "downloaded.zip", "--cluster", "laptop", "-p", "seed=8", "--wait")
+    stranger.call("rerun", "downloaded.zip", "--cluster", "laptop", "-p", "seed=8", "--wait", "--yes")
     other = next(run for run in (stranger.folder / "runs").iterdir() if run != again)
     assert _final(other)["weights"] != then["weights"]
     shown, _ = stranger.call("compare", again.name, other.name, "--json", codes=(0, 1))
@@ -166,8 +167,8 @@ def test_a_teams_own_program_comes_with_its_crate(place: Path) -> None:
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(stranger.folder / "unpacked")  # this forgets what is executable
     for name in ("own.zip", "unpacked"):
-        _, said = stranger.call("rerun", name, "--cluster", "laptop", "--wait", "--note", name)
-        assert "names were masked in files of the program" in said and "train.py" in said and "/nowhere" in said
+        _, said = stranger.call("rerun", name, "--cluster", "laptop", "--wait", "--note", name, "--yes")
+        assert "names were replaced in files of the program" in said and "train.py" in said and "/nowhere" in said
     runs = list((stranger.folder / "runs").iterdir())
     assert len(runs) == 2
     shown, _ = stranger.call("compare", "own.zip", ",".join(run.name for run in runs), "--json", codes=(0, 1))
@@ -180,6 +181,6 @@ def test_a_teams_own_program_comes_with_its_crate(place: Path) -> None:
         assert json.loads((run / "client" / "origin.json").read_text())["masked"] == ["train.py"]
     # a rerun of the rerun is the very same again, and says that nothing differs
     _, said = stranger.call("rerun", runs[0].name, "--dry-run")
-    assert "nothing differs" in said
+    assert "nothing has changed" in said
     for person in (team, stranger):
         person.backend.stop()

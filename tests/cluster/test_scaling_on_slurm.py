@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Run, Site, SlurmBackend
-from slurm import SlurmLab
-from slurm_processes import until
+
+from support.backends import Run, Site, SlurmBackend
+from support.slurm_lab.lab import SlurmLab
+from support.slurm_lab.processes import until
 
 pytestmark = [
     pytest.mark.slurm,

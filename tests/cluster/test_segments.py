@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from backends import REPOSITORY, Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, json_lines
+
+from support.backends import Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, json_lines
+from support.paths import ROOT
 
 PROGRAM = """
 import os, sys, time
@@ -77,7 +79,7 @@ def test_killed_by_the_walltime_twice(site: Site) -> None:
     told = json.loads(site.run("results", runs[1].id, "--json"))
     assert (told["run"], told["metrics"]["accuracy"], told["complete"]) == (runs[2].id, 0.5, True)
     shown = site.run("status", "--lang", "en").decode()
-    assert "segment 2 of 4" in shown and "segment 4 of 4: nothing left to do" in shown
+    assert "segment 2 of 4" in shown and "segment 4 of 4: training is already complete" in shown
     # scripts are the same for all segments and for a run without any
     scripts = {(run.path / "job.sh").read_bytes() for run in runs}
     assert scripts == {site.run("render", "--walltime", "5")}
@@ -117,7 +119,7 @@ def test_too_few_segments_are_told(site: Site) -> None:
     process = site.start("results", run.id, "--lang", "en")
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "segment 2 of 2: training is not complete, and no segment is left" in stderr.decode()
+    assert "segment 2 of 2: training is not complete, and no segments are left" in stderr.decode()
 
 
 def test_cancel_takes_the_following_segments_along(site: Site) -> None:
@@ -136,7 +138,7 @@ def test_what_does_not_go_together_is_refused(site: Site) -> None:
     process = site.start("scale", "--processes", "1,2", "--segments", "2", "--lang", "en")
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "have no segments" in stderr.decode()
+    assert "cannot have segments" in stderr.decode()
     assert not (site.folder / "runs").exists()
 
 
@@ -165,7 +167,7 @@ def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(
     backend: Backend
     backend = SlurmBackend(request.getfixturevalue("slurm")) if kind == "slurm" else LocalBackend(tmp_path)
     site = Site(backend, tmp_path / "project")
-    shutil.copytree(REPOSITORY / "recipes/torch-ddp", site.folder, ignore=shutil.ignore_patterns("runs", "__pycache__"))
+    shutil.copytree(ROOT / "recipes/torch-ddp", site.folder, ignore=shutil.ignore_patterns("runs", "__pycache__"))
     program = site.folder / "train.py"
     text = program.read_text()
     stop = "            if stopped := should_stop():\n"
@@ -173,7 +175,7 @@ def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(
         ("Meter(every_steps=25, show=True)", "Meter(every_steps=1)"),
         (stop, f"            hold(passed)\n{stop}"),
         ("def main()", HOLD.replace("{deaf}", deaf) + "def main()"),
-        ("import sys\n", "import sys\nimport time\n"),
+        ("import sys\n", "import os\nimport sys\nimport time\n"),
     ):
         assert text.count(old) == 1
         text = text.replace(old, new)

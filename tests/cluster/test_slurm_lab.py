@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from slurm import LabError, SlurmLab, missing
-from slurm_network import best_network
-from slurm_processes import marked, until
+
+from support.slurm_lab.lab import LabError, SlurmLab, missing
+from support.slurm_lab.network import best_network
+from support.slurm_lab.processes import marked, until
 
 pytestmark = pytest.mark.slurm
 

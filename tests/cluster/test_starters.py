@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from backends import Backend, Run, Site, SlurmBackend, until
-from slurm import SlurmLab
+
+from support.backends import Backend, Run, Site, SlurmBackend, until
+from support.slurm_lab.lab import SlurmLab
 
 BIN = Path(sys.executable).parent
 pytestmark = [

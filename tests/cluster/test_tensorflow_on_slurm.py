@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
-from stacks import FOLDER, stack
+
+from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
+from support.stacks import FOLDER, stack
 
 NAME = "tensorflow-multiworker"
 LIMIT = 60.0

@@ -5,8 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from backends import LocalBackend, Site, SlurmBackend
-from slurm import SlurmLab
+
+from support.backends import LocalBackend, Site, SlurmBackend
+from support.slurm_lab.lab import SlurmLab
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Run, Site, SlurmBackend, until
-from slurm import SlurmLab
 
-from hackathon.share.places import Bounds, Project
-from hackathon.share.usage_read import read_projects
-from hackathon.share.usage_run import LIMIT, MARKERS, SCHEDULER, RunUse
+from hackathon.index.projects import Bounds, ProjectFolder
+from hackathon.index.uses import read_uses
+from hackathon.runs.lives import LIMIT, MARKERS, SCHEDULER, Held
+from support.backends import Run, Site, SlurmBackend, until
+from support.slurm_lab.lab import SlurmLab
 
 pytestmark = pytest.mark.slurm
 LATE = 3.0
@@ -80,12 +80,12 @@ class Event:
         until(over, f"the accounts of {jobs}", 120)
         return found
 
-    def uses(self, *, ask: bool) -> dict[str, RunUse]:
-        """Return job → what was read of its run."""
-        projects = [Project(site.folder) for site in (self.aurora, self.north)]
-        read, problems = read_projects(projects, Bounds([self.folder]), now=time.time(), ask=ask)
+    def uses(self, *, ask: bool) -> dict[str, Held]:
+        """Return job → the lives of its run until now."""
+        projects = [ProjectFolder(site.folder) for site in (self.aurora, self.north)]
+        read, problems = read_uses(projects, Bounds([(self.folder, "")]), now=time.time(), ask=ask)
         assert not problems
-        return {use.job_id: use for each in read for use in each.uses}
+        return {use.job_id: use.held(time.time()) for each in read for use in each.uses}
 
 
 @pytest.fixture
@@ -188,19 +188,21 @@ def test_usage_is_what_accounting_says(event: Event, slurm: SlurmLab, tmp_path: 
 
 def test_requests_are_held_against_the_budget(event: Event) -> None:
     """Really submitted and really refused."""
-    hours = {"node_hours": 0.05}  # three minutes of one node
+    hours = {"node_hours": 1.5}
     value = json.loads((event.folder / "hackathon.yaml").read_text())
     value |= {"clusters": {"lab": {"budget": hours}}, "when_spent": "refuse"}
     (event.folder / "hackathon.yaml").write_text(json.dumps(value))
     site = event.aurora
-    first = site.submit("-p", "seconds=1")
-    process = site.start("submit", "-p", "seconds=1")  # two minutes at most, and one of three is free
+    hour = ("submit", "--walltime", "01:00:00")
+    first = began(site.submit(*hour[1:], "-p", "seconds=3000"))  # it does not end while the next command asks
+    process = site.start(*hour, "-p", "seconds=1")  # an hour at most, and half of one is free
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 2 and "--walltime 00:01:00" in stderr.decode()
+    assert process.returncode == 2 and "--walltime 00:30:00" in stderr.decode()
     assert len(list((site.folder / "runs").iterdir())) == 1
-    first.await_end()
-    site.submit("-p", "seconds=1")  # what the first one did not use is free again
-    event.north.submit("-p", "seconds=1")  # another team has its own budget
+    site.run("cancel", first.id)
+    site.await_state(first, "CANCELLED")
+    site.submit(*hour[1:], "-p", "seconds=1")  # what the first one did not use is free again
+    event.north.submit(*hour[1:], "-p", "seconds=1")  # another team has its own budget
 
 
 @pytest.mark.slow

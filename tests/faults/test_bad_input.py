@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import REPOSITORY, LocalBackend, Site, until
-from trouble import Said, ask, in_both_languages, later, runs_in, start, write_project
+
+from support.backends import LocalBackend, Site, until
+from support.paths import ROOT
+from support.trouble import Said, ask, in_both_languages, later, runs_in, start, write_project
 
 LOCAL = {"scheduler": "local", "starter": "local", "launchers": ["local"]}
 HOSTILE = (
@@ -286,6 +288,7 @@ def test_two_people_submit_in_one_shared_folder_at_the_same_moment(tmp_path: Pat
         for path in [shared, *(shared / "project").rglob("*"), shared / "project"]:
             os.chown(path, people[0].uid, 64000)
             path.chmod(0o2775 if path.is_dir() else 0o664)
+        assert [each.run("trust", ".").returncode for each in people] == [0, 0]  # the group can change what they run
         said: list[subprocess.CompletedProcess[str]] = []
         threads = [
             threading.Thread(target=lambda each=each: said.append(each.run("submit", "--repeat", "3", "--json")))
@@ -344,7 +347,7 @@ class _Person:
 
 def _python_for_everybody() -> tuple[str, str] | None:
     """Return an interpreter and a PYTHONPATH that other users can reach: this one, or the system's of this version."""
-    packages = [str(REPOSITORY), *(path for path in sys.path if path.endswith("-packages"))]
+    packages = [str(ROOT), *(path for path in sys.path if path.endswith("-packages"))]
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
         command = [python, "-c", "import click, jinja2, pydantic, yaml, rich, hackathon"]
         environment = {"PYTHONPATH": ":".join(packages), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}

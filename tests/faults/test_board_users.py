@@ -13,23 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_users import python_for_others
 
+from hackathon.board import store
+from hackathon.board.board import Board, Post, find_post, read_board
+from hackathon.board.directory import open_place
+from hackathon.board.entry import LARGEST, Entry, encode, letters, new_id
+from hackathon.board.people import People
 from hackathon.config.event import Event, Member, Team, Tutor
-from hackathon.share import store
-from hackathon.share.board import Board, Post, find_post, read_board
-from hackathon.share.entry import LARGEST, Entry, encode, letters, new_id
-from hackathon.share.people import People
-from hackathon.share.place import open_place
 from hackathon.text.errors import HackathonError, RequestError
+from support.accounts import python_for_others
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 POSTS, ANSWERS, PROCESSES = 15, 10, 8
 WRITER = """
 import sys, time
 from pathlib import Path
-from hackathon.share.board import open_board, reply
-from hackathon.share.post import post
+from hackathon.board.board import open_board, reply
+from hackathon.board.post import post
 shared, word, posts, answers = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 while not (shared.parent / "go").exists():
     time.sleep(0.01)
@@ -156,7 +155,7 @@ def site(users: Site) -> Iterator[Site]:
     """The accounts with a new board of mode sticky."""
     before = os.umask(0o077)  # whoever makes the board may have a narrow one
     try:
-        from hackathon.share.place import make_place
+        from hackathon.board.directory import make_place
 
         place, _ = make_place(users.shared, "sticky")
     finally:
@@ -253,7 +252,7 @@ def test_a_name_with_another_s_number_is_passed_over(site: Site) -> None:
     assert "there are no posts yet" in error
     assert path.name in error
     assert site.account("eve") in error
-    assert "its name is of another user" in error
+    assert "named after another user" in error
     assert not out
 
 
@@ -272,7 +271,7 @@ def test_a_hard_link_to_a_file_from_another_board_is_passed_over(site: Site) -> 
     name = f"{mine.id}.json"
     old = site.folder / "event-old"
     site.shared.rename(old)
-    from hackathon.share.place import make_place
+    from hackathon.board.directory import make_place
 
     make_place(site.shared, "sticky")
     os.link(old / "entries" / name, site.entries / name)
@@ -355,7 +354,7 @@ def test_a_post_from_the_future_gets_the_file_system_s_time(site: Site) -> None:
     assert abs(post.time - time.time()) < 600
     assert not first.future
     _, out, _ = site.cli("bob", "board", "show", post.short)
-    assert "it claimed a later time" in out
+    assert "its date was later than" in out
 
 
 def test_no_user_can_make_the_board_unreadable_by_many_files(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,6 +367,38 @@ def test_no_user_can_make_the_board_unreadable_by_many_files(site: Site, monkeyp
     assert mine in found.posts
     assert len(found.posts) == 21
     assert {(each.uid, each.why) for each in found.passed} == {(uid, "many")}
+
+
+def test_junk_by_the_thousand_hides_nobody_s_post_and_names_who_left_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, uid = site.post("alice", "mine"), site.users["eve"]
+    code = f"[os.close(os.open('{site.entries}/%05d.txt' % each, os.O_CREAT | os.O_WRONLY)) for each in range(20_000)]"
+    assert site.attempt("eve", code) == "done"
+    looks, look = [0], os.stat
+
+    def counting(*words: Any, **more: Any) -> os.stat_result:
+        looks[0] += "dir_fd" in more
+        return look(*words, **more)
+
+    monkeypatch.setattr(os, "stat", counting)
+    board = site.board()
+    assert board.posts == [mine]
+    assert looks[0] <= 2 * store.MOST_STRAYS + 2
+    first = board.passed[0]
+    assert (first.uid, first.why, first.count) == (uid, "crowded", 19_500)
+    assert first.most >= 0.99 * first.asked > 0
+    _, _, error = site.cli("bob", "board")
+    assert "20000 files on the board ignored" in error
+    assert f"{site.account('eve')}: too many files: 19500 not examined" in error
+    # junk that is named like posts leaves room for the newest of everybody
+    monkeypatch.setattr(store, "MOST_NAMES", 100)
+    for path in list(site.entries.glob("0*.txt"))[:300]:
+        path.rename(path.with_name(f"{new_id(uid)}.json"))
+    newer = site.post("bob", "newer")
+    board = site.board()
+    assert board.posts == [mine, newer]
+    assert board.passed[0].uid == uid
 
 
 def test_only_the_asker_or_a_tutor_closes_a_post(site: Site) -> None:
@@ -415,7 +446,7 @@ def test_a_replaced_directory_is_refused(site: Site) -> None:
     assert caught.value.id == "board.folder_replaced"
     code, _, error = site.cli("alice", "board", "post", "again")
     assert code != 0
-    assert "does not belong to those who made the board" in error
+    assert "does not belong to the creator of the board" in error
 
 
 @pytest.mark.parametrize("which", ["entries", "event", "above"])
@@ -438,7 +469,7 @@ def test_a_directory_open_to_all_without_the_sticky_bit_is_refused(site: Site, w
 
 def test_folders_of_users(users: Site) -> None:
     """Mode `folders`: each one's posts lie in an own folder that nobody else can write in."""
-    from hackathon.share.place import make_place
+    from hackathon.board.directory import make_place
 
     roles = ("alice", "bob", "eve", "tutor")
     place, commands = make_place(users.shared, "folders", [users.account(role) for role in roles])
@@ -477,7 +508,8 @@ def test_folders_of_users(users: Site) -> None:
 def test_only_root_makes_folders_of_others(users: Site) -> None:
     code, out, error = users.cli("alice", "board", "init", str(users.folder / "home-alice" / "b"), "--mode", "folders")
     assert code == 0, error
-    assert f"install -d -m 755 -o {users.account('bob')} " in out
+    folder = users.folder / "home-alice" / "b" / "people" / users.account("bob")
+    assert f"  mkdir -m 755 -- {folder}\n  chown -h -- {users.account('bob')} {folder}\n" in out
     assert "only root" in error
 
 

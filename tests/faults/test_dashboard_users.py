@@ -1,6 +1,7 @@
 """The dashboard on a machine with other users: another real account neither connects, nor reads the key, nor poses."""
 
 import contextlib
+import http.client
 import os
 import pwd
 import re
@@ -16,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from hackathon.share.entry import letters
+from hackathon.board.entry import letters
+from support.paths import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 120
 CONNECT = """
 import socket, sys
@@ -30,6 +31,18 @@ try:
     print("answer", made.recv(100).split(b"\\r\\n")[0].decode())
 except OSError as error:
     print(type(error).__name__)
+"""
+HALF_SAID = """
+import contextlib, resource, socket, sys, time
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+made = []
+for _ in range(1100):
+    made.append(socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60))
+    with contextlib.suppress(ConnectionError):
+        made[-1].sendall(b"GET / HTTP/1.1\\r\\nHost: local")
+print("open", flush=True)
+time.sleep(300)
 """
 LOOK = """
 import sys
@@ -81,7 +94,7 @@ class Users:
                 assert process.stdout is not None
                 for line in process.stdout:
                     lines.append(line.rstrip("\n"))
-                    if line.startswith("Ctrl-C"):
+                    if "Ctrl-C" in line:
                         break
                 assert lines, process.stderr and process.stderr.read()
                 yield process, lines
@@ -91,7 +104,7 @@ class Users:
 
 
 def _python() -> tuple[str, str] | None:
-    packages = ":".join([str(REPOSITORY), *(path for path in sys.path if path.endswith("-packages"))])
+    packages = ":".join([str(ROOT), *(path for path in sys.path if path.endswith("-packages"))])
     environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
@@ -173,6 +186,30 @@ def test_another_user_neither_reads_the_token_nor_sees_it_in_the_list_of_process
             assert users.output("eve", "-c", get, f"http://127.0.0.1:{number}{path}")[1] == "403\n"
 
 
+def test_another_user_s_many_connections_do_not_keep_the_holder_of_the_cookie_out(users: Users) -> None:
+    with users.dashboard("--port", "0") as (_, lines):
+        found = re.search(r"http://localhost:(\d+)(/enter\?token=\S+)", "\n".join(lines))
+        assert found, lines
+
+        def ask(path: str, cookie: str = "") -> http.client.HTTPResponse:
+            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE)
+            connection.request("GET", path, headers={"Host": "localhost", "Cookie": cookie, "Connection": "close"})
+            return connection.getresponse()
+
+        cookie = str(ask(found[2]).getheader("set-cookie")).partition(";")[0]
+        slow = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE)
+        slow.connect()  # older than all of eve's, but not hers
+        with users.start("eve", "-c", HALF_SAID, found[1]) as eve:
+            try:
+                assert eve.stdout is not None
+                assert eve.stdout.readline() == "open\n"
+                slow.request("GET", "/en/now", headers={"Host": "localhost", "Cookie": cookie})
+                assert slow.getresponse().status == 200
+                assert [ask("/en/now", cookie).status for _ in range(20)] == [200] * 20
+            finally:
+                eve.kill()
+
+
 def test_a_folder_that_another_user_made_in_its_place_is_refused(users: Users) -> None:
     """In /tmp anybody can make the folder first; what stands in it could be replaced."""
     folder = Path("/tmp") / f"hackathon-{users.uids['alice']}"
@@ -183,7 +220,7 @@ def test_a_folder_that_another_user_made_in_its_place_is_refused(users: Users) -
         words = ("-m", "hackathon", "dashboard", "--no-ask", str(users.folder / "home-alice"))
         code, out, error = users.output("alice", *words, XDG_RUNTIME_DIR="")
         assert (code, out) == (2, "")
-        assert f"{folder} is no folder of your own" in error
+        assert f"{folder} is not your own folder" in error
         assert "Traceback" not in error
         assert list(folder.iterdir()) == []
     finally:
@@ -204,5 +241,5 @@ def test_another_user_s_socket_is_not_taken_for_ours(users: Users) -> None:
         words = ("-m", "hackathon", "dashboard", "--no-ask", "--socket", str(path))
         code, _, error = users.output("alice", *words)
         assert code == 2
-        assert "is no socket of yours" in error
+        assert "is not your socket" in error
         assert path.is_socket()

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from backends import LocalBackend, Site
+
+from support.backends import LocalBackend, Site
 
 PROGRAM = """
 import os, pathlib

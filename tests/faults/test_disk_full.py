@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from backends import LocalBackend, Site, until
-from trouble import ask, hidden_in, in_both_languages, later, runs_in, write_project
+
+from support.backends import LocalBackend, Site, until
+from support.trouble import ask, hidden_in, in_both_languages, later, runs_in, write_project
 
 SIZE = 400 * 1024
 """Bytes of the disk: a run with the 60 kB of source below fits, ten do not."""
@@ -66,7 +67,7 @@ def test_while_runs_are_made(site: Site, disk: Path) -> None:
     (Path(site.more["HK_GO"])).touch()
     said = ask(site, "submit", "--repeat", "10")
     # which of the writes finds no room differs; each error says what to do
-    assert said.code == 3 and "No space left on device" in said.err and "hint: make room" in said.err
+    assert said.code == 3 and "No space left on device" in said.err and "hint: free some space" in said.err
     # whatever was made is whole, and known; nothing half-done is left
     assert hidden_in(site.folder) == []
     for run in runs_in(site.folder):

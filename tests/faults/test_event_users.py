@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_users import python_for_others
 
-from hackathon.share.entry import letters
-from hackathon.share.event.lists import ACCESS_LIST, group_list, packed, read_list
-from hackathon.share.event.readable import READ, WRITE, Account, readable
+from hackathon.access.acl import ACCESS_LIST, group_list, packed, read_list
+from hackathon.access.permissions import READ, WRITE, Account, readable
+from hackathon.board.entry import letters
+from support.accounts import python_for_others
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 ROLES = ("org", "ann", "ben", "tut")
 """The organiser; a member of the team that has a group; a member of the team without one; a tutor of both."""
 
@@ -179,11 +178,20 @@ def test_an_ordinary_organiser_makes_all_but_the_group_and_an_administrator_the_
     values = ("--title", "Test", "--tutor", site.account("tut"), "--date", "2099-01-24")
     said = site.init("org", *values, "--teams", str(site.table()), "--admin-script", str(script))
     aurora = site.event / "Aurora"
-    assert [words[:2] for words in said["commands"]] == [["chgrp", "-h"], ["chmod", "2770"]]
+    assert [words[:2] for words in said["commands"]] == [["chgrp", "-h"], ["find", str(aurora)]]
     assert {each["state"] for each in said["folders"]} == {"made"}
     assert _reach(site) == RIGHT  # the group is named in the list meanwhile
 
-    assert script.read_text().splitlines()[-1] == f"chmod 2770 -- {aurora}"
+    chmod = f"find {aurora} -maxdepth 0 -type d -user {site.account('org')} -exec chmod 2770 -- '{{}}' ';'"
+    assert script.read_text().splitlines()[-1] == chmod
+    elsewhere, aside = site.folder / "root-only", site.event / "aside"
+    elsewhere.mkdir(mode=0o700)
+    aurora.rename(aside)
+    aurora.symlink_to(elsewhere)  # somebody exchanges it before root runs the script
+    subprocess.run(["sh", str(script)], check=True)
+    assert (elsewhere.stat().st_gid, stat.S_IMODE(elsewhere.stat().st_mode)) == (0, 0o700)
+    aurora.unlink()
+    aside.rename(aurora)
     subprocess.run(["sh", str(script)], check=True)
     found = aurora.stat()
     import grp
@@ -213,6 +221,45 @@ def test_root_does_it_all_for_the_organiser_who_called_sudo(site: Site) -> None:
     assert (site.event / "surveys").stat().st_uid == site.users["org"]
     assert _reach(site) == RIGHT
     assert {each["state"] for each in site.init("org")["folders"]} == {"there"}
+
+
+BOARD_INIT = """
+import os, sys
+os.chdir({folder!r})
+sys.argv = ["hackathon", "board", "init"]
+from hackathon.cli.main import main
+main()
+"""
+
+
+def test_root_opens_and_makes_nothing_that_the_organiser_could_not(site: Site) -> None:
+    """`shared:` is the organiser's word, and the administrator's account may do anything."""
+    closed = site.folder / "root-only"
+    closed.mkdir(mode=0o700)
+    below = site.folder / "etc"
+    below.mkdir(mode=0o755)
+    (site.event / "link").symlink_to(closed)
+    for shared in (closed, closed / "new", below / "new", site.event / "link", site.event / "link" / "new"):
+        text = f"title: T\nteams:\n- name: A\n  members:\n  - user: {site.account('ann')}\nshared: {shared}\n"
+        file = site.event / "hackathon.yaml"
+        file.write_text(text)
+        os.chown(file, site.users["org"], site.users["org"])
+        said = site.init("root")
+        states = {each["what"]: each["state"] for each in said["folders"]}
+        assert (states["board"], states["team"]) == ("missing", states["team"]) and states["team"] in ("made", "there")
+        assert (stat.S_IMODE(closed.stat().st_mode), list(closed.iterdir())) == (0o700, []), shared
+        assert (stat.S_IMODE(below.stat().st_mode), list(below.iterdir())) == (0o755, []), shared
+        code, _, _ = site.run("root", "-c", BOARD_INIT.format(folder=str(site.event)))
+        assert code != 0 and not list(closed.iterdir()) and not list(below.iterdir())
+    # a file of root's in the organiser's folder gives the organiser no right of root's
+    (site.event / "hackathon.yaml").write_text(text.replace(str(shared), str(closed)))
+    os.chown(site.event / "hackathon.yaml", 0, 0)
+    site.init("root")
+    assert (stat.S_IMODE(closed.stat().st_mode), list(closed.iterdir())) == (0o700, [])
+    # as root for itself, everything is as ever
+    os.chown(site.event, 0, 0)
+    said = site.init("root")
+    assert {each["what"]: each["state"] for each in said["folders"]}["board"] in ("there", "mended")
 
 
 def test_what_others_own_is_never_changed(site: Site) -> None:

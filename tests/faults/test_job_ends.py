@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pbs
 import pytest
-from backends import Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, until
-from slurm import SlurmLab
+
+from support import pbs
+from support.backends import Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, until
+from support.slurm_lab.lab import SlurmLab
 
 PROGRAM = """
 import os, pathlib, sys, time

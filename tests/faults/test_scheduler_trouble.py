@@ -1,6 +1,6 @@
 """A scheduler command that is missing, hangs, prints garbage or fails for a while: what the CLI says and keeps.
 
-For Slurm a few lines of bash stand in, for PBS the stand-in of `tests/cluster/pbs_stub` with its fault switches. Exit
+For Slurm a few lines of bash stand in, for PBS the stand-in of `tests/support/pbs_stub` with its fault switches. Exit
 code 3: try again; 2: the request was refused. UNCERTAIN where the job may be in the queue, and only there.
 """
 
@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pbs
 import pytest
-from backends import Backend, PbsBackend, Site, until
-from trouble import Said, Stand, ask, in_both_languages, later, runs_in, start, write_project
+
+from support import pbs
+from support.backends import Backend, PbsBackend, Site, until
+from support.trouble import Said, Stand, ask, in_both_languages, later, runs_in, start, write_project
 
 SECONDS = "1.5"
 """What a scheduler command may take in these tests; HACKATHON_SCHEDULER_TIMEOUT."""
@@ -28,7 +29,8 @@ SQUEUE = r"""
 while read -r number name; do
   case " $* " in
   *" --name=$name "*) echo "$number" ;;
-  *" -j "*"$number"*) printf '%s\x1fPENDING\x1fNone\x1f\x1fN/A\x1fN/A\x1f1\x1f%s\x1e\n' "$number" "$name" ;;
+  *" -j "*"$number"*)
+    printf '%s\x1fPENDING\x1fNone\x1f\x1fN/A\x1fN/A\x1f1\x1f%s\x1f%s\x1e\n' "$number" "$(id -un)" "$name" ;;
   esac
 done < <(cat "${0%/*}/jobs" 2>/dev/null)
 """
@@ -160,7 +162,7 @@ def long_ago(run: Path, name: str = "submitting", seconds: float = 3600) -> None
 
 def words_of(said: Said, command: str) -> None:
     """A message names the command or the server, and says what to do."""
-    assert command in said.err or "server does not answer" in said.err, said.err
+    assert command in said.err or "server of the scheduler does not answer" in said.err, said.err
     assert "hint: " in said.err, said.err
 
 
@@ -170,7 +172,7 @@ def words_of(said: Said, command: str) -> None:
 def test_submit_without_the_command(site: Site) -> None:
     command = spoil(site, "submit", "missing")
     said = ask(site, "submit")
-    assert said.code == 3 and f"The command {command} is not there." in said.err
+    assert said.code == 3 and f"`{command}` was not found on this machine" in said.err
     words_of(said, command)
     # it is sure that nothing was submitted, so the run waits to be submitted as it is
     state = state_of(site)
@@ -189,7 +191,7 @@ def test_submit_without_a_clear_answer_is_uncertain(site: Site, fault: str) -> N
     assert said.code == 3 and time.monotonic() - began < 20
     words_of(said, command)
     run = only_run(site)
-    assert f"nobody knows whether {run.name[-8:]} reached the queue" in said.err
+    assert f"it is unclear whether {run.name[-8:]} reached the queue" in said.err
     assert state_of(site)["state"] == "UNCERTAIN"
     # not submitted again without --again, nor with it as long as the first one may still arrive
     haste = ask(site, "submit", "--again", run.name)
@@ -212,7 +214,7 @@ def test_submit_whose_answer_was_lost_is_found_by_name(site: Site, fault: str) -
     state = state_of(site)
     assert (state["state"], state["job_id"]) == ("QUEUED", job)
     again = ask(site, "submit", "--again", run.name)
-    assert again.code == 2 and f"was submitted before: job {job}" in again.err
+    assert again.code == 2 and f"was already submitted: job {job}" in again.err
     assert len(queued(site)) == 1
 
 
@@ -273,7 +275,7 @@ def test_status_without_an_answer_is_the_last_one_with_its_age(site: Site, fault
     command = spoil(site, "status", fault)
     plain = ask(site, "status")
     assert plain.code == 0 and "QUEUED (" in plain.out and "warning: " in plain.err
-    assert command in plain.err or "server does not answer" in plain.err
+    assert command in plain.err or "server of the scheduler does not answer" in plain.err
     mend(site)
     state = state_of(site)
     assert (state["state"], state["stale_seconds"], state["problem"]) == ("QUEUED", None, "")

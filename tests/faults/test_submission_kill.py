@@ -9,21 +9,21 @@ import time
 from pathlib import Path
 
 import pytest
-from runs_support import FakeScheduler, project
 
-from hackathon.runs import faults
+from hackathon.runs import kill_points as faults
 from hackathon.runs import submit as submit_module
 from hackathon.runs.clean import candidates, remove
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.status import status
 from hackathon.runs.submit import recover, submit
 from hackathon.text.errors import RequestError
+from support.paths import ROOT, TESTS
+from support.runs import FakeScheduler, project
 
-TESTS = Path(__file__).resolve().parents[1]
 CHILD = """
 import sys
 from pathlib import Path
-from runs_support import FakeScheduler, SCRIPT, request
+from support.runs import FakeScheduler, SCRIPT, request
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.submit import recover, submit
@@ -38,7 +38,7 @@ elif verb == "recover":
 
 
 def _child(folder: Path, *words: str, fault: str = "") -> "subprocess.Popen[bytes]":
-    places = [str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")]
+    places = [str(TESTS), str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "HACKATHON_FAULT": fault}
     return subprocess.Popen([sys.executable, "-c", CHILD, str(folder), *words], env=environment, stderr=subprocess.PIPE)
 

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Site, SlurmBackend, until
-from slurm import SlurmLab
-from trouble import ask, hidden_in, runs_in, start, write_project
 
-from hackathon.runs.faults import CREATE_STEPS, STEPS, SUBMIT_STEPS
+from hackathon.runs.kill_points import CREATE_STEPS, STEPS, SUBMIT_STEPS
 from hackathon.runs.submit import SETTLE
+from support.backends import Site, SlurmBackend, until
+from support.slurm_lab.lab import SlurmLab
+from support.trouble import ask, hidden_in, runs_in, start, write_project
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(600)]
 

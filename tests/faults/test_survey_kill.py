@@ -10,23 +10,24 @@ import time
 from pathlib import Path
 
 import pytest
-from survey_support import make_event
 
-from hackathon.share.survey import collection as collection_module
-from hackathon.share.survey import dropbox, folding, importing
-from hackathon.share.survey.collection import Collection
-from hackathon.share.survey.dropbox import BOX
-from hackathon.share.survey.looking import look
-from hackathon.share.survey.tokens import TokenError
+from hackathon.survey import closing as folding
+from hackathon.survey import collection as collection_module
+from hackathon.survey import dropbox, importing
+from hackathon.survey.checks import look
+from hackathon.survey.collection import Collection
+from hackathon.survey.dropbox import BOX
+from hackathon.survey.tokens import TokenError
 from hackathon.text.errors import RequestError
+from support.paths import ROOT, TESTS
+from support.survey.event import make_event
 
-TESTS = Path(__file__).resolve().parents[1]
 CHILD = """
 import sys
 from pathlib import Path
-from hackathon.share.survey.collection import Collection
-from hackathon.share.survey.dropbox import drop, published
-from hackathon.share.survey.importing import import_answers
+from hackathon.survey.collection import Collection
+from hackathon.survey.dropbox import drop, published
+from hackathon.survey.importing import import_answers
 survey, verb = Collection(Path(sys.argv[1])), sys.argv[2]
 if verb == "open":
     print("\\n".join(survey.open(3)))
@@ -48,7 +49,7 @@ elif verb == "close":
 
 def start(survey: Collection, *words: str, fault: str = "") -> "subprocess.Popen[str]":
     """Return a process of its own that does something with a survey, and dies at a step."""
-    places = [str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")]
+    places = [str(TESTS), str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "HACKATHON_FAULT": fault}
     command = [sys.executable, "-c", CHILD, str(survey.folder), *words]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -77,7 +78,7 @@ def words_of(survey: Collection) -> list[str]:
 @pytest.fixture
 def survey(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Collection:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-    monkeypatch.setattr("hackathon.share.people.People.account", lambda self, uid: "bob")
+    monkeypatch.setattr("hackathon.board.people.People.account", lambda self, uid: "bob")
     return make_event(tmp_path / "event")
 
 

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_users import python_for_others
-from survey_support import SURVEY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from support.accounts import python_for_others, trust_event
+from support.survey.event import SURVEY
+
 ROLES = ("kanri", "alice", "bob", "carol", "tutor", "eve")
 ANSWERING = """
 import sys
 from pathlib import Path
-from hackathon.share.survey.collection import Box
-from hackathon.share.survey.dropbox import drop, published
+from hackathon.survey.dropbox import Box
+from hackathon.survey.dropbox import drop, published
 from hackathon.text.errors import RequestError
 shared = Path(sys.argv[1])
 box = Box(shared, shared / "surveys" / "after")
@@ -149,6 +149,7 @@ def site(people: Site) -> Iterator[Site]:
     for path in (people.event, *people.event.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
         os.chown(path, people.uids["kanri"], people.uids["kanri"])
+    trust_event(people.event, {people.folder / role: uid for role, uid in people.uids.items()})
     people.done("kanri", "open")
     yield people
     shutil.rmtree(people.event)

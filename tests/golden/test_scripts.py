@@ -3,11 +3,14 @@
 After a wanted change: `HACKATHON_GOLDEN=write pytest tests/golden`, then review the difference in git.
 """
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,10 +22,11 @@ from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.options import Options
 from hackathon.jobs.render import JobScript, render
 from hackathon.jobs.resolve import Sources, resolve
+from hackathon.schedulers import profiles
 
 SCRIPTS = Path(__file__).parent / "scripts"
 RECIPES = [recipe.name for recipe in load.list_recipes([])[0]]
-CLUSTERS = [cluster.name for cluster in load.list_clusters([])[0]]
+CLUSTERS = [cluster.name for cluster in profiles.list_clusters([])[0]]
 CASES = [(recipe, cluster, launcher) for recipe in RECIPES for cluster in CLUSTERS for launcher in ALL_LAUNCHERS]
 
 
@@ -33,9 +37,14 @@ def fixed_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "gpus", lambda: 0)
 
 
+# each test has an empty cache of its own: what does not change is read once
+_recipe = cache(lambda name: load.load_recipe(name, []))
+_cluster = cache(lambda name: profiles.load_cluster(name, []))
+
+
 def _script(recipe_name: str, cluster_name: str, launcher: str) -> JobScript:
-    recipe, folder = load.load_recipe(recipe_name, [])
-    cluster = load.load_cluster(cluster_name, [])
+    recipe, folder = _recipe(recipe_name)
+    cluster = _cluster(cluster_name)
     nodes = 1 if cluster.starter == "local" or launcher == "local" else 2
     options = Options(nodes=nodes, launcher=launcher, group="pz0425" if cluster.scheduler == "pbs" else None)
     sources = Sources(cluster=cluster, options=options, recipe=recipe, folder=folder)
@@ -45,8 +54,8 @@ def _script(recipe_name: str, cluster_name: str, launcher: str) -> JobScript:
 
 
 def _supported(recipe_name: str, cluster_name: str, launcher: str) -> bool:
-    recipe, _ = load.load_recipe(recipe_name, [])
-    cluster = load.load_cluster(cluster_name, [])
+    recipe, _ = _recipe(recipe_name)
+    cluster = _cluster(cluster_name)
     return launcher in (recipe.launchers or PLAIN_LAUNCHERS) and launcher in (cluster.launchers or ALL_LAUNCHERS)
 
 
@@ -73,27 +82,43 @@ def test_no_golden_file_is_left_over() -> None:
     assert {path.name for path in SCRIPTS.glob("*.sh")} == wanted | {"rank.sh"}
 
 
-@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.sh")), ids=lambda path: path.name)
-def test_bash_reads_it(path: Path) -> None:
-    subprocess.run(["bash", "-n", path], check=True)
+def test_bash_reads_them() -> None:
+    begun = {path: subprocess.Popen(["bash", "-n", path]) for path in sorted(SCRIPTS.glob("*.sh"))}
+    assert [path.name for path, process in begun.items() if process.wait() != 0] == []
 
 
-def test_shellcheck_finds_nothing() -> None:
+def _parts(script: str) -> tuple[str, str, str]:
+    """Return what stands before a script's values, its values, and what stands after them."""
+    begin, middle, end = script.partition("# ---- values: ")
+    values, mark, rest = (middle + end).partition("\n# ---- ")
+    return begin, values, mark + rest
+
+
+def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
+    """Scripts that differ in their values alone are read once, and all values once more as one script."""
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
+    scripts = {path: path.read_text() for path in sorted(SCRIPTS.glob("*.sh"))}
+    bodies: dict[str, Path] = {}
+    values = ["#!/bin/bash", "# shellcheck disable=SC2034", "{"]
+    for path, text in scripts.items():
+        begin, block, rest = _parts(text)
+        directives = "".join(line for line in begin.splitlines(True) if not line.startswith(("#PBS", "#SBATCH")))
+        names = "".join(f"{line.partition('=')[0]}\n" for line in block.splitlines())
+        bodies.setdefault(directives + names + rest, path)
+        values += [f"# {path.name}", block.partition("\n")[2]]
+    together = tmp_path / "values.sh"
+    together.write_text("\n".join([*values, "}", ""]))
+    assert together.read_text().count("\nHK_NAME=") == len(scripts) - 1, "all but rank.sh have values"
     answer = subprocess.run(
-        ["shellcheck", "--severity=warning", "--format=gcc", *sorted(SCRIPTS.glob("*.sh"))],
-        capture_output=True,
-        text=True,
+        ["shellcheck", "--severity=warning", "--format=gcc", together, *bodies.values()], capture_output=True, text=True
     )
     assert answer.returncode == 0, answer.stdout
 
 
-@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.sh")), ids=lambda path: path.name)
-def test_no_date_and_no_run_id(path: Path) -> None:
-    text = path.read_text()
-    assert "hk-" not in text
-    assert not re.search(r"\b20[2-3][0-9]-?[01][0-9]-?[0-3][0-9]\b", text)
+def test_no_date_and_no_run_id() -> None:
+    wrong = re.compile(r"hk-|\b20[2-3][0-9]-?[01][0-9]-?[0-3][0-9]\b")
+    assert [path.name for path in sorted(SCRIPTS.glob("*.sh")) if wrong.search(path.read_text())] == []
 
 
 def test_reedbush_header_is_what_its_users_wrote() -> None:
@@ -125,9 +150,24 @@ def test_abci_names_its_group_as_project() -> None:
     [("2", 20002), ("008", 20008), ("31999", 21999), ("1234567[].pbs", 24567), ("98765432109", 22109)],
 )
 def test_jobs_of_one_node_meet_at_ports_of_their_own(job_id: str, port: int) -> None:
-    script = _script("torch-ddp", "slurm", "srun").job
-    lines = [line for line in script.splitlines() if line.startswith(("hk_digits=", "export MASTER_PORT="))]
-    assert len(lines) == 2
-    text = "\n".join([f"HK_JOB_ID={shlex.quote(job_id)}", *lines, 'echo "$MASTER_PORT"'])
-    answer = subprocess.run(["bash", "-euc", text], capture_output=True, text=True, check=True)
-    assert int(answer.stdout) == port
+    assert _master_port(job_id) == port
+
+
+def test_a_port_that_somebody_listens_on_is_left_alone() -> None:
+    with contextlib.ExitStack() as stack:
+        for taken in range(21000, 22000):
+            with contextlib.suppress(OSError):
+                stack.enter_context(socket.create_server(("127.0.0.1", taken)))
+                break
+        port = _master_port(str(taken - 20000))
+        assert port != taken
+        stack.enter_context(socket.create_server(("127.0.0.1", port)))
+
+
+def _master_port(job_id: str) -> int:
+    lines = _script("torch-ddp", "slurm", "srun").job.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("hk_digits="))
+    last = next(number for number, line in enumerate(lines) if line.startswith("export MASTER_ADDR"))
+    settings = [f"HK_JOB_ID={shlex.quote(job_id)}", "HK_RUN=/x MASTER_ADDR=a HK_ATTEMPT=1 HK_DEADLINE=2"]
+    text = "\n".join([*settings, *lines[first : last + 1], 'echo "$MASTER_PORT"'])
+    return int(subprocess.run(["bash", "-euc", text], capture_output=True, text=True, check=True).stdout)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
-from stacks import ROOT, stack, stack_environ
 
 from hackathon.config.load import load_recipe
+from support.stacks import ROOT, stack, stack_environ
 
 RECIPE = ROOT / "recipes" / "chainermn-mnist"
 pytestmark = [pytest.mark.slow, pytest.mark.mpi, pytest.mark.timeout(900)]

@@ -17,12 +17,13 @@ from typing import Any
 
 import pytest
 import yaml
-from stacks import FOLDER, stack
+
+from support.stacks import BUILDING, FOLDER, stack
 
 OWN_CODE = Path(__file__).parent / "own_code"
 FRAMEWORKS = ("lightning==2.6.6", "transformers==5.23.0", "accelerate==1.15.0", "mlperf-logging==4.1.68")
 pytestmark = [
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(BUILDING),
     pytest.mark.slow,
     pytest.mark.torch,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch"),
@@ -117,11 +118,11 @@ CASES = {
         _whole(r"(\d+) samples in ([\d.]+) seconds"), 3,
     ),
     "torchtitan": Case(
-        "titan_digits.py", "torchrun", None, "tokens_per_s", "no framework with a known output format",
+        "titan_digits.py", "torchrun", None, "tokens_per_s", "Output format not recognised",
         {"loss": (0, 2.0), "grad_norm": (0, 5)}, _whole(r"(\d+) tokens in ([\d.]+) seconds"), 3,
     ),
     "mnist": Case(
-        "mnist_example.py", "torchrun", None, None, "no framework with a known output format",
+        "mnist_example.py", "torchrun", None, None, "Output format not recognised",
         {"loss": (0, 1.5), "test_loss": (0, 1.2), "accuracy": (0.75, 1)}, lr="0.1",
     ),
     "horovod": Case(

@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 import yaml
-from backends import LocalBackend, Run, Site, until
-from stacks import FOLDER, stack, stack_environ
+
+from support.backends import LocalBackend, Run, Site, until
+from support.paths import RECIPES
+from support.stacks import BUILDING, FOLDER, stack, stack_environ
 
 NAME = "horovod-keras"
-RECIPE = Path(__file__).resolve().parents[2] / "recipes" / NAME
+RECIPE = RECIPES / NAME
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(1800),  # the first test builds Horovod
+    pytest.mark.timeout(BUILDING),  # the first test builds Horovod
     pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("c++"), reason="no compiler and CMake"),
 ]
 GLOO = ("horovodrun", "--gloo", "--disable-cache", "-H", "localhost:2", "-np", "2")

@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 import yaml
-from stacks import FOLDER, stack, stack_environ
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-RECIPE = REPOSITORY / "recipes" / "horovod-torch"
+from support.paths import ROOT
+from support.stacks import BUILDING, FOLDER, stack, stack_environ
+
+RECIPE = ROOT / "recipes" / "horovod-torch"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(1800),  # the first test builds Horovod
+    pytest.mark.timeout(BUILDING),  # the first test builds Horovod
     pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("c++"), reason="no compiler and CMake"),
 ]
 GLOO = ("horovodrun", "--gloo", "--disable-cache", "-H", "localhost:2")
@@ -192,7 +193,7 @@ def _hackathon(folder: Path, *words: str, code: int = 0) -> str:
     """Return what the command line printed; jobs run on this machine, in the environment of the recipe."""
     stack("horovod-torch")
     own = {"HACKATHON_ENVS": str(FOLDER), "HACKATHON_LOCAL_DIR": str(folder / "local"), "HACKATHON_LANG": "en",
-           "HACKATHON_LOCAL_SLOTS_DIR": str(folder / "slots"), "PYTHONPATH": str(REPOSITORY)}  # fmt: skip
+           "HACKATHON_LOCAL_SLOTS_DIR": str(folder / "slots"), "PYTHONPATH": str(ROOT)}  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "hackathon", *words],
         cwd=folder, env={**os.environ, **own}, capture_output=True, text=True, timeout=400, check=False,
@@ -270,8 +271,3 @@ def test_recipe_yaml_says_what_train_py_takes() -> None:
     for name, values in taken.items():
         assert values.get("default", False) == declared[name]["default"], name
         assert values.get("choices") == declared[name].get("choices"), name
-
-
-@pytest.mark.parametrize("name", ["data.py", "resnet.py"])
-def test_what_is_alike_is_the_same(name: str) -> None:
-    assert (RECIPE / name).read_bytes() == (RECIPE.with_name("torch-ddp") / name).read_bytes()

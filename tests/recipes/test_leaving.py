@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-RECIPES = Path(__file__).resolve().parents[2] / "recipes"
+from support.paths import RECIPES
+
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(200)]

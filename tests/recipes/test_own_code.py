@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-PROJECTS = Path(__file__).resolve().parents[2] / "team_projects"
+from support.paths import ROOT
+
+PROJECTS = ROOT / "team_projects"
 PROJECT = PROJECTS / "own-code"
 
 

@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 import yaml
 
-RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "preflight"
+from support.paths import RECIPES
+
+RECIPE = RECIPES / "preflight"
 MODULES = ("checks", "facts", "member", "network", "preflight", "report", "steps", "talk", "words")
 pytestmark = pytest.mark.timeout(200)
 

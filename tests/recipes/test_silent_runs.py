@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from hackathon.diagnosis import diagnose
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(600), pytest.mark.slow]

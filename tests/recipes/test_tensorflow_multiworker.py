@@ -12,11 +12,13 @@ from typing import Any
 import numpy
 import pytest
 import yaml
-from backends import LocalBackend, Site
-from stacks import stack_environ
+
+from support.backends import LocalBackend, Site
+from support.paths import RECIPES
+from support.stacks import stack_environ
 
 NAME = "tensorflow-multiworker"
-RECIPE = Path(__file__).resolve().parents[2] / "recipes" / NAME
+RECIPE = RECIPES / NAME
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 

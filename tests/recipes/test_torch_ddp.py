@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "torch-ddp"
+from support.paths import RECIPES
+
+RECIPE = RECIPES / "torch-ddp"
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]

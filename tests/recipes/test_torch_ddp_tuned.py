@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-RECIPES = Path(__file__).resolve().parents[2] / "recipes"
+from support.paths import RECIPES
+
 RECIPE = RECIPES / "torch-ddp-tuned"
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -276,12 +277,6 @@ def test_a_refusal_is_one_line_and_exit_code_2(place: Place) -> None:
     done = place.train(1, "--hook", "bf16")
     assert done.returncode == 2
     assert done.stderr.startswith("train.py: --hook bf16 needs NCCL") and done.stderr.count("\n") == 1
-
-
-def test_copies_are_identical() -> None:
-    """A recipe's folder stands alone; what both have is kept alike here."""
-    for name in ("checkpoint.py", "communication.py", "resnet.py"):
-        assert (RECIPE / name).read_bytes() == (RECIPES / "torch-ddp" / name).read_bytes(), name
 
 
 def test_recipe_yaml_says_what_train_py_takes() -> None:

@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 import yaml
-from backends import LocalBackend, Run, Site, json_lines
 
-RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "torch-fsdp-lm"
+from support.backends import LocalBackend, Run, Site, json_lines
+from support.paths import RECIPES
+
+RECIPE = RECIPES / "torch-fsdp-lm"
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(900)]
 SMALL = ("--width", "16", "--heads", "2", "--sequence", "32", "--batch-size", "2")

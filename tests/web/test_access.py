@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from serving import Served, plain_view, serving
 
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.web import door, patience
-from hackathon.web.access import Access
-from hackathon.web.door import Door, default_socket, peer_of, port_door, private_folder, socket_door
+from hackathon.web.dashboard import endpoint as door
+from hackathon.web.dashboard import timeouts as patience
+from hackathon.web.dashboard.access import Access
+from hackathon.web.dashboard.endpoint import Endpoint, default_socket, own_folder, peer_of, port_door, socket_door
+from support.pages.dashboard import Served, plain_view, serving
 
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -38,6 +39,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Ser
     """A dashboard on a port and one on a socket, for all tests that leave them as they are."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as name:
         patch.setenv("XDG_RUNTIME_DIR", name)
+        patch.setattr("hackathon.web.dashboard.uvicorn_server.IDLE", 2)
         cache = tmp_path_factory.mktemp("cache")
         with (
             plain_view(patch),
@@ -109,7 +111,7 @@ def test_the_token_of_a_dashboard_before_opens_nothing(folder: Path, tmp_path: P
 
 
 def test_two_dashboards_have_cookies_of_different_names() -> None:
-    gates = [Access(lambda *_: None, Door(socket.socket(), port=1, token="0" * 32)) for _ in range(2)]  # type: ignore[arg-type, return-value]
+    gates = [Access(lambda *_: None, Endpoint(socket.socket(), port=1, token="0" * 32)) for _ in range(2)]  # type: ignore[arg-type, return-value]
     assert gates[0].cookie != gates[1].cookie
     for gate in gates:
         assert gate.session != gate.token
@@ -149,11 +151,11 @@ def test_two_hosts_and_none_are_refused(closed: Served) -> None:
 
 def test_an_address_in_numbers_will_do_where_all_addresses_are_served(folder: Path) -> None:
     listener = socket.socket()
-    gate = Access(lambda *_: None, Door(listener, address="0.0.0.0", port=1, token="x"))  # type: ignore[arg-type, return-value]
+    gate = Access(lambda *_: None, Endpoint(listener, address="0.0.0.0", port=1, token="x"))  # type: ignore[arg-type, return-value]
     known = {name: gate.known_host([name.encode()]) for name in ("10.1.2.3:80", "[fe80::1]", "evil.example", "10.1.2")}
     assert known == {"10.1.2.3:80": True, "[fe80::1]": True, "evil.example": False, "10.1.2": False}
     assert gate.known_host([os.uname().nodename.encode()])
-    one = Access(lambda *_: None, Door(listener, address="10.1.2.3", port=1, token="x"))  # type: ignore[arg-type, return-value]
+    one = Access(lambda *_: None, Endpoint(listener, address="10.1.2.3", port=1, token="x"))  # type: ignore[arg-type, return-value]
     assert one.known_host([b"10.1.2.3:80"])
     assert not one.known_host([b"10.1.2.4:80"])
     listener.close()
@@ -282,19 +284,19 @@ def test_an_open_or_foreign_folder_is_refused(folder: Path) -> None:
     mine = folder / "hackathon"
     mine.mkdir(mode=0o755)
     with pytest.raises(RequestError) as caught:
-        private_folder()
+        own_folder()
     assert caught.value.id == "dashboard.folder_open"
     assert "chmod 700" in str(caught.value.hint)
     mine.rmdir()
     (folder / "elsewhere").mkdir(mode=0o700)
     mine.symlink_to(folder / "elsewhere")
     with pytest.raises(RequestError) as caught:
-        private_folder()
+        own_folder()
     assert caught.value.id == "dashboard.folder_foreign"
     mine.unlink()
     mine.write_text("")
     with pytest.raises(RequestError):
-        private_folder()
+        own_folder()
 
 
 def test_a_long_path_is_refused_and_a_long_runtime_folder_passed_over(
@@ -306,11 +308,11 @@ def test_a_long_path_is_refused_and_a_long_runtime_folder_passed_over(
     deep = folder / ("y" * 90)
     deep.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
-    monkeypatch.setattr(door, "FALLBACK", folder)
-    assert private_folder() == folder / f"hackathon-{os.geteuid()}"
+    monkeypatch.setattr("hackathon.access.private.TEMPORARY", folder)
+    assert own_folder() == folder / f"hackathon-{os.geteuid()}"
     for value in ("", "relative", str(folder / "missing")):
         monkeypatch.setenv("XDG_RUNTIME_DIR", value)
-        assert private_folder() == folder / f"hackathon-{os.geteuid()}"
+        assert own_folder() == folder / f"hackathon-{os.geteuid()}"
 
 
 def test_the_longest_path_that_the_kernel_takes_is_taken(folder: Path) -> None:

@@ -12,10 +12,22 @@ import pytest
 
 pytest.importorskip("playwright")
 pytest.importorskip("vl_convert")
-import browsing
-from browsing import DESKTOP, PHONE, PICTURES, Visit, Visitor, axe_problems, chromium, crawl, html_problems, picture
 from playwright.sync_api import Browser
-from sample_event import write_event
+
+from support.pages import browser as browsing
+from support.pages.browser import (
+    DESKTOP,
+    PHONE,
+    PICTURES,
+    Visit,
+    Visitor,
+    axe_problems,
+    chromium,
+    crawl,
+    html_problems,
+    picture,
+)
+from support.samples.event import write_event
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 KINDS = {"now", "teams", "team", "study", "run", "scaling", "board", "cluster", "schedule"}

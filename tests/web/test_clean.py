@@ -2,7 +2,6 @@
 
 import os
 import socket
-import sys
 import threading
 import unicodedata
 from pathlib import Path
@@ -11,15 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from rich_runs import write_rich
-
-from hackathon.runs.inside import inside_of
-from hackathon.text.inside import Inside
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.runs.directory import files_of
 from hackathon.text.messages import speaking
 from hackathon.text.printable import printable
-from hackathon.web import clean
-from hackathon.web.run_view import Row
+from hackathon.web.page import sanitize as clean
+from hackathon.web.views.run_view import RunFact
+from support.samples.rich_runs import write_rich
 
 ANY = st.text(st.characters(codec=None), max_size=400)
 
@@ -39,7 +36,7 @@ def test_no_control_character_is_left_in_any_text(text: str) -> None:
 def test_any_bytes_are_a_log(raw: bytes) -> None:
     folder = _scratch()
     (folder / "rank-0.log").write_bytes(raw)
-    found = clean.tail(Inside(folder), "rank-0.log")
+    found = clean.tail(GuardedFolder(folder), "rank-0.log")
     assert found is not None
     lines, before, size = found
     assert size == len(raw) and before >= 0 and len(lines) <= clean.TAIL_LINES
@@ -61,7 +58,7 @@ def test_escapes_and_direction_marks_go_and_emoji_stay_whole() -> None:
 def test_long_lines_and_texts_are_cut_with_a_remark() -> None:
     with speaking("en"):
         shown = clean.line("x" * 1_000_000)
-        assert len(shown) < clean.LINE + 80 and shown.endswith("letters more are not shown]")
+        assert len(shown) < clean.LINE + 80 and shown.endswith("more characters are not shown]")
         block = clean.block(f"{'y' * 5000}\nshort\n" * 100)
         assert "short" in block and max(map(len, block.split("\n"))) < clean.LINE + 80
         assert len(clean.block("line\n" * 1_000_000)) < clean.BLOCK + 80
@@ -70,14 +67,14 @@ def test_long_lines_and_texts_are_cut_with_a_remark() -> None:
 
 
 def test_a_record_is_cleaned_whole() -> None:
-    row = Row("\x1b[1mname", "a\x00b", "file\u202e")
-    assert clean.value({"\x07": [row, ("\x1b[0m", 1, None)]}) == {"·": [Row("name", "a·b", "file·"), ("", 1, None)]}
+    row = RunFact("\x1b[1mname", "a\x00b", "file\u202e")
+    assert clean.value({"\x07": [row, ("\x1b[0m", 1, None)]}) == {"·": [RunFact("name", "a·b", "file·"), ("", 1, None)]}
 
 
 def test_the_tail_of_a_log_is_its_last_lines_and_of_a_bar_the_last_state(tmp_path: Path) -> None:
     bar = "".join(f"\r{i} %" for i in range(100))
     (tmp_path / "a.log").write_text("".join(f"line {i}\n" for i in range(1000)) + f"{bar}\n\x1b[31mend")
-    found = clean.tail(Inside(tmp_path), "a.log")
+    found = clean.tail(GuardedFolder(tmp_path), "a.log")
     assert found is not None
     lines, before, size = found
     assert lines[-3:] == ["line 999", "99 %", "end"] and len(lines) == clean.TAIL_LINES
@@ -88,9 +85,9 @@ def test_a_line_of_megabytes_and_binary_are_shown_in_part(tmp_path: Path) -> Non
     (tmp_path / "a.log").write_bytes(b"first\n" + b"z" * 3_000_000 + b"\nlast\n")
     (tmp_path / "b.log").write_bytes(bytes(range(256)) * 100)
     with speaking("en"):
-        lines, before, _ = clean.tail(Inside(tmp_path), "a.log") or ([], 0, 0)
+        lines, before, _ = clean.tail(GuardedFolder(tmp_path), "a.log") or ([], 0, 0)
         assert lines[-1] == "last" and before > 2_000_000 and max(map(len, lines)) < clean.LINE + 80
-        binary, _, _ = clean.tail(Inside(tmp_path), "b.log") or ([], 0, 0)
+        binary, _, _ = clean.tail(GuardedFolder(tmp_path), "b.log") or ([], 0, 0)
     assert "\ufffd" in "".join(binary)
 
 
@@ -105,12 +102,12 @@ def test_nothing_is_read_through_a_link_that_leads_outside(tmp_path: Path) -> No
     (run / "logs" / "far.log").symlink_to(tmp_path / "secret")
     (run / "logs" / "loop.log").symlink_to("loop.log")
     (run / "folder").symlink_to(tmp_path)
-    inside = Inside(run)
+    inside = GuardedFolder(run)
     assert inside.read("logs/same.log") == b"own"
     for name in ("logs/far.log", "logs/loop.log", "folder/secret", "../secret", "logs/../../secret", "../runx/beside"):
         assert inside.read(name) is None and inside.end(name, 10) is None, name
     assert inside.names("folder") == []
-    assert sorted(inside.strange(("logs", "folder"))) == ["folder", "logs/far.log", "logs/loop.log"]
+    assert [each.name for each in inside.refused(("logs", "folder"))] == ["folder", "logs/far.log", "logs/loop.log"]
     assert inside.facts(("logs", "folder")) == inside.facts(("logs",))
 
 
@@ -129,9 +126,9 @@ def test_pipes_sockets_and_unreadable_files_block_nobody(tmp_path: Path) -> None
         found: list[object] = []
 
         def read() -> None:
-            inside = Inside(tmp_path)
+            inside = GuardedFolder(tmp_path)
             found.extend([inside.read("logs/pipe.log"), inside.json("request.json"), inside.read("logs/s.log")])
-            found.append(sorted(inside.strange(("logs", "request.json"))))
+            found.append([each.name for each in inside.refused(("logs", "request.json"))])
             done.set()
 
         threading.Thread(target=read, daemon=True).start()
@@ -144,13 +141,13 @@ def test_pipes_sockets_and_unreadable_files_block_nobody(tmp_path: Path) -> None
 )
 def test_broken_json_is_an_empty_record(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
-    assert Inside(tmp_path).json("a.json") == {}
-    assert list(Inside(tmp_path).lines("a.json")) == []
+    assert GuardedFolder(tmp_path).json("a.json") == {}
+    assert list(GuardedFolder(tmp_path).lines("a.json")) == []
 
 
 def test_files_are_read_up_to_a_limit(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"0123456789")
-    inside = Inside(tmp_path)
+    inside = GuardedFolder(tmp_path)
     assert inside.read("a", 4) == b"0123" and inside.end("a", 4) == (b"6789", 10)
     (tmp_path / "a.jsonl").write_text('{"n": 1}\n{"n": 2}\n{"n": 3')
     assert [line["n"] for line in inside.lines("a.jsonl")] == [1, 2]
@@ -166,10 +163,10 @@ def test_an_adopted_run_shows_the_logs_of_its_job_and_no_file_elsewhere(tmp_path
     for name, target in (("job.log", job / "out.log"), ("rank-7.log", tmp_path / "secret")):
         (run / "logs" / name).unlink(missing_ok=True)
         (run / "logs" / name).symlink_to(target)
-    assert inside_of(run).read("logs/job.log") is None
+    assert files_of(run).read("logs/job.log") is None
     (run / "client/adopted.json").write_text(f'{{"t": 1, "directory": "{job}"}}')
-    assert inside_of(run).read("logs/job.log") == b"from the job"
-    assert inside_of(run).read("logs/rank-7.log") is None
+    assert files_of(run).read("logs/job.log") == b"from the job"
+    assert files_of(run).read("logs/rank-7.log") is None
 
 
 _folder: list[Path] = []

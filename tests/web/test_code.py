@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from hackathon.web.pages import environment
+from hackathon.web.page.pages import environment
 
 code = environment().filters["code"]
 

@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_runs import HOSTS, USER, Sample, write_run
 
 from hackathon.config.event import Publish
 from hackathon.jobs.render import JobScript
 from hackathon.jobs.request import Request
-from hackathon.runs.crate import LIST, METADATA, Crate, is_crate, read_crate
+from hackathon.runs.crate.archive import LIST, METADATA, Crate, is_crate, read_crate
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import RequestError
-from hackathon.web.crate import write_crate
-from hackathon.web.mask import Mask
-from hackathon.web.named import named
+from hackathon.web.crate.crate import write_crate
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.names import named
+from support.paths import RECIPES
+from support.samples.runs import HOSTS, USER, Sample, write_run
 
 OPEN = Publish(source=True)
 GROUP = "pz0425"
@@ -186,7 +187,7 @@ def test_a_team_keeps_its_program_and_its_name(run: Path, tmp_path: Path) -> Non
 
 
 def test_a_recipe_of_the_toolkit_always_goes_out_as_it_is(tmp_path: Path) -> None:
-    recipe = Path(__file__).parents[2] / "recipes" / "torch-ddp"
+    recipe = RECIPES / "torch-ddp"
     folder = tmp_path / "torch-ddp"
     shutil.copytree(recipe, folder, ignore=shutil.ignore_patterns("__pycache__", "runs", "checkpoints"))
     run = create(_request(folder, recipe="torch-ddp"), JobScript("#!/bin/bash\n", ""), runs_folder=tmp_path / "runs")
@@ -332,14 +333,14 @@ def test_a_bomb_and_too_much(crate: Path, tmp_path: Path, monkeypatch: pytest.Mo
     contents[LIST] = json.dumps(listed).encode()
     bad = _pack(tmp_path / "bad.zip", {**contents, **bombs})
     assert bad.stat().st_size < 50_000
-    monkeypatch.setattr("hackathon.runs.crate.TOTAL_LIMIT", 5_000_000)
+    monkeypatch.setattr("hackathon.runs.crate.archive.TOTAL_LIMIT", 5_000_000)
     assert _refused(bad).id == "crate.too_big"
-    monkeypatch.setattr("hackathon.runs.snapshot.SIZE_LIMIT", 1_000_000)
+    monkeypatch.setattr("hackathon.runs.source.snapshot.SIZE_LIMIT", 1_000_000)
     assert _refused(bad).id == "crate.too_big"
-    monkeypatch.setattr("hackathon.runs.crate.ARCHIVE_LIMIT", 100)
+    monkeypatch.setattr("hackathon.runs.crate.archive.ARCHIVE_LIMIT", 100)
     assert _refused(bad).id == "crate.too_big"
     monkeypatch.undo()
-    monkeypatch.setattr("hackathon.runs.crate.ENTRIES_LIMIT", 5)
+    monkeypatch.setattr("hackathon.runs.crate.archive.ENTRIES_LIMIT", 5)
     assert _refused(crate).id == "crate.too_many"
 
 

@@ -2,16 +2,13 @@
 
 import hashlib
 import json
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from sample_runs import DEFAULT, write_run
-
 from hackathon.config.event import Publish
-from hackathon.runs.crate import read_crate
-from hackathon.web.crate import collect, write_crate
-from hackathon.web.mask import Mask
+from hackathon.runs.crate.archive import read_crate
+from hackathon.web.crate.crate import collect, write_crate
+from hackathon.web.masking.mask import Mask
+from support.samples.runs import DEFAULT, write_run
 
 MASK = Mask(["tanaka07"], people=["山田 太郎"])
 NAMED = "by tanaka07, ghp_abcdefghijklmnopqrstuvwxyz0123456789"

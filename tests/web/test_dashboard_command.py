@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from sample_event import write_event
 
 from hackathon.cli.dashboard import event_and_folders
 from hackathon.cli.main import run
 from hackathon.text.errors import RequestError
+from support.samples.event import write_event
 
 PATIENCE = 120.0
-USING_UVICORN = [f"hackathon.web.{name}" for name in ("server", "quiet_server", "patience")]
+USING_UVICORN = [f"hackathon.web.dashboard.{name}" for name in ("server", "uvicorn_server", "timeouts")]
 """What `dashboard` loads that needs uvicorn: other tests of this process may have loaded it before."""
 
 
@@ -97,7 +97,7 @@ def event(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_says_how_to_reach_it_and_shows_the_event(event: Path, settings: dict[str, str]) -> None:
     (event / "aurora" / "below").mkdir(exist_ok=True)
     with dashboard(settings, cwd=event / "aurora" / "below") as running:  # the event is found from inside
-        assert running.lines[0] == "The dashboard of Deep-learning hackathon 2026 is open. On your own computer run"
+        assert running.lines[0] == "The dashboard of Deep-learning hackathon 2026 is running. On your own computer, run"
         host = os.uname().nodename
         assert re.fullmatch(rf"  ssh -L 8000:\S+\.sock \S+@{re.escape(host)}\S*", running.lines[1])
         assert running.lines[3] == "  http://localhost:8000/"
@@ -106,7 +106,7 @@ def test_it_says_how_to_reach_it_and_shows_the_event(event: Path, settings: dict
             assert team in page
             assert team in running.ask("/ja/teams")
         code, error = running.end()
-        assert (code, error) == (0, "The dashboard is closed.\n")
+        assert (code, error) == (0, "The dashboard has stopped.\n")
         assert not Path(running.path).exists()
 
 
@@ -152,7 +152,7 @@ def test_it_ends_at_once_with_streams_open(event: Path, settings: dict[str, str]
             connection = stack.enter_context(running.connect())
             connection.sendall(b"GET /stream?page=/en/now HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")
-        assert running.end(how) == (0, "The dashboard is closed.\n")
+        assert running.end(how) == (0, "The dashboard has stopped.\n")
 
 
 def test_a_second_one_says_where_the_first_is(event: Path, settings: dict[str, str]) -> None:
@@ -160,7 +160,7 @@ def test_a_second_one_says_where_the_first_is(event: Path, settings: dict[str, s
         command = [sys.executable, "-m", "hackathon", "dashboard", str(event)]
         second = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert (second.returncode, second.stdout) == (2, "")
-        assert f"a dashboard is running at {running.path} already" in second.stderr
+        assert f"a dashboard is already running at {running.path}\n" in second.stderr
         assert f"ssh -L 8000:{running.path}" in second.stderr
         with dashboard(settings, str(event), "--team", "aurora") as other:  # another view is another dashboard
             assert other.path != running.path
@@ -187,7 +187,7 @@ def test_it_ends_when_its_socket_is_gone(event: Path, settings: dict[str, str]) 
         Path(running.path).unlink()
         _, error = running.process.communicate(timeout=PATIENCE)
         assert running.process.returncode == 1
-        assert f"{running.path} was removed" in error
+        assert f"{running.path} was deleted" in error
         assert "--socket" in error
         assert "Traceback" not in error
 
@@ -241,7 +241,7 @@ def test_what_is_shown(event: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ("words", "said"),
     [
         (["--team", "nobody"], "there is no team nobody in this event"),
-        (["--socket", "/tmp/x/y", "--port", "1"], "not on both"),
+        (["--socket", "/tmp/x/y", "--port", "1"], "cannot be combined"),
         (["--port", "70000"], "70000"),
         (["/does/not/exist"], "/does/not/exist"),
     ],

@@ -2,21 +2,18 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from rendered import Page
-from rich_runs import source_of, write_rich
-from test_run_page import HOSTILE, check_structure, html_of, poison
-
 from hackathon.config.event import Event, Publish
+from hackathon.index.catalog import Catalog
+from hackathon.index.studies import run_key
 from hackathon.text.messages import speaking
-from hackathon.web.diff import SHOWN_IN_ALL, DiffPage, values
-from hackathon.web.grouping import run_key
-from hackathon.web.source import Source
+from hackathon.web.views.diff import SHOWN_IN_ALL, DiffPage, values
+from support.pages.rendered import Page
+from support.pages.run_page import HOSTILE, check_structure, html_of, poison
+from support.samples.rich_runs import source_of, write_rich
 
 
 @pytest.fixture
@@ -27,12 +24,12 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def key_of(source: Source) -> str:
+def key_of(source: Catalog) -> str:
     second, first = source.summaries
     return f"{run_key(first)}|{run_key(second)}"
 
 
-def view_of(source: Source, key: str = "", language: str = "en") -> DiffPage:
+def view_of(source: Catalog, key: str = "", language: str = "en") -> DiffPage:
     with speaking(language):
         found = values(source, key or key_of(source))
     assert found is not None
@@ -121,11 +118,11 @@ def test_files_that_came_went_are_binary_long_or_not_kept(project: Path) -> None
     view = view_of(source_of(project, live=True))
     found = {each.name: (each.kind, bool(each.lines), each.why) for each in view.files}
     assert found == {
-        "away.py": ("changed", False, "its content was not kept"),
-        "data.bin": ("changed", False, "it is no text"),
+        "away.py": ("changed", False, "its content was not saved"),
+        "data.bin": ("changed", False, "not a text file"),
         "gone.py": ("gone", True, ""),
         "latest": ("changed", False, f"→ {first.name} · → {second.name}"),
-        "long.txt": ("changed", False, "it is too long to compare by lines"),
+        "long.txt": ("changed", False, "too long to compare line by line"),
         "new.py": ("new", True, ""),
         "train.py": ("changed", True, ""),
     }
@@ -155,7 +152,7 @@ def test_a_file_that_leads_outside_is_not_compared(project: Path, tmp_path: Path
     (first / "source/train.py").unlink()
     os.mkfifo(first / "source/train.py")
     page = html_of(source_of(project, live=True), key_of(source_of(project)), kind="diff")
-    assert "TOP-SECRET" not in page and "its content was not kept" in page
+    assert "TOP-SECRET" not in page and "its content was not saved" in page
 
 
 def test_a_record_can_not_name_a_file_outside(project: Path, tmp_path: Path) -> None:
@@ -211,4 +208,4 @@ def test_runs_without_files_are_compared(project: Path) -> None:
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     page = html_of(source, key_of(source), kind="diff")
     check_structure(page)
-    assert "Nothing is recorded on either side" in page
+    assert "Neither side has a record" in page

@@ -11,15 +11,15 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from browsing import DESKTOP, Visitor, chromium
-from sample_runs import write_study
 
 from hackathon.scaling.plot import PANELS, panel, plot_spec
 from hackathon.text.errors import UnavailableError
-from hackathon.web import figures, scripts
-from hackathon.web.figures import Figure, drawn
-from hackathon.web.pages import Site, environment, render
-from hackathon.web.slim import slim
+from hackathon.web.page import figures, scripts
+from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.page.pages import Site, environment, render
+from hackathon.web.page.svg import slim
+from support.pages.browser import DESKTOP, Visitor, chromium
+from support.samples.runs import write_study
 
 BUDGET = 5_000
 """Bytes of a panel of a study."""
@@ -189,6 +189,8 @@ def test_the_bundle_is_made_once_and_again_when_it_is_damaged(bundle: Path, monk
     assert 500_000 < len(whole) < 1_500_000
     monkeypatch.setattr(scripts, "_bundle", lambda: b"made again")
     assert scripts.vega_bundle(bundle) == whole
+    # who publishes it passes the notices of its licences on
+    assert whole.startswith(b"/*!") and b"University of Washington Interactive Data Lab" in whole.partition(b"*/")[0]
     kept = file.read_bytes()
     file.write_bytes(kept[:-1])
     assert scripts.vega_bundle(bundle) == b"made again"

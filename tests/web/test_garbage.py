@@ -1,26 +1,24 @@
 """One run whose files hold anything leaves gaps: its team's pages, the site and the state of other runs do without."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from sample_event import write_event
-
 from hackathon.config.load import load_event
+from hackathon.index.gather import gather
+from hackathon.index.studies import run_key
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import LOST, RunStatus
 from hackathon.runs.status import status
 from hackathon.scaling.plot import plot_spec
 from hackathon.scaling.table import RunResult, results
-from hackathon.web import figures, making
-from hackathon.web.gather import gather
-from hackathon.web.grouping import run_key
-from hackathon.web.making import Maker
-from hackathon.web.publish import publish
-from hackathon.web.source import values_of
+from hackathon.web.page import figures
+from hackathon.web.site import build as making
+from hackathon.web.site.build import SiteBuilder
+from hackathon.web.site.publish import publish
+from hackathon.web.views.registry import values_of
+from support.samples.event import write_event
 
 SEALS = (
     {"cause": "no such cause"}, {"cause": ["x"]}, {"reason": {"a": 1}}, {"state": 7}, {"first_rank": "x"},
@@ -65,14 +63,14 @@ def test_a_page_that_can_not_be_made_is_left_out_and_told(
     event: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = gather(event, load_event(event), ask=False, index=tmp_path / "i" / "x.sqlite3", diagnose=False)
-    real = Maker._values
+    real = SiteBuilder._values
 
-    def values(self: Maker, page: object, *rest: object) -> object:
+    def values(self: SiteBuilder, page: object, *rest: object) -> object:
         if getattr(page, "kind", "") == "team":
             raise KeyError("what nobody thought of")
         return real(self, page, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Maker, "_values", values)
+    monkeypatch.setattr(SiteBuilder, "_values", values)
     found = publish(source, tmp_path / "out", languages=["en"])
     assert "index.html" in found.files and "team-aurora.html" not in found.files
     assert [warning for warning in found.warnings if "team-aurora.html" in warning and "KeyError" in warning]

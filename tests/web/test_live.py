@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pytest
 from jinja2 import ChoiceLoader, DictLoader
-from serving import Served, Told, plain_view, serving
+
+from support.pages.dashboard import Served, Told, plain_view, serving
 
 pytest.importorskip("playwright", reason="no Chromium")
 
-from browsing import chromium
 from playwright.sync_api import Page, Route, expect
 
-from hackathon.web import pages, stream
-from hackathon.web.door import port_door
-from hackathon.web.records import Summary
-from hackathon.web.source import VIEWS
+from hackathon.index.record import RunEntry
+from hackathon.web.dashboard import stream
+from hackathon.web.dashboard.endpoint import port_door
+from hackathon.web.page import pages
+from hackathon.web.views.registry import VIEWS
+from support.pages.browser import chromium
 
 pytestmark = pytest.mark.browser
 PATIENCE = 60_000
@@ -69,7 +71,7 @@ def browser() -> Iterator[object]:
 
 
 def tell(watch: Told, *names: str) -> None:
-    watch.tell(*(Summary(name, "/team") for name in names))
+    watch.tell(*(RunEntry(name, "/team") for name in names))
 
 
 @pytest.fixture
@@ -165,7 +167,9 @@ def test_a_page_whose_key_is_no_more_the_right_one_says_so(page: Page, served: S
     page.context.clear_cookies()
     page.unroute("**/stream?*")
     notice = page.locator("#connection")
-    expect(notice).to_have_text(re.compile("^The dashboard does not let this page in"), timeout=PATIENCE)
+    expect(notice).to_have_text(
+        re.compile("^This page can no longer connect because the dashboard was restarted"), timeout=PATIENCE
+    )
     expect(page.locator("#runs li")).to_have_text(["none"])
 
 
@@ -187,7 +191,7 @@ def test_a_page_that_can_not_be_made_says_so(page: Page, served: Served, monkeyp
     notice = page.locator("#connection")
     monkeypatch.setattr(sys.modules["plain_view"], "values", lambda source, key: 1 / 0)
     tell(served.watch, "a")
-    expect(notice).to_have_text(re.compile("not the newest state"), timeout=PATIENCE)
+    expect(notice).to_have_text(re.compile("out of date"), timeout=PATIENCE)
     expect(page.locator("#runs li")).to_have_text(["none"])
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from hackathon.text.messages import speaking
 from hackathon.text.paths import shipped
-from hackathon.web.overview import COLOURS
-from hackathon.web.pages import MENU, Site, environment, style
+from hackathon.web.page.pages import MENU, Site, environment, style
+from hackathon.web.views.scaling import COLOURS
 
 Colour = tuple[float, float, float]
 PAPERS = ("paper", "card")

@@ -6,14 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rendered import HOSTILE, harmless, page, read
-
 from hackathon.config.event import Budget, Event, EventCluster
-from hackathon.scaling import measured
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.scaling import cluster_measurements as measured
 from hackathon.text.messages import speaking
-from hackathon.web.machines import clusters_view, cores
-from hackathon.web.records import Summary
-from hackathon.web.source import Source
+from hackathon.web.views.cluster import clusters_view, cores
+from support.pages.rendered import HOSTILE, harmless, page, read
 
 FITS = {"small": {"alpha_us": 12.5, "beta_gb_s": 3.0}, "large": {"alpha_us": 40.0, "beta_gb_s": 9.25}}
 
@@ -30,12 +29,12 @@ def event(**clusters: EventCluster) -> Event:
     return Event("E", clusters={name.replace("_", "-"): each for name, each in clusters.items()})
 
 
-def source(made: Event | None, *runs: Summary, live: bool = True, folder: Path | None = None) -> Source:
-    return Source(runs, event=made, event_folder=folder, now=time.time(), live=live)
+def source(made: Event | None, *runs: RunEntry, live: bool = True, folder: Path | None = None) -> Catalog:
+    return Catalog(runs, event=made, event_folder=folder, now=time.time(), live=live)
 
 
-def run(number: int, state: str, queue: str = "h-debug", cluster: str = "reedbush-h") -> Summary:
-    return Summary(f"run-{number}", "/p", state=state, queue=queue, cluster=cluster)
+def run(number: int, state: str, queue: str = "h-debug", cluster: str = "reedbush-h") -> RunEntry:
+    return RunEntry(f"run-{number}", "/p", state=state, queue=queue, cluster=cluster)
 
 
 def test_the_events_cluster_with_its_limits() -> None:
@@ -53,7 +52,7 @@ def test_the_events_cluster_with_its_limits() -> None:
     assert facts["Budget of a team"] == "200 node-hours, 400 GPU-hours"
     assert (facts["GPUs"], facts["Memory"], facts["Cores"]) == ("2 × P100-SXM2-16GB", "256 GB", "36")
     reader = read(page("cluster", looked))
-    for words in ("the event's", "FDR x2", "not confirmed", "hackathon clusters reedbush-h --measure", "48:00:00"):
+    for words in ("the event's", "FDR x2", "unverified", "hackathon clusters reedbush-h --measure", "48:00:00"):
         assert words in reader.text
     ja = read(page("cluster", looked, "ja")).text
     assert "Reedbush-H（東京大学）" in ja and "イベント用" in ja
@@ -113,13 +112,13 @@ def test_clusters_without_a_profile_and_with_a_broken_one(tmp_path: Path) -> Non
     assert "no-such" in missing.problem and [each.value for each in missing.facts] == ["q"]
     assert "broken.yaml" in broken.problem and not laptop.problem
     text = read(page("cluster", looked)).text
-    assert "The profile names no queues" in text
+    assert "The profile lists no queues" in text
 
 
 def test_outside_an_event_it_is_the_clusters_of_the_runs() -> None:
     looked = source(None, run(1, "RUNNING"), run(2, "SUCCEEDED", cluster="laptop"), run(3, "FAILED", cluster=""))
     assert [each.name for each in clusters_view(looked).clusters] == ["laptop", "reedbush-h"]
-    assert "No cluster is named" in read(page("cluster", source(None))).text
+    assert "Neither the event nor a run names a cluster" in read(page("cluster", source(None))).text
 
 
 def test_cores_for_judging_idle_nodes() -> None:
@@ -139,7 +138,7 @@ def test_nothing_that_people_write_gets_out_of_its_place(tmp_path: Path) -> None
     (folder / "evil.yaml").write_text(json.dumps(profile))
     measured.keep("evil", [entry(1, 5.0, backend=HOSTILE)])
     use = EventCluster(queue=HOSTILE, reservation=HOSTILE)
-    looked = Source((), event=event(evil=use), event_folder=tmp_path, now=time.time(), live=True, problems=(HOSTILE,))
+    looked = Catalog((), event=event(evil=use), event_folder=tmp_path, now=time.time(), live=True, problems=(HOSTILE,))
     assert not clusters_view(looked).clusters[0].problem
     for language in ("en", "ja"):
         harmless(page("cluster", looked, language))

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from hackathon.web import clean
-from hackathon.web.markdown import escaped, quoted
+from hackathon.web.page import sanitize as clean
+from hackathon.web.page.markdown import escaped, quoted
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 SIGNS = st.text(st.sampled_from(list("\\`*_{}[]()<>#+-.!|~$&;:/@= \n\t1a日。")), max_size=14)

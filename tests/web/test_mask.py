@@ -7,9 +7,9 @@ from urllib.parse import quote
 import pytest
 
 from hackathon.diagnosis.scrub import REMOVED
-from hackathon.web.encoded import decoded, readable
-from hackathon.web.mask import Mask
-from hackathon.web.masked_page import mask_page
+from hackathon.web.masking.encoded import decoded, readable
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.masked_page import mask_page
 
 NAMED = (
     "hf_QxYzAbCdEfGhIjKlMnOpQrStUv", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "AKIAQ3EGRIWQXV7TABCD",

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from hackathon.config.event import Publish
-from hackathon.web.mask import Mask
-from hackathon.web.masked_page import mask_page
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.masked_page import mask_page
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----"
 

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from hackathon.web.named import Named, named
+from hackathon.web.masking.names import Named, named
 
 
 def test_users_hosts_and_groups_are_found_wherever_a_run_names_them(tmp_path: Path) -> None:

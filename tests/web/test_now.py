@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rendered import HOSTILE, harmless, page, read
 
+from hackathon.board.board import open_board, reply
+from hackathon.board.directory import make_place
+from hackathon.board.post import post
 from hackathon.config.event import Event, Member, Team, Tutor
-from hackathon.share.board import open_board, reply
-from hackathon.share.place import make_place
-from hackathon.share.places import Project
-from hackathon.share.post import post
+from hackathon.index.catalog import Catalog
+from hackathon.index.projects import ProjectFolder
+from hackathon.index.record import CauseText, RunEntry
 from hackathon.text.messages import speaking
 from hackathon.text.units import format_moment
-from hackathon.web.now import now_view
-from hackathon.web.records import Summary, Told
-from hackathon.web.source import Source
-from hackathon.web.trouble import clock
+from hackathon.web.views.now import now_view
+from hackathon.web.views.trouble import clock
+from support.pages.rendered import HOSTILE, harmless, page, read
 
 NOW = 1_772_420_400.0
 """2026-03-02 12:00 in Japan."""
@@ -37,7 +37,7 @@ def japan(monkeypatch: pytest.MonkeyPatch) -> Any:
     time.tzset()
 
 
-def run(number: int = 1, **values: Any) -> Summary:
+def run(number: int = 1, **values: Any) -> RunEntry:
     """A run that goes on well, unless told otherwise."""
     usual: dict[str, Any] = {
         "id": f"20260302-11{number % 60:02d}00-torch-ddp-4p-abcdef{number % 32 + 10}", "project": "/event/aurora/train",
@@ -46,14 +46,14 @@ def run(number: int = 1, **values: Any) -> Summary:
         "submitted": NOW - 30 * MINUTE, "started": NOW - 20 * MINUTE, "progress": NOW - 5, "interval": 2.0,
         "value": 4210.0, "unit": "samples/s", "loss": 0.31, "gpu_percent": 92.0, "memory_percent": 61.0,
     }  # fmt: skip
-    return Summary(**{**usual, **values})
+    return RunEntry(**{**usual, **values})
 
 
-def source(*runs: Summary, **values: Any) -> Source:
-    return Source(summaries=runs, now=NOW, live=True, **values)
+def source(*runs: RunEntry, **values: Any) -> Catalog:
+    return Catalog(summaries=runs, now=NOW, live=True, **values)
 
 
-def failed(number: int = 1, **values: Any) -> Summary:
+def failed(number: int = 1, **values: Any) -> RunEntry:
     return run(number, **{"state": "FAILED", "cause": "exit", "ended": NOW - 10 * MINUTE, **values})
 
 
@@ -137,28 +137,25 @@ def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
     assert [item.team for item in view.items[1:]] == list("gfedcba")
     text = read(page("now", looked)).text
     for words in (
-        "8 need help", "Why does it hang?", "exit code 1", "can never run in h-debug", "not enough nodes",
-        "No new line for 15 min, at step 340", "busy 3 %", "99 % full", "NaN", "does not know the job", "Going well",
+        "8 need attention", "Why does it hang?", "exit code 1", "can never start in h-debug", "not enough nodes",
+        "No output for 15 min, at step 340", "utilisation is 3 %", "99 % full", "NaN", "no longer knows the job",
+        "Running normally",
     ):  # fmt: skip
         assert words in text
     ja = read(page("now", looked, "ja")).text
-    assert (
-        "8 件で助けが必要です" in ja
-        and "15 min のあいだ新しい行がありません" in ja
-        and "need" not in ja.split("hang?")[1]
-    )
+    assert "要対応 8 件" in ja and "15 min のあいだ出力がありません" in ja and "need" not in ja.split("hang?")[1]
 
 
 def test_calm() -> None:
     nothing = read(page("now", source()))
-    assert "Nobody needs help at the moment" in nothing.headings[0]
-    assert "No run was found here yet." in nothing.text
+    assert "Nothing needs attention" in nothing.headings[0]
+    assert "No runs were found." in nothing.text
     good = [run(1), run(2, state="SUCCEEDED", ended=NOW - MINUTE), run(3, state="QUEUED", submitted=NOW - 30)]
     going = read(page("now", source(*good)))
-    assert "Nobody needs help at the moment" in going.headings[0]
-    assert "Everything that runs goes on" in going.text
+    assert "Nothing needs attention" in going.headings[0]
+    assert "All running jobs are making progress" in going.text
     assert "4,210 samples/s" in going.text and "92 %" in going.text
-    assert "今、助けが必要な人はいません" in read(page("now", source(*good), "ja")).headings[0]
+    assert "要対応はありません" in read(page("now", source(*good), "ja")).headings[0]
 
 
 def test_counts_since_midnight() -> None:
@@ -188,11 +185,11 @@ def test_a_failure_that_a_success_followed_is_over() -> None:
     assert now_view(source(after, silent)).count == 0 and now_view(source(silent)).count == 1
     (item,) = now_view(source(run(3, created=NOW - 5 * MINUTE, submitted=NOW - 5 * MINUTE), broken)).items
     assert item.newer == "RUNNING"
-    assert "a newer one: RUNNING" in read(page("now", source(run(3, created=NOW - 5 * MINUTE), broken))).text
+    assert "newer run: RUNNING" in read(page("now", source(run(3, created=NOW - 5 * MINUTE), broken))).text
 
 
 def test_everybodys_last_failure_comes_before_further_ones() -> None:
-    def at(number: int, minutes: float, **values: Any) -> Summary:
+    def at(number: int, minutes: float, **values: Any) -> RunEntry:
         return failed(number, ended=NOW - minutes * MINUTE, **values)
 
     runs = [
@@ -207,13 +204,15 @@ def test_everybodys_last_failure_comes_before_further_ones() -> None:
         ("ada", "torch-ddp", 2), ("bob", "torch-ddp", 0), ("ada", "own-model", 0), ("eve", "torch-ddp", 0),
     ]  # fmt: skip
     assert items[0].run_id == runs[0].id, "the newest of them stands for all"
-    assert "and 2 more of this name" in read(page("now", source(*runs))).text
+    assert "and 2 more with the same name" in read(page("now", source(*runs))).text
 
 
 def test_a_diagnosis_speaks_the_readers_language() -> None:
     told = {
-        "en": Told("GPU 1 is out of memory", "Halve the batch.", "CUDA out of memory. Tried", "logs/rank-1.log:17"),
-        "ja": Told("GPU 1 のメモリが不足", "バッチを半分に", "CUDA out of memory. Tried", "logs/rank-1.log:17"),
+        "en": CauseText(
+            "GPU 1 is out of memory", "Halve the batch.", "CUDA out of memory. Tried", "logs/rank-1.log:17"
+        ),
+        "ja": CauseText("GPU 1 のメモリが不足", "バッチを半分に", "CUDA out of memory. Tried", "logs/rank-1.log:17"),
     }
     looked = source(failed(part="gpu", told=told, reason="exit code 1"))
     (item,) = now_view(looked).items
@@ -225,7 +224,7 @@ def test_a_diagnosis_speaks_the_readers_language() -> None:
     only = source(failed(told={"ja": told["ja"]}))
     assert now_view(only).items[0].message == "GPU 1 のメモリが不足", "better in another language than not at all"
     untold = now_view(source(failed(reason="")))
-    assert untold.items[0].message == "The run ended: FAILED"
+    assert untold.items[0].message == "The run failed: FAILED"
     assert untold.items[0].advice == f"hackathon diagnose {untold.items[0].run_id}"
 
 
@@ -252,7 +251,7 @@ def test_requests_for_help(tmp_path: Path) -> None:
     post(board(), "second: look at my run", kind="ask", run=broken.id, folder=tmp_path / "aurora/runs" / broken.id)
     first, second = view().items
     assert (first.message, first.person, first.team, first.run) == ("first: it hangs", "Ada Lovelace", "aurora", "")
-    assert first.advice == f"Tell the team that you come: hackathon ask take {first.post}"
+    assert first.advice == f"Take this request: hackathon ask take {first.post}"
     # the failure that it is about is the same matter, and told once
     assert (second.kind, second.run, second.name) == ("asked", f"{tmp_path}/aurora//{broken.id}", "torch-ddp")
     html = page("now", source(broken, event=event, event_folder=tmp_path))
@@ -265,7 +264,7 @@ def test_requests_for_help(tmp_path: Path) -> None:
     taken = view().items
     assert [item.message for item in taken] == ["second: look at my run", "first: it hangs"], "who is helped can wait"
     assert taken[1].helper == "Ada Lovelace" and not taken[1].advice
-    assert "Ada Lovelace helps" in read(page("now", source(event=event, event_folder=tmp_path))).text
+    assert "taken by Ada Lovelace" in read(page("now", source(event=event, event_folder=tmp_path))).text
     for request in board().of("ask"):
         reply(board(), request, "solve", "done")
     assert [item.kind for item in view().items] == ["failed"], "the failure itself is still there"
@@ -275,7 +274,7 @@ def test_a_request_from_a_project_shows_its_team(tmp_path: Path) -> None:
     event = replace(board_event(tmp_path), teams=[])
     folder = tmp_path / "cirrus"
     post(open_board(tmp_path / "shared", tmp_path), "help", kind="ask", run="gone", folder=folder / "train/runs/gone")
-    looked = source(event=event, event_folder=tmp_path, projects=(Project(folder, "cirrus"),))
+    looked = source(event=event, event_folder=tmp_path, projects=(ProjectFolder(folder, "cirrus"),))
     assert now_view(looked).items[0].team == "cirrus"
 
 
@@ -293,7 +292,7 @@ def test_long_lists_are_cut_and_counted() -> None:
     assert (view.count, len(view.items), view.left) == (230, 200, 30)
     assert (len(view.well), view.well_left) == (40, 15)
     text = read(page("now", source(*runs))).text
-    assert "230 need help" in text and "30 more are not shown" in text and "15 more are going well" in text
+    assert "230 need attention" in text and "30 more are not shown" in text and "15 more are running normally" in text
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -303,7 +302,7 @@ def test_nothing_that_people_write_gets_out_of_its_place(tmp_path: Path, languag
     words: dict[str, Any] = dict.fromkeys(
         ("id", "project", "team", "name", "user", "cluster", "queue", "note", "unit", "part", "rule", "host"), HOSTILE
     )
-    told = {language: Told(HOSTILE, f"{HOSTILE}\n{HOSTILE}", HOSTILE, HOSTILE)}
+    told = {language: CauseText(HOSTILE, f"{HOSTILE}\n{HOSTILE}", HOSTILE, HOSTILE)}
     runs = [
         failed(1, **words, told=told),
         failed(2, **words, reason=HOSTILE),

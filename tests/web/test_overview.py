@@ -5,40 +5,40 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from rendered import HOSTILE, harmless, page, read
-from sample_event import NAMES, write_event
-from sample_source import event_source, folder_source
 
 from hackathon.config.problems import ConfigError
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
 from hackathon.text.messages import speaking
-from hackathon.web.figures import drawn
-from hackathon.web.overview import COLOURS, SHAPES, SHOWN, Overview, overview, overview_figures, values
-from hackathon.web.records import Summary
-from hackathon.web.references import read_references
-from hackathon.web.source import Source
+from hackathon.web.page.figures import drawn
+from hackathon.web.page.references import read_references
+from hackathon.web.views.scaling import COLOURS, SHAPES, SHOWN, Overview, overview, overview_figures, values
+from support.pages.rendered import HOSTILE, harmless, page, read
+from support.samples.event import NAMES, write_event
+from support.samples.source import event_source, folder_source
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+def source(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     folder = tmp_path_factory.mktemp("event")
     return event_source(write_event(folder / "e"), folder / "index.sqlite")
 
 
-def _runs(team: str, values: dict[int, float], *, study: str = "s", state: str = "SUCCEEDED") -> list[Summary]:
+def _runs(team: str, values: dict[int, float], *, study: str = "s", state: str = "SUCCEEDED") -> list[RunEntry]:
     return [
-        Summary(
+        RunEntry(
             id=f"{team}-{study}-{size}", project=f"/e/{team}", team=team, study=study, processes=size, nodes=1,
-            state=state, value=value, unit="samples/s", created=1.0,
+            state=state, value=value, unit="samples/s", created=1.0, numbers=(("samples_per_s", value),),
         )
         for size, value in values.items()
     ]  # fmt: skip
 
 
-def _view(*runs: list[Summary], folder: Path | None = None) -> Overview:
-    return overview(Source([run for each in runs for run in each], event_folder=folder))
+def _view(*runs: list[RunEntry], folder: Path | None = None) -> Overview:
+    return overview(Catalog([run for each in runs for run in each], event_folder=folder))
 
 
-def test_each_team_is_there_with_its_best_study_the_fastest_first(source: Source) -> None:
+def test_each_team_is_there_with_its_best_study_the_fastest_first(source: Catalog) -> None:
     view = overview(source)
     assert {result.team for result in view.results} == set(NAMES[:8]) and view.waiting == ()
     assert [result.speedup for result in view.results] == sorted((r.speedup for r in view.results), reverse=True)
@@ -71,8 +71,8 @@ def test_what_is_not_a_speedup_is_not_shown() -> None:
         _runs("single", {1: 10.0, 2: 20.0}, study=""),
     )
     assert view.results == () and set(view.waiting) >= {"one-size", "failed", "running", "single"}
-    assert values(Source()) == {"view": overview(Source()), "figures": [], "problem": ""}
-    html = page("scaling", Source(live=True))
+    assert values(Catalog()) == {"view": overview(Catalog()), "figures": [], "problem": ""}
+    html = page("scaling", Catalog(live=True))
     assert "No team has a speed-up yet" in read(html).text and "109 ×" in read(html).text
 
 
@@ -90,7 +90,7 @@ def test_a_study_from_more_than_one_process_begins_on_the_ideal_line() -> None:
     assert efficiency.rows[1] == ("big", "16", "75.0 %")
 
 
-def test_published_results_are_beside_the_teams(source: Source) -> None:
+def test_published_results_are_beside_the_teams(source: Catalog) -> None:
     with speaking("en"):
         references = read_references(None)
     chainer, others = references.points
@@ -125,7 +125,7 @@ def test_an_event_may_have_its_own_references(tmp_path: Path) -> None:
         read_references(tmp_path)
 
 
-def test_the_page_says_it_in_both_languages(source: Source) -> None:
+def test_the_page_says_it_in_both_languages(source: Catalog) -> None:
     pytest.importorskip("vl_convert")
     for language, said in (
         ("en", ("Scaling results", "three out of four")),
@@ -139,7 +139,7 @@ def test_the_page_says_it_in_both_languages(source: Source) -> None:
         assert len([each for each in reader.links if each.startswith("/study?")]) == 8
 
 
-def test_two_pictures_of_all_teams_are_small(source: Source) -> None:
+def test_two_pictures_of_all_teams_are_small(source: Catalog) -> None:
     pytest.importorskip("vl_convert")
     figures, problem = drawn(overview_figures(overview(source)))
     assert problem == ""
@@ -157,7 +157,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
         for run in _runs(HOSTILE, {1: 1.0, 2: 1.9, 4: 3.0})
     ]
     for language in ("en", "ja"):
-        reader = harmless(page("scaling", Source(runs), language))
+        reader = harmless(page("scaling", Catalog(runs), language))
         assert f"/team?key={quote(HOSTILE)}" in reader.links, "the page of the team by its true name"
 
 

@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rendered import HOSTILE, harmless, page, read
 
+from hackathon.board.board import Board, open_board, reply
+from hackathon.board.directory import make_place
+from hackathon.board.entry import Attached, Entry, encode, new_id
+from hackathon.board.post import post
 from hackathon.config.event import Event, Member, Publish, Team, Tutor
-from hackathon.share.board import Board, open_board, reply
-from hackathon.share.entry import Attached, Entry, encode, new_id
-from hackathon.share.place import make_place
-from hackathon.share.post import post
-from hackathon.web import problems
-from hackathon.web.problems import board_view
-from hackathon.web.records import Summary
-from hackathon.web.source import Source, values_of
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.web.views import board as problems
+from hackathon.web.views.board import board_view
+from hackathon.web.views.registry import values_of
+from support.pages.rendered import HOSTILE, harmless, page, read
 
 ME = pwd.getpwuid(os.geteuid()).pw_name
 FINDING = Attached(
@@ -47,17 +48,17 @@ def board(folder: Path) -> Board:
     return open_board(folder / "shared", folder)
 
 
-def source(folder: Path, *runs: Summary, live: bool = True, rules: Publish | None = None) -> Source:
-    return Source(runs, event=event(rules), event_folder=folder, now=time.time(), live=live)
+def source(folder: Path, *runs: RunEntry, live: bool = True, rules: Publish | None = None) -> Catalog:
+    return Catalog(runs, event=event(rules), event_folder=folder, now=time.time(), live=live)
 
 
 def test_from_a_question_to_its_solution(folder: Path) -> None:
     empty = read(page("board", source(folder)))
-    assert "Nobody has written anything yet" in empty.text
+    assert "There are no posts yet" in empty.text
     run = folder / "train" / "runs" / "20260302-110000-torch-ddp-4p-abcdefgh"
     asked = post(board(folder), "It hangs\nsince noon", kind="ask", run=run.name, folder=run, finding=FINDING)
     post(board(folder), "Use the other module\n  module load gcc/12\n\n  before cuda")
-    looked = source(folder, Summary(run.name, str(folder / "train")))
+    looked = source(folder, RunEntry(run.name, str(folder / "train")))
     view = board_view(looked)
     assert [(each.kind, each.title, each.state) for each in view.open] == [
         ("ask", "It hangs", "open"), ("post", "Use the other module", "open"),
@@ -84,7 +85,7 @@ def test_from_a_question_to_its_solution(folder: Path) -> None:
         ("take", ""), ("answer", "try --batch-size 32"), ("solve", "that was it"),
     ]  # fmt: skip
     text = read(page("board", looked)).text
-    assert "Solved 1" in text and "Ada Lovelace answered" in text and "Solved, says Ada Lovelace" in text
+    assert "Solved 1" in text and "Ada Lovelace answered" in text and "Solved by Ada Lovelace" in text
     assert "Ada Lovelace さんの回答" in read(page("board", looked, "ja")).text
 
 
@@ -133,10 +134,10 @@ def test_a_board_is_read_again_only_when_something_came(folder: Path, monkeypatc
 
 
 def test_without_a_board_and_with_a_broken_one(tmp_path: Path) -> None:
-    nobody = Source(event=Event("E"), event_folder=tmp_path, live=True)
+    nobody = Catalog(event=Event("E"), event_folder=tmp_path, live=True)
     assert "This event has no problem board" in read(page("board", nobody)).text
-    assert "no problem board" in read(page("board", Source(live=True))).text
-    broken = Source(event=Event("E", shared="gone"), event_folder=tmp_path, live=True)
+    assert "no problem board" in read(page("board", Catalog(live=True))).text
+    broken = Catalog(event=Event("E", shared="gone"), event_folder=tmp_path, live=True)
     assert "there is no board in" in read(page("board", broken)).text
 
 
@@ -156,7 +157,7 @@ def test_what_is_no_post_is_counted_and_passed_over(tmp_path: Path) -> None:
     view = board_view(looked)
     assert view.passed == 3 and len(view.open) == 2
     assert len({each.anchor for each in view.open}) == 2
-    assert "3 files are not what they claim to be" in read(page("board", looked)).text
+    assert "3 files are not valid posts" in read(page("board", looked)).text
 
 
 def test_an_old_board_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from hackathon.web.mask import Mask
-from hackathon.web.program import masked_program
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.program import masked_program
 
 MASK = Mask(["tanaka07"], ["a017.example.jp"], groups=["pz0425"])
 

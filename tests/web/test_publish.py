@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -17,29 +16,29 @@ from pathlib import Path
 import pytest
 import yaml
 
-sys.path.insert(0, str(Path(__file__).parent))
-from rendered import Page
-from sample_event import write_event
-from sample_runs import DEFAULT, HOSTS, USER, Sample, write_run, write_study
-
 from hackathon.cli.main import run as hackathon
 from hackathon.config.load import load_event
+from hackathon.index.catalog import Catalog
+from hackathon.index.gather import gather
 from hackathon.scaling import plot
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import speaking
-from hackathon.web import figures, making, swap
-from hackathon.web.downloads import all_csv, safe_cell
-from hackathon.web.gather import gather
-from hackathon.web.publish import Published, publish
-from hackathon.web.residue import residues
-from hackathon.web.source import Source
+from hackathon.web.page import figures
+from hackathon.web.site import build as making
+from hackathon.web.site import switch as swap
+from hackathon.web.site.downloads import all_csv, safe_cell
+from hackathon.web.site.leak_check import residues
+from hackathon.web.site.publish import Published, publish
+from support.pages.rendered import Page
+from support.paths import ROOT
+from support.samples.event import write_event
+from support.samples.runs import DEFAULT, HOSTS, USER, Sample, write_run, write_study
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m"
 ENDING = b"\xff</code></pre><script>alert(3)</script>"
-ROOT = Path(__file__).resolve().parents[2]
 
 
-def _source(folder: Path, *, event: bool = True) -> Source:
+def _source(folder: Path, *, event: bool = True) -> Catalog:
     """Return what is read of an event's folder, or of a project's."""
     index = folder / "index" / "runs.sqlite3"
     if event:
@@ -327,16 +326,16 @@ def test_pages_come_without_their_pictures(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_an_empty_site_and_a_folder_that_can_not_be_written(tmp_path: Path) -> None:
-    found = publish(Source(), tmp_path / "out", title="t", languages=["en"])
-    assert "no study yet" in (found.folder / "index.html").read_text()
+    found = publish(Catalog(), tmp_path / "out", title="t", languages=["en"])
+    assert "no studies yet" in (found.folder / "index.html").read_text()
     (tmp_path / "file").write_text("")
     with pytest.raises(RequestError) as caught:
-        publish(Source(), tmp_path / "file" / "site", title="t")
+        publish(Catalog(), tmp_path / "file" / "site", title="t")
     assert caught.value.exit_code == 2
     (tmp_path / "mine" / "site").mkdir(parents=True)
     (tmp_path / "mine" / "site" / "thesis.html").write_text("mine")
-    with pytest.raises(RequestError, match="not made by"):
-        publish(Source(), tmp_path / "mine")
+    with pytest.raises(RequestError, match="not created by"):
+        publish(Catalog(), tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["site"]
 
 
@@ -388,7 +387,7 @@ def _shown(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.suffix == ".html"}
 
 
-def _publish_and_die(limit: int, source: Source, out: Path, plain: bool) -> bool:
+def _publish_and_die(limit: int, source: Catalog, out: Path, plain: bool) -> bool:
     """Publish in a child that is killed before its so-many-th write, rename, exchange or removal; False: it was not."""
     child = os.fork()
     if child == 0:
@@ -473,7 +472,7 @@ def test_abandoned_folders_go_with_the_next_publication(tmp_path: Path) -> None:
     for folder in (old, young):
         folder.mkdir()
     os.utime(old, (0, 0))
-    publish(Source(), tmp_path, title="t", languages=["en"])
+    publish(Catalog(), tmp_path, title="t", languages=["en"])
     assert not old.exists() and young.exists()
 
 
@@ -482,11 +481,11 @@ def test_a_file_system_that_can_not_exchange_keeps_one_site_in_the_end(
 ) -> None:
     monkeypatch.setattr(swap, "_exchange", lambda one, other: False)
     for title in ("one", "two", "three"):
-        found = publish(Source(), tmp_path, title=title, languages=["en"])
+        found = publish(Catalog(), tmp_path, title=title, languages=["en"])
         assert swap.live_folder(tmp_path) == found.folder
         for each in tmp_path.iterdir():
             os.utime(each, (time.time() - 2 * swap.ABANDONED,) * 2)
-    publish(Source(), tmp_path, title="four", languages=["en"])
+    publish(Catalog(), tmp_path, title="four", languages=["en"])
     assert len([path for path in tmp_path.iterdir() if path.is_dir()]) <= 2
     assert "four" in (swap.live_folder(tmp_path) or tmp_path).joinpath("index.html").read_text()
 
@@ -502,8 +501,8 @@ def test_the_command_checks_and_publishes(
     before = sorted(path.name for path in tmp_path.iterdir() if path.name != "hackathon")
     assert hackathon(["publish", "--check", "--no-ask"]) == 0
     told = capsys.readouterr().out
-    assert "aurora: pages 5, studies 2, runs with a page 2, crates 20" in told
-    assert re.search(r"people +\d+ +.*tanaka07", told) and "Nothing in it looks like a secret" in told
+    assert "aurora: pages 5, studies 2, runs with a page 2, RO-Crates 20" in told
+    assert re.search(r"people +\d+ +.*tanaka07", told) and "Nothing in it looks like private data" in told
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "hackathon") == before
     assert hackathon(["publish", "--to", str(tmp_path / "out dir"), "--no-ask"]) == 0
     told = capsys.readouterr().out
@@ -577,7 +576,7 @@ def test_text_has_contrast_in_light_and_dark() -> None:
 @pytest.mark.parametrize(("name", "width"), [("index.html", 1280), ("team-aurora.html", 1280), ("teams.ja.html", 390)])
 def test_chromium_shows_pages_from_a_file(site: Path, tmp_path: Path, name: str, width: int) -> None:
     """Style sheet and script are taken from beside the page, and the policy lets them in."""
-    from browsing import chromium
+    from support.pages.browser import chromium
 
     with chromium() as browser:
         page = browser.new_page(viewport={"width": width, "height": 900})

@@ -11,27 +11,24 @@ import yaml
 from markdown_it import MarkdownIt
 
 pytest.importorskip("vl_convert")
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-from event_2019 import MEANS, TEAMS, event_2019
-from rendered import HOSTILE, NOT_SHOWN, Page
-from sample_runs import Sample, write_study
-from sample_survey import write_survey
-
+from hackathon.board.board import open_board, reply
+from hackathon.board.directory import make_place
+from hackathon.board.post import post
 from hackathon.cli.main import run as hackathon
 from hackathon.config.load import load_event
-from hackathon.share.board import open_board, reply
-from hackathon.share.place import make_place
-from hackathon.share.post import post
+from hackathon.index.catalog import Catalog
+from hackathon.index.gather import gather
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
-from hackathon.web import made_files
-from hackathon.web.dates import days_text
-from hackathon.web.gather import gather
-from hackathon.web.made_files import MARK, signed, unchanged, write_together
-from hackathon.web.report import report_view
-from hackathon.web.report_files import report_files
-from hackathon.web.source import Source
+from hackathon.web.page.dates import days_text
+from hackathon.web.report import signed_files as made_files
+from hackathon.web.report.files import report_files
+from hackathon.web.report.report import report_view
+from hackathon.web.report.signed_files import MARK, signed, unchanged, write_together
+from support.event_2019 import MEANS, TEAMS, event_2019
+from support.pages.rendered import HOSTILE, NOT_SHOWN, Page
+from support.samples.runs import Sample, write_study
+from support.survey.closed import write_survey
 
 SIZES = (1, 2, 4)
 START = 1_548_290_000.0
@@ -72,7 +69,7 @@ def _change(folder: Path, key: str, value: object, team: int | None = None) -> N
     path.write_text(yaml.safe_dump(found, allow_unicode=True, sort_keys=False), "utf-8")
 
 
-def _source(folder: Path, **changes: object) -> Source:
+def _source(folder: Path, **changes: object) -> Catalog:
     found = load_event(folder)
     event = replace(found, **changes)  # type: ignore[arg-type]
     return gather(folder, event, ask=False, index=folder / "index.sqlite3", diagnose=False)
@@ -119,7 +116,7 @@ def test_the_files_are_there_in_both_languages(written: tuple[Path, str, str]) -
 
 def test_participation_of_2019_in_a_sentence_and_a_table(report: Path) -> None:
     english = _section((report / "report.md").read_text("utf-8"), "Participants")
-    assert "8 teams got a place; how many applied is not published." in english
+    assert "8 teams were selected; the number of applications is not published." in english
     assert "6 teams with 11 people took part: undergraduate student 1, master's student 5" in english
     for row in ("not published", "8", "6", "11"):
         assert f"| {row} |" in english
@@ -148,19 +145,19 @@ def test_each_team_has_its_result_or_says_that_it_has_none(report: Path) -> None
     assert list(teams) == list(TEAMS)
     assert "Moved the training to ChainerMN." in teams["Aurora"] and "ResNet-50" in teams["Aurora"]
     assert "From the records" not in teams["Aurora"], "the organiser's own words count"
-    assert "6.86 times as fast on 8 processes as on 1 process, parallel efficiency 85.7 %" in teams["Aurora"]
+    assert "6.86 times as fast with 8 processes as with 1 process, parallel efficiency 85.7 %" in teams["Aurora"]
     assert "weak scaling, reedbush-h, 900 → 6,173 samples/s" in teams["Aurora"]
     assert "From the records of the runs: throughput went from 1,000 to 4,096 samples/s" in teams["Borealis"]
     assert "lr: 0.1 → 0.8" in teams["Borealis"]
-    assert "None of its runs succeeded (runs: 1)." in teams["Cumulus"]
-    assert "No results are on record." in teams["四つ葉"]
+    assert "None of its 1 runs succeeded." in teams["Cumulus"]
+    assert "No results are recorded." in teams["四つ葉"]
     table = [line for line in text.splitlines() if line.startswith("| Aurora")]
     assert table == ["| Aurora | Aurora: digits | 6.86 × | 85.7 % | 8 | 1 |"]
 
 
 def test_the_survey_of_2019(report: Path) -> None:
     english = (report / "report.md").read_text("utf-8")
-    assert "11 of 11 people who were asked answered (response rate 100.0 %)" in english
+    assert "11 of 11 invited people answered (response rate 100.0 %)" in english
     rows = {line.split(" | ")[0]: line.split(" | ") for line in english.splitlines() if " ↔ " in line}
     means = [row[-2] for row in rows.values()]
     assert means == [str(MEANS[name]) for name in ("length", "lecture", "handouts", "satisfaction")]
@@ -194,7 +191,7 @@ def test_nobody_is_named_and_no_machine_or_folder(report: Path) -> None:
     for path in report.iterdir():
         text = path.read_text("utf-8")
         assert not [name for name in named if re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text)], path
-    assert "Names of people and machines are left out" in (report / "report.md").read_text("utf-8")
+    assert "Names of people and machines are omitted" in (report / "report.md").read_text("utf-8")
 
 
 def test_people_are_named_where_the_event_publishes_them(event: Path) -> None:
@@ -209,9 +206,9 @@ def test_people_are_named_where_the_event_publishes_them(event: Path) -> None:
 )
 def test_what_is_not_published_is_not_in_it(event: Path, rule: str, gone: str) -> None:
     source = _source(event, publish=replace(load_event(event).publish, **{rule: False}))
-    from hackathon.web.published_surveys import summaries
+    from hackathon.web.views.published_surveys import summaries
 
-    found = summaries(event, load_event(event))
+    found = summaries(event, load_event(event), source.memory)
     files, _ = report_files(source, ["en"], surveys=found)
     assert f"## {gone}\n" not in files["report.md"] and f"<h2>{gone}</h2>" not in files["report.html"]
     assert ("report-after.svg" in files) == (rule != "surveys")
@@ -242,7 +239,7 @@ def test_what_is_missing_is_told_with_its_line(written: tuple[Path, str, str], e
     lines = (event / "hackathon.yaml").read_text("utf-8").splitlines()
     place = lines.index("- name: Borealis") + 1
     assert f"team Borealis: `done` is empty: hackathon.yaml, line {place}" in told
-    assert "team 四つ葉: no run is on record" in told
+    assert "team 四つ葉: no runs are recorded" in told
     assert "team Cumulus: no run succeeded" in told
     assert "team Aurora: `done`" not in told and "`occasion`" not in told
 
@@ -250,7 +247,7 @@ def test_what_is_missing_is_told_with_its_line(written: tuple[Path, str, str], e
 def test_a_team_that_left_hackathon_yaml_is_told_and_left_out(event: Path) -> None:
     found = load_event(event)
     source = _source(event, teams=found.teams[1:])
-    from hackathon.web.report import remarks
+    from hackathon.web.report.report import remarks
 
     with speaking("en"):
         view = report_view(source)
@@ -269,7 +266,7 @@ def test_a_team_that_did_not_come_is_counted_and_has_no_result(event: Path) -> N
     with speaking("en"):
         view = report_view(source)
     assert view.people.took_part == 5 and view.people.people == 8
-    assert view.teams[0].sentence == "Chosen, did not take part." and view.teams[0].best is None
+    assert view.teams[0].sentence == "Selected, but did not take part." and view.teams[0].best is None
     assert "Aurora" not in [team.name for team in view.measured]
 
 

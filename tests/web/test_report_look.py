@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,16 +10,14 @@ import pytest
 
 pytest.importorskip("playwright")
 pytest.importorskip("vl_convert")
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-from browsing import DESKTOP, PHONE, Visitor, chromium, picture
-from event_2019 import event_2019
 from playwright.sync_api import Browser
-from sample_runs import Sample, write_study
-from sample_survey import write_survey
 
+from hackathon.board.directory import make_place
 from hackathon.cli.main import run as hackathon
-from hackathon.share.place import make_place
+from support.event_2019 import event_2019
+from support.pages.browser import DESKTOP, PHONE, Visitor, chromium, picture
+from support.samples.runs import Sample, write_study
+from support.survey.closed import write_survey
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

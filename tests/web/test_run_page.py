@@ -3,50 +3,31 @@
 import json
 import os
 import shutil
-import sys
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from rendered import Page
-from rich_runs import DIGEST, EVIDENCE, source_of, write_rich
-from sample_runs import HOSTS
-
 from hackathon.config.event import Event, Publish
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import CauseText
+from hackathon.index.studies import run_key
 from hackathon.text.messages import speaking
-from hackathon.web import found as finder
-from hackathon.web import run as run_module
-from hackathon.web.curves import BUCKETS, POINTS
-from hackathon.web.grouping import run_key
-from hackathon.web.pages import Site, render
-from hackathon.web.records import Told
-from hackathon.web.run import LOGS, RunPage, run_page
-from hackathon.web.source import Source, values_of
-from hackathon.web.timeline import SHOWN
+from hackathon.web.views import verdict as finder
+from hackathon.web.views.curves import BUCKETS, POINTS
+from hackathon.web.views.registry import values_of
+from hackathon.web.views.run import LOGS, RunPage, run_page
+from hackathon.web.views.timeline import SHOWN
+from support.pages.rendered import Page
+from support.pages.run_page import HOSTILE, check_structure, html_of, poison
+from support.samples.rich_runs import DIGEST, EVIDENCE, source_of, write_rich
+from support.samples.runs import HOSTS
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m\u202e"
 KEYS = {"team", "study", "run", "diff"}
 
 
-def html_of(source: Source, key: str, language: str = "en", kind: str = "run", *, pictures: bool = False) -> str:
-    """Return a page as a way out would make it, where every page has an address; `pictures`: with drawings."""
-    addresses = {"run": "run.html", "diff": "diff.html", "team": "team.html", "study": "study.html"}
-    with speaking(language), pytest.MonkeyPatch.context() as patch:
-        if not pictures:
-            patch.setattr(run_module, "drawn", lambda figures: (list(figures), ""))
-        made = values_of(kind, key, source)
-    assert made is not None
-    template, values = made
-    site = Site("Hackathon")
-    page: str = render(template, site, language, lambda kind, key: addresses.get(kind), here=kind, **values)
-    return page
-
-
-def view_of(source: Source, run: Path, language: str = "en") -> RunPage:
+def view_of(source: Catalog, run: Path, language: str = "en") -> RunPage:
     """Return a run's page without drawings."""
     with speaking(language):
         summary = source.find(f"{run.parent.parent}//{run.name}")
@@ -88,18 +69,20 @@ def test_the_index_word_is_enough_for_a_run_that_goes_on_and_on_the_site(
 ) -> None:
     _, failed, _ = runs_of(project)
     monkeypatch.setattr(finder, "_diagnosis", lambda *_: pytest.fail("a diagnosis inside a view"))
-    told = {"en": Told("Rank 1 is alone", "wait", "no line", "logs/job.log:1")}
+    told = {"en": CauseText("Rank 1 is alone", "wait", "no line", "logs/job.log:1")}
     source = source_of(project)
     for state, live in (("FAILED", False), ("RUNNING", True)):
         summaries = [_with(each, state, told) if each.id == failed.name else each for each in source.summaries]
-        view = view_of(Source(tuple(summaries), source.projects, now=source.now, live=live), failed)
+        view = view_of(Catalog(tuple(summaries), source.projects, now=source.now, live=live), failed)
         assert [each.message for each in view.verdict.findings] == ["Rank 1 is alone"], state
 
 
 def test_the_site_shows_logs_lines_and_differences_only_where_the_event_allows_it(project: Path) -> None:
     _, failed, _ = runs_of(project)
     told = {
-        "en": Told("GPU 0 is out of memory", "halve the batch", EVIDENCE, "logs/rank-1.log:42", (("too big", "ls"),))
+        "en": CauseText(
+            "GPU 0 is out of memory", "halve the batch", EVIDENCE, "logs/rank-1.log:42", (("too big", "ls"),)
+        )
     }
     source = source_of(project)
     source = replace(source, summaries=tuple(replace(each, told=told) for each in source.summaries))
@@ -117,7 +100,7 @@ def test_the_site_shows_logs_lines_and_differences_only_where_the_event_allows_i
     assert "step 390 loss" in live and "+    lr = 0.8" in live
 
 
-def _with(summary: Any, state: str, told: dict[str, Told]) -> Any:
+def _with(summary: Any, state: str, told: dict[str, CauseText]) -> Any:
     return replace(summary, state=state, told=told, part="nccl", ended=None if state == "RUNNING" else summary.ended)
 
 
@@ -216,7 +199,7 @@ def test_thousands_of_events_are_shown_in_part_and_skewed_clocks_are_told(tmp_pa
     line = view_of(source_of(tmp_path / "train"), run).timeline
     assert len(line.moments) == SHOWN and line.left > 4000 and line.skewed
     page = html_of(source_of(tmp_path / "train"), f"{tmp_path}/train//{run.name}")
-    assert "more in between" in page and "Clocks of the hosts differ" in page
+    assert "more in between" in page and "clocks of the hosts differ" in page
 
 
 def test_logs_of_many_ranks_are_few_and_the_failed_rank_is_among_them(tmp_path: Path) -> None:
@@ -246,7 +229,7 @@ def test_other_runs_are_linked(project: Path) -> None:
     assert view_of(source, last).previous is not None and view_of(source, last).previous.id == failed.name  # type: ignore[union-attr]
     assert [each.id for each in view_of(source, first).children] == [failed.name]
     page = html_of(source, view.key)
-    assert "compare with the run it follows" in page and "the study" not in page
+    assert "compare with the parent run" in page and "the study" not in page
     assert view.comparable == () and "Compare with another run" not in page  # a site has no page of two runs
     live = source_of(project, live=True)
     assert [each.id for each in view_of(live, failed).comparable] == [last.name]
@@ -272,23 +255,6 @@ def test_the_page_is_well_formed_in_both_languages(project: Path, language: str)
         assert f'lang="{language}"' in page
 
 
-def check_structure(text: str) -> None:
-    page = Page(text)
-    tags = [tag for tag, _ in page.tags]
-    assert tags.count("h1") == 1
-    levels = [int(tag[1]) for tag in tags if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit()]
-    assert all(after - before <= 1 for before, after in pairwise(levels)), levels
-    names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
-    assert len(names) == len(set(names))
-    assert not {"script", "iframe", "img", "object", "embed", "form", "base"} & set(tags)
-    assert not [
-        attributes
-        for _, attributes in page.tags
-        if any(name == "style" or name.startswith("on") for name in attributes)
-    ]
-    assert tags.count("table") == tags.count("caption")
-
-
 def test_hostile_text_everywhere_is_shown_as_text(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     project = tmp_path / "<b>&\"'"
@@ -300,40 +266,6 @@ def test_hostile_text_everywhere_is_shown_as_text(tmp_path: Path) -> None:
         check_structure(page)
         assert "&lt;script&gt;alert(1)" in page and "\x1b" not in page and "\u202e" not in page and "49日本" not in page
         assert page.count("alert(1)") > 15, "the hostile text did not come to the page"
-
-
-def poison(run: Path) -> None:
-    """Put HOSTILE into every text of a run."""
-    request = json.loads((run / "request.json").read_text())
-    request |= {"name": HOSTILE, "cluster": HOSTILE, "queue": HOSTILE, "command": [HOSTILE], "metric": HOSTILE}
-    request |= {
-        "parameters": {HOSTILE: HOSTILE},
-        "origins": {f"parameters.{HOSTILE}": HOSTILE},
-        "variables": {HOSTILE: HOSTILE},
-    }
-    (run / "request.json").write_text(json.dumps(request))
-    for name in ("job.sh", "rank.sh", "source.diff"):
-        (run / name).write_text(f"+{HOSTILE}\n-{HOSTILE}\n@@ {HOSTILE}\n")
-    final = json.loads((run / "final.json").read_text())
-    (run / "final.json").write_text(json.dumps({**final, "reason": HOSTILE, "hosts": [HOSTILE]}))
-    source = json.loads((run / "source.json").read_text())
-    source |= {"digest": HOSTILE, "git": {"commit": HOSTILE, "branch": HOSTILE}, "files": {HOSTILE: HOSTILE}}
-    (run / "source.json").write_text(json.dumps(source))
-    with (run / "events/job.jsonl").open("a") as stream:
-        for event in ("warned", HOSTILE):
-            stream.write(
-                json.dumps({"t": 1.7e9, "event": event, "text": HOSTILE, "host": HOSTILE, "about": HOSTILE}) + "\n"
-            )
-    lines = [{"t": 1.7e9 + i, HOSTILE: i, f"loss {HOSTILE}": 1 + i, "samples_per_s": "NaN"} for i in range(9)]
-    (run / "metrics/rank-0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    name = HOSTILE.replace("/", "|")
-    (run / "logs/rank-0.log").write_text(f"{HOSTILE}\n{EVIDENCE} {HOSTILE}\n")
-    (run / f"logs/{name}.log").write_text(HOSTILE)
-    shutil.copy(run / f"telemetry/{HOSTS[0]}.csv", run / f"telemetry/{name}.csv")
-    names = ("host", "python", "mpi", "kernel")
-    host = {**dict.fromkeys(names, HOSTILE), **{key: [HOSTILE] for key in ("modules", "gpus", "interfaces")}}
-    for path in (run / "env").iterdir():
-        path.write_text(json.dumps({**host, "packages": {"torch": HOSTILE}}))
 
 
 def test_a_run_that_leads_outside_is_read_without_that(tmp_path: Path) -> None:
@@ -348,7 +280,7 @@ def test_a_run_that_leads_outside_is_read_without_that(tmp_path: Path) -> None:
     (run / "telemetry").symlink_to("/dev")
     source = source_of(tmp_path / "train", live=True)
     view = view_of(source, run)
-    assert set(view.strange) == {"logs/rank-2.log", "logs/rank-9.log", "events/rank-2.jsonl", "telemetry"}
+    assert set(view.refused) == {"logs/rank-2.log", "logs/rank-9.log", "events/rank-2.jsonl", "telemetry"}
     page = html_of(source, view.key)
     assert "TOP-SECRET" not in page and "logs/rank-9.log" in page and "rank-1.log" in page
 

@@ -1,30 +1,26 @@
 """The schedule as a page: days and items as they are, what is on now, and only where it is published."""
 
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-from event_2019 import event_2019
-from rendered import HOSTILE, harmless, page, read
-
 from hackathon.config.event import Item
 from hackathon.config.load import load_event
+from hackathon.index.catalog import Catalog
 from hackathon.text.messages import speaking
-from hackathon.web.schedule import ScheduleView, values
-from hackathon.web.source import Source
+from hackathon.web.views.schedule import ScheduleView, values
+from support.event_2019 import event_2019
+from support.pages.rendered import HOSTILE, harmless, page, read
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     event_2019(tmp_path)
-    return Source(event=load_event(tmp_path), event_folder=tmp_path, live=True)
+    return Catalog(event=load_event(tmp_path), event_folder=tmp_path, live=True)
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +29,11 @@ def _zone() -> object:
     time.tzset()
 
 
-def _at(source: Source, text: str) -> Source:
+def _at(source: Catalog, text: str) -> Catalog:
     return replace(source, now=time.mktime(time.strptime(text, "%Y-%m-%d %H:%M")))
 
 
-def _view(source: Source, language: str = "en") -> ScheduleView:
+def _view(source: Catalog, language: str = "en") -> ScheduleView:
     with speaking(language):
         found = values(source, "")
     assert found is not None
@@ -45,7 +41,7 @@ def _view(source: Source, language: str = "en") -> ScheduleView:
     return view
 
 
-def test_the_schedule_of_2019(source: Source) -> None:
+def test_the_schedule_of_2019(source: Catalog) -> None:
     view = _view(replace(source, live=False), "ja")
     assert [day.title for day in view.days] == ["2019年1月24日（木）", "2019年1月25日（金）"]
     assert [len(day.slots) for day in view.days] == [9, 3]
@@ -66,7 +62,7 @@ def test_the_schedule_of_2019(source: Source) -> None:
         ("2019-01-25 16:30", "Results presented and shared", "Questionnaire, end", 45),
     ],
 )
-def test_what_is_on_now(source: Source, now: str, on: str | None, following: str, wait: int | None) -> None:
+def test_what_is_on_now(source: Catalog, now: str, on: str | None, following: str, wait: int | None) -> None:
     view = _view(_at(source, now))
     assert [slot.title for slot in view.on] == ([on] if on else [])
     assert view.next is not None and view.next.title == following and view.wait == wait
@@ -75,7 +71,7 @@ def test_what_is_on_now(source: Source, now: str, on: str | None, following: str
     read(html)
 
 
-def test_before_and_after_the_event_nothing_is_on(source: Source) -> None:
+def test_before_and_after_the_event_nothing_is_on(source: Catalog) -> None:
     for now in ("2019-01-20 12:00", "2019-02-01 12:00"):
         view = _view(_at(source, now))
         assert not view.running and not view.on
@@ -83,7 +79,7 @@ def test_before_and_after_the_event_nothing_is_on(source: Source) -> None:
     assert 'class="badge' not in page("schedule", _at(source, "2019-02-01 12:00"))
 
 
-def test_a_night_goes_on_after_midnight(source: Source) -> None:
+def test_a_night_goes_on_after_midnight(source: Catalog) -> None:
     assert source.event is not None
     event = replace(source.event, schedule=[Item("Night run", "2019-01-24", "22:00", "26:00")])
     late = _at(replace(source, event=event), "2019-01-25 01:30")
@@ -91,7 +87,7 @@ def test_a_night_goes_on_after_midnight(source: Source) -> None:
     assert not _view(_at(replace(source, event=event), "2019-01-25 02:30")).on
 
 
-def test_the_site_shows_it_only_where_it_is_published(source: Source) -> None:
+def test_the_site_shows_it_only_where_it_is_published(source: Catalog) -> None:
     assert source.event is not None
     secret = replace(source.event, publish=replace(source.event.publish, schedule=False))
     with speaking("en"):
@@ -101,14 +97,14 @@ def test_the_site_shows_it_only_where_it_is_published(source: Source) -> None:
         assert values(source, "x") is None
 
 
-def test_no_event_and_no_schedule_are_said(source: Source) -> None:
+def test_no_event_and_no_schedule_are_said(source: Catalog) -> None:
     assert source.event is not None
-    for each in (Source(live=True), replace(source, event=replace(source.event, schedule=[]))):
+    for each in (Catalog(live=True), replace(source, event=replace(source.event, schedule=[]))):
         assert "This event has no schedule." in page("schedule", each)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_hostile_titles_are_only_text(source: Source, language: str) -> None:
+def test_hostile_titles_are_only_text(source: Catalog, language: str) -> None:
     assert source.event is not None
     items = [Item(HOSTILE, "2019-01-24", "09:00", "24:00"), Item(HOSTILE, "2019-01-24")]
     event = replace(source.event, schedule=items, place=HOSTILE)

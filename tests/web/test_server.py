@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from serving import PATIENCE, Served, Told, View, plain_view, serving
 
-from hackathon.web import server, stream
-from hackathon.web.door import socket_door
-from hackathon.web.records import Summary
-from hackathon.web.server import address_of, address_to, link_to
-from hackathon.web.source import VIEWS
+from hackathon.index.record import RunEntry
+from hackathon.web.dashboard import server, stream
+from hackathon.web.dashboard.endpoint import socket_door
+from hackathon.web.dashboard.server import address_of, address_to, link_to
+from hackathon.web.views.registry import VIEWS
+from support.pages.dashboard import PATIENCE, Served, Told, View, plain_view, serving
 
-RUN = Summary("a", "/team")
+RUN = RunEntry("a", "/team")
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_page_of_a_moment_ago_is_shown_while_a_new_one_is_made(
     assert view.made == 2
     monkeypatch.setattr(stream, "STALE", 0.0)
     monkeypatch.setattr(stream, "LONGEST_GAP", 0.0)
-    served.watch.tell(RUN, Summary("b", "/team"))
+    served.watch.tell(RUN, RunEntry("b", "/team"))
     eventually(lambda: served.dashboard.pages.version == served.watch.version)
     assert "run-b" in served.ask("/en/now").body  # older than that: the viewer waits for the new one
 
@@ -167,7 +167,7 @@ def test_a_page_that_fails_tells_the_terminal_and_not_the_viewer(
     view.error = OSError(13, "Permission denied", "/home/secret\x1b[2J/file")
     answer = served.ask("/en/now")
     assert answer.status == 500
-    assert "This page could not be made" in answer.body
+    assert "This page could not be created" in answer.body
     assert "secret" not in answer.body
     assert "Traceback" not in answer.body
     told = capfd.readouterr().err
@@ -198,7 +198,7 @@ def test_a_stream_tells_when_its_page_has_changed(served: Served, monkeypatch: p
         first = following.event()
         assert seen < first
         assert "run-a" in served.ask("/en/now").body
-        served.watch.tell(Summary("b", "/team"))
+        served.watch.tell(RunEntry("b", "/team"))
         last = following.event()
         assert first < last
     # who was away is told what was missed, and nothing more

@@ -4,35 +4,33 @@ import dataclasses
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from rendered import Page
-from sample_runs import DEFAULT, Sample, write_study
-from sample_source import folder_source, page_of, view_of
-from test_teams import HOSTILE
-
-from hackathon.web.records import Told
-from hackathon.web.source import Source, values_of
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import CauseText
+from hackathon.web.views.registry import values_of
+from support.pages.rendered import Page
+from support.pages.run_page import HOSTILE
+from support.samples.runs import DEFAULT, Sample, write_study
+from support.samples.source import folder_source, page_of, view_of
 
 STUDY = "20260301-095900-torch-ddp-kq3v7xya"
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+def source(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     folder = tmp_path_factory.mktemp("study")
     write_study(folder / "digits", DEFAULT, team="")
     return folder_source([folder / "digits"], folder / "index.sqlite")
 
 
-def _key(source: Source) -> str:
+def _key(source: Catalog) -> str:
     return f"{source.summaries[0].project}//{STUDY}"
 
 
-def test_the_numbers_are_those_of_the_runs(source: Source, tmp_path: Path) -> None:
+def test_the_numbers_are_those_of_the_runs(source: Catalog, tmp_path: Path) -> None:
     view = view_of(source, "study", _key(source))
     told = write_study(tmp_path, DEFAULT).results
     names = ("processes", "nodes", "value", "spread", "speedup", "efficiency", "status")
@@ -47,8 +45,8 @@ def test_the_numbers_are_those_of_the_runs(source: Source, tmp_path: Path) -> No
     assert failed.value is None and failed.processes == 8 and failed.reason
 
 
-def test_why_a_run_failed_is_told_in_the_pages_language(source: Source) -> None:
-    told = {"en": Told("GPU 0 is out of memory"), "ja": Told("GPU 0 の容量が足りません")}
+def test_why_a_run_failed_is_told_in_the_pages_language(source: Catalog) -> None:
+    told = {"en": CauseText("GPU 0 is out of memory"), "ja": CauseText("GPU 0 の容量が足りません")}
     runs = [
         dataclasses.replace(run, told=told, reason="exit code 1") if run.state == "FAILED" else run
         for run in source.summaries
@@ -60,7 +58,7 @@ def test_why_a_run_failed_is_told_in_the_pages_language(source: Source) -> None:
         assert words in page_of(diagnosed, "study", _key(source), language)
 
 
-def test_the_page_tells_results_runs_and_how_to_run_again(source: Source) -> None:
+def test_the_page_tells_results_runs_and_how_to_run_again(source: Catalog) -> None:
     english, japanese = Page(page_of(source, "study", _key(source))), page_of(source, "study", _key(source), "ja")
     for said in ("13,395 ± 121", "69.5 %", "torch-ddp", "accuracy ≥ 0.97", "second try on the quiet queue", "#night",
                  "hackathon rerun ", "check passed", "試しに 32 プロセス"):  # fmt: skip
@@ -73,7 +71,7 @@ def test_the_page_tells_results_runs_and_how_to_run_again(source: Source) -> Non
     assert len(names) == len(set(names))
 
 
-def test_pictures_have_both_axes_in_powers_of_two_repeats_and_the_same_numbers_as_a_table(source: Source) -> None:
+def test_pictures_have_both_axes_in_powers_of_two_repeats_and_the_same_numbers_as_a_table(source: Catalog) -> None:
     pytest.importorskip("vl_convert")
     found = values_of("study", _key(source), source)
     assert found is not None
@@ -112,7 +110,7 @@ def test_other_studies_lie_beside_it_and_do_not_mix_with_its_points(tmp_path: Pa
     assert speedup.svg
 
 
-def test_there_is_no_page_for_what_is_no_study(source: Source) -> None:
+def test_there_is_no_page_for_what_is_no_study(source: Catalog) -> None:
     for key in ("", "//", f"/elsewhere//{STUDY}", f"{source.summaries[0].project}//other", STUDY):
         with pytest.raises(LookupError):
             page_of(source, "study", key)
@@ -150,9 +148,11 @@ def test_missing_half_written_and_strange_files_leave_gaps(tmp_path: Path) -> No
     view = view_of(source, "study", _key(source))
     assert view.results["mode"] == "" and len(view.runs) == len(DEFAULT) and view.name == "torch-ddp"
     assert "13,395" in page_of(source, "study", _key(source))
-    nothing = dataclasses.replace(source, summaries=[dataclasses.replace(run, value=None) for run in source.summaries])
+    nothing = dataclasses.replace(
+        source, summaries=[dataclasses.replace(run, value=None, numbers=()) for run in source.summaries]
+    )
     assert view_of(nothing, "study", _key(source)).best is None
-    assert "no point with a value yet" in page_of(nothing, "study", _key(source))
+    assert "cannot compute the speed-up" in page_of(nothing, "study", _key(source))
 
 
 def test_a_study_is_read_from_its_project_and_from_beside_its_runs_alone(tmp_path: Path) -> None:
@@ -180,4 +180,4 @@ def test_a_study_that_goes_on_tells_what_is_missing(tmp_path: Path) -> None:
     runs = [run for run in source.summaries if run.processes < 4]
     source = dataclasses.replace(source, summaries=runs)
     assert view_of(source, "study", _key(source)).missing == 1
-    assert "1 are not run yet" in Page(page_of(source, "study", _key(source))).text
+    assert "1 point of this study has not run yet" in Page(page_of(source, "study", _key(source))).text

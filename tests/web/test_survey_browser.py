@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 pytest.importorskip("playwright")
-from browsing import DESKTOP, PHONE, STICKS_OUT, axe_problems, chromium, html_problems, picture
 from playwright.sync_api import Browser, Page
-from survey_serving import NAME, QUESTIONS, Served, app_of, ask, served, write_survey
 
-from hackathon.share.survey.collection import Collection
-from hackathon.web.survey_offline import offline_page, sheet
+from hackathon.survey.collection import Collection
+from hackathon.web.survey_form.offline import offline_page, sheet
+from support.pages.browser import DESKTOP, PHONE, STICKS_OUT, axe_problems, chromium, html_problems, picture
+from support.survey.serving import NAME, QUESTIONS, Served, app_of, ask, served, write_survey
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 HOSTILE = "<script>window.hit=1</script><img src=x onerror=window.hit=2>\"'></textarea><svg onload=window.hit=3>{{7*7}}"

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,30 +9,27 @@ from pathlib import Path
 import pytest
 import yaml
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-from event_2019 import event_2019
-from rendered import HOSTILE, harmless, page, read
-from sample_survey import write_survey
-
+from hackathon.board.directory import make_place
 from hackathon.config.load import load_event
 from hackathon.config.problems import ConfigError
-from hackathon.share.place import make_place
+from hackathon.index.catalog import Catalog
 from hackathon.text.messages import speaking
-from hackathon.web import home
-from hackathon.web.figures import Figure
-from hackathon.web.mask import Mask
-from hackathon.web.publish import publish
-from hackathon.web.published_surveys import mark, published, unreadable
-from hackathon.web.site_map import SiteMap
-from hackathon.web.source import Source
-from hackathon.web.survey import SurveyView, values
+from hackathon.web.masking.mask import Mask
+from hackathon.web.page.figures import Figure
+from hackathon.web.site.publish import publish
+from hackathon.web.site.site_map import SiteMap
+from hackathon.web.views import home
+from hackathon.web.views.published_surveys import mark, published, unreadable
+from hackathon.web.views.survey import SurveyView, values
+from support.event_2019 import event_2019
+from support.pages.rendered import HOSTILE, harmless, page, read
+from support.survey.closed import write_survey
 
 
 @pytest.fixture(autouse=True)
 def _no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the drawing to the tests of figures: a page comes without it."""
-    from hackathon.web import survey
+    from hackathon.web.views import survey
 
     monkeypatch.setattr(survey, "drawn", lambda figures: (list(figures), ""))
 
@@ -46,8 +42,8 @@ def event(tmp_path: Path) -> Path:
     return folder
 
 
-def _source(folder: Path) -> Source:
-    return Source(event=load_event(folder), event_folder=folder)
+def _source(folder: Path) -> Catalog:
+    return Catalog(event=load_event(folder), event_folder=folder)
 
 
 def _view(folder: Path, name: str = "after", language: str = "en") -> tuple[SurveyView, list[Figure]]:
@@ -64,7 +60,7 @@ def test_the_numbers_of_2019(event: Path) -> None:
     assert [f"{item.mean:.1f}" for item in view.ratings] == ["2.9", "3.2", "3.1", "4.1"]
     assert [count for _, count in view.ratings[0].counts] == [1, 1, 7, 2, 0]
     length, satisfaction = view.ratings[0], view.ratings[3]
-    assert next((share.label, share.count) for share in length.shares) == ("On the middle", 7)
+    assert next((share.label, share.count) for share in length.shares) == ("In the middle", 7)
     assert length.direction == "2 towards “short”, 2 towards “long”"
     assert next((share.label, share.count) for share in satisfaction.shares) == ("Highest two levels", 9)
     assert satisfaction.direction == "", "a scale with a good end has no two bad ones"
@@ -80,7 +76,7 @@ def test_more_answers_than_people_asked_are_no_rate(event: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "invited": 1}))
     view, _ = _view(event)
     assert (view.n, view.invited, view.rate) == (11, 1, None)
-    assert "people asked, as the event counts them: 1" in page("survey", _source(event), key="after")
+    assert "invited according to the event: 1" in page("survey", _source(event), key="after")
 
 
 def test_groups_are_shown_where_all_are_large(event: Path) -> None:

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from survey_serving import EVENT, NAME, QUESTIONS, Answer, Page, Served, app_of, ask, served, write_survey
 
-from hackathon.share.survey.collection import Collection
-from hackathon.share.survey.tokens import Tokens
+from hackathon.survey.collection import Collection
+from hackathon.survey.tokens import Tokens
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.web import survey_app
-from hackathon.web.survey_app import SMALLEST_BODY, SurveyApp, body_limit
-from hackathon.web.survey_offline import offline_page, sheet, slip
-from hackathon.web.survey_server import public_address
+from hackathon.web.survey_form import app as survey_app
+from hackathon.web.survey_form.app import SMALLEST_BODY, SurveyApp, body_limit
+from hackathon.web.survey_form.offline import offline_page, sheet, slip
+from hackathon.web.survey_form.server import public_address
+from support.survey.serving import EVENT, NAME, QUESTIONS, Answer, Page, Served, app_of, ask, served, write_survey
 
 GOOD = {"q-length": "3", "q-satisfaction": "5", "q-used": ["gpu", "disk"], "q-hours": "２.5", "q-free": "よかった\r\n!"}
 GOOD_VALUES = {"length": 3, "satisfaction": 5, "used": ("gpu", "disk"), "hours": 2.5, "free": "よかった\n!"}
@@ -157,7 +157,7 @@ def test_an_answer_counts_once(app: SurveyApp, survey: Collection, tokens: list[
     assert [dict(each.values) for each in survey.answers()] == [GOOD_VALUES]
     # the same again, as of an impatient finger or after a lost answer: no reason to be frightened
     again = said(app, {"lang": "en"}, {"t": tokens[0], **GOOD})
-    assert again.status == 200 and "all is well" in again.page.text
+    assert again.status == 200 and "your answer is already counted" in again.page.text
     other = said(app, {"lang": "en"}, {"t": tokens[0], **GOOD, "q-length": "1"})
     assert other.status == 409 and "This link has been used" in other.page.text
     later = said(app, {"lang": "en", "t": tokens[0]})
@@ -198,7 +198,7 @@ def test_a_wrong_answer_comes_back_with_what_was_typed(app: SurveyApp, survey: C
     answer = said(app, {"lang": "en"}, {"t": tokens[0], **typed})
     assert answer.status == 422
     page = answer.page
-    assert page.all("title") and "To correct" in page.text
+    assert page.all("title") and "Please correct" in page.text
     checked = [(each["name"], each["value"]) for each in page.all("input") if "checked" in each]
     assert checked == [("q-length", "4"), ("q-kind", "staff"), ("q-used", "cpu")]
     hours = page.all("input", name="q-hours")[0]
@@ -245,7 +245,7 @@ def test_a_questionnaire_that_is_opened_anew_is_shown_anew(
     with monkeypatch.context() as patch:
         patch.setattr(survey, "accept", Raises(RequestError("survey.opened_anew", name=NAME)))
         answer = said(app, {"lang": "en"}, {"t": tokens[0], **GOOD})
-    assert answer.status == 422 and "corrected meanwhile" in answer.page.text and "よかった" in answer.page.text
+    assert answer.status == 422 and "have been changed" in answer.page.text and "よかった" in answer.page.text
     assert said(app, {}, {"t": tokens[0], **GOOD}).status == 200
 
 
@@ -272,7 +272,7 @@ def test_an_answer_that_can_not_be_stored_is_not_confirmed(
         for _ in range(2):
             answer = said(app, {"lang": "en"}, {"t": tokens[0], **GOOD})
             assert answer.status == 503 and answer.headers["retry-after"]
-            assert "could not be stored" in answer.page.text and "よかった\n!" in answer.page.text
+            assert "could not be saved" in answer.page.text and "よかった\n!" in answer.page.text
     told = capsys.readouterr().err
     assert told and "よかった" not in told and tokens[0] not in told
     assert told.count("a defect") <= 1

@@ -3,29 +3,27 @@
 import dataclasses
 import json
 import shutil
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-sys.path.insert(0, str(Path(__file__).parent))
-from rendered import Page
-from sample_event import NAMES, write_event
-from sample_runs import Sample, write_run, write_study
-from sample_source import event_source, folder_source, page_of, view_of
-
 from hackathon.config.event import Event, Team
-from hackathon.share.places import Project
-from hackathon.web.records import Summary
-from hackathon.web.source import Source
-
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}日本\x1b[31m\u202e"
+from hackathon.index.catalog import Catalog
+from hackathon.index.projects import ProjectFolder
+from hackathon.index.record import RunEntry
+from hackathon.runs.lives import RunUse
+from support.pages.rendered import Page
+from support.pages.run_page import HOSTILE
+from support.samples.event import NAMES, write_event
+from support.samples.runs import Sample, write_run, write_study
+from support.samples.source import event_source, folder_source, page_of, view_of
 
 
 @pytest.fixture(scope="module")
-def event(tmp_path_factory: pytest.TempPathFactory) -> Source:
+def event(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     folder = tmp_path_factory.mktemp("event")
     return event_source(write_event(folder / "e", teams=3), folder / "index.sqlite")
 
@@ -33,20 +31,34 @@ def event(tmp_path_factory: pytest.TempPathFactory) -> Source:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave pictures undrawn, with their tables: drawing takes a second each, and has its own tests."""
-    monkeypatch.setattr("hackathon.web.team.drawn", lambda figures: (list(figures), ""))
+    monkeypatch.setattr("hackathon.web.views.team.drawn", lambda figures: (list(figures), ""))
 
 
-def _run(number: int, **values: object) -> Summary:
+def _run(number: int, **values: object) -> RunEntry:
+    """Return a run as the index has it: what its job used is as its other values say."""
     begin = 1_000_000.0 + 100 * number
     common: dict[str, object] = {
         "id": f"run-{number:05d}", "project": "/event/aurora/train", "team": "aurora", "name": "net", "cluster": "c1",
         "processes": 1, "nodes": 1, "gpus": 2, "state": "SUCCEEDED", "created": begin, "started": begin,
         "ended": begin + 3600, "value": 100.0, "unit": "samples/s",
     }  # fmt: skip
-    return Summary(**{**common, **values})  # type: ignore[arg-type]
+    made = RunEntry(**{**common, **values})  # type: ignore[arg-type]
+    use = RunUse(
+        made.id, made.cluster, "local", f"{number}", made.team, 0, made.nodes, made.gpus // made.nodes, made.processes,
+        made.walltime, begin, state=made.state,
+        attempts=() if made.started is None else ((made.started, made.ended),),
+    )  # fmt: skip
+    numbers = () if made.value is None else ((made.metric or "samples_per_s", made.value),)
+    return dataclasses.replace(made, use=use, numbers=numbers)
 
 
-def test_each_team_has_its_counts_its_best_point_and_its_budget(event: Source) -> None:
+def _with(event: Catalog, **values: Any) -> Catalog:
+    """Return a source with other runs, those of `_run` in a project of their team."""
+    projects = [*event.projects, ProjectFolder(Path("/event/aurora/train"), "aurora")]
+    return dataclasses.replace(event, **{"projects": projects, **values})
+
+
+def test_each_team_has_its_counts_its_best_point_and_its_budget(event: Catalog) -> None:
     view = view_of(event, "teams")
     assert [row.name for row in view.rows] == list(NAMES[:3])
     for row in view.rows:
@@ -63,9 +75,9 @@ def test_each_team_has_its_counts_its_best_point_and_its_budget(event: Source) -
     assert view.best_team == "aurora" and view.runs == 66
 
 
-def test_the_page_shows_what_the_view_holds_in_both_languages(event: Source) -> None:
+def test_the_page_shows_what_the_view_holds_in_both_languages(event: Catalog) -> None:
     english, japanese = Page(page_of(event, "teams")), Page(page_of(event, "teams", language="ja"))
-    for said in (*NAMES[:3], "気象レーダーの短時間予測", "14.2 ×", "16 processes", "20 of 22 good", "of 400"):
+    for said in (*NAMES[:3], "気象レーダーの短時間予測", "14.2 ×", "16 processes", "20 of 22 succeeded", "of 400"):
         assert said in english.text, said
     assert "22 件中 20 件成功" in japanese.text and "並列効率" in japanese.text
     assert len([tag for tag, _ in english.tags if tag == "h1"]) == 1
@@ -87,21 +99,21 @@ def test_use_counts_running_jobs_until_now_and_tokens_by_the_profile(tmp_path: P
     runs = [
         _run(3, state="RUNNING", ended=None, nodes=2, gpus=4, walltime=1800),  # capped at its walltime: half an hour
         _run(2, state="QUEUED", started=None, ended=None),
-        _run(1, state="LOST", ended=None),
+        _run(1, state="LOST", ended=None, walltime=3600),  # nobody saw its end: at most its walltime
         _run(0),
     ]
-    source = dataclasses.replace(event_source(tmp_path, tmp_path / "i"), summaries=runs, now=1_000_300.0 + 7200)
+    source = _with(event_source(tmp_path, tmp_path / "i"), summaries=runs, now=1_000_300.0 + 7200)
     aurora, silent = view_of(source, "teams").rows
     (use,) = aurora.use
-    assert (use.node_hours.used, use.gpu_hours.used) == (pytest.approx(1 + 1), pytest.approx(2 + 2))
-    assert use.tokens.used == pytest.approx(3 * 2 + 4) and use.tokens.share == pytest.approx(0.10)
-    assert use.gpu_hours.share == pytest.approx(0.4)
+    assert (use.node_hours.used, use.gpu_hours.used) == (pytest.approx(1 + 1 + 1), pytest.approx(2 + 2 + 2))
+    assert use.tokens.used == pytest.approx(3 * 3 + 6) and use.tokens.share == pytest.approx(0.15)
+    assert use.gpu_hours.share == pytest.approx(0.6)
     assert aurora.open == (("RUNNING", 1), ("QUEUED", 1)) and aurora.failed == 1
     assert silent.runs == 0 and silent.last is None and silent.use[0].gpu_hours.used == 0
-    assert "10 tokens" in Page(page_of(source, "teams")).text
+    assert "15 tokens" in Page(page_of(source, "teams")).text
 
 
-def test_gpu_utilisation_is_that_of_what_runs_now_and_the_last_finding_is_the_newest(event: Source) -> None:
+def test_gpu_utilisation_is_that_of_what_runs_now_and_the_last_finding_is_the_newest(event: Catalog) -> None:
     runs = [
         _run(5, state="RUNNING", ended=None, gpu_percent=90.0, gpus=6),
         _run(4, state="RUNNING", ended=None, gpu_percent=50.0, gpus=2),
@@ -109,14 +121,14 @@ def test_gpu_utilisation_is_that_of_what_runs_now_and_the_last_finding_is_the_ne
         _run(2, state="FAILED", part="nccl"),
         _run(1, state="FAILED", part="gpu"),
     ]
-    row = view_of(dataclasses.replace(event, summaries=runs), "teams").rows[0]
+    row = view_of(_with(event, summaries=runs), "teams").rows[0]
     assert row.gpu_percent == pytest.approx(80.0)
     assert (row.trouble.part, row.trouble.run) == ("nccl", "/event/aurora/train//run-00002")
-    assert view_of(dataclasses.replace(event, summaries=runs[2:]), "teams").rows[0].gpu_percent == 1.0
+    assert view_of(_with(event, summaries=runs[2:]), "teams").rows[0].gpu_percent == 1.0
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_team_sees_itself_alone_and_projects_of_no_event_go_by_their_folder(event: Source, tmp_path: Path) -> None:
+def test_a_team_sees_itself_alone_and_projects_of_no_event_go_by_their_folder(event: Catalog, tmp_path: Path) -> None:
     own = dataclasses.replace(
         event, team="cirrus", summaries=[run for run in event.summaries if run.team == "cirrus"],
         projects=[each for each in event.projects if each.team == "cirrus"],
@@ -132,7 +144,7 @@ def test_a_team_sees_itself_alone_and_projects_of_no_event_go_by_their_folder(ev
     assert page.row.best.speedup == pytest.approx(1.9) and page.projects == ("digits",) and len(page.runs) == 2
 
 
-def test_a_team_tells_its_problem_people_program_curves_and_what_it_changed(event: Source) -> None:
+def test_a_team_tells_its_problem_people_program_curves_and_what_it_changed(event: Catalog) -> None:
     view = view_of(event, "team", "aurora")
     assert view.title == "Segmentation of satellite images"
     assert (view.members, dict(view.kinds)) == (3, {"master": 2, "staff": 1})
@@ -152,7 +164,7 @@ def test_a_team_tells_its_problem_people_program_curves_and_what_it_changed(even
     assert "改善の前後" in Page(page_of(event, "team", "ブリザード", "ja")).text
 
 
-def test_names_of_people_go_out_only_when_the_event_says_so(event: Source) -> None:
+def test_names_of_people_go_out_only_when_the_event_says_so(event: Catalog) -> None:
     site = dataclasses.replace(event, live=False)
     view = view_of(site, "team", "aurora")
     assert view.members == 3 and view.tutors == 1 and view.people == () and view.tutor_names == ()
@@ -162,9 +174,9 @@ def test_names_of_people_go_out_only_when_the_event_says_so(event: Source) -> No
     assert view_of(dataclasses.replace(site, event=open_event), "team", "aurora").tutor_names == ("Tutor One",)
 
 
-def test_before_and_after_compare_the_same_program_by_the_same_metric(event: Source) -> None:
-    def change(*runs: Summary) -> object:
-        source = dataclasses.replace(event, summaries=sorted(runs, key=lambda run: -(run.created or 0.0)))
+def test_before_and_after_compare_the_same_program_by_the_same_metric(event: Catalog) -> None:
+    def change(*runs: RunEntry) -> object:
+        source = _with(event, summaries=sorted(runs, key=lambda run: -(run.created or 0.0)))
         return view_of(source, "team", "aurora").change
 
     assert change(_run(0)) is None, "one measurement has no after"
@@ -178,11 +190,11 @@ def test_before_and_after_compare_the_same_program_by_the_same_metric(event: Sou
     assert change(_run(0, unit="steps/s"), _run(1, unit="steps/s", value=5.0)).speedup is None
 
 
-def test_a_long_list_of_runs_is_cut_and_says_so(event: Source) -> None:
+def test_a_long_list_of_runs_is_cut_and_says_so(event: Catalog) -> None:
     runs = [_run(number) for number in reversed(range(250))]
-    view = view_of(dataclasses.replace(event, summaries=runs), "team", "aurora")
+    view = view_of(_with(event, summaries=runs), "team", "aurora")
     assert len(view.runs) == 100 and view.more_runs == 150 and view.runs[0].id == "run-00249"
-    assert "150 older runs" in Page(page_of(dataclasses.replace(event, summaries=runs), "team", "aurora")).text
+    assert "150 older runs" in Page(page_of(_with(event, summaries=runs), "team", "aurora")).text
 
 
 def test_data_is_told_without_what_may_be_secret(tmp_path: Path) -> None:
@@ -240,9 +252,9 @@ def test_missing_half_written_and_foreign_files_leave_gaps(tmp_path: Path) -> No
 
 
 def test_an_event_without_runs_and_a_place_without_anything() -> None:
-    empty = Source(event=Event("E", teams=[Team("aurora")]))
-    assert "no run yet" in page_of(empty, "teams") and "not run anything" in page_of(empty, "team", "aurora")
-    assert "no team and no run" in page_of(Source(), "teams")
+    empty = Catalog(event=Event("E", teams=[Team("aurora")]))
+    assert "no runs yet" in page_of(empty, "teams") and "not run anything" in page_of(empty, "team", "aurora")
+    assert "no teams and no runs" in page_of(Catalog(), "teams")
 
 
 def test_ten_thousand_runs_are_shown_from_the_index_alone() -> None:
@@ -253,7 +265,7 @@ def test_ten_thousand_runs_are_shown_from_the_index_alone() -> None:
         for number in reversed(range(10_000))
     ]  # fmt: skip
     teams = Event("E", teams=[Team(f"t{number}") for number in range(100)])
-    projects = [Project(Path(f"/event/t{number}/p"), f"t{number}") for number in range(100)]
-    view = view_of(Source(runs, projects, teams, now=time.time()), "teams")
+    projects = [ProjectFolder(Path(f"/event/t{number}/p"), f"t{number}") for number in range(100)]
+    view = view_of(Catalog(runs, projects, teams, now=time.time()), "teams")
     assert len(view.rows) == 100 and view.runs == 10_000
     assert {row.best.processes for row in view.rows} == {16}

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rendered import HOSTILE, NOT_SHOWN
-from sample_event import _unend
-from sample_runs import Sample, write_run
 
+from hackathon.board.board import open_board
+from hackathon.board.directory import make_place
+from hackathon.board.post import post
 from hackathon.cli.main import run
 from hackathon.cli.top import lines
-from hackathon.share.board import open_board
-from hackathon.share.place import make_place
-from hackathon.share.post import post
-from hackathon.web.now import Item, NowView, Well
+from hackathon.web.views.now import NowItem, NowView, Well
+from support.pages.rendered import HOSTILE, NOT_SHOWN
+from support.samples.event import _unend
+from support.samples.runs import Sample, write_run
 
 LATEST = 60.0
 """Seconds in which something must be seen on the terminal; much more than it takes on a quiet machine."""
@@ -63,14 +63,14 @@ def test_once_into_a_pipe(event: Path, capsys: pytest.CaptureFixture[str]) -> No
     before = {path: path.stat().st_mtime_ns for path in event.rglob("*")}
     assert run(["top", "--no-ask"]) == 0, "what is no terminal gets it once"
     out = capsys.readouterr().out
-    assert out.startswith("Hackathon") and "2 need help · running 1 · waiting 0" in out
+    assert out.startswith("Hackathon") and "2 need attention · running 1 · waiting 0" in out
     assert "\x1b" not in out and "\r" not in out
-    assert out.index("May somebody look?") < out.index("horovod is not installed") < out.index("Going well")
+    assert out.index("May somebody look?") < out.index("horovod is not installed") < out.index("Running normally")
     assert "aurora · tanaka07 · torch-ddp (4)" in out and "logs/rank-1.log:1" in out and "part: environment" in out
     assert re.search(r"雲 · tanaka07 · torch-ddp \(2\) +2,3\d\d samples/s", out)
     assert run(["top", "--no-ask", "--once", "--lang", "ja"]) == 0
     ja = capsys.readouterr().out
-    assert ja.startswith("ハッカソン") and "2 件で助けが必要です" in ja and "順調なもの" in ja
+    assert ja.startswith("ハッカソン") and "要対応 2 件" in ja and "順調な実行" in ja
     assert {path: path.stat().st_mtime_ns for path in event.rglob("*")} == before, "it only reads"
 
 
@@ -94,14 +94,14 @@ def test_calm_without_an_event(
     (tmp_path / "project" / "runs").mkdir(parents=True)
     assert run(["top", "--once", "--no-ask", str(tmp_path / "project")]) == 0
     told = capsys.readouterr().out
-    assert "Nobody needs help at the moment" in told and "No run was found here yet." in told
+    assert "Nothing needs attention" in told and "No runs were found." in told
 
 
 def test_what_others_wrote_steers_no_terminal() -> None:
     texts: dict[str, Any] = dict.fromkeys(
         ("team", "person", "name", "message", "advice", "part", "evidence", "place", "run_id", "helper"), HOSTILE
     )
-    item = Item("failed", since=1.0, age="1 s", state="FAILED", newer="RUNNING", more=2, **texts)
+    item = NowItem("failed", since=1.0, age="1 s", state="FAILED", newer="RUNNING", more=2, **texts)
     well = Well(HOSTILE, HOSTILE, HOSTILE, 4, "RUNNING", 1.0, "1 s", "", HOSTILE, 5.0, HOSTILE)
     view = NowView((item,), 0, (well,), 0, 1, 0, 0, 0, 1.0, team=HOSTILE, problems=(HOSTILE,))
     text = "".join(part for parts in lines(view, HOSTILE) for part, _ in parts)
@@ -157,16 +157,16 @@ def terminal(event: Path) -> Iterator[Terminal]:
 
 
 def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) -> None:
-    terminal.wait_for("Going well", "horovod is not installed", "Ctrl-C ends")
+    terminal.wait_for("Running normally", "horovod is not installed", "Ctrl-C to quit")
     assert "\x1b[?1049h" in terminal.seen, "on a screen of its own"
     post(open_board(event / "shared", event), "A second question", kind="ask")
-    terminal.wait_for("A second question", "3 need help")
+    terminal.wait_for("A second question", "3 need attention")
     late = write_run(
         event / "雲/train/runs", Sample(8, None, "TIMEOUT", "", exit_code=143), 3, team="雲", name="late-one",
         start=time.time() - 300,
     )  # fmt: skip
     assert late.is_dir()
-    terminal.wait_for("late-one", "4 need help")
+    terminal.wait_for("late-one", "4 need attention")
     os.write(terminal.master, b"\x03")
     assert terminal.end() == 0
     assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen, "the terminal is as it was"
@@ -174,7 +174,7 @@ def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) ->
 
 
 def test_a_polite_end_from_outside_leaves_the_terminal_as_it_was(terminal: Terminal) -> None:
-    terminal.wait_for("Ctrl-C ends")
+    terminal.wait_for("Ctrl-C to quit")
     terminal.child.send_signal(signal.SIGTERM)
     assert terminal.end() == 0
     assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen and "Traceback" not in terminal.seen

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("vl_convert")
-from hackathon.web import figures
-from hackathon.web.figures import Figure, drawn
-from hackathon.web.words import wordless
+from hackathon.web.page import figures
+from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.page.labels import wordless
 
 HOSTILE = "</text><script>x</script>&\"' 日本"
 

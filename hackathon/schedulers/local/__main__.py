@@ -69,7 +69,12 @@ def status(*ids: str) -> dict[str, Any]:
             continue
         job = state.load(parts[0])
         if job is not None:
-            found[job_id] = {**state.settle(job), "name": job.facts["name"], "host": state.host()}
+            found[job_id] = {
+                **state.settle(job),
+                "name": job.facts["name"],
+                "owner": str(os.geteuid()),
+                "host": state.host(),
+            }
     return {"jobs": found}
 
 

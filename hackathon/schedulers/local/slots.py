@@ -1,20 +1,29 @@
 """One queue for slots a machine, shared by all its users: a file a job in a directory that anybody may write to.
 
 The file of a job is locked (flock) by its supervisor as long as it lives, so that a dead supervisor frees its place by
-itself. Order is that of the numbers, given under a lock on the directory. A job starts when no job before it waits and
-its slots are free: strictly first come, first served, so that a large job is never passed by small ones for ever.
+itself. Order is that of the numbers. A job starts when no job before it waits and its slots are free: strictly first
+come, first served, so that a large job is never passed by small ones for ever.
+
+There is no lock that two accounts share: whoever may read a file or a directory can lock it, and with it stop all who
+wait for that lock. A job claims its slots instead and then looks again: of two that claim at once one sees the other,
+and steps back. Its own file nobody else can open before it is locked.
 """
 
 import fcntl
 import os
 import re
 import stat
+import time
 from pathlib import Path
 
 from hackathon.text.errors import RequestError, UnavailableError
 
 DEFAULT = "/tmp/hackathon-slots"
 WAITS, RUNS = "waits", "runs"
+FRESH = 3600.0
+"""Seconds after which supervisors touch their places."""
+STALE = 3 * FRESH
+"""Seconds without a touch after which a place is a dead supervisor's, whoever holds a lock on its file."""
 _NAME = re.compile(r"(\d{12})\.\d+\Z", re.ASCII)
 
 
@@ -68,20 +77,27 @@ class Ticket:
         """The next job before this one that waits; as long as it does, nothing else needs to be looked at."""
 
     def join(self) -> bool:
-        """Take a place at the end; return False when somebody else is at it (try again)."""
-        lock = self._lock()
-        if lock < 0:
+        """Take a place at the end; return False when it was lost to another job of this account (try again)."""
+        last = max((int(name[:12]) for name in _names(self.directory)), default=0)
+        path = self.directory / f"{last + 1:012d}.{os.getuid()}"
+        try:
+            # 600 until it is locked: only this account's own readers can lock it first, for microseconds
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:
             return False
         try:
-            last = max((int(name[:12]) for name in _names(self.directory)), default=0)
-            path = self.directory / f"{last + 1:012d}.{os.getuid()}"
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
-            self._path = path
-            os.fchmod(self._file, 0o644)
-            fcntl.flock(self._file, fcntl.LOCK_EX)  # a reader has it for microseconds at most
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not os.fstat(file).st_nlink:  # taken for a dead one's
+                os.close(file)
+                return False
+            self._file, self._path = file, path
             self._write(WAITS)
-        finally:
-            os.close(lock)
+            os.fchmod(file, 0o644)
+        except OSError:
+            if self._path is None:
+                path.unlink(missing_ok=True)
+                os.close(file)
+            raise
         return True
 
     def start(self, total: int) -> bool:
@@ -90,29 +106,28 @@ class Ticket:
             entry = _read(self._before)
             if entry and entry[1] == WAITS:
                 return False
-        lock = self._lock()
-        if lock < 0:
+        if not self._may_start(total):
             return False
-        try:
-            assert self._path is not None
-            used = 0
-            for name in reversed(_names(self.directory)):
-                path = self.directory / name
-                if name >= self._path.name:
-                    continue
-                entry = _read(path, remove=True)
-                if entry is None:
-                    continue
-                if entry[1] == WAITS:
-                    self._before = path
-                    return False
-                used += entry[0]
-            if used and used + min(self.need, total) > total:
-                return False
-            self._write(RUNS)
+        self._write(RUNS)
+        if self._may_start(total):
             return True
-        finally:
-            os.close(lock)
+        self._write(WAITS)  # another claimed at the same moment; the one before the other goes first
+        return False
+
+    def _may_start(self, total: int) -> bool:
+        assert self._path is not None
+        used = 0
+        for name in reversed(_names(self.directory)):
+            path = self.directory / name
+            entry = _read(path, remove=True) if path != self._path else None
+            if entry is None:
+                continue
+            if entry[1] == RUNS:
+                used += entry[0]  # of a later number, too: two may have claimed at once
+            elif name < self._path.name:
+                self._before = path
+                return False
+        return not used or used + min(self.need, total) <= total
 
     def touch(self) -> None:
         """Say that the place is in use, for programs that clean /tmp."""
@@ -130,16 +145,6 @@ class Ticket:
         # One write of one length in place: a rename would leave the lock on the old file.
         os.pwrite(self._file, f"{min(self.need, 99999999):08d} {word:<5} \n".encode(), 0)
 
-    def _lock(self) -> int:
-        """Return a locked descriptor of the directory, -1 when somebody else has it."""
-        lock = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            return -1
-        return lock
-
 
 def _names(directory: Path) -> list[str]:
     try:
@@ -151,8 +156,7 @@ def _names(directory: Path) -> list[str]:
 def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
     """Return (slots, word) of a place whose supervisor lives, else None.
 
-    `remove` clears away the place of a dead one; only who holds the directory's lock may, because a new place is not
-    locked for a moment. The sticky bit keeps other users' places there; they do no harm.
+    `remove` clears away the place of a dead one of this account. Other users' places stay there; they do no harm.
     """
     try:
         # NONBLOCK: whatever somebody put there, a pipe say, must not hold up the queue.
@@ -160,7 +164,8 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
     except OSError:
         return None
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or time.time() - found.st_mtime - _slept() > STALE:
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -168,11 +173,23 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
             words = os.read(file, 32).decode("ascii", "replace").split()
             good = len(words) == 2 and words[0].isdigit() and words[1] in (WAITS, RUNS)
             return (int(words[0]), words[1]) if good else None
+        if remove and found.st_uid == os.geteuid():
+            _remove(path, file)
     finally:
         os.close(file)
-    if remove:
-        try:
-            path.unlink()
-        except OSError:
-            pass
     return None
+
+
+def _remove(path: Path, file: int) -> None:
+    """Remove a dead supervisor's place unless another is at it, or a new job has got its number."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(file), path.lstat()):
+            path.unlink()
+    except OSError:
+        pass
+
+
+def _slept() -> float:
+    """Return the seconds that this machine was suspended, in which no supervisor could touch its place."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)

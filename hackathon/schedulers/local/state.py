@@ -4,17 +4,18 @@
 long as it lives), `cancel` (somebody wants it to end). A job exists from one rename on, complete, with its lock held.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
 import shutil
 import signal
-import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hackathon.access.private import NotPrivateError, private_folder
 from hackathon.schedulers.local import processes
 from hackathon.schedulers.local.directives import Directives
 from hackathon.text.errors import RequestError, UnavailableError
@@ -55,17 +56,16 @@ def boot() -> str:
 def root() -> Path:
     """Return this user's directory on node-local disk, made if needed: HACKATHON_LOCAL_DIR, else one in /tmp.
 
-    Raises UnavailableError when it can not be made, is a link, belongs to somebody else or is open to others: in /tmp
+    Raises UnavailableError when it cannot be made, is a link, belongs to somebody else or is open to others: in /tmp
     anybody could have put it there.
     """
     top = Path(os.environ.get("HACKATHON_LOCAL_DIR") or f"/tmp/hackathon-local-{os.getuid()}")
     try:
-        top.mkdir(mode=0o700, exist_ok=True)
-        found = top.lstat()
+        private_folder(top)
+    except NotPrivateError as error:
+        raise UnavailableError("local.not_private", path=top) from error
     except OSError as error:
         raise UnavailableError("local.unusable", path=top, reason=error.strerror) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise UnavailableError("local.not_private", path=top)
     own = top / host()
     for part in (own, own / "jobs", own / "supervisors"):
         part.mkdir(mode=0o700, exist_ok=True)
@@ -85,7 +85,7 @@ class Job(NamedTuple):
         return job_id(self.facts["number"])
 
     def read(self) -> dict[str, Any]:
-        """Return where it stands as last written down; {} when that can not be read."""
+        """Return where it stands as last written down; {} when that cannot be read."""
         value = read_json(self.path / "state.json")
         return value if isinstance(value, dict) else {}
 
@@ -235,8 +235,9 @@ def forget_old(now: float) -> None:
         if isinstance(end, float) and end < now - KEPT:
             shutil.rmtree(job.path, ignore_errors=True)
     for path in top.glob(".new-*"):
-        if path.lstat().st_mtime < now - 3600:
-            shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another process's, which has become a job by now
+            if path.lstat().st_mtime < now - 3600:
+                shutil.rmtree(path, ignore_errors=True)
     for path in (top / "supervisors").iterdir():
         pid = path.name.partition("-")[0]
         if pid.isdigit() and processes.identity(int(pid)) != path.name:
@@ -244,7 +245,7 @@ def forget_old(now: float) -> None:
 
 
 def script_of(path: Path) -> bytes:
-    """Return the bytes of a job script; raises RequestError when it can not be read."""
+    """Return the bytes of a job script; raises RequestError when it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

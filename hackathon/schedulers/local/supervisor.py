@@ -3,7 +3,7 @@
 It survives the command that made it (double fork, own session) and is the parent of all orphans below it, so that
 nothing escapes by changing its session. Limits: after a SIGKILL of the supervisor itself the kernel kills the script,
 and what the script started is killed when the job's state is next asked for, if it kept its environment. Programs
-that run as another user (set-uid) can not be killed.
+that run as another user (set-uid) cannot be killed.
 """
 
 import os
@@ -20,8 +20,6 @@ WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 RESTORED = (*WATCHED, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 POLL = 0.25
 """Seconds between two looks at the `cancel` file."""
-FRESH = 3600.0
-"""Seconds after which files in /tmp are touched again."""
 
 
 def grace() -> float:
@@ -259,7 +257,7 @@ class Supervisor:
         self._reap()
         if self.unsaved:
             self._note()
-        if time.monotonic() > self.touched + FRESH:
+        if time.monotonic() > self.touched + slots.FRESH:
             self._keep_fresh()
 
     def _reap(self) -> None:

@@ -164,8 +164,13 @@ fi
 if [ "$HK_NODES" -eq 1 ]; then MASTER_ADDR=127.0.0.1; else MASTER_ADDR=${HK_HOSTS[0]}; fi
 hk_digits=000000000${HK_JOB_ID//[!0-9]/} # bash takes the last nine only of a text that has nine
 HK_STOP=$HK_RUN/stop
-export MASTER_ADDR HK_ATTEMPT HK_DEADLINE HK_STOP
-export MASTER_PORT=$((20000 + 10#${hk_digits: -9} % 10000))
+MASTER_PORT=$((20000 + 10#${hk_digits: -9} % 10000))
+# somebody else on this node may listen there: a job of another scheduler, a leftover, a daemon
+for hk_try in {1..20}; do
+  grep -qsiE "^ *[0-9]+: [0-9A-F]+:$(printf '%04X' "$MASTER_PORT") [0-9A-F:]+ 0A " /proc/net/tcp /proc/net/tcp6 || break
+  MASTER_PORT=$((20000 + (MASTER_PORT + 7 * hk_try) % 10000))
+done
+export MASTER_ADDR MASTER_PORT HK_ATTEMPT HK_DEADLINE HK_STOP
 
 # ---- the folder that the program runs in ----
 if [ ! -d "$HK_SOURCE" ]; then HK_SOURCE=$HK_RUN; fi

@@ -117,8 +117,22 @@ hk_event() { # name, further members of the object
 }
 hk_scratch=
 eval "hk_scratch=\"$HK_SCRATCH\""
-hk_tmp=$hk_scratch/hackathon-${USER:-$(id -un)}
-if mkdir -p "$hk_tmp/${HK_JOB_ID//[^A-Za-z0-9._-]/_}-$RANK" 2>/dev/null; then
+# Compilers keep what they made there and load it again: a folder that somebody else put there would run his programs.
+hk_private() { # makes a folder for this user alone; false for what others own or may enter, and for a link
+  (umask 077 && mkdir "$1") 2>/dev/null
+  [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] && case $(stat -c %a "$1") in 700 | 2700) ;; *) false ;; esac
+}
+hk_tmp=$hk_scratch/hackathon-jobs-$EUID
+hk_alone=
+if ! hk_private "$hk_tmp"; then
+  hk_alone=$(mktemp -d "$hk_scratch/hackathon-XXXXXXXXXX" 2>/dev/null)
+  if [ "$LOCAL_RANK" -eq 0 ]; then
+    echo "hackathon: $hk_tmp belongs to somebody else, is open to others or cannot be made: ${hk_alone:-no folder} takes its place"
+    hk_event warned ',"about":"scratch","text":"the folder for temporary files and compiler caches is not private: another one is used"'
+  fi
+  hk_tmp=$hk_alone
+fi
+if [ -n "$hk_tmp" ] && mkdir -p "$hk_tmp/${HK_JOB_ID//[^A-Za-z0-9._-]/_}-$RANK" 2>/dev/null; then
   export TMPDIR=$hk_tmp/${HK_JOB_ID//[^A-Za-z0-9._-]/_}-$RANK
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$hk_tmp/triton} TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$hk_tmp/inductor}
   export CUDA_CACHE_PATH=${CUDA_CACHE_PATH:-$hk_tmp/cuda} NUMBA_CACHE_DIR=${NUMBA_CACHE_DIR:-$hk_tmp/numba}
@@ -162,8 +176,10 @@ if [ -n "${HK_STAGE:-}" ]; then
       hk_event warned ',"about":"data","text":"data are not on the disk of this node: read from the shared file system"'
     fi
     flock -s 9
+  else
+    hk_place= # what lies there may be somebody else's
   fi
-  if [ -e "$hk_place/complete" ]; then
+  if [ -n "$hk_place" ] && [ -e "$hk_place/complete" ]; then
     export HK_DATA=$hk_place/data
   else
     echo "hackathon: reading data from the shared file system, $HK_DATA"
@@ -211,5 +227,5 @@ if [ -n "$hk_helper" ]; then
   kill -KILL "$hk_helper" $(pgrep -P "$hk_helper") 2>/dev/null
 fi
 if [ -n "$hk_place" ] && flock -n -x 9; then rm -rf "$hk_place"; fi
-if [ -n "${hk_tmp:-}" ]; then rm -rf "$TMPDIR"; fi
+if [ -n "${hk_tmp:-}" ]; then rm -rf "${hk_alone:-$TMPDIR}"; fi
 exit "$hk_code"

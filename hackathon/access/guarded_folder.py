@@ -1,0 +1,251 @@
+"""Read what lies beneath a directory of somebody else: bounded, tolerant, and opened as `beneath` does."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from io import BufferedReader
+from itertools import islice
+from typing import Any, NamedTuple
+
+from hackathon.access.beneath import FILE, LISTED, Beneath, RefusedFileError
+from hackathon.text.files import objects
+
+GROWTH = 1 << 12
+"""Bytes by which a file may grow between the look at its size and the reading."""
+MOST = 16 << 20
+"""Bytes of one file that are read at most, unless the caller wants fewer."""
+ENTRIES = 20_000
+"""Names of one folder that are looked at."""
+DEEPEST = 32
+"""Folders within each other that `files` enters."""
+
+
+class Refusal(NamedTuple):
+    """Something beneath a directory that is not read, and why."""
+
+    name: str
+    reason: str
+    """As in RefusedFileError."""
+
+
+class GuardedFolder(Beneath):
+    """A directory whose files are read as somebody else's: what is refused is passed over like what is not there.
+
+    `open` tells the difference, and `refused` lists it.
+    """
+
+    def open(self, name: str) -> BufferedReader:
+        """Return a file beneath the folder, opened for reading. Raises OSError, RefusedFileError for what is refused.
+
+        `name` is relative, its parts are divided by `/`.
+        """
+        descriptor = self.opened(name, FILE)
+        try:
+            return open(descriptor, "rb")  # noqa: PTH123 — a descriptor, not a path; the caller closes it
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def read(self, name: str, limit: int = MOST) -> bytes | None:
+        """Return the first `limit` bytes of a file; None when it is not there, is refused or cannot be read."""
+        found = self._part(name, 0, limit)
+        return found[0] if found else None
+
+    def end(self, name: str, limit: int) -> tuple[bytes, int] | None:
+        """Return the last `limit` bytes of a file and its size; None as `read`."""
+        return self._part(name, -1, limit)
+
+    def _part(self, name: str, whence: int, limit: int) -> tuple[bytes, int] | None:
+        try:
+            descriptor, state = self.looked_at(name, FILE)
+        except OSError:
+            return None
+        try:
+            size = state.st_size
+            if whence:
+                os.lseek(descriptor, max(0, size - limit), os.SEEK_SET)
+            # No more room than the file needs: for thousands of small files it costs more than the reading.
+            return _read(descriptor, min(limit, size + GROWTH)), size
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
+
+    def text(self, name: str, limit: int = MOST) -> str:
+        """Return the start of a file as text, decoding never fails; empty as `read` is None."""
+        return (self.read(name, limit) or b"").decode("utf-8", "replace")
+
+    def json(self, name: str, limit: int = MOST, errors: str = "replace") -> dict[str, Any]:
+        """Return the object in a JSON file; empty when there is none, or when it is longer than `limit`.
+
+        `errors`: what becomes of bytes that are not UTF-8; surrogateescape keeps those of file names.
+        """
+        value = self.value(name, limit, errors)
+        return value if isinstance(value, dict) else {}
+
+    def value(self, name: str, limit: int = MOST, errors: str = "replace") -> Any | None:
+        """Return the value in a JSON file as `json` does; None when there is none."""
+        try:
+            return json.loads((self.read(name, limit) or b"").decode("utf-8", errors))
+        except (ValueError, RecursionError):
+            return None
+
+    def lines(self, name: str, limit: int = MOST) -> Iterator[dict[str, Any]]:
+        """Yield the objects of a JSON-lines file; torn lines are passed over. Of a longer file the end is read."""
+        found = self.end(name, limit)
+        if found:
+            yield from objects(found[0].split(b"\n"))
+
+    def stat(self, name: str, *, links: bool = True) -> os.stat_result:
+        """Return the state of what a name stands for, whatever kind it is; of a link that stays beneath, of its target.
+
+        `links` False: of the link itself. Raises OSError as `open` does for links. Nobody's content is shown by it, so
+        owners are not compared.
+        """
+        place, last, folder = self.holder(name, links=links)
+        try:
+            return os.stat(last, dir_fd=folder, follow_symlinks=False)
+        except OSError as error:
+            raise place.named(error, name) from None
+        finally:
+            os.close(folder)
+
+    def is_file(self, name: str) -> bool:
+        """Return whether a name stands for a regular file, be it refused for its owner or not."""
+        try:
+            return stat.S_ISREG(self.stat(name).st_mode)
+        except OSError:
+            return False
+
+    def is_folder(self, name: str = "") -> bool:
+        """Return whether a name stands for a folder."""
+        try:
+            return stat.S_ISDIR(self.stat(name).st_mode)
+        except OSError:
+            return False
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names in a folder below, sorted; those of folders too. None are there when it cannot be read."""
+        return sorted(self.kinds(folder))
+
+    def kinds(self, folder: str = "") -> dict[str, str]:
+        """Return name → kind (file, folder, link, other) of what lies in a folder below; {} when it cannot be read.
+
+        At most ENTRIES of them. On file systems that tell kinds with names no file is looked at.
+        """
+        try:
+            descriptor = self.opened(folder, LISTED)
+        except OSError:
+            return {}
+        try:
+            with os.scandir(descriptor) as entries:
+                return {entry.name: _kind(entry) for entry in islice(entries, ENTRIES)}
+        except OSError:
+            return {}
+        finally:
+            os.close(descriptor)
+
+    def states(self, folder: str, most: int = ENTRIES) -> dict[str, os.stat_result | None]:
+        """Return name → state of the regular files in a folder below, None behind the first `most`; no links."""
+        try:
+            descriptor = self.opened(folder, LISTED)
+        except OSError:
+            return {}
+        found: dict[str, os.stat_result | None] = {}
+        try:
+            with os.scandir(descriptor) as entries:
+                for entry in islice(entries, ENTRIES):
+                    if _kind(entry) == "file":
+                        found[entry.name] = entry.stat(follow_symlinks=False) if len(found) < most else None
+        except OSError:
+            pass
+        finally:
+            os.close(descriptor)
+        return found
+
+    def files(self, folder: str = "", most: int = ENTRIES) -> list[str]:
+        """Return the names of the regular files below a folder, and of links to such; `most` of them at most."""
+        found = (name for name, kind in self.walk(folder) if kind == "file" or (kind == "link" and self.is_file(name)))
+        return list(islice(found, most))
+
+    def walk(self, folder: str = "") -> Iterator[tuple[str, str]]:
+        """Yield (name, kind) of all that lies below a folder, sorted folder by folder, as `kinds` tells it.
+
+        A link to a folder is not entered.
+        """
+        waiting = [folder.strip("/")]
+        while waiting:
+            place = waiting.pop()
+            inner = []
+            for name, kind in sorted(self.kinds(place).items()):
+                whole = f"{place}/{name}" if place else name
+                yield whole, kind
+                if kind == "folder" and place.count("/") < DEEPEST:
+                    inner.append(whole)
+            waiting += reversed(inner)
+
+    def facts(self, names: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
+        """Return (name, size, time of the last change in ns) of files below, and of those in folders below.
+
+        With the same answer their contents are the same.
+        """
+        found = []
+        for name in names:
+            entries = self.names(name)
+            for entry in entries:
+                found += self._fact(f"{name}/{entry}")
+            if not entries:
+                found += self._fact(name)
+        return tuple(found)
+
+    def _fact(self, name: str) -> list[tuple[str, int, int]]:
+        try:
+            state = self.stat(name)
+        except OSError:
+            return []
+        return [(name, state.st_size, state.st_mtime_ns)]
+
+    def refused(self, folders: Sequence[str]) -> list[Refusal]:
+        """Return what of these files and folders below, and what directly in them, is there and would be refused."""
+        found = []
+        for folder in folders:
+            reason = self._reason(folder)
+            if reason:
+                found.append(Refusal(folder, reason))
+                continue
+            for entry, kind in self.kinds(folder).items():
+                name = f"{folder}/{entry}" if folder else entry
+                reason = "" if kind == "folder" else self._reason(name)
+                if reason:
+                    found.append(Refusal(name, reason))
+        return sorted(found)
+
+    def _reason(self, name: str) -> str:
+        """Return why something is refused; empty when it is read, or when nothing is there."""
+        try:
+            os.close(self.opened(name, LISTED if self.is_folder(name) else FILE))
+        except RefusedFileError as error:
+            return error.reason
+        except OSError:
+            pass
+        return ""
+
+
+def _kind(entry: "os.DirEntry[str]") -> str:
+    try:
+        if entry.is_symlink():
+            return "link"
+        if entry.is_dir(follow_symlinks=False):
+            return "folder"
+        return "file" if entry.is_file(follow_symlinks=False) else "other"
+    except OSError:
+        return "other"
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    """Return as many bytes as there are, at most `size`: one read may bring fewer."""
+    found = os.read(descriptor, size)
+    while found and len(found) < size and (more := os.read(descriptor, size - len(found))):
+        found += more
+    return found

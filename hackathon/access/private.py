@@ -1,0 +1,67 @@
+"""Folders and files that only the user can enter and read: sockets, caches, secrets, the jobs of the local scheduler.
+
+In /tmp anybody can make a folder or a link with the name that somebody else is about to use. The rule is one: it is a
+folder and no link, it belongs to the user, and the group and others have no right in it.
+"""
+
+import os
+import stat
+from contextlib import suppress
+from io import BufferedReader
+from pathlib import Path
+
+TEMPORARY = Path("/tmp")
+"""Where a user's folder is made on a machine without $XDG_RUNTIME_DIR."""
+
+
+class NotPrivateError(OSError):
+    """Something that is there, and that others own or can use; `foreign` tells which, `mode` is its permissions."""
+
+    def __init__(self, path: Path, state: os.stat_result, kind: int) -> None:
+        self.foreign = stat.S_IFMT(state.st_mode) != kind or state.st_uid != os.geteuid()
+        self.mode = f"{stat.S_IMODE(state.st_mode):04o}"
+        super().__init__(f"{path} is not private")
+
+
+def private_folder(folder: Path, *, parents: bool = False) -> Path:
+    """Return a folder after making it (0700), or seeing that it is the user's and closed to others.
+
+    `parents`: make the folders above it, too. Raises NotPrivateError, and OSError when it cannot be made.
+    """
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=parents)
+    _check(folder, folder.lstat(), stat.S_IFDIR)
+    return folder
+
+
+def node_folder(room: int | None = None) -> Path:
+    """Return where the user's files of this node belong: `$XDG_RUNTIME_DIR/hackathon`, else `/tmp/hackathon-<uid>`.
+
+    The former only if the user can write there and its name has at most `room` bytes. Nothing is made or checked.
+    """
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    folder = Path(base) / "hackathon"
+    fits = room is None or len(os.fsencode(folder)) <= room
+    if base.startswith("/") and fits and os.access(base, os.W_OK | os.X_OK):
+        return folder
+    return TEMPORARY / f"hackathon-{os.geteuid()}"
+
+
+def open_private(path: Path) -> tuple[BufferedReader, float]:
+    """Return a file of the user's that nobody else can read, opened, and when it was written (seconds since 1970).
+
+    Raises NotPrivateError, and OSError when it is not there, is a link or cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        _check(path, found, stat.S_IFREG)
+        return open(descriptor, "rb"), found.st_mtime  # noqa: PTH123 — a descriptor; the caller closes it
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _check(path: Path, state: os.stat_result, kind: int) -> None:
+    if stat.S_IFMT(state.st_mode) != kind or state.st_uid != os.geteuid() or state.st_mode & 0o077:
+        raise NotPrivateError(path, state, kind)

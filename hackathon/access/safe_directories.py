@@ -1,0 +1,104 @@
+"""Make directories step by step through descriptors: a link that somebody puts on the way meanwhile is not followed.
+
+Root may make an event's directories while its organiser, or a team, renames what lies above them.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_GROUP = 65534
+_ON_THE_WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+"""What may be passed need not be readable."""
+
+
+@contextmanager
+def acting_as(owner: int) -> Iterator[None]:
+    """Let root have an account's rights, and no others, in the block; for any other user nothing changes.
+
+    What an organiser's file names is looked at, made and opened to others as the organiser could do it, also when it is
+    exchanged in this moment. An account that the machine does not know is in no group. Raises OSError.
+    """
+    if os.geteuid() != 0 or owner == 0:
+        yield
+        return
+    import pwd
+
+    groups, group = os.getgroups(), os.getegid()
+    try:
+        known = pwd.getpwuid(owner)
+        own, all_own = known.pw_gid, os.getgrouplist(known.pw_name, known.pw_gid)
+    except KeyError:
+        own, all_own = _NO_GROUP, []
+    try:
+        os.setgroups(all_own)
+        os.setegid(own)
+        os.seteuid(owner)
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(group)
+        os.setgroups(groups)
+
+
+@contextmanager
+def parent_below(path: Path, base: Path, marker: str, owner: int) -> Iterator[int]:
+    """Yield a descriptor of the directory that a path below an event's folder lies in.
+
+    Raises OSError: something is missing, a link lies on the way below the folder, or, for root, another folder than the
+    owner's, or the one with the owner's `marker` (a file's name), is there by now.
+    """
+    descriptor = os.open(base, _ON_THE_WAY)
+    try:
+        owners = {os.fstat(descriptor).st_uid, os.stat(marker, dir_fd=descriptor, follow_symlinks=False).st_uid}
+        if os.geteuid() == 0 and owner not in owners:
+            raise PermissionError(f"{marker} belongs to somebody else")
+        for name in path.relative_to(base).parts[:-1]:
+            descriptor = _stepped(descriptor, name)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def make_way(folder: Path, mode: int, owner: int) -> None:
+    """Make a directory and those above it that are missing, with a mode whatever the umask is; for root, with an owner.
+
+    Raises OSError.
+    """
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder.name)
+        folder = folder.parent
+    descriptor = os.open(folder, _ON_THE_WAY)
+    try:
+        for name in reversed(missing):
+            os.mkdir(name, dir_fd=descriptor)
+            give(name, mode, owner if os.geteuid() == 0 and owner != 0 else None, folder=descriptor)
+            descriptor = _stepped(descriptor, name)
+    finally:
+        os.close(descriptor)
+
+
+def give(name: str | Path, mode: int, owner: int | None = None, *, folder: int | None = None) -> None:
+    """Give a directory of the account that asks a mode and an owner; None leaves it.
+
+    Raises OSError for what is another's, a link, or no directory.
+    """
+    descriptor = os.open(name, OPEN_FOLDER, dir_fd=folder)
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise PermissionError(f"{name} belongs to somebody else")
+        if owner is not None:
+            os.fchown(descriptor, owner, -1)
+        os.fchmod(descriptor, mode)
+    finally:
+        os.close(descriptor)
+
+
+def _stepped(descriptor: int, name: str) -> int:
+    """Return a descriptor of a directory in one, which is closed only then. Raises OSError for a link."""
+    following = os.open(name, _ON_THE_WAY | os.O_NOFOLLOW, dir_fd=descriptor)
+    os.close(descriptor)
+    return following

@@ -1,0 +1,1 @@
+"""The problem board of an event: posts, replies, requests for help, the daily status report."""

@@ -1,0 +1,282 @@
+"""The problem board as it reads now: posts and requests for help with their answers, found again by words or finding.
+
+Who may close what is decided here, by the owners of files: the asker or a tutor of the event.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.board.directory import BoardDirectory, find_people, find_shared, open_place
+from hackathon.board.entry import Attached, Entry, clean_line
+from hackathon.board.people import People
+from hackathon.board.store import Owned, PassedOver, read_entries, write_entry
+from hackathon.text.errors import HackathonError, RequestError
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.findings import Finding
+
+SHORT = 8
+"""Letters of an id that people use: its random end."""
+ANY_FAILURE = frozenset({"python-exception"})
+"""Rules that say nothing of what failed."""
+TELLING = 12
+"""Letters of a masked log line that tell one failure from another."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, or a step of a post's life: taken, solved."""
+
+    id: str
+    kind: str
+    uid: int
+    user: str
+    """The account that owns its file."""
+    time: float
+    text: str
+    to: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply as JSON values."""
+        return {name: value for name, value in asdict(self).items() if name not in ("kind", "to")}
+
+
+@dataclass(frozen=True)
+class Post:
+    """A post on the board, or a request for help, with what became of it."""
+
+    id: str
+    kind: str
+    """post or ask."""
+    uid: int
+    user: str
+    """The account that owns its file."""
+    time: float
+    title: str
+    text: str
+    part: str = ""
+    rule: str = ""
+    run: str = ""
+    folder: str = ""
+    finding: Attached | None = None
+    answers: tuple[Reply, ...] = ()
+    taken: Reply | None = None
+    """Which tutor helps."""
+    solved: Reply | None = None
+    future: bool = False
+    """Whether it claimed to be written later than it was."""
+
+    @property
+    def short(self) -> str:
+        """What people call it by."""
+        return self.id[-SHORT:]
+
+    @property
+    def state(self) -> str:
+        """open, taken, answered or solved."""
+        if self.solved:
+            return "solved"
+        return "taken" if self.taken else "answered" if self.answers else "open"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the post as JSON values."""
+        value = {name: each for name, each in vars(self).items() if name not in ("answers", "taken", "solved")}
+        return {
+            **value,
+            "short": self.short,
+            "state": self.state,
+            "finding": {key: each for key, each in asdict(self.finding).items() if key != "said"}
+            if self.finding
+            else None,
+            "answers": [reply.to_json() for reply in self.answers],
+            "taken": self.taken.to_json() if self.taken else None,
+            "solved": self.solved.to_json() if self.solved else None,
+        }
+
+
+@dataclass
+class Board:
+    """All that is on a board, the oldest first."""
+
+    place: BoardDirectory
+    people: People
+    posts: list[Post] = field(default_factory=list)
+    """Posts and requests."""
+    reports: list[Owned] = field(default_factory=list)
+    """What members wrote for the morning rounds."""
+    ready: list[Owned] = field(default_factory=list)
+    """Checklists of `hackathon ready`."""
+    passed: list[PassedOver] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[Post]:
+        """Return the posts (`post`) or the requests (`ask`)."""
+        return [post for post in self.posts if post.kind == kind]
+
+
+def open_board(shared: Path | None = None, start: Path | None = None) -> Board:
+    """Return the event's board as it reads now.
+
+    `shared` is its directory (default: HACKATHON_SHARED, then the event of the folder `start` or the current one).
+    Raises RequestError when there is none and HackathonError when it cannot be read.
+    """
+    here = start or Path.cwd()
+    place = open_place(find_shared(shared, os.environ, here))
+    return read_board(place, People(find_people(place, here)))
+
+
+def read_board(place: BoardDirectory, people: People) -> Board:
+    """Return what lies in a board's directory, replies with what they reply to. Raises HackathonError."""
+    found, passed = read_entries(place)
+    board = Board(place, people, passed=passed)
+    tops = {owned.entry.id: owned for owned in found if owned.entry.kind in ("post", "ask")}
+    replies: dict[str, list[Reply]] = {}
+    for owned in found:
+        entry = owned.entry
+        if entry.kind == "standup":
+            board.reports.append(owned)
+        elif entry.kind == "ready":
+            board.ready.append(owned)
+        elif entry.id not in tops:
+            why = _refused(owned, tops.get(entry.to), people)
+            if why:
+                board.passed.append(PassedOver(f"{entry.id}.json", owned.uid, why))
+            else:
+                replies.setdefault(entry.to, []).append(_reply(owned, people))
+    board.posts = [_post(owned, replies.get(identifier, []), people) for identifier, owned in tops.items()]
+    return board
+
+
+def _refused(owned: Owned, top: Owned | None, people: People) -> str:
+    """Return why a reply does not count; empty when it does. Only owners of files decide."""
+    kind = owned.entry.kind
+    if top is None:
+        return "no_such_post"
+    if kind == "solve" and owned.uid != top.uid and not people.is_tutor(owned.uid):
+        return "not_allowed"
+    if kind == "take" and (top.entry.kind != "ask" or not people.is_tutor(owned.uid)):
+        return "not_allowed"
+    return ""
+
+
+def _reply(owned: Owned, people: People) -> Reply:
+    entry = owned.entry
+    user = people.account(owned.uid)
+    return Reply(entry.id, entry.kind, owned.uid, user, entry.time, entry.text.strip(), entry.to)
+
+
+def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
+    entry = owned.entry
+    lines = entry.text.strip().split("\n", 1)
+    by_kind = {kind: [reply for reply in replies if reply.kind == kind] for kind in ("answer", "take", "solve")}
+    found = entry.finding.spoken() if entry.finding else None
+    return Post(
+        id=entry.id,
+        kind=entry.kind,
+        uid=owned.uid,
+        user=people.account(owned.uid),
+        time=entry.time,
+        title=entry.title or (found.message if found else ""),
+        text=lines[1].strip("\n") if len(lines) > 1 else "",
+        part=entry.part or (found.part if found else ""),
+        rule=entry.rule or (found.rule if found else ""),
+        run=entry.run,
+        folder=entry.folder,
+        finding=found,
+        answers=tuple(by_kind["answer"]),
+        taken=by_kind["take"][0] if by_kind["take"] else None,
+        solved=by_kind["solve"][0] if by_kind["solve"] else None,
+        future=owned.future,
+    )
+
+
+def find_post(board: Board, text: str, kind: str | None = None) -> Post:
+    """Return the post that a part of its id names. Raises RequestError: none, or several, which are listed."""
+    wanted = text.strip().lstrip("#").lower()
+    posts = board.posts if kind is None else board.of(kind)
+    found = [post for post in posts if wanted in (post.id, post.short)] or [
+        post for post in posts if wanted and wanted in post.id
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = "\n".join(f"  {post.id}  {post.user}  {post.title[:60]}" for post in found[:8])
+        raise RequestError("board.ambiguous", text=text, count=len(found), names=names)
+    if kind == "ask" and any(wanted in (post.id, post.short) for post in board.posts):
+        raise RequestError("board.only_requests")
+    raise RequestError("board.unknown_request" if kind == "ask" else "board.unknown", text=text)
+
+
+def reply(board: Board, post: Post, kind: str, text: str = "") -> Owned:
+    """Answer, take or solve a post, as the current user.
+
+    Raises RequestError when the user may not: take is for tutors, solve for the asker and tutors.
+    """
+    if post.kind != "ask" and kind == "take":
+        raise RequestError("board.only_requests")
+    entry = Entry(id="", kind=kind, time=0.0, board=board.place.board, to=post.id, text=text)
+    top = Owned(Entry(id=post.id, kind=post.kind, time=post.time, board=board.place.board), post.uid)
+    if _refused(Owned(entry, os.geteuid()), top, board.people):
+        raise RequestError("board.only_tutors" if kind == "take" else "board.only_asker", user=post.user)
+    return write_entry(board.place, entry)
+
+
+def search(
+    posts: Iterable[Post], words: Sequence[str] = (), *, part: str = "", rule: str = "", unsolved: bool = False
+) -> list[Post]:
+    """Return the posts that hold all words (capitals do not matter), of a part, of a rule, or not solved yet."""
+    wanted = [word.casefold() for word in words]
+    return [
+        post
+        for post in posts
+        if (not part or post.part == part)
+        and (not rule or post.rule == rule)
+        and not (unsolved and post.solved)
+        and all(word in _all_text(post) for word in wanted)
+    ]
+
+
+def _all_text(post: Post) -> str:
+    texts = [post.id, post.user, post.title, post.text, post.part, post.rule, post.run]
+    if post.finding:
+        texts += [post.finding.message, post.finding.text, *(text for text, _ in post.finding.said.values())]
+    texts += [each.text for each in (*post.answers, post.solved) if each]
+    return "\n".join(texts).casefold()
+
+
+def similar(finding: "Finding", board: Board | None = None, limit: int = 3) -> list[Post]:
+    """Return solved posts and requests about the same failure: of the same rule, then with the same masked log line.
+
+    A rule that says only that something else failed, or that stands for any exception, does not make two failures the
+    same. The newest first. Without a board that can be read there are none: a diagnosis does not depend on one.
+    """
+    if board is None:
+        try:
+            board = open_board()
+        except (HackathonError, OSError):
+            return []
+    solved = [post for post in reversed(board.posts) if post.solved]
+    names = finding.rule and finding.rule not in ANY_FAILURE and finding.level != "secondary"
+    same_rule = [post for post in solved if names and post.rule == finding.rule]
+    line = masked(clean_line(finding.evidence.text)) if finding.evidence else ""
+    told = len(line) >= TELLING
+    same_line = [post for post in solved if told and post.finding and masked(post.finding.text) == line]
+    return list({post.id: post for post in [*same_rule, *same_line]}.values())[:limit]
+
+
+_MASKS = (
+    (re.compile(r"0x[0-9a-fA-F]+"), "#"),
+    (re.compile(r"(?<![\w.])(?:/[\w.@%+-]+)+/?"), "/"),
+    (re.compile(r"\b[\w-]*\d[\w-]*(?:\.[\w-]+)*\b"), "#"),
+    (re.compile(r"[\s\W]+"), " "),
+)
+
+
+def masked(text: str) -> str:
+    """Return a log line without what differs from run to run: numbers, paths, names of hosts, punctuation."""
+    for pattern, word in _MASKS:
+        text = pattern.sub(word, text)
+    return text.strip().casefold()

@@ -1,0 +1,215 @@
+"""The event's shared directory: where it is, how it is made, and whether nobody can alter what another wrote.
+
+<shared>/board.json   {"schema_version", "id", "mode"}, written once by who made the board
+<shared>/entries/     mode `sticky`: a 1777 directory; only a file's owner can delete or rename it there
+<shared>/people/      mode `folders`: a folder for each user, owned by that user and writable by nobody else
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.access.publish import publish
+from hackathon.board.entry import SCHEMA_VERSION, letters
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.files import read_json
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+MODES = ("sticky", "folders")
+VARIABLE = "HACKATHON_SHARED"
+RECORD, ENTRIES, PEOPLE = "board.json", "entries", "people"
+STICKY_MODE, FOLDER_MODE = 0o1777, 0o755
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+Problem = tuple[str, dict[str, Any]]
+"""A message id and its values."""
+
+
+@dataclass(frozen=True)
+class BoardDirectory:
+    """A board's directory that was looked at."""
+
+    path: Path
+    mode: str
+    """sticky or folders."""
+    board: str
+    """The board's id: 16 random letters."""
+    keepers: frozenset[int]
+    """Users who may own its directories: root, who made the board, who owns the directory above."""
+    problems: list[Problem] = field(default_factory=list)
+    """What lets others delete or replace posts: nothing is written while there is any."""
+
+    @property
+    def folder(self) -> Path:
+        """The directory that the entries, or the users' folders, lie in."""
+        return self.path / (ENTRIES if self.mode == "sticky" else PEOPLE)
+
+
+def find_shared(given: Path | None, environment: Mapping[str, str], start: Path) -> Path:
+    """Return the event's shared directory: as given, else of HACKATHON_SHARED, else of the event that `start` is in.
+
+    Raises RequestError when nobody names one, and UntrustedEventError: what is written there others read.
+    """
+    if given is not None:
+        return given.absolute()
+    if environment.get(VARIABLE):
+        return Path(environment[VARIABLE]).expanduser().absolute()
+    from hackathon.config.trust import trusted_event
+
+    event = trusted_event(start)
+    if event is None or not event.record.shared:
+        raise RequestError("board.no_shared")
+    return event.folder / Path(event.record.shared).expanduser()
+
+
+def find_people(place: BoardDirectory, start: Path) -> "Event | None":
+    """Return the event whose people use a board: the one that `start` is in, else the one beside or above the board.
+
+    An event of another account counts only when the user trusted it; one beside the board only when none but the
+    board's keepers can have written it.
+    """
+    from hackathon.config.load import EVENT_FILE, find_event, load_event
+    from hackathon.config.trust import event_that_counts
+
+    folder = event_that_counts(start)
+    if folder is None:
+        folder = find_event(place.path)
+        if folder is not None:
+            found = (folder / EVENT_FILE).stat()
+            if found.st_uid not in place.keepers or found.st_mode & _OTHERS_WRITE:
+                return None
+    return load_event(folder) if folder else None
+
+
+def open_place(path: Path) -> BoardDirectory:
+    """Return the board in a directory, with what is wrong about its owners and modes.
+
+    Raises RequestError when there is no board in it.
+    """
+    try:
+        top = path.stat()
+        record_file = (path / RECORD).lstat()
+    except OSError as error:
+        raise RequestError("board.not_made", folder=path) from error
+    record = read_json(path / RECORD)
+    if not stat.S_ISREG(record_file.st_mode) or not isinstance(record, dict):
+        raise RequestError("board.not_made", folder=path)
+    version = record.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise RequestError("board.newer", folder=path, version=version)
+    mode, board = record.get("mode"), record.get("id")
+    if mode not in MODES or not isinstance(board, str) or not board:
+        raise RequestError("board.not_made", folder=path)
+    keepers = frozenset({0, top.st_uid, record_file.st_uid})
+    place = BoardDirectory(path, mode, board, keepers)
+    if record_file.st_mode & _OTHERS_WRITE:
+        place.problems.append(("board.open_to_others", {"path": str(path / RECORD)}))
+    place.problems.extend(_above(path))
+    place.problems.extend(folder_problems(place, _lstat(place.folder)))
+    return place
+
+
+def folder_problems(place: BoardDirectory, found: os.stat_result | None) -> list[Problem]:
+    """Return what is wrong with the directory of entries (or of users' folders), given what `stat` said about it."""
+    values = {"path": str(place.folder)}
+    if found is None or not stat.S_ISDIR(found.st_mode):
+        return [("board.folder_gone", values)]
+    if found.st_uid not in place.keepers:
+        return [("board.folder_replaced", values)]
+    if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+        return [("board.not_sticky", values)]
+    return []
+
+
+def _above(path: Path) -> list[Problem]:
+    """Return the directories on the way whose writers could put another directory in the board's place."""
+    whole = path.resolve()
+    problems: list[Problem] = []
+    for folder in (whole, *whole.parents):
+        found = _lstat(folder)
+        if found is not None and found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+            problems.append(("board.replaceable", {"path": str(folder)}))
+    return problems
+
+
+def _lstat(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except OSError:
+        return None
+
+
+def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardDirectory, list[str]]:
+    """Make a board in a directory, or mend one that is there, and return it with what an administrator has to do.
+
+    In mode `folders` root makes the folder of each user; another user makes what he can and gets the commands for the
+    rest. Raises RequestError (another mode is there already, no such directory can be made) and HackathonError when
+    the file system does not keep the modes.
+    """
+    import json
+
+    from hackathon.access.safe_directories import give
+
+    try:
+        new = not path.exists()
+        path.mkdir(parents=True, exist_ok=True)
+        if new:
+            give(path, FOLDER_MODE)
+        existing = read_json(path / RECORD)
+        if isinstance(existing, dict) and existing.get("mode") != mode:
+            raise RequestError("board.other_mode", path=path, mode=existing.get("mode"))
+        folder = path / (ENTRIES if mode == "sticky" else PEOPLE)
+        folder.mkdir(exist_ok=True)
+        wanted = STICKY_MODE if mode == "sticky" else FOLDER_MODE
+        found = folder.lstat()
+        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) & 0o1777 != wanted:
+            give(folder, wanted)
+        if existing is None:
+            value: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "id": letters(16), "mode": mode}
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                publish(descriptor, RECORD, (json.dumps(value, indent=1) + "\n").encode())
+            except FileExistsError:
+                pass  # somebody else made it in this moment; it is read below
+            finally:
+                os.close(descriptor)
+        commands = _make_people(folder, users) if mode == "folders" else []
+        place = open_place(path)
+        if mode == "sticky" and stat.S_IMODE(place.folder.lstat().st_mode) & 0o1777 != STICKY_MODE:
+            place.problems.append(("board.not_writable", {"path": str(place.folder)}))
+    except OSError as error:
+        raise HackathonError("board.can_not_make", path=path, what=error.strerror or str(error)) from error
+    return place, commands
+
+
+def _make_people(folder: Path, users: Iterable[str]) -> list[str]:
+    """Make the folders of users; return the commands for those that only root can make."""
+    import pwd
+    import shlex
+
+    from hackathon.access.safe_directories import give
+
+    commands = []
+    for user in dict.fromkeys([*users, pwd.getpwuid(os.geteuid()).pw_name]):
+        if "/" in user or user.startswith("."):
+            continue
+        own = folder / user
+        if own.is_dir() and not own.is_symlink():
+            continue
+        try:
+            uid = pwd.getpwnam(user).pw_uid
+        except KeyError:
+            continue  # no account here, e.g. of another cluster
+        if os.geteuid() in (0, uid):
+            own.mkdir(mode=0o700)
+            give(own, FOLDER_MODE, uid if os.geteuid() == 0 else None)
+        else:
+            # mkdir takes nothing that is there, and -h keeps chown from following a link that somebody puts there
+            quoted = shlex.quote(str(own))
+            commands += [f"mkdir -m 755 -- {quoted}", f"chown -h -- {shlex.quote(user)} {quoted}"]
+    return commands

@@ -1,0 +1,299 @@
+"""One thing that somebody shared (a post, an answer, a request, a morning's report, a proof) as the bytes of one file.
+
+Who wrote it is not in the file: that is the file's owner, which nobody can choose. What others wrote is cleaned when it
+is read: no letter in it can steer a terminal.
+"""
+
+import json
+import math
+import os
+import re
+import time
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import LANGUAGES, language
+from hackathon.text.printable import printable
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.findings import Finding
+
+SCHEMA_VERSION = 1
+KINDS = ("post", "ask", "answer", "solve", "take", "standup", "ready")
+REPLIES = ("answer", "solve", "take")
+"""Kinds that belong to a post or a request."""
+SECTIONS = ("progress", "goals", "problems", "solved")
+"""What a report for the morning round says."""
+LARGEST = 1_000_000
+"""Bytes of a file; a larger one is nobody's post."""
+LONGEST = 100_000
+"""Letters of one text that is written."""
+LINE = 300
+"""Letters of what is shown in one line: a title, a name, a path."""
+PROOFS, FACTS = 20, 20
+"""What one checklist has at most, and facts of one point of it."""
+ENDING = ".json"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_FACT = re.compile(r"[a-z][a-z0-9_]{0,39}\Z", re.ASCII)
+_ID = re.compile(r"\d{8}-\d{6}-(\d{1,10})-[a-z2-7]{8}\Z", re.ASCII)
+
+
+class BadEntry(ValueError):
+    """A file that is no entry of this board; its argument is the reason: garbage, other_name, other_board, newer."""
+
+
+@dataclass(frozen=True)
+class Attached:
+    """The finding that an entry carries: what a diagnosis said, and the place in the log."""
+
+    rule: str
+    part: str
+    level: str
+    message: str
+    advice: str = ""
+    file: str = ""
+    line: int | None = None
+    text: str = ""
+    rank: int | None = None
+    host: str = ""
+    said: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Language → (message, advice); of an older post empty."""
+
+    def spoken(self) -> "Attached":
+        """Return it with message and advice in the current language, where the post has them."""
+        text, advice = self.said.get(language(), (self.message, self.advice))
+        return replace(self, message=text, advice=advice)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One point of a team's checklist, as whoever worked through it was told (`hackathon.readiness.collected`)."""
+
+    name: str
+    ok: bool | None
+    """None: it could not be looked at."""
+    evidence: str = ""
+    facts: dict[str, str | float | bool] = field(default_factory=dict)
+    """What the evidence rests on, to be looked at again: ids of runs, values, seconds."""
+    said: dict[str, str] = field(default_factory=dict)
+    """Language → evidence; of an older checklist empty."""
+
+    def spoken(self) -> str:
+        """Return the evidence in the current language, where the checklist has it."""
+        return self.said.get(language(), self.evidence)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One shared thing."""
+
+    id: str
+    """The name of its file without the ending."""
+    kind: str
+    """One of KINDS."""
+    time: float
+    """When its writer says it was written, in seconds since 1970."""
+    board: str
+    """The id of the board it was written for: a file copied from elsewhere is not taken."""
+    to: str = ""
+    """The id of the post or request that it replies to."""
+    text: str = ""
+    part: str = ""
+    rule: str = ""
+    run: str = ""
+    """A run's id."""
+    folder: str = ""
+    """The run's directory."""
+    finding: Attached | None = None
+    sections: dict[str, str] = field(default_factory=dict)
+    """Of a morning's report: SECTIONS that are not empty."""
+    ready: tuple[Proof, ...] = ()
+    """Of a checklist: its points."""
+
+    @property
+    def uid(self) -> int:
+        """The user that its id names; who reads the file compares it with the file's owner."""
+        match = _ID.match(self.id)
+        return int(match[1]) if match else -1
+
+    @property
+    def title(self) -> str:
+        """The first line of its text."""
+        return next((line.strip() for line in self.text.splitlines() if line.strip()), "")[:LINE]
+
+
+def letters(count: int = 8) -> str:
+    """Return random letters, five bits each."""
+    return "".join(_LETTERS[byte & 31] for byte in os.urandom(count))
+
+
+def new_id(uid: int, now: float | None = None) -> str:
+    """Return `YYYYMMDD-HHMMSS-<uid>-<8 random>` (UTC): unique without a lock, and no user can take another's."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{uid}-{letters()}"
+
+
+def uid_in(name: str) -> int | None:
+    """Return the user that the name of an entry's file names, None when it is no such name."""
+    match = _ID.match(name.removesuffix(ENDING)) if name.endswith(ENDING) else None
+    return int(match[1]) if match else None
+
+
+def clean(text: str) -> str:
+    """Return a text without control characters, direction marks and lone surrogates; line ends and tabs stay.
+
+    Blanks of other widths become blanks.
+    """
+    if text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return printable(text, kept="\n\t")
+
+
+def clean_line(text: str) -> str:
+    """Return a text as one cleaned line of at most LINE letters."""
+    return " ".join(clean(text[: 4 * LINE]).split())[:LINE]
+
+
+def attach(finding: "Finding") -> Attached:
+    """Return what a post keeps of a finding."""
+    place = finding.evidence
+    return Attached(
+        rule=clean_line(finding.rule),
+        part=clean_line(finding.part),
+        level=clean_line(finding.level),
+        message=clean_line(finding.message),
+        advice=clean(finding.advice)[:LONGEST],
+        file=clean_line(place.file) if place else "",
+        line=place.line if place else None,
+        text=clean_line(place.text) if place else "",
+        rank=place.rank if place else None,
+        host=clean_line(place.host) if place else "",
+        said={code: (clean_line(text), clean(advice)[:LONGEST]) for code, (text, advice) in finding.said.items()},
+    )
+
+
+def encode(entry: Entry) -> bytes:
+    """Return an entry as the bytes of its file. Raises RequestError when a text is too long."""
+    for text in (entry.text, *entry.sections.values()):
+        if len(text) > LONGEST:
+            raise RequestError("board.text_long", count=len(text), limit=LONGEST)
+    value = {name: each for name, each in asdict(entry).items() if each not in ("", None, {}, ())}
+    raw = json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False, indent=1, allow_nan=False)
+    return clean(raw).encode() + b"\n"
+
+
+def decode(raw: bytes, name: str, board: str) -> Entry:
+    """Return the entry in a file of this name on this board, its texts cleaned.
+
+    A hard link or a copy under another name, or from another board, is not its writer's doing: the file itself says
+    its name and its board. Raises BadEntry for everything that is not an entry.
+    """
+    try:
+        value = json.loads(raw.decode())
+    except (ValueError, RecursionError) as error:
+        raise BadEntry("garbage") from error
+    if not isinstance(value, dict) or not isinstance(value.get("schema_version"), int):
+        raise BadEntry("garbage")
+    if value["schema_version"] > SCHEMA_VERSION:
+        raise BadEntry("newer")
+    identifier = _word(value, "id")
+    if not _ID.match(identifier) or f"{identifier}{ENDING}" != name:
+        raise BadEntry("other_name")
+    if _word(value, "board") != board:
+        raise BadEntry("other_board")
+    kind, to, moment = _word(value, "kind"), _word(value, "to"), _number(value.get("time"))
+    if kind not in KINDS or moment is None or (kind in REPLIES) != bool(_ID.match(to)):
+        raise BadEntry("garbage")
+    sections = value.get("sections")
+    return Entry(
+        id=identifier,
+        kind=kind,
+        time=moment,
+        board=board,
+        to=to,
+        text=_text(value, "text"),
+        **{each: _line(value, each) for each in ("part", "rule", "run", "folder")},
+        finding=_attached(value.get("finding")),
+        sections={each: text for each in SECTIONS if (text := _text(sections, each).strip())}
+        if isinstance(sections, dict)
+        else {},
+        ready=_proofs(value.get("ready")),
+    )
+
+
+def _attached(value: Any) -> Attached | None:
+    if not isinstance(value, dict):
+        return None
+    return Attached(
+        **{each: _line(value, each) for each in ("rule", "part", "level", "message", "file", "text", "host")},
+        advice=_text(value, "advice"),
+        line=_whole(value.get("line")),
+        rank=_whole(value.get("rank")),
+        said=_findings_said(value.get("said")),
+    )
+
+
+def _findings_said(value: Any) -> dict[str, tuple[str, str]]:
+    """Return the texts of a finding by language, cleaned; what is none is left out."""
+    found = {}
+    for code in LANGUAGES if isinstance(value, dict) else ():
+        match value.get(code):
+            case [str(text), str(advice)]:
+                found[code] = (clean_line(text), clean(advice[:LONGEST]))
+    return found
+
+
+def _proofs(value: Any) -> tuple[Proof, ...]:
+    """Return the points of a checklist: the first of each name; what is none is left out."""
+    found: dict[str, Proof] = {}
+    for each in value[:PROOFS] if isinstance(value, list) else ():
+        if not isinstance(each, dict) or not _FACT.match(name := _word(each, "name")):
+            continue
+        ok = each.get("ok")
+        facts = each.get("facts")
+        kept: dict[str, str | float | bool] = {}
+        for key, raw in facts.items() if isinstance(facts, dict) else ():
+            fact = _fact(raw)
+            if len(kept) < FACTS and _FACT.match(key) and fact is not None:
+                kept[key] = fact
+        texts = each.get("said")
+        said = {code: _line(texts, code) for code in LANGUAGES if isinstance(texts, dict) and _word(texts, code)}
+        ok = ok if isinstance(ok, bool) else None
+        found.setdefault(name, Proof(name, ok, _line(each, "evidence"), kept, said))
+    return tuple(found.values())
+
+
+def _fact(value: Any) -> str | float | bool | None:
+    """Return a fact as a cleaned line, a finite number or a truth; None for anything else."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return clean_line(value)
+    if isinstance(value, int):
+        return float(value) if abs(value) < 2**53 else None
+    return value if isinstance(value, float) and math.isfinite(value) else None
+
+
+def _word(value: dict[str, Any], name: str) -> str:
+    found = value.get(name, "")
+    return found if isinstance(found, str) else ""
+
+
+def _text(value: dict[str, Any], name: str) -> str:
+    return clean(_word(value, name)[:LONGEST])
+
+
+def _line(value: dict[str, Any], name: str) -> str:
+    return clean_line(_word(value, name))
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53 else None
+
+
+def _number(value: Any) -> float | None:
+    """Return a moment of this or the next centuries, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) and 0 <= value < 1e11 else None

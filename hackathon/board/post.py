@@ -1,0 +1,65 @@
+"""Write a post or a request for help, with what the diagnosis of a run found."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.board.board import Board
+from hackathon.board.entry import Attached, Entry, attach, clean_line
+from hackathon.board.store import Owned, write_entry
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.states import RunStatus
+
+
+def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attached | None:
+    """Return what the diagnosis of a run names as its cause, None when there is nothing to tell.
+
+    Of a failure that no rule knows: how it ended, and the last line that is worth reading of who failed first, without
+    a rule and a part. `status` None: as its directory alone tells it. Rules of the run's project and event count.
+    """
+    from hackathon.config.trust import folders_that_count
+    from hackathon.diagnosis import diagnose_run
+    from hackathon.diagnosis.findings import Finding
+
+    found = diagnose_run(run, status, folders=folders_that_count(run.path, run.path))
+    if found.findings and found.findings[0].level in ("root", "likely"):
+        return attach(found.findings[0])
+    state = found.status
+    if state is None or not found.unknown:
+        return None
+    own = [line for line in found.unknown if line.rank is not None and line.rank == state.first_rank]
+    return attach(Finding("", "", "", state.explanation or state.state, [*found.unknown, *own][-1], ""))
+
+
+def post(
+    board: Board,
+    text: str,
+    *,
+    kind: str = "post",
+    part: str = "",
+    rule: str = "",
+    run: str = "",
+    folder: Path | None = None,
+    finding: Attached | None = None,
+) -> Owned:
+    """Write a post (or, kind `ask`, a request for help) as the current user.
+
+    The text's first line is the title; a finding without a text is one by itself. Raises RequestError when there is
+    neither.
+    """
+    if not text.strip() and finding is None:
+        raise RequestError("board.no_text")
+    entry = Entry(id="", kind=kind, time=0.0, board=board.place.board, text=text.strip(), finding=finding)
+    return write_entry(
+        board.place,
+        replace(
+            entry,
+            part=clean_line(part or (finding.part if finding else "")),
+            rule=clean_line(rule or (finding.rule if finding else "")),
+            run=clean_line(run),
+            folder=clean_line(str(folder)) if folder else "",
+        ),
+    )

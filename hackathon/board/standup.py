@@ -1,0 +1,102 @@
+"""The morning round: what each member wrote, as one page of all teams with what others solved."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.board.board import Board, Post
+from hackathon.board.entry import SECTIONS, Entry
+from hackathon.board.store import Owned, write_entry
+from hackathon.text.errors import RequestError
+
+DAY = 86400.0
+BEFORE = 18 * 3600.0
+"""Seconds before a day's midnight from which reports belong to its morning: after the morning before."""
+
+
+@dataclass(frozen=True)
+class StandupReport:
+    """What one member says."""
+
+    user: str
+    """The account that owns its file."""
+    name: str
+    time: float
+    sections: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON values; sections that are not there are empty."""
+        texts = {each: self.sections.get(each, "") for each in SECTIONS}
+        return {"user": self.user, "name": self.name, "time": self.time, **texts}
+
+
+@dataclass
+class Round:
+    """One morning's page."""
+
+    day: str
+    """YYYY-MM-DD, local time."""
+    teams: dict[str, list[StandupReport]] = field(default_factory=dict)
+    """Team → its members' reports, in the order of hackathon.yaml; people of no team under the empty name."""
+    silent: dict[str, list[str]] = field(default_factory=dict)
+    """Team → names of members who wrote nothing."""
+    solved: list[Post] = field(default_factory=list)
+    """Posts and requests that were solved since the morning before."""
+    waiting: list[Post] = field(default_factory=list)
+    """Posts and requests that are not solved."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the page as JSON values."""
+        teams = [
+            {
+                "team": team or None,
+                "members": [report.to_json() for report in reports],
+                "silent": self.silent.get(team, []),
+            }
+            for team, reports in self.teams.items()
+        ]
+        return {
+            "day": self.day,
+            "teams": teams,
+            "solved": [post.to_json() for post in self.solved],
+            "waiting": [post.to_json() for post in self.waiting],
+        }
+
+
+def report(board: Board, sections: dict[str, str]) -> Owned:
+    """Write the current user's report. Raises RequestError when all of its sections are empty."""
+    kept = {name: text.strip() for name, text in sections.items() if name in SECTIONS and text.strip()}
+    if not kept:
+        raise RequestError("board.no_report")
+    return write_entry(board.place, Entry("", "standup", 0.0, board.place.board, sections=kept))
+
+
+def morning_round(board: Board, day: str | None = None, now: float | None = None) -> Round:
+    """Return the page for the morning of a day (`YYYY-MM-DD`, default today; local time).
+
+    Of each member the last report written from 06:00 of the day before to the day's end counts. Raises RequestError for
+    a day that is none.
+    """
+    moment = time.localtime(time.time() if now is None else now)
+    shown = day or time.strftime("%Y-%m-%d", moment)
+    try:
+        midnight = time.mktime(time.strptime(shown, "%Y-%m-%d"))
+    except (ValueError, OverflowError) as error:
+        raise RequestError("board.bad_day", day=shown) from error
+    begin, end = midnight - BEFORE, midnight + DAY
+    people = board.people
+    latest: dict[str, StandupReport] = {}
+    for owned in board.reports:  # the oldest first: a later one of the same person replaces it
+        if begin <= owned.entry.time < end:
+            account = people.account(owned.uid)
+            latest[account] = StandupReport(account, people.name(account), owned.entry.time, owned.entry.sections)
+    page = Round(shown)
+    for team, members in people.teams.items():
+        page.teams[team] = [latest.pop(member) for member in members if member in latest]
+        written = {each.user for each in page.teams[team]}
+        page.silent[team] = [people.name(member) for member in members if member not in written]
+    if latest:
+        page.teams[""] = [latest[account] for account in sorted(latest)]
+    page.solved = [post for post in board.posts if post.solved and begin <= post.solved.time < end]
+    page.waiting = [post for post in board.posts if post.time < end and not (post.solved and post.solved.time < end)]
+    return page

@@ -1,0 +1,108 @@
+"""`hackathon rules add`: what a tutor recognised becomes a rule for everybody."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.rule import Level, Part
+
+PLACES = ("event", "project", "user")
+
+
+@named("add", noun="rules")
+@click.option("--from", "origin", metavar="FILE:LINE", required=True, help=message("help.option_rules_from"))
+@click.option("--part", metavar="NAME", help=message("help.option_rules_add_part"))
+@click.option(
+    "--level",
+    type=click.Choice(("root", "likely", "secondary", "benign")),
+    default="root",
+    show_default=True,
+    help=message("help.option_rules_level"),
+)
+@click.option("--title", metavar="TEXT", default="", help=message("help.option_rules_title"))
+@click.option("--advice", metavar="TEXT", default="", help=message("help.option_rules_advice"))
+@click.option(
+    "--healthy",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help=message("help.option_rules_healthy"),
+)
+@click.option(
+    "--here", type=click.Choice(PLACES), default="event", show_default=True, help=message("help.option_rules_here")
+)
+def add(
+    origin: str, part: "Part | None", level: "Level", title: str, advice: str, healthy: tuple[Path, ...], here: str
+) -> None:  # fmt: skip
+    from typing import get_args
+
+    from hackathon.cli.show import printable
+    from hackathon.config.load import load_rules
+    from hackathon.config.rule import Part
+    from hackathon.config.trust import folders_that_count
+    from hackathon.diagnosis.teach import make_rule, place_of, try_rule, write_rule
+
+    if part is not None and part not in get_args(Part):
+        raise click.UsageError(message("rules.no_part", name=part, known=", ".join(get_args(Part))))
+    folder = _folder(here)
+    path, number, hosts = _origin(origin)
+    place = place_of(path, number)
+    known = load_rules(folders_that_count(Path.cwd()))[0]
+    rule = make_rule(place, known, part=part, level=level, title=title, advice=advice, hosts=hosts)
+    count = try_rule(rule, place, healthy)
+    taught = write_rule(folder, rule, known)
+    click.echo(message("rules.added", id=taught.rule.id, path=taught.path), err=True)
+    click.echo("\n".join(printable(line) for line in taught.text.splitlines()))
+    click.echo(message("rules.added_places", count=count, log=printable(str(path))), err=True)
+    if not healthy:
+        click.echo(message("rules.added_untried"), err=True)
+
+
+def _folder(here: str) -> Path:
+    """Return where the rule goes. Raises RequestError outside of an event or a project."""
+    from hackathon.config.load import find_project
+    from hackathon.config.trust import trusted_event_folder
+    from hackathon.text.errors import RequestError
+    from hackathon.text.paths import user_config
+
+    if here == "user":
+        return user_config() / "rules"
+    found = (trusted_event_folder if here == "event" else find_project)(Path.cwd())
+    if found is None:
+        raise RequestError(f"rules.add_no_{here}")
+    return found / "templates" / "rules"
+
+
+def _origin(origin: str) -> tuple[Path, int, list[str]]:
+    """Return (file, line, hosts of its run) of FILE:LINE; a file that is not here is one of the newest run's.
+
+    Raises RequestError when it is no such thing, or there is no such file.
+    """
+    from hackathon.cli.run.logs import one_run
+    from hackathon.runs.events import rank_events
+    from hackathon.text.errors import RequestError
+
+    name, _, line = origin.rpartition(":")
+    if not name or not (line.isascii() and line.isdigit()) or int(line) < 1:
+        raise RequestError("rules.add_origin", origin=origin)
+    path = Path(name)
+    try:
+        here = path.is_file()
+    except OSError as error:
+        raise RequestError("rules.add_unreadable", path=name, what=error.strerror) from error
+    if not here:
+        try:
+            path = one_run(None).path / name
+        except RequestError:
+            path = Path(name)
+        if not path.is_file():
+            raise RequestError("rules.add_unreadable", path=name, what=message("rules.add_no_file"))
+    run = next((each for each in path.resolve().parents if (each / "request.json").is_file()), None)
+    events = rank_events(run).values() if run is not None else ()
+    hosts = {str(event["host"]) for listed in events for event in listed if event.get("host")}
+    return path, int(line), sorted(hosts)

@@ -1,0 +1,109 @@
+"""`hackathon ask`: call a tutor, with the last diagnosis and where to look."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.board.board import said
+from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_json, echo_posts, shared_options, text_of
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
+
+
+class AskGroup(DefaultGroup):
+    """`hackathon ask TEXT` is `hackathon ask send TEXT`."""
+
+    default = "send"
+
+
+@named("ask", cls=AskGroup)
+def command() -> None:
+    pass
+
+
+@named("send", noun="ask")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("--run", "name", metavar="RUN", help=message("help.option_ask_run"))
+@click.option("--no-run", is_flag=True, help=message("help.option_ask_no_run"))
+@shared_options
+def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, as_json: bool) -> None:
+    from hackathon.board.ask import run_in_trouble
+    from hackathon.board.post import finding_of, post
+    from hackathon.text.errors import HackathonError
+
+    board = board_at(shared, quiet=True)
+    run: RunDirectory | None = None
+    if name is not None:
+        from hackathon.runs.directory import find_run
+
+        run = find_run(name, runs_folder())
+    elif not no_run:
+        run = run_in_trouble(runs_folder())
+    found = None
+    try:
+        found = finding_of(run) if run else None
+    except HackathonError as error:  # a broken run directory is one more reason to ask for help
+        click.echo(f"{message('cli.warning')}: {error.message}", err=True)
+    words = text if text is None and found is not None else text_of(text, message("board.template"))
+    written = post(
+        board, words or "", kind="ask", run=run.id if run else "", folder=run.path if run else None, finding=found
+    )
+    if run and not as_json:
+        about = message("board.no_finding")
+        if found:
+            about = f"[{found.part}] {found.message}" if found.part else found.message
+        click.echo(message("board.asked_about", run=run.id, about=about))
+    said(written.entry.id, "board.asked", as_json)
+
+
+@named("list", noun="ask")
+@click.option("--all", "everything", is_flag=True, help=message("help.option_ask_all"))
+@shared_options
+def list_requests(everything: bool, shared: Path | None, as_json: bool) -> None:
+    board = board_at(shared, quiet=as_json)
+    posts = [post for post in board.of("ask") if everything or not post.solved]
+    if as_json:
+        echo_json({"requests": [post.to_json() for post in posts]}, board)
+    elif posts:
+        echo_posts(posts, board.people)
+    else:
+        click.echo(message("board.no_requests"), err=True)
+
+
+@named("take", noun="ask")
+@click.argument("request", metavar="REQUEST")
+@shared_options
+def take(request: str, shared: Path | None, as_json: bool) -> None:
+    from hackathon.board.board import find_post, reply
+    from hackathon.cli.board.board_io import echo_post
+
+    board = board_at(shared, quiet=True)
+    post = find_post(board, request, "ask")
+    if post.taken and not as_json:
+        click.echo(message("board.taken_before", name=board.people.shown(post.taken.user)), err=True)
+    written = reply(board, post, "take").entry.id
+    if not as_json:
+        echo_post(post, board.people)
+        click.echo()
+    said(written, "board.took", as_json)
+
+
+@named("close", noun="ask")
+@click.argument("request", metavar="REQUEST")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@shared_options
+def close(request: str, text: str | None, shared: Path | None, as_json: bool) -> None:
+    from hackathon.board.board import find_post, reply
+
+    board = board_at(shared, quiet=True)
+    post = find_post(board, request, "ask")
+    words = text_of(text) if text is not None else ""
+    said(reply(board, post, "solve", words).entry.id, "board.solved", as_json)
+
+
+for _sub_verb in (send, list_requests, take, close):
+    command.add_command(_sub_verb)  # type: ignore[attr-defined]

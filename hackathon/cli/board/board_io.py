@@ -1,0 +1,239 @@
+"""What the commands that share texts have in common: where the board is, how texts are typed and shown."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hackathon.cli.options import LocalizedGroup
+from hackathon.cli.show import printable
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.board.board import Board, Post
+    from hackathon.board.entry import Attached
+    from hackathon.board.people import People
+    from hackathon.diagnosis.examine import Diagnosis
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+SHOWN_PASSED = 5
+READ_AT_MOST = 1_000_000
+
+
+class DefaultGroup(LocalizedGroup):
+    """A noun whose first sub-verb may be left out: `hackathon board` lists, `hackathon ask TEXT` sends."""
+
+    default = "list"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = 0
+        while at < len(args) and args[at].startswith("--lang"):
+            at += 1 if "=" in args[at] else 2
+        first = args[at] if at < len(args) else None
+        completing = ctx.resilient_parsing and first is None
+        if not completing and first not in (*self.commands, *ctx.help_option_names):
+            self._refuse_slip(ctx, args[at:])
+            args = [*args[:at], self.default, *args[at:]]
+        return super().parse_args(ctx, args)
+
+    def _refuse_slip(self, ctx: click.Context, words: list[str]) -> None:
+        """Refuse a slip of a sub-verb, which would be taken for a text: `ask lits`."""
+        import difflib
+
+        near = difflib.get_close_matches(words[0], self.commands, 1, 0.75) if words else []
+        if near:
+            text = message("cli.no_command", name=words[0])
+            raise click.UsageError(f"{text} {message('cli.did_you_mean', name=near[0])}", ctx)
+
+
+def shared_options(function: Function) -> Function:
+    """Add --shared and --json."""
+    place = click.Path(file_okay=False, path_type=Path)
+    function = click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))(function)
+    return click.option("--shared", type=place, help=message("help.option_shared"))(function)
+
+
+def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
+    """Return the event's board; what is wrong with its directory or with files on it goes to stderr."""
+    from hackathon.board.board import open_board
+
+    board = open_board(shared)
+    if quiet:
+        return board
+    for identifier, values in board.place.problems:
+        click.echo(f"{message('cli.warning')}: {printable(message(identifier, **values))}", err=True)
+    if board.passed:
+        count = sum(each.count for each in board.passed)
+        click.echo(f"{message('cli.warning')}: {message('board.passed_over', count=count)}", err=True)
+        for each in board.passed[:SHOWN_PASSED]:
+            line = f"  {each.name}  {board.people.account(each.uid)}: {each.reason}"
+            click.echo(printable(line), err=True)
+        if len(board.passed) > SHOWN_PASSED:
+            click.echo("  …", err=True)
+    return board
+
+
+def echo_json(value: dict[str, Any], board: "Board | None" = None) -> None:
+    """Print JSON; with a board, also what was passed over on it and what is wrong with its directory."""
+    import json
+
+    if board is not None:
+        passed = [
+            {"file": each.name, "user": board.people.account(each.uid), "why": each.why}
+            | ({"count": each.count} if each.count > 1 else {})
+            for each in board.passed
+        ]
+        problems = [{"problem": identifier.partition(".")[2], **values} for identifier, values in board.place.problems]
+        value = {**value, "passed_over": passed, "problems": problems}
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def text_of(given: str | None, template: str = "") -> str:
+    """Return a text: as given, from stdin for `-`, else from the user's editor on a terminal.
+
+    Raises RequestError when there is none and no terminal to ask on.
+    """
+    if given == "-":
+        raw = sys.stdin.buffer.read(READ_AT_MOST + 1)
+        return raw.decode("utf-8", "replace")
+    if given is not None:
+        return given
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise RequestError("board.no_text")
+    return _edited(template)
+
+
+def _edited(template: str) -> str:
+    """Return what the user writes in $VISUAL, $EDITOR or vi, without the lines of the template that begin with `#`."""
+    import shlex
+    import subprocess
+    import tempfile
+
+    words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "text.txt"
+        path.write_text(template, encoding="utf-8")
+        try:
+            subprocess.run([*words, str(path)], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise RequestError("board.no_editor", editor=words[0]) from error
+        text = path.read_text(encoding="utf-8", errors="replace")
+    return "\n".join(line for line in text.splitlines() if not line.startswith("# "))
+
+
+def solved_before(diagnosis: "Diagnosis", board: "Board | None") -> "list[Post]":
+    """Return solved posts like a diagnosis's cause, or like the lines worth reading of a failure that no rule knows."""
+    from hackathon.board.board import similar
+    from hackathon.diagnosis.findings import Finding
+
+    if board is None:
+        return []
+    causes = [finding for finding in diagnosis.findings[:1] if finding.level != "secondary"]
+    wanted = [*causes, *(Finding("", "", "", "", line, "") for line in diagnosis.unknown)]
+    found = {post.id: post for finding in wanted for post in similar(finding, board)}
+    return list(found.values())
+
+
+def board_if_any() -> "Board | None":
+    """Return the event's board; None when there is none or it cannot be read: a diagnosis does not depend on it."""
+    from hackathon.board.board import open_board
+    from hackathon.text.errors import HackathonError
+
+    try:
+        return open_board()
+    except (HackathonError, OSError):
+        return None
+
+
+def echo_similar(posts: "Sequence[Post]") -> None:
+    """Print solved posts that may be about the same failure."""
+    if posts:
+        click.echo(message("board.similar"))
+    for post in posts:
+        click.echo(printable(f"  {message('board.similar_post', title=post.title, name=post.short)}"))
+        if post.solved and post.solved.text:
+            click.echo(printable(f"    → {post.solved.text.splitlines()[0]}"))
+
+
+def echo_posts(posts: "Sequence[Post]", people: "People") -> None:
+    """Print posts as a table, the newest first."""
+    from hackathon.cli.show import echo_table
+
+    heads = ("post", "age", "by", "part", "state", "title")
+    echo_table(
+        [message(f"board.head_{head}") for head in heads],
+        [
+            [
+                post.short,
+                _age(post.time),
+                people.name(post.user),
+                post.part or "–",
+                state_text(post, people),
+                post.title[:80],
+            ]
+            for post in reversed(posts)
+        ],
+    )
+
+
+def state_text(post: "Post", people: "People") -> str:
+    """Return a post's state in words; for a request that somebody took, with the name."""
+    if post.state == "taken" and post.taken:
+        return message("board.state_taken_by", name=people.name(post.taken.user))
+    return message(f"board.state_{post.state}")
+
+
+def echo_post(post: "Post", people: "People") -> None:
+    """Print a post with its finding and its answers."""
+    click.echo(click.style(printable(post.title), bold=True) + f"  [{printable(state_text(post, people))}]")
+    about = [people.shown(post.user), _ago(post.time), f"#{post.short}"]
+    about += [message("board.of_part", part=post.part)] if post.part else []
+    about += [message("board.of_rule", rule=post.rule)] if post.rule else []
+    click.echo(printable(" · ".join(about)))
+    if post.future:
+        click.echo(message("board.was_future"))
+    if post.run:
+        click.echo(printable(message("board.of_run", run=post.folder or post.run)))
+    if post.finding:
+        _echo_finding(post.finding)
+    if post.text:
+        click.echo()
+        _echo_text(post.text)
+    steps = [*post.answers, *(each for each in (post.taken, post.solved) if each)]
+    for step in sorted(steps, key=lambda each: (each.time, each.id)):
+        key = f"board.step_{step.kind}"
+        click.echo()
+        click.echo(printable(f"── {message(key, name=people.shown(step.user))} · {_ago(step.time)} · #{step.id[-8:]}"))
+        if step.text:
+            _echo_text(step.text)
+
+
+def _echo_finding(found: "Attached") -> None:
+    click.echo(printable(message("board.diagnosed", text=found.message)))
+    if found.file:
+        where = found.file if found.line is None else f"{found.file}:{found.line}"
+        rank = message("board.of_rank", rank=found.rank) if found.rank is not None else ""
+        about = ", ".join(each for each in (rank, found.host) if each)
+        click.echo(
+            printable(f"  {where}" + (f" ({about})" if about else "") + (f": {found.text}" if found.text else ""))
+        )
+
+
+def _echo_text(text: str) -> None:
+    for line in text.split("\n"):
+        click.echo(printable(line.expandtabs(4)))
+
+
+def _age(moment: float) -> str:
+    from hackathon.text.units import format_age
+
+    return format_age(max(0.0, time.time() - moment))
+
+
+def _ago(moment: float) -> str:
+    return message("board.ago", age=_age(moment))

@@ -1,0 +1,186 @@
+"""`hackathon notify`: tell a chat that runs ended or failed, that somebody asks for help, that a problem was solved."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.board.board_io import DefaultGroup, echo_json
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.errors import UNAVAILABLE, HackathonError, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.board.board import Board
+    from hackathon.notify.notify import Passed
+    from hackathon.runs.directory import RunDirectory
+
+KINDS = ("run-ended", "run-failed", "asked", "solved")
+EVERY = 30
+
+
+class NotifyGroup(DefaultGroup):
+    """`hackathon notify` is `hackathon notify show`."""
+
+    default = "show"
+
+
+@named("notify", cls=NotifyGroup)
+def command() -> None:
+    pass
+
+
+@named("show", noun="notify")
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def show(as_json: bool) -> None:
+    from hackathon.notify.webhook import address_file, host_of, read_address
+
+    found = read_address()
+    if as_json:
+        echo_json({"on": found is not None, "host": host_of(found[0]) if found else None})
+    elif found:
+        click.echo(message("notify.is_on", host=host_of(found[0]), path=address_file()))
+    else:
+        click.echo(message("notify.is_off"))
+
+
+@named("set", noun="notify")
+def set_address() -> None:
+    from hackathon.notify.webhook import host_of, keep_address, read_address
+
+    if sys.stdin.isatty():
+        text = str(click.prompt(message("notify.prompt"), hide_input=True, err=True))
+    else:
+        text = sys.stdin.readline(4000)
+    keep_address(text)
+    found = read_address()
+    assert found is not None
+    click.echo(message("notify.set", host=host_of(found[0])))
+
+
+@named("off", noun="notify")
+def off() -> None:
+    from hackathon.notify.webhook import address_file
+
+    address_file().unlink(missing_ok=True)
+    click.echo(message("notify.is_off"))
+
+
+@named("test", noun="notify")
+@click.option("--dry-run", is_flag=True, help=message("help.option_notify_dry_run"))
+def test(dry_run: bool) -> None:
+    from hackathon.notify.webhook import SENT, payload, send
+
+    value = payload(message("notify.test_text"))
+    if dry_run:
+        echo_json(value)
+        return
+    address, _ = _address()
+    outcome = send(address, value)
+    if outcome.kind != SENT:
+        raise HackathonError("notify.not_taken", exit_code=UNAVAILABLE, what=outcome.what)
+    click.echo(message("notify.taken"))
+
+
+@named("relay", noun="notify")
+@click.argument(
+    "folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[PROJECT]..."
+)
+@click.option("--once", is_flag=True, help=message("help.option_relay_once"))
+@click.option(
+    "--every", metavar="SECONDS", type=click.IntRange(min=5), default=EVERY, help=message("help.option_relay_every")
+)
+@click.option("--only", "kinds", type=click.Choice(KINDS), multiple=True, help=message("help.option_relay_only"))
+@click.option("--no-board", is_flag=True, help=message("help.option_relay_no_board"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_notify_dry_run"))
+@click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def relay(
+    folders: tuple[Path, ...], once: bool, every: int, kinds: tuple[str, ...], no_board: bool, dry_run: bool,
+    shared: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    from hackathon.notify.notify import Relay
+    from hackathon.notify.outbox import Sent
+    from hackathon.notify.webhook import folder
+
+    places = [runs_folder(each) for each in folders] or [runs_folder()]
+    if dry_run:
+        _show_payloads(places, None if no_board else _board(shared), kinds)
+        return 0
+    address, since = _address()
+    sender = Relay(address, Sent(folder()))
+    told = ""
+    while True:
+        board = None if no_board else _board(shared)
+        passed = sender.run_once(_runs(places), board, since=since, kinds=kinds)
+        if once:
+            _say(passed, as_json)
+            return UNAVAILABLE if passed.waiting else 0
+        if passed.sent or passed.refused or passed.what != told:
+            _say(passed, as_json)
+        told = passed.what
+        time.sleep(max(every, min(passed.until - time.time(), 600.0)))
+
+
+for _sub_verb in (show, set_address, off, test, relay):
+    command.add_command(_sub_verb)  # type: ignore[attr-defined]
+
+
+def _address() -> tuple[str, float]:
+    from hackathon.notify.webhook import read_address
+
+    found = read_address()
+    if found is None:
+        raise RequestError("notify.off")
+    return found
+
+
+def _runs(places: list[Path]) -> "list[RunDirectory]":
+    from hackathon.runs.directory import find_runs
+
+    return [run for place in places for run in find_runs(place)]
+
+
+def _board(shared: Path | None) -> "Board | None":
+    """Return the event's board; None when there is none, or it cannot be read now, unless it was named."""
+    from hackathon.board.board import open_board
+
+    try:
+        return open_board(shared)
+    except HackathonError as error:
+        if shared is not None:
+            raise
+        if error.id != "board.no_shared":
+            click.echo(f"{message('cli.warning')}: {error.message}", err=True)
+        return None
+
+
+def _show_payloads(places: list[Path], board: "Board | None", kinds: tuple[str, ...]) -> None:
+    """Print what would be sent now, and send and remember nothing."""
+    from hackathon.notify.notify import messages_of
+    from hackathon.notify.outbox import Sent, gather
+    from hackathon.notify.webhook import folder, payload, read_address
+
+    found = read_address()
+    since = found[1] if found else 0.0
+    notices = [
+        notice
+        for notice in gather(Sent(folder()), _runs(places), board, since=since)
+        if not kinds or notice.kind in kinds
+    ]
+    texts = messages_of(notices, board.people if board else None)
+    echo_json({"payloads": [payload(text) for _, text in texts]})
+
+
+def _say(passed: "Passed", as_json: bool) -> None:
+    """Say what one pass did."""
+    if as_json:
+        echo_json(passed.to_json())
+        return
+    click.echo(message("notify.passed", sent=len(passed.sent), waiting=passed.waiting))
+    if passed.refused:
+        click.echo(message("notify.refused", count=len(passed.refused)), err=True)
+    if passed.what:
+        click.echo(f"{message('cli.warning')}: {message('notify.waits', what=passed.what)}", err=True)

@@ -1,0 +1,117 @@
+"""`hackathon standup`: what each member says, as one page for the morning round."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.board.board import said
+from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_json, shared_options, text_of
+from hackathon.cli.options import named
+from hackathon.cli.show import printable
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.board.people import People
+    from hackathon.board.standup import Round, StandupReport
+
+SECTIONS = ("progress", "goals", "problems", "solved")
+
+
+class StandupGroup(DefaultGroup):
+    """`hackathon standup` is `hackathon standup write`."""
+
+    default = "write"
+
+
+@named("standup", cls=StandupGroup)
+def command() -> None:
+    pass
+
+
+@named("write", noun="standup")
+@click.option("--progress", metavar="TEXT", default="", help=message("help.option_progress"))
+@click.option("--goals", metavar="TEXT", default="", help=message("help.option_goals"))
+@click.option("--problems", metavar="TEXT", default="", help=message("help.option_problems"))
+@click.option("--solved", metavar="TEXT", default="", help=message("help.option_solved"))
+@shared_options
+def write(progress: str, goals: str, problems: str, solved: str, shared: Path | None, as_json: bool) -> None:
+    from hackathon.board.standup import report
+
+    board = board_at(shared, quiet=True)
+    sections = {"progress": progress, "goals": goals, "problems": problems, "solved": solved}
+    if not any(sections.values()):
+        sections = parted(text_of(None, _template()))
+    said(report(board, sections).entry.id, "board.reported", as_json)
+
+
+def _template() -> str:
+    heads = [f"[{message(f'board.section_{each}')}]\n\n" for each in SECTIONS]
+    return f"# {message('board.template_standup')}\n" + "".join(heads)
+
+
+def parted(text: str) -> dict[str, str]:
+    """Return the sections of an edited template, in either language; what stands before the first is progress."""
+    from hackathon.text.messages import LANGUAGES, speaking
+
+    heads: dict[str, str] = {}
+    for language in LANGUAGES:
+        with speaking(language):
+            heads.update({f"[{message(f'board.section_{each}')}]": each for each in SECTIONS})
+    found: dict[str, list[str]] = {each: [] for each in SECTIONS}
+    at = "progress"
+    for line in text.splitlines():
+        if line.strip() in heads:
+            at = heads[line.strip()]
+        else:
+            found[at].append(line)
+    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+
+
+@named("show", noun="standup")
+@click.option("--day", metavar="YYYY-MM-DD", help=message("help.option_day"))
+@shared_options
+def show(day: str | None, shared: Path | None, as_json: bool) -> None:
+    from hackathon.board.standup import morning_round
+
+    board = board_at(shared, quiet=as_json)
+    page = morning_round(board, day)
+    if as_json:
+        echo_json(page.to_json(), board)
+    else:
+        _echo_page(page, board.people)
+
+
+def _echo_page(page: "Round", people: "People") -> None:
+    click.echo(click.style(message("board.round_of", day=page.day), bold=True))
+    for team, reports in page.teams.items():
+        click.echo()
+        click.echo(click.style(f"■ {printable(team) if team else message('board.no_team')}", bold=True))
+        for report in reports:
+            _echo_report(report)
+        if page.silent.get(team):
+            names = ", ".join(printable(name) for name in page.silent[team])
+            click.echo("  " + message("board.wrote_nothing", names=names))
+    for title, posts in (("board.round_solved", page.solved), ("board.round_waiting", page.waiting)):
+        if posts:
+            click.echo()
+            click.echo(click.style(f"■ {message(title)}", bold=True))
+        for post in posts:
+            part = f"[{post.part}] " if post.part else ""
+            click.echo(printable(f"  #{post.short} {part}{post.title} – {people.shown(post.user)}"))
+            if post.solved and post in page.solved and post.solved.text:
+                click.echo(printable(f"    → {post.solved.text.splitlines()[0]}"))
+
+
+def _echo_report(report: "StandupReport") -> None:
+    click.echo(f"  {printable(report.name)}")
+    for each in SECTIONS:
+        lines = report.sections.get(each, "").splitlines()
+        if lines:
+            click.echo(f"    {message(f'board.section_{each}')}: {printable(lines[0])}")
+            for line in lines[1:]:
+                click.echo(f"      {printable(line)}")
+
+
+for _sub_verb in (write, show):
+    command.add_command(_sub_verb)  # type: ignore[attr-defined]

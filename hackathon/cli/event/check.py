@@ -1,0 +1,100 @@
+"""`hackathon event check`: every problem of an event that can be seen before it begins."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.errors import FAILED
+from hackathon.text.messages import localized, message
+
+if TYPE_CHECKING:
+    from hackathon.event.check_report import Trouble
+    from hackathon.readiness.collected import TeamReadiness
+
+PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
+COLORS = {"error": "red", "warning": "yellow", "remark": "blue"}
+
+
+@named("check", noun="event")
+@click.argument("folder", required=False, type=PLACE, metavar="[DIR]")
+@click.option("--live", is_flag=True, help=message("help.option_event_live"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(folder: Path | None, live: bool, as_json: bool) -> int:
+    from hackathon.cli.event.show import event_folder
+    from hackathon.cli.show import printable
+    from hackathon.event.check_report import LEVELS
+    from hackathon.event.checks import look
+    from hackathon.readiness.collected import event_readiness
+
+    place = event_folder(folder)
+    event, troubles = look(place, live=live)
+    counts = {level: sum(1 for each in troubles if each.level == level) for level in LEVELS}
+    ready = event_readiness(event, place)
+    if as_json:
+        _echo_json(place, troubles, counts, ready)
+        return FAILED if counts["error"] else 0
+    click.echo(
+        printable(
+            message("event_check.looked_at", title=localized(event.title), file=place / "hackathon.yaml",
+                    teams=len(event.teams), tutors=len(event.tutors))
+        )
+    )  # fmt: skip
+    alike: dict[tuple[str, str], list[Trouble]] = {}
+    for each in troubles:
+        alike.setdefault((each.level, each.id), []).append(each)
+    for group in alike.values():
+        _echo_alike(group)
+    if not troubles:
+        click.echo(message("event_check.good"))
+    else:
+        values = {"errors": counts["error"], "warnings": counts["warning"], "remarks": counts["remark"]}
+        click.echo(f"\n{message('event_check.sum', **values)}")
+    if ready:
+        _echo_ready(ready)
+    return FAILED if counts["error"] else 0
+
+
+def _echo_ready(ready: "dict[str, TeamReadiness]") -> None:
+    """Print what teams posted with `hackathon ready`, and what is still to do."""
+    from hackathon.cli.show import echo_table, encodes, printable
+    from hackathon.readiness.collected import MARKS, lacking, legend, table
+
+    words = not encodes("".join(MARKS.values()))
+    click.echo(f"\n{click.style(message('event_check.ready'), bold=True)}")
+    echo_table(*table(ready, words=words))
+    if marks := legend(words=words):
+        click.echo(marks)
+    for team, sentence in lacking(ready):
+        click.echo(printable(f"  {team}: {sentence}"))
+
+
+def _echo_alike(troubles: "list[Trouble]") -> None:
+    """Print troubles of one kind, and what to do about them once where it is the same."""
+    click.echo()
+    for number, each in enumerate(troubles):
+        level = click.style(message(f"event_check.level_{each.level}"), fg=COLORS[each.level])
+        where = f"{each.where}: " if each.where else ""
+        click.echo(f"{level}: {where}{each.what}")
+        following = troubles[number + 1].remedy if number + 1 < len(troubles) else ""
+        if each.remedy and each.remedy != following:
+            click.echo(f"  → {each.remedy}")
+
+
+def _echo_json(
+    place: Path, troubles: "list[Trouble]", counts: dict[str, int], ready: "dict[str, TeamReadiness]"
+) -> None:
+    import json
+
+    value = {
+        "event": str(place),
+        "counts": counts,
+        "troubles": [
+            {"level": each.level, "id": each.id, "team": each.team, "what": each.what, "where": each.where,
+             "remedy": each.remedy}
+            for each in troubles
+        ],
+        "ready": [each.to_json() for each in ready.values()],
+    }  # fmt: skip
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))

@@ -1,0 +1,231 @@
+"""`hackathon event init`: an event's file and its directories, and what an administrator has to do."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.cli.show import printable
+from hackathon.text.errors import FAILED, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+    from hackathon.event.directories import DirectoriesMade, Made
+    from hackathon.event.draft import Draft
+    from hackathon.event.table import ParticipantTable
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
+
+
+@named("init", noun="event")
+@click.argument("folder", required=False, default=".", type=PLACE, metavar="[DIR]")
+@click.option("--from", "source", metavar="FILE", type=FILE, help=message("help.option_event_from"))
+@click.option("--teams", "table", metavar="CSV", type=FILE, help=message("help.option_event_teams"))
+@click.option("--title", metavar="TEXT", help=message("help.option_event_title"))
+@click.option("--date", "dates", metavar="DATE", multiple=True, help=message("help.option_event_date"))
+@click.option("--place", metavar="TEXT", help=message("help.option_event_place"))
+@click.option("--cluster", metavar="NAME", help=message("help.option_event_cluster"))
+@click.option("--queue", metavar="NAME", help=message("help.option_event_queue"))
+@click.option("--tutor", "tutors", metavar="USER", multiple=True, help=message("help.option_event_tutor"))
+@click.option("--dry-run", "dry", is_flag=True, help=message("help.option_event_dry"))
+@click.option("--admin-script", "script", metavar="FILE", type=FILE, help=message("help.option_event_script"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    folder: Path,
+    source: Path | None,
+    table: Path | None,
+    dry: bool,
+    script: Path | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    from hackathon.config.load import EVENT_FILE
+    from hackathon.event import directories as making
+    from hackathon.event.administrator import write_script
+    from hackathon.event.files import added, copied, drafted, write_event
+
+    folder = folder.absolute()
+    path = folder / EVENT_FILE
+    teams = _table(table, source or path) if table else None
+    asked = False
+    if path.exists():
+        if source or any(given.values()):
+            raise RequestError("event.exists", file=path)
+        text, news = added(path, teams)
+    elif source:
+        text, news = copied(source, teams)
+    else:
+        asked = not any(given.values()) and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+        text, news = drafted(_asked(folder, teams) if asked else _draft(folder, given, teams))
+    _say_file(path, text, news, dry=dry, shown=asked or (dry and not as_json))
+    if asked and not dry and not click.confirm(message("event.ask_write", file=path), default=True, err=True):
+        return 0
+    owner = making.owner_of(folder)
+    if not dry and news:
+        there = path.exists()
+        write_event(path, text, owner)
+        if not as_json:
+            names = ", ".join(printable(name) for name in news)
+            click.echo(message("event.teams_added", names=names) if there else message("cli.made", file=path))
+    outcome = making.make_event(text, folder, owner, dry=dry)
+    if script is not None and outcome.commands and not dry:
+        write_script(script, outcome.commands)
+    if as_json:
+        _echo_json(path, news, outcome, dry)
+    else:
+        _say(folder, outcome, script, dry)
+    return FAILED if outcome.failed else 0
+
+
+def _table(path: Path, event_file: Path) -> "ParticipantTable":
+    """Return the teams of a CSV; kinds of the event that is there already count too."""
+    from hackathon.event.draft import checked
+    from hackathon.event.files import read_text
+    from hackathon.event.table import read_table
+
+    event = checked(read_text(event_file), event_file) if event_file.is_file() else None
+    table = read_table(path, event)
+    if table.ignored:
+        names = ", ".join(printable(name) for name in table.ignored)
+        click.echo(f"{message('cli.warning')}: {message('event.table_ignored', names=names)}", err=True)
+    return table
+
+
+def _draft(folder: Path, given: dict[str, Any], table: "ParticipantTable | None") -> "Draft":
+    """Return what the options say, with defaults for the rest."""
+    from hackathon.event.draft import Draft
+    from hackathon.schedulers.profiles import load_cluster
+
+    if given["cluster"]:
+        load_cluster(given["cluster"], [folder])
+    elif given["queue"]:
+        raise RequestError("event.queue_alone")
+    return Draft(
+        given["title"] or folder.name or message("event.default_title"),
+        tuple(given["dates"]),
+        given["place"] or "",
+        given["cluster"] or "",
+        given["queue"] or "",
+        teams=table.teams if table else (),
+        tutors=tuple(given["tutors"]),
+    )
+
+
+def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
+    """Ask for what a hackathon.yaml begins with; every question has an answer ready."""
+    import re
+
+    from hackathon.config.check_event import date_of
+    from hackathon.config.event import Team
+    from hackathon.config.problems import shown
+    from hackathon.event.draft import Draft
+    from hackathon.schedulers.profiles import load_cluster
+
+    def words(text: str) -> list[str]:
+        return [word for word in re.split(r"[,、\s]+", text) if word]
+
+    def dates(text: str) -> tuple[str, ...]:
+        wrong = next((word for word in words(text) if date_of(word) is None), None)
+        if wrong is not None:
+            raise click.BadParameter(message("config.bad_date", value=shown(wrong)))
+        return tuple(words(text))
+
+    def cluster(text: str) -> str:
+        if text.strip():
+            try:
+                load_cluster(text.strip(), [folder])
+            except RequestError as error:
+                raise click.BadParameter(error.message) from error
+        return text.strip()
+
+    def ask(key: str, default: Any = "", convert: Any = str) -> Any:
+        text = message(f"event.ask_{key}")
+        return click.prompt(text, default, show_default=default != "", value_proc=convert, err=True)
+
+    click.echo(message("event.ask_begin"), err=True)
+    title = ask("title", folder.name or message("event.default_title"))
+    days = ask("dates", "", dates)
+    place = ask("place")
+    name = ask("cluster", "", cluster)
+    queue = ask("queue", _usual_queue(load_cluster(name, [folder]))) if name else ""
+    teams = table.teams if table else ()
+    if not table:
+        count = ask("teams", 8, click.IntRange(0, 200))
+        teams = tuple(Team(message("event.team_number", number=number + 1)) for number in range(count))
+    tutors = tuple(words(ask("tutors")))
+    return Draft(title, days, place, name, queue, teams=teams, tutors=tutors)
+
+
+def _usual_queue(cluster: "Cluster") -> str:
+    """Return the queue that a cluster's profile names first; empty when it knows none."""
+    return cluster.queue or next(iter(cluster.queues), "")
+
+
+def _say_file(path: Path, text: str, news: list[str], *, dry: bool, shown: bool) -> None:
+    if not news:
+        return
+    if shown:
+        click.echo(message("event.would_write", file=path), err=True)
+        click.echo(printable(text, kept="\n"), nl=False, err=not dry)
+
+
+def _say(folder: Path, outcome: "DirectoriesMade", script: Path | None, dry: bool) -> None:
+    from hackathon.cli.show import echo_table
+
+    heads = [message(f"event.head_{head}") for head in ("folder", "mode", "owner", "state")]
+    echo_table(heads, [_row(each, folder) for each in outcome.folders])
+    for identifier, values in outcome.notes:
+        text = message(identifier, **{name: printable(str(value)) for name, value in values.items()})
+        click.echo(f"{message('cli.warning')}: {text}", err=True)
+    if outcome.commands:
+        import shlex
+
+        click.echo(message("event.for_admin"), err=True)
+        for command_words in outcome.commands:
+            click.echo(f"  {printable(shlex.join(command_words))}")
+        if script is not None and not dry:
+            click.echo(message("event.script_written", file=script), err=True)
+    elif script is not None:
+        click.echo(message("event.no_script", file=script), err=True)
+    click.echo(message("event.nothing_done" if dry else "event.next", folder=folder), err=True)
+
+
+def _row(made: "Made", folder: Path) -> list[str]:
+    import stat
+
+    from hackathon.access.permissions import group_name, user_name
+
+    wanted, found = made.wanted, made.found
+    path = wanted.path.relative_to(folder) if wanted.path.is_relative_to(folder) else wanted.path
+    state = message(f"event.state_{made.state}") + (f": {made.why}" if made.why else "")
+    if found is None:
+        owner = user_name(wanted.owner) + (f":{group_name(wanted.group)}" if wanted.group is not None else "")
+        return [f"{path}/", stat.filemode(stat.S_IFDIR | wanted.mode) + ("+" if wanted.acl else ""), owner, state]
+    mode = stat.filemode(found.st_mode) + ("+" if wanted.acl else "")
+    return [f"{path}/", mode, f"{user_name(found.st_uid)}:{group_name(found.st_gid)}", state]
+
+
+def _echo_json(path: Path, news: list[str], outcome: "DirectoriesMade", dry: bool) -> None:
+    import json
+    import stat
+
+    folders = [
+        {
+            "path": str(each.wanted.path), "what": each.wanted.what, "team": each.wanted.team, "state": each.state,
+            "why": each.why, "mode": f"{stat.S_IMODE(each.found.st_mode if each.found else each.wanted.mode):o}",
+        }
+        for each in outcome.folders
+    ]  # fmt: skip
+    notes = [
+        {"id": identifier.partition(".")[2], "text": message(identifier, **values)}
+        for identifier, values in outcome.notes
+    ]
+    value = {
+        "file": str(path), "written": bool(news) and not dry, "teams_added": [name for name in news if name],
+        "dry_run": dry, "folders": folders, "notes": notes, "commands": outcome.commands,
+    }  # fmt: skip
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))

@@ -1,0 +1,142 @@
+"""`hackathon ready`: before the event, a checklist of the team's project with evidence, posted for the organisers."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named, option_trust
+from hackathon.cli.show import encodes, printable
+from hackathon.jobs.options import Options
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.board.board import Board
+    from hackathon.jobs.places import Foreign
+    from hackathon.readiness.situation import ChecklistItem, Situation
+    from hackathon.runs.directory import RunDirectory
+
+MARKS = {True: ("✓", "ok", "green"), False: ("✗", "bad", "red"), None: ("–", "unknown", "yellow")}
+
+
+@named("ready")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
+@click.option("--queue", metavar="NAME", help=message("help.option_queue"))
+@click.option("--group", metavar="NAME", help=message("help.option_group"))
+@click.option("--reservation", metavar="NAME", help=message("help.option_reservation"))
+@click.option("--no-job", is_flag=True, help=message("help.option_no_job"))
+@click.option("--no-post", is_flag=True, help=message("help.option_no_post"))
+@click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    target: str | None,
+    no_job: bool,
+    no_post: bool,
+    shared: Path | None,
+    foreign: "Foreign",
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    from hackathon.board.directory import find_people
+    from hackathon.cli.budget import admit
+    from hackathon.jobs.sources import find_sources
+    from hackathon.readiness.checklist import items
+    from hackathon.readiness.collected import post
+    from hackathon.readiness.probe import submit_probe
+    from hackathon.readiness.situation import situation, wanted_by
+    from hackathon.text.errors import HackathonError
+
+    sources = find_sources(target, Options(**asked), foreign=foreign)
+    board, why = _board(shared, sources.runs.parent)
+    event = find_people(board.place, sources.runs.parent) if board is not None else None
+    wanted = wanted_by(sources)
+    job = refused = None
+    if not no_job:
+        try:
+            outcomes = submit_probe(replace(sources, event=sources.event or event), wanted[1], admit)
+            if outcomes.failure is not None:
+                raise outcomes.failure
+            job = outcomes[0].run
+            _await(job)
+        except HackathonError as error:
+            refused = error
+    seen = situation(sources, event=event, job=job, refused=refused, wanted=wanted)
+    found = items(seen)
+    if not as_json:
+        _echo(seen, found)
+    posted = failure = None
+    if board is not None and not no_post:
+        try:
+            posted = post(board, seen, found).entry.id
+        except HackathonError as error:
+            failure, why = error, error.message
+    if as_json:
+        _echo_json(seen, found, posted, why)
+    elif posted is not None:
+        click.echo(message("ready.posted", id=posted), err=True)
+    elif not no_post and failure is None:
+        click.echo(f"{message('cli.warning')}: {message('ready.not_posted', why=printable(why))}", err=True)
+    if failure is not None:
+        raise failure
+    if not all(item.ok for item in found):
+        raise click.exceptions.Exit(1)
+
+
+def _board(shared: Path | None, start: Path) -> "tuple[Board | None, str]":
+    """Return the event's board, or None and why it cannot be used. Raises HackathonError when it was named."""
+    from hackathon.board.board import open_board
+    from hackathon.text.errors import HackathonError
+
+    try:
+        return open_board(shared, start), ""
+    except HackathonError as error:
+        if shared is not None:
+            raise
+        return None, error.message
+
+
+def _await(run: "RunDirectory") -> None:
+    from hackathon.cli.run.wait import wait
+
+    click.echo(message("ready.submitted", run=run.id, job=run.job_id()), err=True)
+    wait([run])
+
+
+def _echo(seen: "Situation", found: "Sequence[ChecklistItem]") -> None:
+    values = {"project": seen.project, "cluster": seen.sources.cluster.name}
+    if seen.team is not None:
+        head = message("ready.title_team", team=seen.team.name, **values)
+    else:
+        head = message("ready.title", **values)
+    click.echo(click.style(printable(head), bold=True))
+    plain = bool(os.environ.get("NO_COLOR")) or not encodes("✓✗→–")
+    for item in found:
+        mark, word, color = MARKS[item.ok]
+        shown = f"[{message(f'ready.state_{word}')}]" if plain else click.style(mark, fg=color)
+        click.echo(f"{shown} {message(f'ready.item_{item.name}')}: {printable(item.evidence)}")
+        if item.remedy:
+            click.echo(f"    {'->' if plain else '→'} {printable(item.remedy)}")
+    left = sum(not item.ok for item in found)
+    click.echo(message("ready.some_left", count=left, total=len(found)) if left else message("ready.all_good"))
+
+
+def _echo_json(seen: "Situation", found: "Sequence[ChecklistItem]", posted: str | None, why: str) -> None:
+    import json
+    from dataclasses import asdict
+
+    value = {
+        "account": seen.account.user,
+        "team": seen.team.name if seen.team else None,
+        "project": str(seen.project),
+        "cluster": seen.sources.cluster.name,
+        "ready": all(item.ok for item in found),
+        "items": [asdict(item) for item in found],
+        "posted": posted,
+        "not_posted": why or None,
+    }
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))

@@ -1,0 +1,233 @@
+"""`hackathon event show`: an event at a glance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.cli.show import printable
+from hackathon.text.columns import width
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import localized, message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event, Tutor
+    from hackathon.event.schedule import Day, Now, Slot
+
+WIDTH = 80
+"""Columns of a terminal that has not been made wider."""
+PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
+
+
+@named("show", noun="event")
+@click.argument("folder", required=False, type=PLACE, metavar="[DIR]")
+@click.option("--knows", metavar="WORD", help=message("help.option_event_knows"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(folder: Path | None, knows: str | None, as_json: bool) -> int:
+    from hackathon.config.load import load_event
+    from hackathon.event.schedule import days, now
+
+    event = load_event(event_folder(folder))
+    if knows is not None:
+        return _experts(event, knows, as_json)
+    by_day, moment = days(event), now(event)
+    if as_json:
+        _echo_json(event, by_day, moment)
+        return 0
+    _title(event)
+    if moment.running:
+        _now(moment)
+    elif moment.phase:
+        _not_now(event, moment)
+    _schedule(by_day)
+    _participation(event)
+    _teams(event)
+    _tutors(event, event.tutors)
+    return 0
+
+
+def event_folder(given: Path | None) -> Path:
+    """Return the folder of an event: as given, else the one that the current folder is in.
+
+    Raises RequestError when there is none.
+    """
+    from hackathon.config.load import EVENT_FILE, find_event
+
+    found = find_event(given if given is not None else Path.cwd())
+    if found is None or (given is not None and found != given.absolute()):
+        raise RequestError("event.no_event", folder=given or Path.cwd(), file=EVENT_FILE)
+    return found
+
+
+def _title(event: "Event") -> None:
+    from hackathon.event.schedule import date_text
+
+    click.echo(click.style(printable(localized(event.title)), bold=True))
+    for key, texts in (
+        ("dates", [date_text(date) for date in event.dates]),
+        ("place", [localized(event.place)] if event.place else []),
+        ("hosts", [localized(host) for host in event.hosts]),
+    ):
+        if texts:
+            _list(message(f"event.{key}"), texts)
+
+
+def _list(head: str, texts: list[str]) -> None:
+    """Print a list on one line, or one text a line where that would be too wide for a terminal."""
+    line = f"{head}: {printable(message('event.list').join(texts))}"
+    if width(line) <= WIDTH or len(texts) == 1:
+        click.echo(line)
+        return
+    click.echo(f"{head}:")
+    for text in texts:
+        click.echo(f"  {printable(text)}")
+
+
+def _now(moment: "Now") -> None:
+    if moment.on or moment.next:
+        click.echo()
+    for slot in moment.on:
+        click.echo(printable(message("event.on_now", title=slot.title, time=slot.time)))
+    if moment.next is not None and moment.wait is not None:
+        values = {"title": moment.next.title, "time": _when(moment.next), "wait": _span(moment.wait)}
+        click.echo(printable(message("event.on_next", **values)))
+
+
+def _not_now(event: "Event", moment: "Now") -> None:
+    """Say when the event begins, or that it is over."""
+    from hackathon.event.schedule import date_text
+
+    click.echo()
+    if moment.phase == "over":
+        last = max((*event.dates, *(item.day for item in event.schedule)))
+        click.echo(message("event.over", last=date_text(last)))
+    elif moment.days == 1:
+        click.echo(message("event.begins_tomorrow"))
+    else:
+        click.echo(message("event.begins", days=moment.days))
+
+
+def _when(slot: "Slot") -> str:
+    """Return when an item of another day or of today begins."""
+    import time
+
+    return slot.start if slot.day == time.strftime("%Y-%m-%d") else f"{slot.day} {slot.start}"
+
+
+def _span(minutes: int) -> str:
+    hours, rest = divmod(minutes, 60)
+    return message("event.hours", hours=hours, minutes=rest) if hours else message("event.minutes", minutes=rest)
+
+
+def _schedule(by_day: "list[Day]") -> None:
+    from hackathon.event.schedule import date_text
+
+    for day in by_day:
+        click.echo(f"\n{click.style(date_text(day.date), bold=True)}")
+        column = max(width(slot.time) for slot in day.slots)
+        for slot in day.slots:
+            click.echo(f"  {slot.time}{' ' * (column - width(slot.time))}  {printable(slot.title)}")
+
+
+def _participation(event: "Event") -> None:
+    from hackathon.event.kinds import kind_label
+    from hackathon.event.participation import participation
+
+    counts = participation(event)
+    parts = [message("event.applied", count=counts.applied)] if counts.applied is not None else []
+    parts += [message("event.chosen", count=counts.chosen), message("event.took_part", count=counts.took_part)]
+    click.echo(f"\n{message('event.list').join(parts)}")
+    kinds = message("event.list").join(
+        message("event.kind_count", kind=printable(kind_label(event, kind)), count=count)
+        for kind, count in counts.kinds
+    )
+    click.echo(
+        message("event.people", count=counts.people, kinds=message("event.of_kinds", kinds=kinds) if kinds else "")
+    )
+
+
+def _teams(event: "Event") -> None:
+    from hackathon.event.kinds import kind_label
+
+    if not event.teams:
+        return
+    click.echo(f"\n{click.style(message('event.teams'), bold=True)}")
+    names = {tutor.user: tutor.name or tutor.user for tutor in event.tutors}
+    for team in event.teams:
+        absent = "" if team.took_part else f" {message('event.absent')}"
+        project = f" – {team.project}" if team.project else ""
+        click.echo(f"  {printable(team.name)}{absent}{printable(project)}")
+        for member in team.members:
+            person = member.name or member.user
+            kind = message("event.in_brackets", text=kind_label(event, member.kind)) if member.kind else ""
+            click.echo(f"    {printable(person)}{printable(kind)}")
+        if team.tutors:
+            tutors = message("event.list").join(names.get(user, user) for user in team.tutors)
+            click.echo(f"    {message('event.tutor_of', names=printable(tutors))}")
+
+
+def _tutors(event: "Event", tutors: "list[Tutor]") -> None:
+    from hackathon.cli.show import echo_table
+
+    if not tutors:
+        return
+    click.echo()
+    helped = {tutor.user: [team.name for team in event.teams if tutor.user in team.tutors] for tutor in tutors}
+    rows = [
+        [
+            tutor.name or tutor.user,
+            tutor.user,
+            message("event.list").join(tutor.knows),
+            message("event.list").join(helped[tutor.user]),
+        ]
+        for tutor in tutors
+    ]
+    echo_table([message(f"event.head_{head}") for head in ("tutor", "account", "knows", "teams")], rows)
+
+
+def _experts(event: "Event", word: str, as_json: bool) -> int:
+    """Show who knows about something; exit code 1 when nobody does."""
+    from hackathon.event.participation import who_knows
+
+    found = who_knows(event, word)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        click.echo(json.dumps({"tutors": [asdict(tutor) for tutor in found]}, ensure_ascii=False, indent=1))
+    elif found:
+        _tutors(event, found)
+    else:
+        known = message("event.list").join(dict.fromkeys(each for tutor in event.tutors for each in tutor.knows))
+        key = "event.nobody_knows" if known else "event.knowledge_not_told"
+        click.echo(printable(message(key, word=word, known=known)), err=True)
+    return 0 if found else 1
+
+
+def _echo_json(event: "Event", by_day: "list[Day]", moment: "Now") -> None:
+    import json
+    from dataclasses import asdict
+
+    from hackathon.event.kinds import kind_label
+    from hackathon.event.participation import participation
+
+    counts = participation(event)
+    value: dict[str, Any] = {
+        "title": localized(event.title), "dates": event.dates, "place": localized(event.place),
+        "hosts": [localized(host) for host in event.hosts],
+        "schedule": [asdict(day) for day in by_day],
+        "now": {"running": moment.running, "phase": moment.phase, "on": [asdict(slot) for slot in moment.on],
+                "next": asdict(moment.next) if moment.next else None, "minutes_until_next": moment.wait},
+        "participation": {
+            "applied": counts.applied, "chosen": counts.chosen, "took_part": counts.took_part, "people": counts.people,
+            "kinds": [{"kind": kind, "label": kind_label(event, kind), "count": count} for kind, count in counts.kinds],
+        },
+        "teams": [
+            {"name": team.name, "project": team.project, "group": team.group, "took_part": team.took_part,
+             "members": [asdict(member) for member in team.members], "tutors": team.tutors}
+            for team in event.teams
+        ],
+        "tutors": [asdict(tutor) for tutor in event.tutors],
+    }  # fmt: skip
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))

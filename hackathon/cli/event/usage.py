@@ -1,0 +1,80 @@
+"""`hackathon event usage`: node-hours, GPU-hours and tokens by team and day, against the budget."""
+
+from pathlib import Path
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+
+@named("usage", noun="event")
+@click.argument(
+    "folder", required=False, metavar="[DIR]", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--by", type=click.Choice(["team", "day", "team,day", "user", "cluster"]), default="team",
+              show_default=True, help=message("help.option_usage_by"))  # fmt: skip
+@click.option("--since", metavar="TIME", help=message("help.option_usage_since"))
+@click.option("--until", metavar="TIME", help=message("help.option_usage_until"))
+@click.option("--csv", "target", metavar="FILE|-", help=message("help.option_usage_csv"))
+@click.option("--ask/--no-ask", "ask", default=True, help=message("help.option_usage_ask"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    folder: Path | None, by: str, since: str | None, until: str | None, target: str | None, ask: bool, as_json: bool
+) -> None:
+    from hackathon.cli.show import echo_table, printable
+    from hackathon.config.load import find_event, load_event
+    from hackathon.usage.tables import csv_text, notes, table, to_json
+    from hackathon.usage.usage import usage
+
+    if as_json and target == "-":
+        raise RequestError("usage.csv_and_json")
+    start = (folder or Path.cwd()).resolve()
+    event_folder = find_event(start)
+    if event_folder is None:
+        raise RequestError("usage.no_event", folder=start)
+    begin, end = _moment("since", since), _moment("until", until)
+    found = usage(load_event(event_folder), event_folder, ask=ask, since=begin, until=end)
+    for text in found.problems:
+        click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
+    if target is not None:
+        _write(target, csv_text(found, by))
+    if as_json:
+        import json
+
+        click.echo(json.dumps(to_json(found, by), ensure_ascii=False, indent=1))
+    elif target is None:
+        echo_table(*table(found, by))
+        for text in notes(found):
+            click.echo(printable(text), err=True)
+
+
+def _write(target: str, text: str) -> None:
+    """Write CSV to stdout, or to a file: with the mark at its beginning by which spreadsheets know UTF-8."""
+    if target == "-":
+        click.echo(text.encode("utf-8", "replace"), nl=False)
+        return
+    from hackathon.text.files import write_whole
+
+    try:
+        write_whole(Path(target), text.encode("utf-8-sig", "replace"))
+    except OSError as error:
+        raise RequestError("usage.not_written", path=target, what=error.strerror or error) from error
+    click.echo(message("usage.written", path=target), err=True)
+
+
+def _moment(option: str, text: str | None) -> float | None:
+    """Return a moment of this machine's zone; a date alone is its beginning, for `until` its end."""
+    if text is None:
+        return None
+    import time
+
+    from hackathon.text.units import parse_moment
+    from hackathon.usage.days import next_midnight
+
+    try:
+        moment = parse_moment(text, time.time())
+    except (ValueError, OverflowError) as error:
+        raise RequestError("usage.bad_moment", option=option, text=text) from error
+    return next_midnight(moment) if option == "until" and len(text.strip()) == 10 else moment

@@ -1,0 +1,48 @@
+"""A noun whose sub-verbs are modules of their own, imported when they are used."""
+
+import importlib
+import keyword
+from typing import Any
+
+import click
+
+from hackathon.cli.options import LocalizedGroup
+from hackathon.text.messages import message
+
+
+class LazyNoun(LocalizedGroup):
+    """A noun with sub-verbs in `hackathon.cli.<noun>.<verb>`, each as `command`."""
+
+    verbs: tuple[str, ...] = ()
+
+    def __init__(self, *arguments: Any, verbs: tuple[str, ...] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.verbs = verbs
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.verbs:
+            return None
+        command: click.Command = importlib.import_module(self.module(cmd_name)).command
+        return command
+
+    def module(self, verb: str) -> str:
+        """Return the name of the module that holds a sub-verb; a keyword of Python ends in an underscore."""
+        return f"hackathon.cli.{self.name}.{verb}{'_' if keyword.iskeyword(verb) else ''}"
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.verbs and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self.verbs, 1)
+            text = message("cli.no_command", name=args[0])
+            raise click.UsageError(text + (" " + message("cli.did_you_mean", name=near[0]) if near else ""), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section(message("cli.section_verbs")):
+            formatter.write_dl([(verb, message(f"help.{self.name}_{verb}_short")) for verb in self.verbs])

@@ -1,0 +1,107 @@
+"""`hackathon doctor`: what this account and machine are ready for, with evidence."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import job_options, named
+from hackathon.jobs.options import Options
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hackathon.config.cluster import Cluster
+    from hackathon.runs.doctor import DoctorFinding
+
+MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "red")}
+
+
+@named("doctor")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@job_options
+@click.option("--job", "with_job", is_flag=True, help=message("help.option_doctor_job"))
+@click.option("--security", is_flag=True, help=message("security.option"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(target: str | None, options: Options, with_job: bool, security: bool, as_json: bool) -> None:
+    if security:
+        _security(target, as_json)
+        return
+    from hackathon.jobs.sources import gather
+    from hackathon.runs.doctor import examine, start_on_nodes
+    from hackathon.text.errors import RequestError
+
+    problem = None
+    try:
+        sources = gather(target, options, os.environ, Path.cwd())
+        cluster, runs = sources.cluster, sources.runs
+    except RequestError as error:
+        if target is not None or error.id != "jobs.no_project":
+            raise
+        problem, sources = error, None
+        cluster, runs = _cluster(options), Path.cwd() / "runs"
+    findings = examine(cluster, runs)
+    if with_job:
+        findings.append(start_on_nodes(cluster, options, runs))
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        click.echo(json.dumps({"cluster": cluster.name, "findings": [asdict(each) for each in findings]},
+                              ensure_ascii=False, indent=1))  # fmt: skip
+    else:
+        click.echo(message("cli.doctor_for", cluster=cluster.name, folder=runs))
+        _show(findings)
+        if problem is not None and sources is None:
+            click.echo(message("cli.doctor_no_project"), err=True)
+    if any(each.level == "bad" for each in findings):
+        raise click.exceptions.Exit(1)
+
+
+def _show(findings: "Sequence[DoctorFinding]") -> None:
+    from hackathon.cli.show import printable
+
+    for each in findings:
+        mark, color = MARKS[each.level]
+        click.echo(f"{click.style(mark, fg=color)} {each.about}: {printable(each.text)}")
+        if each.remedy:
+            click.echo(f"    → {printable(each.remedy)}")
+
+
+def _security(target: str | None, as_json: bool) -> None:
+    """Show what others could read or change of this account: nothing is asked of a scheduler."""
+    from hackathon.config.load import find_event, load_event
+    from hackathon.readiness.security import examine
+    from hackathon.text.errors import HackathonError
+
+    runs = (Path(target) if target else Path.cwd()).absolute() / "runs"
+    try:
+        folder = find_event(runs.parent)
+        event = (folder, load_event(folder)) if folder is not None else None
+    except HackathonError:
+        event = None
+    findings = examine(runs, event)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        value = {"schema_version": 1, "findings": [asdict(each) for each in findings]}
+        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    else:
+        _show(findings)
+    if any(each.level == "bad" for each in findings):
+        raise click.exceptions.Exit(1)
+
+
+def _cluster(options: Options) -> "Cluster":
+    from hackathon.config import load
+    from hackathon.jobs.machine import likely_cluster
+    from hackathon.schedulers import profiles
+    from hackathon.text.errors import RequestError
+
+    name = options.cluster or os.environ.get("HACKATHON_CLUSTER") or load.load_user().cluster or likely_cluster()
+    if name is None:
+        raise RequestError("jobs.no_cluster")
+    return profiles.load_cluster(name, [])

@@ -1,0 +1,195 @@
+"""`hackathon env`: Python environments of recipes and projects, where offline compute nodes can use them."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import LocalizedGroup, Walltime, named, option_trust
+from hackathon.jobs.environments import VARIANTS
+from hackathon.jobs.options import Options
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.resolve import Sources
+
+
+@named("env", cls=LocalizedGroup)
+def command() -> None:
+    pass
+
+
+@named("create", noun="env")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@click.option("--variant", type=click.Choice(VARIANTS), default="cpu", help=message("help.option_variant"))
+@click.option("--python", metavar="PYTHON", help=message("help.option_python"))
+@click.option("--locked", is_flag=True, help=message("help.option_locked"))
+@click.option("--again", is_flag=True, help=message("help.option_build_again"))
+@click.option("--on", "place", type=click.Choice(["login", "compute"]), default="login", help=message("help.option_on"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_env_dry_run"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_env_wait"))
+@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
+@click.option("--queue", metavar="NAME", help=message("help.option_queue"))
+@click.option("--group", metavar="NAME", help=message("help.option_group"))
+@click.option("--reservation", metavar="NAME", help=message("help.option_reservation"))
+@click.option("--walltime", type=Walltime(), help=message("help.option_walltime"))
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def create(
+    target: str | None,
+    variant: str,
+    python: str | None,
+    locked: bool,
+    again: bool,
+    place: str,
+    dry_run: bool,
+    waiting: bool,
+    foreign: "Foreign",
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    from hackathon.jobs.environments import environments_folder
+    from hackathon.jobs.sources import find_sources
+    from hackathon.runs.environment.environments import LOCK, build, details
+    from hackathon.runs.environment.install_plan import plan
+
+    sources = find_sources(target, Options(**asked), foreign=foreign)
+    recipe, cluster = sources.recipe, sources.cluster
+    name = recipe.name if recipe else sources.name
+    envs = environments_folder(os.environ, sources.runs.parent)
+    if recipe is None and not (sources.folder / "requirements.txt").is_file():
+        raise RequestError("environments.command_project", name=name)
+    planned = plan(
+        name,
+        sources.folder,
+        recipe.install if recipe else [],
+        envs=envs,
+        variant=variant,
+        cluster=cluster,
+        python=python,
+        trusted=foreign == "take",
+        locked=locked,
+    )
+    if dry_run:
+        for line in planned.lines:
+            click.echo(line)
+        return
+    if place == "compute":
+        options = [*(["--python", python] if python else []), *(["--again"] if again else [])]
+        options += [*(["--trust"] if foreign == "take" else []), *(["--locked"] if locked else [])]
+        _on_compute(sources, envs, ["--variant", variant, *options], waiting, as_json)
+        return
+    built = build(planned, lambda line: click.echo(f"$ {line}", err=True), again=again)
+    path = built.environment.path
+    packages = details(path).get("packages", {})
+    if as_json:
+        import json
+
+        value = {"path": str(path), "new": built.new, "lock": str(path / LOCK), "commands": planned.lines}
+        click.echo(json.dumps({**value, "packages": packages}, ensure_ascii=False, indent=1))
+    elif built.new:
+        click.echo(message("environments.built", path=path, count=len(packages), lock=path / LOCK))
+    else:
+        click.echo(message("environments.there", path=path))
+
+
+def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool, as_json: bool) -> None:
+    """Submit a job of one process that calls this command on a node."""
+    import sys
+    from dataclasses import replace
+
+    from hackathon.cli.budget import admit
+    from hackathon.cli.shown import finish
+    from hackathon.jobs.environments import FOLDER_VARIABLE
+    from hackathon.runs.campaign import plan, start
+
+    cluster = sources.cluster
+    if not cluster.internet_on_nodes:
+        raise RequestError("environments.offline_nodes", cluster=cluster.name)
+    target = str(sources.runs.parent if sources.project else sources.folder)
+    # `env`, for the job's own lines may change HACKATHON_ENVS; the launcher needs nothing that is not there yet
+    argv = ("env", f"{FOLDER_VARIABLE}={envs}", sys.executable, "-m", "hackathon", "env", "create", target)
+
+    def builder(request: "Request") -> "Request":
+        return replace(
+            request,
+            name=f"env-{request.name}"[:60],
+            recipe=None,
+            framework=None,
+            command=(*argv, "--cluster", cluster.name, *words),
+            parameters={},
+            launcher="local",
+            metrics={},
+            check=None,
+        )
+
+    options = replace(sources.options, nodes=1, processes=1, processes_per_node=1)
+    small = replace(sources, options=options, python_environment=None)
+    finish(start(plan(small, become=builder, admit=admit)), waiting, as_json)
+
+
+@named("list", noun="env")
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def list_all(as_json: bool) -> None:
+    from hackathon.cli.show import echo_table
+    from hackathon.runs.environment.environments import list_environments
+
+    envs = _folder()
+    found = list_environments(envs)
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"folder": str(envs), "environments": found}, ensure_ascii=False, indent=1))
+        return
+    if not found:
+        click.echo(message("environments.none", folder=envs), err=True)
+        return
+    heads = [message(f"environments.{each}") for each in ("variant", "packages", "built_at", "folder")]
+    echo_table(
+        [message("cli.name"), *heads],
+        [
+            [each["name"], each["variant"], str(len(each["packages"])), str(each["built"]), each["path"]]
+            for each in found
+        ],
+    )
+
+
+@named("show", noun="env")
+@click.argument("name", metavar="ENVIRONMENT")
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def show(name: str, as_json: bool) -> None:
+    from hackathon.runs.environment.environments import list_environments
+
+    envs = _folder()
+    there = {Path(each["path"]).name: each for each in list_environments(envs)}
+    chosen = [each for folder, each in there.items() if name in (folder, each["name"])]
+    if not chosen:
+        raise RequestError("environments.unknown", name=name, folder=envs)
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"environments": chosen}, ensure_ascii=False, indent=1))
+        return
+    for each in chosen:
+        click.echo(f"{each['path']} ({each['built']})")
+        click.echo(message("environments.made_by") + ":")
+        for line in each["commands"]:
+            click.echo(f"  {line}")
+        click.echo(message("environments.packages") + f": {len(each['packages'])}")
+        for package, version in each["packages"].items():
+            click.echo(f"  {package} {version}")
+
+
+def _folder() -> Path:
+    from hackathon.cli.options import runs_folder
+    from hackathon.jobs.environments import environments_folder
+
+    return environments_folder(os.environ, runs_folder().parent)
+
+
+for _sub_verb in (create, list_all, show):
+    command.add_command(_sub_verb)  # type: ignore[attr-defined]

@@ -1,0 +1,112 @@
+"""Measure a cluster's communication: the recipe `allreduce` inside a node and between nodes, kept with the cluster."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import runs_folder
+from hackathon.jobs.options import Options
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.resolve import Sources
+
+RECIPE = "allreduce"
+GPU_SIZE = "1GiB"
+"""The largest message where there are GPUs: what fills a laptop does not fill them."""
+
+
+def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -> None:
+    """Submit one job for each number of nodes, one after the other, wait, keep what succeeded and show it.
+
+    Without `counts`: one node, and two where the cluster has them. Exit code 1 when a job failed.
+    """
+    from hackathon.cli.run.wait import wait
+    from hackathon.cli.shown import show_outcomes, show_plan, show_tail
+    from hackathon.jobs.sources import find_sources
+    from hackathon.runs.campaign import plan, start_in_turn
+    from hackathon.scaling.cluster_measurements import entry, keep
+
+    sources = find_sources(RECIPE, replace(options, cluster=name), runs_folder().parent)
+    planned = plan(sources, _requests(sources, counts), admit=show_plan)
+    # one after the other: two at once would measure each other's traffic
+    outcomes = start_in_turn(planned, tags=("measure",))
+    show_outcomes(outcomes, len(planned.jobs))
+    runs = [outcome.run for outcome in outcomes]
+    states = wait(runs)
+    good = {state.run_id for state in states if state.state == "SUCCEEDED"}
+    entries = [entry(run) for run in runs if run.id in good]
+    if entries:
+        path = keep(name, entries)
+        if as_json:
+            import json
+
+            click.echo(json.dumps({"file": str(path), "measured": entries}, ensure_ascii=False, indent=1))
+        else:
+            show(entries)
+            click.echo(message("cli.measure_kept", file=path), err=True)
+    failed = [run for run in runs if run.id not in good]
+    for run in failed:
+        show_tail(run.path)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _requests(sources: "Sources", counts: Sequence[int]) -> "list[Request]":
+    """Return a request for each number of nodes; what nobody asked for and the queue does not give is left out."""
+    from hackathon.jobs.resolve import resolve
+
+    alone = sources.cluster.starter == "local"
+    found = []
+    for nodes in sorted(set(counts)) or ([1] if alone else [1, 2]):
+        request = resolve(replace(sources, options=replace(sources.options, nodes=nodes)))
+        if alone and not request.gpus_per_node and sources.options.processes_per_node is None:
+            # a core for each process would measure how they get in each other's way
+            request = resolve(replace(sources, options=replace(sources.options, nodes=nodes, processes_per_node=2)))
+        queue = sources.cluster.queues.get(request.queue or "")
+        given = queue is None or queue.min_nodes <= nodes <= (queue.nodes or nodes)
+        if counts or (given and request.processes > 1):
+            found.append(_with_sizes(request, sources, nodes))
+    lonely = [request for request in found if request.processes < 2]
+    if lonely or not found:
+        raise RequestError("cli.measure_alone", cluster=sources.cluster.name)
+    return found
+
+
+def _with_sizes(request: "Request", sources: "Sources", nodes: int) -> "Request":
+    """Return the request for all operations, and large messages for GPUs, unless parameters say otherwise."""
+    from hackathon.jobs.resolve import resolve
+
+    usual = {"operation": "all", **({"max_size": GPU_SIZE} if request.gpus_per_node else {})}
+    options = replace(
+        sources.options,
+        nodes=nodes,
+        processes_per_node=request.processes_per_node,
+        parameters={**usual, **sources.options.parameters},
+    )
+    return resolve(replace(sources, options=options))
+
+
+def show(entries: Sequence[dict[str, Any]]) -> None:
+    """Print what was measured, a line for each operation."""
+    from hackathon.cli.show import echo_table
+    from hackathon.logs.values import number as value
+    from hackathon.scaling.show import number
+
+    rows = [
+        [
+            str(each["nodes"]), str(each["processes"]), str(each.get("backend", "")), str(operation),
+            number(value(found["fits"].get("small", {}).get("alpha_us"))),
+            number(value(found["fits"].get("large", {}).get("beta_gb_s"))),
+            number(value(found.get("busbw_gb_s"))),
+            str(each.get("date", ""))[:10], str(each.get("run", ""))[-8:],
+        ]
+        for each in entries
+        for operation, found in each["operations"].items()
+    ]  # fmt: skip
+    head = [message(f"cli.{key}") for key in ("nodes", "processes", "backend", "operation")]
+    echo_table([*head, "α [µs]", "B [GB/s]", message("cli.bus"), message("cli.date"), message("cli.run")], rows)

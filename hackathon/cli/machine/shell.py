@@ -1,0 +1,49 @@
+"""`hackathon shell`: an interactive job with the environment of the project's jobs."""
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import job_options, named, option_trust
+from hackathon.jobs.options import Options
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+
+
+@named("shell")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@job_options
+@option_trust
+@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
+def command(target: str | None, options: Options, foreign: "Foreign", dry_run: bool) -> None:
+    import shlex
+
+    from hackathon.cli.budget import admit
+    from hackathon.jobs.render import render_shell
+    from hackathon.jobs.sources import find_sources
+    from hackathon.runs.campaign import plan
+    from hackathon.schedulers import registry
+    from hackathon.text.errors import RequestError, UnavailableError
+    from hackathon.text.files import write_whole
+
+    sources = find_sources(target, options, foreign=foreign)
+    (request,) = plan(sources, place=False, script=False, admit=admit).requests
+    text, words = render_shell(request, sources.cluster, sources.template_folders)
+    script = sources.runs / "shell.sh"
+    shell = registry.load(request.scheduler, request.dialect).shell(words, script)
+    if shell is None:
+        raise RequestError("cli.shell_none", scheduler=request.scheduler)
+    click.echo(shlex.join(shell.argv))
+    if dry_run:
+        return
+    sources.runs.mkdir(parents=True, exist_ok=True)
+    write_whole(script, text)
+    if not shell.reads_rcfile:
+        click.echo(message("cli.shell_source", file=script), err=True)
+    try:
+        raise click.exceptions.Exit(subprocess.call(shell.argv))
+    except FileNotFoundError:
+        raise UnavailableError("cli.shell_missing", command=shell.argv[0]) from None

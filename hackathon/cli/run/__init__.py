@@ -1,0 +1,1 @@
+"""Commands of a run: submit, status, logs, cancel, diagnose and more."""

@@ -1,0 +1,42 @@
+"""`hackathon adopt`: take up a job that was submitted by hand."""
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.messages import message
+
+
+@named("adopt")
+@click.argument("target", metavar="JOBID|DIR")
+@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
+@click.option("--processes", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes"))
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+def command(target: str, cluster: str | None, processes: int | None, note: str) -> None:
+    import os
+    from dataclasses import asdict
+
+    from hackathon.config import load
+    from hackathon.jobs.machine import likely_cluster
+    from hackathon.runs.adopt import adopt
+    from hackathon.schedulers import profiles
+    from hackathon.text.errors import RequestError
+
+    folder = runs_folder()
+    project = load.load_project(folder.parent) if (folder.parent / "project.yaml").is_file() else None
+    name = cluster or os.environ.get("HACKATHON_CLUSTER") or (project and project.cluster) or load.load_user().cluster
+    name = name or likely_cluster()
+    if name is None:
+        raise RequestError("jobs.no_cluster")
+    profile = profiles.load_cluster(name, [folder.parent])
+    metrics = {key: asdict(metric) for key, metric in project.metrics.items()} if project else None
+    run = adopt(
+        target,
+        profiles.scheduler_of(profile),
+        cluster=profile.name,
+        runs_folder=folder,
+        processes=processes,
+        note=note,
+        metrics=metrics,
+        metric=(project and project.metric) or "samples_per_s",
+    )
+    click.echo(message("cli.adopted", run=run.id))

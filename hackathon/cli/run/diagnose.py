@@ -1,0 +1,327 @@
+"""`hackathon diagnose`: what is wrong, and what to do about it."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.board.board_io import board_if_any, echo_similar, solved_before
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.rule import Rule
+    from hackathon.diagnosis.examine import Diagnosis
+    from hackathon.diagnosis.findings import Finding
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.states import RunStatus
+
+MOST_RUNS = 10
+"""Failed runs of a study that are looked at, the newest first."""
+
+
+@named("diagnose")
+@click.argument("targets", nargs=-1, metavar="[RUN|STUDY|FILE]...")
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option("--bundle", is_flag=False, flag_value="", metavar="[FILE]", help=message("help.option_bundle"))
+def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None:
+    import gc
+
+    from hackathon.jobs.settings import settings_text
+
+    gc.enable()
+    runs, files, names = chosen(targets)
+    if bundle is not None:
+        _refuse_bundle(bundle, len(runs) + bool(files))
+    rules = _usable_rules()
+    diagnoses, left = _diagnoses(runs, len(targets) <= 1, rules)
+    if files:
+        from hackathon.diagnosis.examine import diagnose_files
+
+        diagnoses.append(diagnose_files(files, names, rules=rules))
+        _tell_unread(files, names)
+    tell_slow(diagnoses)
+    if bundle is not None:
+        _make_bundle(bundle, runs, files, names, diagnoses[0])
+    _tell_closed(runs)
+    board = board_if_any()
+    if as_json:
+        _print_json(diagnoses, [post.to_json() for each in diagnoses for post in solved_before(each, board)])
+        return
+    if not diagnoses:
+        click.echo(message("diagnosis.all_well"))
+    for number, diagnosis in enumerate(diagnoses):
+        if number:
+            click.echo()
+        echo_similar(solved_before(diagnosis, board))  # first: the cause stands last on a terminal
+        of = next((settings_text(run.settings) for run in runs if run.id == diagnosis.run), "")
+        show(diagnosis, diagnosis.run[-8:] if diagnosis.run else " ".join(names), of)
+    if left:
+        click.echo(message("diagnosis.more_runs", count=left), err=True)
+
+
+def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], list[str]]":
+    """Return the runs that targets name, and the files with what they are called; the newest run, or the study that it
+    belongs to, without targets.
+
+    A target is a path, else a study's id or a run's id or a part of it; `-` is what is piped in, kept in a file.
+    """
+    from hackathon.cli.run.logs import one_run
+    from hackathon.diagnosis.sources import TEXT, runs_among
+    from hackathon.runs.directory import find_run
+    from hackathon.runs.study import find_study, runs_of
+    from hackathon.text.errors import RequestError
+
+    if not targets:
+        newest = one_run(None)
+        of = newest.study
+        study = find_study(of.id, runs_folder().parent, exact=False) if of else None
+        return (list(runs_of(study)) if study is not None else [newest]), [], []
+    folder = runs_folder()
+    runs: dict[Path, RunDirectory] = {}
+    files: list[Path] = []
+    names: list[str] = []
+    for target in targets:
+        path = Path(target)
+        if target == "-":
+            files.append(_spooled())
+            names.append(target)
+        elif _is_there(path):
+            found, others = runs_among([path])
+            runs |= {run.path: run for run in found}
+            files += others
+            names += [target for _ in others]
+        elif path.is_absolute() or path.suffix in TEXT:
+            raise RequestError("diagnosis.no_file", path=target)
+        else:
+            study = find_study(target, folder.parent, exact=False)
+            found = list(runs_of(study)) if study is not None else [find_run(target, folder)]
+            runs |= {run.path: run for run in found}
+    return list(runs.values()), files, names
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether something is there. Raises RequestError when this user may not look at it or into it."""
+    from hackathon.text.errors import RequestError
+
+    try:
+        (path / "request.json").exists()
+        return path.exists()
+    except OSError as error:
+        raise RequestError("diagnosis.not_open", path=path, what=error.strerror) from error
+
+
+def rule_folders(run: Path | None = None) -> list[Path]:
+    """Return the folders whose rules come before the user's and the shipped ones: the project's and the event's."""
+    from hackathon.config.trust import folders_that_count
+
+    return folders_that_count(Path.cwd(), run)
+
+
+def show(diagnosis: "Diagnosis", target: str, settings: str = "") -> None:
+    """Print a diagnosis, the cause last."""
+    from hackathon.cli.show import printable
+    from hackathon.diagnosis.show import lines_of
+
+    for line, head in lines_of(diagnosis, target, settings):
+        click.echo(click.style(printable(line), bold=True) if head else printable(line))
+
+
+def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
+    """Print to stderr the cause of a run that failed, in short, or what is silently wrong with one that succeeded.
+
+    Whatever goes wrong here must not hide what the caller has to say about the run.
+    """
+    from hackathon.cli.show import printable
+    from hackathon.diagnosis.show import cause_lines
+
+    if state.open or state.state == "CREATED" or state.cause == "preflight_failed":
+        return
+    root = cause_of(run, state)
+    if root is not None:
+        for line, head in cause_lines(root):
+            click.echo(click.style(printable(line), bold=True) if head else printable(line), err=True)
+    elif state.state == "SUCCEEDED":
+        return
+    click.echo(message("diagnosis.more" if root else "diagnosis.more_unknown", run=run.id[-8:]), err=True)
+
+
+def cause_of(run: "RunDirectory", state: "RunStatus") -> "Finding | None":
+    """Return the cause of a run's failure and keep it in its folder; a run that cannot be read has none."""
+    from hackathon.diagnosis.cache import keep
+    from hackathon.diagnosis.examine import diagnose_run
+    from hackathon.text.errors import HackathonError
+
+    try:
+        diagnosis = diagnose_run(run, state, folders=rule_folders(run.path))
+    except (HackathonError, OSError) as error:
+        click.echo(f"{message('cli.warning')}: {error}", err=True)
+        return None
+    tell_slow([diagnosis])
+    keep(run, diagnosis)
+    return diagnosis.root
+
+
+def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
+    """Warn on stderr of rules that took too long, with their files: a cause may be missing."""
+    slow = {name for each in diagnoses for name in each.slow}
+    if not slow:
+        return
+    from hackathon.cli.show import printable
+    from hackathon.config.load import find_rules
+
+    for rule, path in find_rules(rule_folders())[0]:
+        if rule.id in slow:
+            text = message("diagnosis.slow_rule", rule=rule.id, path=printable(str(path)))
+            click.echo(f"{message('cli.warning')}: {text}", err=True)
+
+
+def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Rule]") -> "tuple[list[Diagnosis], int]":
+    """Return the diagnoses of runs and how many failed runs were left out.
+
+    Of several runs: those that failed, and those that succeeded with something silently wrong.
+    """
+    if not runs:
+        return [], 0
+    from hackathon.diagnosis.cache import keep
+    from hackathon.diagnosis.examine import diagnose_run
+    from hackathon.runs.status import status
+
+    pairs = list(zip(runs, status(runs), strict=True))
+    wanted, good = pairs, []
+    if len(pairs) > 1:
+        good = sorted((pair for pair in pairs if pair[1].state == "SUCCEEDED"), key=lambda each: each[0].id)[
+            -MOST_RUNS:
+        ]
+        wanted = [
+            (run, state) for run, state in pairs if state.state not in ("SUCCEEDED", "CREATED") and not state.open
+        ]
+    shown = sorted(wanted, key=lambda each: each[0].id, reverse=True)[:MOST_RUNS] if single else wanted
+    found = []
+    for run, state in good + shown:
+        diagnosis = diagnose_run(run, state, rules=rules)
+        if diagnosis.root is not None or state.state != "SUCCEEDED" or len(pairs) == 1:
+            keep(run, diagnosis)
+            found.append(diagnosis)
+    return found, len(wanted) - len(shown)
+
+
+def _refuse_bundle(bundle: str, count: int) -> None:
+    """Raise RequestError when no bundle can be made, before anything is read."""
+    from hackathon.diagnosis.bundle import bundle_path
+    from hackathon.text.errors import RequestError
+
+    bundle_path(bundle, "bundle")
+    if count != 1:
+        raise RequestError("diagnosis.bundle_one", count=count)
+
+
+def _make_bundle(
+    bundle: str, runs: "Sequence[RunDirectory]", files: Sequence[Path], names: Sequence[str], diagnosis: "Diagnosis"
+) -> None:
+    """Pack what a tutor needs, and say to stderr what is not in it."""
+    from hackathon.cli.show import printable
+    from hackathon.diagnosis.bundle import bundle_files, bundle_path, bundle_run
+    from hackathon.text.units import format_size
+
+    if runs:
+        made = bundle_run(runs[0], diagnosis, bundle_path(bundle, runs[0].id))
+    else:
+        made = bundle_files(files, names, diagnosis, bundle_path(bundle, files[0].stem or "logs"))
+    size = format_size(made.size)
+    click.echo(message("diagnosis.bundled", path=made.path, size=size, count=len(made.taken)), err=True)
+    if made.left_out:
+        click.echo(message("diagnosis.bundle_left_out"), err=True)
+        for name, why in made.left_out:
+            click.echo(f"  {printable(name)}: {why}", err=True)
+    click.echo(message("diagnosis.bundle_scrubbed", path=made.path), err=True)
+
+
+def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]]) -> None:
+    """Print all findings, the cause of each run first; `run` and `state` are those of the only run, else null.
+
+    `similar`: solved posts of the event's board about the same failures.
+    """
+    import json
+
+    findings = [
+        {**finding.to_json(), **({"run": each.run} if len(diagnoses) > 1 else {})}
+        for each in diagnoses
+        for finding in each.findings
+    ]
+    only = diagnoses[0] if len(diagnoses) == 1 else None
+    value = {
+        "run": (only.run or None) if only else None,
+        "state": (only.state or None) if only else None,
+        "findings": findings,
+        "harmless": [finding.to_json() for each in diagnoses for finding in each.harmless],
+        "unknown": [evidence.to_json() for each in diagnoses for evidence in each.unknown],
+        "similar": similar,
+    }
+    if only is None:
+        value["runs"] = [{"run": each.run or None, "state": each.state or None} for each in diagnoses]
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _usable_rules() -> "Sequence[Rule]":
+    """Return the rules, and say which files of rules cannot be read: the diagnosis goes on without them."""
+    from hackathon.cli.show import printable
+    from hackathon.config.load import load_rules
+
+    rules, problems = load_rules(rule_folders())
+    for problem in problems:
+        text = message("diagnosis.bad_rules", problem=printable(str(problem)))
+        click.echo(f"{message('cli.warning')}: {text}", err=True)
+    return rules
+
+
+def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
+    """Warn on stderr of what was named and could not tell anything: nothing in it, or not readable."""
+    from hackathon.cli.show import printable
+    from hackathon.diagnosis.sources import of_paths
+    from hackathon.text.files import open_regular
+
+    for path, name in zip(files, names, strict=True):
+        found = of_paths([path], [name])
+        told = [] if found else [message("diagnosis.empty_folder", path=name)]
+        for each in found:
+            try:
+                with open_regular(each.path) as stream:
+                    if path.is_dir() or stream.read(1):
+                        continue
+            except OSError as error:
+                told.append(message("diagnosis.unreadable", path=each.name, what=error.strerror))
+            else:
+                told.append(message("diagnosis.empty_input" if name == "-" else "diagnosis.empty_file", path=name))
+        for text in told:
+            click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
+
+
+def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
+    """Warn on stderr of logs of runs that this user may not read: the cause may stand in them."""
+    import os
+
+    from hackathon.cli.run.logs import tell_refused
+    from hackathon.logs.follow import log_files
+
+    for run in runs[:MOST_RUNS]:
+        tell_refused(run)
+        closed = [path for path in log_files(run.path) if not os.access(path, os.R_OK)]
+        if closed:
+            what = message("diagnosis.closed", path=closed[0], count=len(closed))
+            click.echo(f"{message('cli.warning')}: {what}", err=True)
+
+
+def _spooled() -> Path:
+    """Return a file with what is piped in; it is removed when the program ends."""
+    import atexit
+    import shutil
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="hackathon-", suffix=".log", delete=False) as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream, 1 << 20)
+    path = Path(stream.name)
+    atexit.register(path.unlink, missing_ok=True)
+    return path

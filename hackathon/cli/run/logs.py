@@ -1,0 +1,241 @@
+"""`hackathon logs`: what the ranks of a run printed."""
+
+import gc
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.cli.show import printable
+from hackathon.text.messages import message
+from hackathon.text.units import parse_moment
+
+if TYPE_CHECKING:
+    import re
+
+    from hackathon.logs.collapse import CollapsedLines
+    from hackathon.logs.merge import Line, LogReader
+    from hackathon.runs.directory import RunDirectory
+
+REFUSED = 5
+"""Files of a run that are named because they are not read."""
+LAST = 50
+"""Lines of each log that are shown where nothing says which."""
+AT_ONCE = 256
+"""Lines that go to the terminal with one write."""
+
+
+class Ranks(click.ParamType[set[int]]):
+    """Ranks: 3, 0-3 or 0,2-5."""
+
+    name = "N[-N]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> set[int]:
+        from hackathon.logs.collapse import parse_ranks
+
+        try:
+            return value if isinstance(value, set) else parse_ranks(value)
+        except ValueError:
+            self.fail(message("logs.bad_ranks", value=value), param, ctx)
+
+
+class MomentType(click.ParamType[float]):
+    """A time, or how long ago it was: 10m, 14:30, 2026-11-21 14:30."""
+
+    name = "10m|TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return value if isinstance(value, float) else parse_moment(value, time.time())
+        except ValueError:
+            self.fail(message("logs.bad_since", value=value), param, ctx)
+
+
+@named("logs")
+@click.argument("name", required=False, metavar="[RUN]")
+@click.option("-f", "--follow", "following", is_flag=True, help=message("help.option_follow"))
+@click.option("--rank", "chosen", type=Ranks(), multiple=True, help=message("help.option_rank"))
+@click.option("--since", type=MomentType(), help=message("help.option_since"))
+@click.option("--grep", metavar="REGEX", help=message("help.option_grep"))
+@click.option("-n", "--lines", metavar="N", type=click.IntRange(min=0), help=message("help.option_lines"))
+@click.option("--raw", is_flag=True, help=message("help.option_raw"))
+@click.option("--path", "only_path", is_flag=True, help=message("help.option_path"))
+def command(
+    name: str | None, following: bool, chosen: tuple[set[int], ...], since: float | None, grep: str | None,
+    lines: int | None, raw: bool, only_path: bool,
+) -> None:  # fmt: skip
+    from hackathon.logs.follow import log_files
+    from hackathon.text.errors import RequestError
+
+    if raw and (following or grep is not None or since is not None):
+        raise RequestError("logs.raw_alone")
+    pattern = _compiled(grep) if grep is not None else None
+    run = one_run(name)
+    ranks = {rank for each in chosen for rank in each} if chosen else None
+    wanted = log_files(run.path, ranks)
+    if ranks is not None and any(path.stem.startswith("rank-") for path in wanted) and (only_path or raw):
+        wanted = [path for path in wanted if path.stem.startswith("rank-")]
+    if only_path:
+        for path in wanted:
+            click.echo(path)
+        return
+    click.echo(message("cli.logs_of", run=run.id, folder=run.path / "logs"), err=True)
+    tell_refused(run)
+    if not wanted and not following:
+        click.echo(_nothing_of(run, ranks), err=True)
+    elif raw:
+        _raw(wanted, lines)
+    else:
+        _merged(run, ranks, since, pattern, lines, following)
+
+
+def tell_refused(run: "RunDirectory") -> None:
+    """Warn on stderr of files of a run that are there and are not read: what is looked for may stand in them."""
+    refused = run.refused()
+    for each in refused[:REFUSED]:
+        told = message("access.refused", path=run.path / each.name, what=message(f"access.{each.reason}"))
+        click.echo(f"{message('cli.warning')}: {printable(told)}", err=True)
+    if len(refused) > REFUSED:
+        click.echo(message("access.refused_more", count=len(refused) - REFUSED), err=True)
+
+
+def _compiled(grep: str) -> "re.Pattern[str]":
+    import re
+
+    from hackathon.text.errors import RequestError
+
+    try:
+        return re.compile(grep)
+    except re.error as error:
+        raise RequestError("logs.bad_grep", pattern=grep, error=error) from None
+
+
+def _raw(files: Iterable[Path], lines: int | None) -> None:
+    import shutil
+    import sys
+
+    from hackathon.logs.follow import offset_of_last
+
+    output = sys.stdout.buffer
+    for path in files:
+        click.echo(f"==> {path.name} <==", err=True)
+        try:
+            with path.open("rb") as stream:
+                if lines is not None:
+                    stream.seek(offset_of_last(path, lines))
+                shutil.copyfileobj(stream, output)
+        except OSError as error:
+            told = message("diagnosis.unreadable", path=path, what=error.strerror)
+            click.echo(f"{message('cli.warning')}: {told}", err=True)
+        output.flush()
+
+
+def _merged(
+    run: "RunDirectory", ranks: set[int] | None, since: float | None, pattern: "re.Pattern[str] | None",
+    lines: int | None, following: bool,
+) -> None:  # fmt: skip
+    from collections import deque
+
+    from hackathon.logs.collapse import fold
+    from hackathon.logs.follow import follow, log_files
+    from hackathon.logs.merge import LogReader, complete_end, merged
+
+    gc.enable()  # a log may be long
+    reader = LogReader(run.path)
+    starts = {path: complete_end(path) for path in log_files(run.path, ranks)} if following else None
+    last = LAST if lines is None and since is None and (pattern is None or following) else lines
+    found = merged(
+        run.path, reader, ranks=ranks, lines=None if pattern and not following else last, since=since, ends=starts
+    )
+    groups: Iterable[CollapsedLines] = fold(_matching(found, pattern))
+    if pattern and not following and lines is not None:
+        groups = deque(groups, maxlen=lines)
+    shown = _print(groups, reader)
+    if not shown and not following:
+        if pattern is None and since is None and lines != 0:
+            click.echo(_nothing_of(run, ranks), err=True)
+        else:
+            click.echo(message("logs.none_match"), err=True)
+    if not following:
+        return
+    known = set(starts or ())
+    for portion in follow(run.path, ranks=ranks, starts=starts, stop=lambda: _over(run)):
+        if not known.issuperset(path for path, _ in portion):
+            known.update(path for path, _ in portion)
+            reader = LogReader(run.path)  # ranks that have begun meanwhile
+        reader.now = time.time()
+        fresh = (reader.line(path, text) for path, text in portion)
+        _print(fold(_matching((line for line in fresh if ranks is None or line.rank in ranks), pattern)), reader)
+
+
+def _nothing_of(run: "RunDirectory", ranks: set[int] | None) -> str:
+    """Return why nothing of these ranks is shown."""
+    from hackathon.logs.collapse import ranks_text
+    from hackathon.logs.follow import log_files
+    from hackathon.logs.metrics import rank_of
+
+    known = {rank_of(path) for path in log_files(run.path)} - {-1}
+    if ranks is None or not known or ranks & known:
+        return message("cli.no_logs")
+    return message("logs.no_rank", ranks=ranks_text(ranks), known=ranks_text(known))
+
+
+def _matching(lines: "Iterable[Line]", pattern: "re.Pattern[str] | None") -> "Iterator[Line]":
+    for line in lines:
+        if pattern is None or pattern.search(line.text):
+            yield line
+
+
+def _print(groups: "Iterable[CollapsedLines]", reader: "LogReader") -> bool:
+    """Print lines as `10:00:00 [ranks 0-3] text`, and return whether there were any."""
+    from itertools import islice
+
+    several = len(set(reader.hosts.values())) != 1
+    groups = iter(groups)
+    shown = False
+    while portion := [_shown(group, several) for group in islice(groups, AT_ONCE)]:
+        click.echo("\n".join(portion))
+        shown = True
+    return shown
+
+
+def _shown(group: "CollapsedLines", hosts: bool) -> str:
+    from hackathon.cli.show import printable
+    from hackathon.logs.collapse import ranks_text
+
+    line = group.line
+    if len(group.ranks) > 1:
+        who = f"ranks {ranks_text(group.ranks)}"
+    elif line.rank is not None:
+        who = f"rank {line.rank} {line.host}".rstrip() if hosts else f"rank {line.rank}"
+    else:
+        who = f"{line.source} {line.host}".rstrip() if hosts else line.source
+    stamp = time.strftime("%H:%M:%S ", time.localtime(line.time)) if line.time is not None else ""
+    text = f"{line.level} {line.text}" if line.level else line.text
+    return f"{stamp}[{printable(who)}] {text if text.isprintable() else printable(text)}".rstrip()
+
+
+def one_run(name: str | None) -> "RunDirectory":
+    """Return the run that a name means; without one the newest, or of its chain the segment that runs or ran last."""
+    from hackathon.runs.chain import speaking
+    from hackathon.runs.directory import find_run, find_runs
+    from hackathon.runs.probe import newest
+    from hackathon.text.errors import RequestError
+
+    folder = runs_folder()
+    if name is not None:
+        return find_run(name, folder)
+    run = newest(find_runs(folder))
+    if run is None:
+        raise RequestError("cli.no_runs", folder=folder)
+    return speaking(run)
+
+
+def _over(run: "RunDirectory") -> bool:
+    from hackathon.cli.run.wait import is_final
+    from hackathon.runs.status import status
+
+    return is_final(status([run])[0])

@@ -1,0 +1,270 @@
+"""`hackathon rerun`: the recorded script and source once more, here or on another cluster, also from a crate."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import job_options, named, option_trust, runs_folder
+from hackathon.jobs.options import Options
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.changes import RequestChange
+    from hackathon.jobs.places import Foreign
+    from hackathon.jobs.request import Request
+    from hackathon.runs.crate.archive import Crate
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.source.snapshot import Source
+    from hackathon.runs.submit import Outcomes
+
+
+@named("rerun")
+@click.argument("name", metavar="RUN|CRATE")
+@job_options
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_rerun_dry"))
+@click.option("-y", "--yes", is_flag=True, help=message("help.option_rerun_yes"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    name: str,
+    options: Options,
+    note: str,
+    tags: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    waiting: bool,
+    foreign: "Foreign",
+    as_json: bool,
+) -> None:
+    from hackathon.cli.shown import finish
+    from hackathon.jobs.places import admit_again
+    from hackathon.runs.crate.archive import is_crate, read_crate
+    from hackathon.runs.directory import find_run
+
+    if is_crate(name):
+        outcomes = _from_crate(read_crate(name), options, note, tags, dry_run, as_json, foreign, yes)
+    else:
+        run = find_run(name, runs_folder())
+        admit_again(run.path, runs_folder().parent, foreign)
+        # without a word about what shall change it is the very script and the very program
+        plain = options == Options()
+        if plain:
+            outcomes = _as_it_was(run, note, tags, dry_run)
+        else:
+            outcomes = _moved(run, options, note, tags, dry_run, as_json, foreign)
+    if outcomes is not None:
+        finish(outcomes, waiting, as_json)
+
+
+def _as_it_was(run: "RunDirectory", note: str, tags: Sequence[str], dry_run: bool) -> "Outcomes | None":
+    from hackathon.cli.budget import admit_again
+    from hackathon.runs.campaign import repeat_run
+    from hackathon.runs.rerun import differences
+
+    different = differences(run)
+    click.echo(message("cli.rerun_differs" if different else "cli.rerun_same", run=run.id), err=True)
+    _echo_lines(different)
+    admit_again(run, runs_folder().parent)
+    return None if dry_run else repeat_run(run, runs_folder=runs_folder(), note=note, tags=tags)
+
+
+def _moved(
+    run: "RunDirectory",
+    options: Options,
+    note: str,
+    tags: Sequence[str],
+    dry_run: bool,
+    as_json: bool,
+    trust: "Foreign",
+) -> "Outcomes | None":
+    from hackathon.jobs.transfer import sources_here
+    from hackathon.runs.rerun import source_of
+    from hackathon.runs.source.provenance import differences
+
+    old = run.request()
+    here = sources_here(old, options, os.environ, Path.cwd(), stay=True, foreign=trust)
+    if old.in_place and here.cluster.name != old.cluster:
+        raise RequestError("crate.in_place", run=run.id)
+    source = source_of(run, here.runs)
+    origin = {
+        "kind": "run",
+        "run": run.id,
+        "path": str(run.path),
+        "cluster": old.cluster,
+        "source_digest": source.digest,
+    }
+    words = (note or run.note, tags or run.tags)
+    return _submit(old, here, source, origin, words, differences(run), old.source, dry_run, as_json, foreign=False)
+
+
+def _from_crate(
+    crate: "Crate",
+    options: Options,
+    note: str,
+    tags: Sequence[str],
+    dry_run: bool,
+    as_json: bool,
+    trust: "Foreign",
+    yes: bool,
+) -> "Outcomes | None":
+    from hackathon.jobs.transfer import sources_here
+
+    old = crate.request()
+    here = sources_here(old, options, os.environ, Path.cwd(), foreign=trust)
+    source = crate.source()
+    about = crate.about_source
+    origin = {
+        "kind": "crate",
+        "crate": crate.path.name,
+        "digest": crate.digest,
+        "run": crate.run,
+        "cluster": old.cluster,
+        "team": old.team,
+        "source_digest": source.digest,
+        "source_digest_as_run": about.get("digest_as_run"),
+        "masked": list(about.get("masked") or ()),
+        "edited": list(crate.changed),
+    }
+    record = crate.record("request.json")
+    words = (note or str(record.get("note") or ""), tags or [str(tag) for tag in record.get("tags") or ()])
+    place = str(crate.path.absolute())
+    return _submit(old, here, source, origin, words, _remarks(crate), place, dry_run, as_json, foreign=True, yes=yes)
+
+
+def _submit(
+    old: "Request", here: Any, source: "Source", origin: dict[str, Any], words: tuple[str, Sequence[str]],
+    remarks: list[str], place: str, dry_run: bool, as_json: bool, *, foreign: bool, yes: bool = False,
+) -> "Outcomes | None":  # fmt: skip
+    """Show what changes, ask about what a stranger brings along, then submit the new run; None when it was not."""
+    from hackathon.cli.shown import show_plan
+    from hackathon.jobs.resolve import PROJECT
+    from hackathon.jobs.transfer import transfer
+    from hackathon.runs.campaign import Plan, plan, start
+
+    files = {name: entry.content for name, entry in source.files.items()}
+    new, changes = transfer(old, here, run=origin["run"], files=files, source=place, foreign=foreign)
+    if not foreign and new.cluster != old.cluster:
+        kept = (line for number, line in enumerate(new.environment) if new.origins[f"environment.{number}"] == PROJECT)
+        remarks += [message("crate.remark_kept", line=line) for line in kept]
+
+    def show(planned: Plan) -> None:
+        if changes or not foreign:
+            _echo_changes(new.cluster, changes)
+        if remarks:
+            click.echo(message("crate.remarks"), err=True)
+            _echo_lines(remarks)
+        show_plan(planned)
+        if foreign:
+            _echo_brought(new, len(source.files) + len(source.links))
+
+    planned = plan(here, [new], admit=show)
+    if dry_run:
+        if as_json:
+            import json
+            from dataclasses import asdict
+
+            told = {"changes": [asdict(each) for each in changes], "remarks": remarks, "request": new.to_json()}
+            if foreign:
+                told["from_crate"] = _brought(new)
+            click.echo(json.dumps(told, ensure_ascii=False, indent=1))
+        return None
+    if foreign and not yes:
+        import sys
+
+        if not sys.stdin.isatty():
+            raise RequestError("crate.not_asked")
+        if not click.confirm(message("crate.ask"), err=True):
+            click.echo(message("crate.not_run"), err=True)
+            return None
+    origin["changes"] = [{"name": each.name, "old": each.old, "new": each.new} for each in changes]
+    note, tags = words
+    return start(planned, note=note, tags=tags, source=source, parent=origin["run"], facts={"origin": origin})
+
+
+def _remarks(crate: "Crate") -> list[str]:
+    """Return what makes the rerun another one than the run was, as far as the crate tells."""
+    import hackathon
+
+    about = crate.about_source
+    found = [
+        message(f"crate.remark_{kind}", files=", ".join(map(str, names)))
+        for kind, names in (
+            ("edited", crate.changed), ("masked", about.get("masked")), ("altered", about.get("altered"))
+        )
+        if names
+    ]  # fmt: skip
+    then = str(crate.record("request.json").get("toolkit_version") or "")
+    if then and then != hackathon.__version__:
+        found.append(message("crate.remark_toolkit", then=then, now=hackathon.__version__))
+    software = _software(crate)
+    if software:
+        found.append(message("crate.remark_software", software=software))
+    return found
+
+
+def _software(crate: "Crate") -> str:
+    """Return Python and framework with their versions on the first host."""
+    name = next((name for name in sorted(crate.files) if name.startswith("env/")), None)
+    environment = crate.record(name) if name else {}
+    packages = environment.get("packages")
+    packages = packages if isinstance(packages, dict) else {}
+    framework = str(crate.record("request.json").get("framework") or "")
+    python = str(environment.get("python") or "").split(" ")[0]
+    parts = [f"Python {python}"] if python else []
+    return ", ".join([*parts, *([f"{framework} {packages[framework]}"] if framework in packages else [])])
+
+
+def _brought(new: "Request") -> dict[str, Any]:
+    """Return what of a request comes from the crate and is run: command, shell lines, variables."""
+    from hackathon.jobs.foreign_variables import plain_value
+    from hackathon.jobs.surroundings import CRATE
+
+    return {
+        "command": list(new.command),
+        "environment": [
+            line for at, line in enumerate(new.environment) if new.origins.get(f"environment.{at}") == CRATE
+        ],
+        "variables": {
+            name: plain_value(value)
+            for name, value in new.variables.items()
+            if new.origins.get(f"variables.{name}") == CRATE
+        },
+    }
+
+
+def _echo_brought(new: "Request", files: int) -> None:
+    import shlex
+
+    from hackathon.cli.show import printable
+
+    brought = _brought(new)
+    click.echo(message("crate.to_run", cluster=new.cluster, files=files), err=True)
+    lines = [
+        ("command", shlex.join(brought["command"])),
+        *(("line", line) for line in brought["environment"]),
+        *(("variable", f"{name}={value}") for name, value in brought["variables"].items()),
+    ]
+    for kind, text in lines:
+        click.echo(f"  {message(f'crate.to_run_{kind}')}: {printable(text)}", err=True)
+
+
+def _echo_changes(cluster: str, changes: "Sequence[RequestChange]") -> None:
+    from hackathon.cli.show import printable
+
+    click.echo(message("crate.changes" if changes else "crate.same", cluster=cluster), err=True)
+    for each in changes:
+        click.echo(printable(f"  {each.name}: {each.old} → {each.new}  ({each.why})"), err=True)
+
+
+def _echo_lines(lines: Sequence[str]) -> None:
+    from hackathon.cli.show import printable
+
+    for line in lines:
+        click.echo(f"  - {printable(line)}", err=True)

@@ -1,0 +1,116 @@
+"""What commands say and do about chains of runs (`submit --segments`)."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import RunStatus
+    from hackathon.runs.submit import Outcomes
+
+
+def refuse_repeat(segments: int, repeat: int) -> None:
+    """Raise RequestError for several chains at once."""
+    if segments > 1 and repeat > 1:
+        raise RequestError("segments.with_repeat")
+
+
+def refuse_for_study(_context: click.Context, _option: click.Parameter, value: object) -> None:
+    """Raise RequestError when `scale` is asked for segments (a click callback)."""
+    if value is not None:
+        raise RequestError("segments.not_for_studies")
+
+
+def place(run: "RunDirectory") -> str:
+    """Return `segment 2 of 3: nothing left to do`, empty for a run that is no segment."""
+    from hackathon.runs.chain import segment_of
+
+    segment = segment_of(run)
+    if segment is None:
+        return ""
+    text = message("segments.place", number=segment.number, of=segment.of)
+    return f"{text}: {message(f'segments.skipped_{segment.skipped}')}" if segment.skipped else text
+
+
+def with_followers(runs: "Sequence[RunDirectory]") -> "list[RunDirectory]":
+    """Return the runs with all segments that come after them, last segments first: none may begin meanwhile."""
+    from hackathon.runs.chain import chain_of
+
+    found: dict[str, RunDirectory] = {}
+    for run in runs:
+        following = chain_of(run)
+        for each in reversed(following[following.index(run) :]):
+            found.setdefault(each.id, each)
+    return list(found.values())
+
+
+def verdict(run: "RunDirectory", states: "Sequence[RunStatus]") -> tuple[str, bool]:
+    """Return how a chain stands, given its segments' states, in words, and whether it has failed."""
+    from hackathon.runs.chain import is_complete
+
+    if is_complete(run):
+        return message("segments.complete"), False
+    if any(state.open or state.state == "CREATED" for state in states):
+        return message("segments.goes_on"), False
+    return message("segments.incomplete"), True
+
+
+def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = None, ask: bool = True) -> None:
+    """Print the latest numbers of a chain and how it stands; exit code 1 when it ended without being complete."""
+    from hackathon.cli.shown import show_run
+    from hackathon.runs.chain import chain_of, is_complete, speaking
+    from hackathon.runs.status import status
+
+    runs = chain_of(run)
+    states = status(runs, ask=ask)
+    words, failed = verdict(run, states)
+    last = speaking(run)
+    more = {"segment": runs.index(last) + 1, "segments": len(runs), "complete": is_complete(run)}
+    state = next(state for state in states if state.run_id == last.id)
+    try:
+        show_run(last, state, form, metric, more)
+    except click.exceptions.Exit:  # a segment that its walltime ended did its part
+        pass
+    click.echo(f"{place(last)}: {words}", err=True)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def show_curve(run: "RunDirectory", metric: str) -> None:
+    """Print a metric over the steps of a run's whole chain as CSV. Raises RequestError when there is none."""
+    from hackathon.logs.chained import joined_series
+    from hackathon.runs.chain import chain_of
+
+    curves = joined_series([each.path for each in chain_of(run)])
+    if metric not in curves:
+        raise RequestError("segments.no_curve", metric=metric, run=run.id, names=", ".join(sorted(curves)) or "–")
+    click.echo(f"step,{metric}")
+    for step, value in curves[metric]:
+        click.echo(f"{step:.15g},{value!r}")
+
+
+def show_submitted(runs: "Sequence[RunDirectory]", outcomes: "Outcomes", waiting: bool, as_json: bool) -> None:
+    """Print what was submitted of a chain, or its numbers after waiting for them; exit code 1 if it is not complete."""
+    from hackathon.cli.run.diagnose import show_cause
+    from hackathon.cli.run.wait import wait
+    from hackathon.cli.shown import finish, show_tail
+    from hackathon.runs.chain import is_complete, speaking
+
+    failed = any(outcome.error is not None for outcome in outcomes)
+    if failed or not (waiting and as_json):
+        finish(outcomes, False, as_json and not waiting, len(runs))
+    if not waiting:
+        return
+    states = wait(runs)
+    if not is_complete(runs[0]):
+        last = speaking(runs[0])
+        state = next(state for state in states if state.run_id == last.id)
+        show_tail(last.path, state.first_rank)
+        show_cause(last, state)
+    show_chain(runs[0], "json" if as_json else "table")

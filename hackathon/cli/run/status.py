@@ -1,0 +1,155 @@
+"""`hackathon status`: the states of runs."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.findings import Finding
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import RunStatus
+
+SHOWN = 20
+DIAGNOSED, LOOKED_FOR = 20, 3
+"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet: of so many, so
+many at a time."""
+SHOWN_CAUSES = 3
+"""Failed runs whose cause is told when a wait is over."""
+
+
+@named("status")
+@click.argument("names", nargs=-1, metavar="[RUN|STUDY]...")
+@click.option("--all", "everything", is_flag=True, help=message("help.option_all"))
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: bool, as_json: bool) -> None:
+    from hackathon.runs.status import status
+
+    runs = chosen(names, everything)
+    if waiting:
+        from hackathon.cli.run.wait import wait
+
+        states = wait(runs)
+    else:
+        states = status(runs, ask=not no_ask)
+    findings = _findings(runs, states)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        from hackathon.runs.chain import segment_of
+
+        rows = [
+            {
+                **asdict(state),
+                **({"segment": asdict(segment)} if (segment := segment_of(run)) else {}),
+                **({"finding": finding.to_json()} if (finding := findings.get(run.id)) else {}),
+            }
+            for run, state in zip(runs, states, strict=True)
+        ]
+        click.echo(json.dumps({"runs": rows}, ensure_ascii=False, indent=1))
+        return
+    if not states:
+        click.echo(message("cli.no_runs", folder=runs_folder()), err=True)
+        return
+    from hackathon.cli.run.segments import place
+    from hackathon.cli.show import echo_table, printable
+    from hackathon.jobs.settings import settings_text
+
+    echo_table(
+        [message("cli.run"), message("cli.state"), message("cli.job"), message("cli.since"), message("cli.reason")],
+        [
+            [
+                state.run_id,
+                _state(state),
+                state.job_id or "–",
+                _since(state),
+                _why(state, place(run) or (settings_text(run.settings) if names else ""), findings.get(run.id)),
+            ]
+            for run, state in zip(runs, states, strict=True)
+        ],
+    )
+    for problem in sorted({state.problem for state in states if state.problem}):
+        click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
+    if waiting:
+        from hackathon.cli.run.diagnose import show_cause
+
+        failed = [(run, state) for run, state in zip(runs, states, strict=True) if _failed(state)]
+        for run, state in failed[:SHOWN_CAUSES]:
+            show_cause(run, state)
+
+
+def _failed(state: "RunStatus") -> bool:
+    return not state.open and state.state not in ("SUCCEEDED", "CREATED") and state.cause != "preflight_failed"
+
+
+def _findings(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "dict[str, Finding]":
+    """Return run id → the cause of its failure, as it was found before; of the newest sealed ones found now."""
+    failed = [(run, state) for run, state in zip(runs, states, strict=True) if _failed(state)]
+    if not failed:
+        return {}
+    from hackathon.diagnosis.cache import kept, looked_at
+
+    found = {}
+    left = LOOKED_FOR
+    for number, (run, state) in enumerate(sorted(failed, key=lambda each: each[0].id, reverse=True)):
+        finding = kept(run)
+        may = left and number < DIAGNOSED and state.sealed and run.owned()
+        if finding is None and may and not looked_at(run):
+            from hackathon.cli.run.diagnose import cause_of
+
+            left -= 1
+            finding = cause_of(run, state)
+        if finding is not None:
+            found[run.id] = finding
+    return found
+
+
+def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirectory"]:
+    """Return the runs that are named (a study names all of its own), else the newest ones."""
+    from hackathon.runs.directory import find_run, find_runs
+    from hackathon.runs.study import find_study, runs_of
+
+    folder = runs_folder()
+    if not names:
+        runs = find_runs(folder)
+        return runs if everything else runs[:SHOWN]
+    found: dict[str, RunDirectory] = {}
+    for name in names:
+        study = find_study(name, folder.parent, exact=False)
+        for run in runs_of(study) if study is not None else [find_run(name, folder)]:
+            found[run.id] = run
+    return list(found.values())
+
+
+def _state(state: "RunStatus") -> str:
+    text = state.state
+    if state.attempt > 1:
+        text += f" #{state.attempt}"
+    return text if state.stale_seconds is None else f"{text} ({message('cli.stale', age=_age(state.stale_seconds))})"
+
+
+def _since(state: "RunStatus") -> str:
+    moments = (state.t_ended, state.t_started, state.t_submitted, state.t_created)
+    moment = next((each for each in moments if each is not None), None)
+    return "–" if moment is None else _age(max(0.0, time.time() - moment))
+
+
+def _age(seconds: float) -> str:
+    from hackathon.text.units import format_age
+
+    return format_age(seconds)
+
+
+def _why(state: "RunStatus", place: str, finding: "Finding | None") -> str:
+    unknown = f"[{state.raw}]" if state.raw and not state.reason and state.open else ""
+    # what the scheduler said stands there already
+    new = finding is not None and not finding.rule.startswith("job-")
+    known = f"→ {finding.part}: {finding.message}" if finding is not None and new else ""
+    return " ".join(part for part in (place and f"{place};", state.explanation, unknown, known) if part).rstrip(";")

@@ -1,0 +1,108 @@
+"""`hackathon submit`: one job, or the same job several times."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import job_options, named, option_trust
+from hackathon.jobs.options import Options
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+
+
+@named("submit")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@job_options
+@click.option("--repeat", metavar="N", type=click.IntRange(1, 1000), default=1, help=message("help.option_repeat"))
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+@click.option("--after", metavar="[ok:|any:]RUN", help=message("help.option_after"))
+@click.option(
+    "--segments", metavar="N", type=click.IntRange(1, 100), default=1, help=message("segments.option_segments")
+)
+@click.option("--preflight", is_flag=True, help=message("preflight.option"))
+@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
+@click.option("--again", metavar="RUN", help=message("help.option_again"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    target: str | None,
+    options: Options,
+    repeat: int,
+    note: str,
+    tags: tuple[str, ...],
+    after: str | None,
+    segments: int,
+    preflight: bool,
+    again: str | None,
+    dry_run: bool,
+    waiting: bool,
+    foreign: "Foreign",
+    as_json: bool,
+) -> None:
+    from hackathon.cli.run.segments import refuse_repeat, show_submitted
+    from hackathon.cli.shown import finish, show_plan, show_preflight, show_warnings
+    from hackathon.jobs.sources import find_sources
+    from hackathon.runs.campaign import plan, start
+
+    if again is not None:
+        _again(again, foreign, as_json)
+        return
+    refuse_repeat(segments, repeat)
+    if preflight and segments > 1:
+        raise RequestError("preflight.with_segments")
+    sources = find_sources(target, options, foreign=foreign)
+    planned = plan(sources, repeat=repeat * segments, preflight=preflight, admit=show_plan)
+    source = planned.snapshot()
+    show_warnings(source)
+    if dry_run:
+        click.echo(planned.jobs[0].script.job, nl=False)
+        return
+    outcomes = start(
+        planned,
+        note=note,
+        tags=tags,
+        source=source,
+        after=_after(after, sources.runs),
+        segments=segments,
+        told=show_preflight,
+    )
+    if segments > 1:
+        show_submitted([outcome.run for outcome in outcomes], outcomes, waiting, as_json)
+    else:
+        finish(outcomes, waiting, as_json, repeat)
+
+
+def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    from hackathon.runs.directory import find_run
+
+    kind, sign, name = text.partition(":")
+    if not sign or kind not in ("ok", "any"):
+        kind, name = "ok", text
+    run = find_run(name, runs)
+    job_id = run.job_id()
+    if job_id is None:
+        raise RequestError("cli.no_job_yet", run=run.id)
+    return kind, job_id
+
+
+def _again(text: str, foreign: "Foreign", as_json: bool) -> None:
+    from hackathon.cli.budget import admit_again
+    from hackathon.cli.options import runs_folder
+    from hackathon.cli.shown import finish
+    from hackathon.jobs import places
+    from hackathon.runs.campaign import resubmit
+    from hackathon.runs.directory import find_run
+
+    run = find_run(text, runs_folder())
+    places.admit_again(run.path, run.path.parent.parent, foreign)
+    admit_again(run, run.path.parent.parent)
+    finish(resubmit(run), False, as_json)

@@ -1,0 +1,165 @@
+"""What commands print about plans, submissions and runs, and the exit codes that follow from it."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hackathon.runs.campaign import Plan
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import RunStatus
+    from hackathon.runs.submit import Outcomes
+
+
+def show_plan(plan: "Plan") -> None:
+    """Print each job of a plan, what all can cost and what is likely not wanted.
+
+    Raises RequestError where the team's budget does not allow it.
+    """
+    from hackathon.cli.budget import admit
+    from hackathon.cli.show import echo_advice, request_line
+
+    for job in plan.jobs:
+        click.echo(request_line(job.request, job.settings), err=True)
+    if plan.preflight is not None:
+        click.echo(request_line(plan.preflight.request), err=True)
+    admit(plan)
+    echo_advice([job.request for job in plan.jobs])
+
+
+def show_preflight(run: "RunDirectory") -> None:
+    """Print that the preflight was submitted."""
+    click.echo(f"{message('preflight.job')}: {run.id}  {message('cli.job_is', job=run.job_id())}", err=True)
+
+
+def show_warnings(source: object) -> None:
+    """Print what a snapshot left out."""
+    for text in getattr(source, "warnings", ()):
+        click.echo(f"{message('cli.warning')}: {text}", err=True)
+
+
+def show_outcomes(outcomes: "Outcomes", wanted: int = 0) -> None:
+    """Print what was submitted, on stderr; raise the first failure, after which nothing further was begun."""
+    for outcome in outcomes:
+        if outcome.job_id is not None:
+            click.echo(f"{outcome.run.id}  {message('cli.job_is', job=outcome.job_id)}", err=True)
+    if outcomes.failure is not None:
+        show_stop(outcomes, max(wanted, len(outcomes)))
+        raise outcomes.failure
+
+
+def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) -> None:
+    """Print job ids as they were given out, then raise the first failure, then wait when that was asked for."""
+    submitted = [outcome for outcome in outcomes if outcome.job_id is not None]
+    if as_json and not waiting:
+        import json
+
+        rows = [{"run": each.run.id, "job_id": each.job_id, "path": str(each.run.path)} for each in submitted]
+        click.echo(json.dumps({"runs": rows}, ensure_ascii=False, indent=1))
+    elif not as_json:
+        for outcome in submitted:
+            click.echo(f"{outcome.run.id}  {outcome.job_id}")
+    if outcomes.failure is not None:
+        show_stop(outcomes, max(wanted, len(outcomes)))
+        raise outcomes.failure
+    if not waiting:
+        if submitted and not as_json:
+            click.echo(message("cli.submit_next", run=submitted[0].run.id[-8:]), err=True)
+        return
+    from hackathon.cli.run.diagnose import show_cause
+    from hackathon.cli.run.wait import wait
+    from hackathon.runs.dependency import waited_for
+
+    states = wait([outcome.run for outcome in submitted])
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        click.echo(json.dumps({"runs": [asdict(state) for state in states]}, ensure_ascii=False, indent=1))
+    elif len(states) == 1 and states[0].state == "SUCCEEDED":
+        show_run(submitted[0].run, states[0])
+        show_cause(submitted[0].run, states[0])
+    failed = [state for state in states if state.state != "SUCCEEDED"]
+    for state in failed:
+        run = next(outcome.run for outcome in submitted if outcome.run.id == state.run_id)
+        show_tail(waited_for(run).path if state.cause == "preflight_failed" else run.path, state.first_rank)
+        show_cause(run, state)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def show_stop(outcomes: "Outcomes", wanted: int) -> None:
+    """Print how many of the wanted runs were submitted, and which may be in the queue although nobody said so."""
+    from hackathon.runs.submit import is_unclear
+
+    done = sum(outcome.job_id is not None for outcome in outcomes)
+    unclear = [outcome.run for outcome in outcomes if outcome.error is not None and is_unclear(outcome.run)]
+    if done or wanted - done - len(unclear):
+        click.echo(message("cli.submit_stopped", done=done, left=wanted - done - len(unclear)), err=True)
+    for run in unclear:
+        click.echo(message("cli.submit_unclear", run=run.id[-8:]), err=True)
+
+
+def show_tail(run: Path, rank: int | None = None) -> None:
+    """Print the last lines of a failed run's logs with their paths; the rank that failed first comes last."""
+    from hackathon.cli.show import printable
+    from hackathon.logs.follow import tail
+
+    logs = [run / "logs" / name for name in ("scheduler.log", "job.log", f"rank-{rank or 0}.log")]
+    for path in logs:
+        lines = tail(path, 12) if path.is_file() else []
+        if lines:
+            click.echo(f"--- {path}", err=True)
+            for line in lines:
+                click.echo(f"  {printable(line)}", err=True)
+
+
+def show_run(
+    run: "RunDirectory",
+    state: "RunStatus",
+    form: str = "table",
+    metric: str | None = None,
+    more: "Mapping[str, Any] | None" = None,
+) -> None:
+    """Print one run's final numbers and its check (in JSON also `more`); exit code 1 when it failed."""
+    from hackathon.cli.show import echo_table, printable
+    from hackathon.logs.final import metric_unit
+    from hackathon.scaling.collect import run_result
+    from hackathon.scaling.show import check_rule, number
+
+    result = run_result(run.path, status=state.state, reason=state.explanation, metric=metric)
+    record = run.record()
+    check = record.check
+    value = result.metrics.get(check.metric) if check else None
+    passed = check.passes(value) if check else None
+    verdict = {**check.to_json(), "value": value, "passed": passed} if check else {}
+    if form == "json":
+        import json
+
+        facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
+                 "processes": result.processes, "nodes": result.nodes, "note": result.note,
+                 "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
+                 "check": verdict, **(more or {})}  # fmt: skip
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
+    else:
+        click.echo(f"{run.id}  {state.state}  {printable(state.explanation)}".rstrip())
+        marks = {True: "✓", False: "✗", None: ""}
+        if not result.metrics:
+            click.echo(message("cli.no_metrics"), err=True)
+        else:
+            echo_table(
+            [message("cli.metric"), message("cli.value"), ""],
+            [
+                [name, f"{number(each)} {metric_unit(record.metrics, name)}".strip(),
+                 f"{marks[passed]} {check_rule(check.to_json())}".strip() if check and name == check.metric else ""]
+                for name, each in result.metrics.items()
+            ],
+        )  # fmt: skip
+    if state.state not in ("SUCCEEDED", "CREATED") and not state.open:
+        raise click.exceptions.Exit(1)

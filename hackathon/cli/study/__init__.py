@@ -1,0 +1,1 @@
+"""Commands of a study: scale, results, compare."""

@@ -1,0 +1,167 @@
+"""`hackathon compare`: a new result beside an old one, with a verdict."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.runs.crate.archive import Crate
+    from hackathon.scaling.compare import ComparedPoint, Difference, Result
+
+
+@named("compare")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("--metric", metavar="NAME", default="", help=message("help.option_metric_compare"))
+@click.option("--tolerance", metavar="PERCENT", type=click.FloatRange(0, 100), default=5.0, show_default=True,
+              help=message("help.option_tolerance"))  # fmt: skip
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_json: bool) -> None:
+    from hackathon.scaling.compare import GOOD, compare, overall
+
+    sides = [[each for part in text.split(",") if part for each in _side(part, not no_ask)] for text in (old, new)]
+    known = sorted({name for side in sides for each in side for name in each.metrics})
+    if metric and known and metric not in known:
+        raise RequestError("compare.no_metric", metric=metric, known=", ".join(known))
+    points = compare(*sides, metric=metric, tolerance=tolerance / 100)
+    if not points:
+        sizes = [", ".join(_places(side)) or "–" for side in sides]
+        raise RequestError("compare.no_common", old=old, new=new, old_sizes=sizes[0], new_sizes=sizes[1])
+    verdict = overall(points)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        told = {"old": [each.id for each in sides[0]], "new": [each.id for each in sides[1]], "verdict": verdict,
+                "tolerance": tolerance / 100, "points": [asdict(point) for point in points]}  # fmt: skip
+        click.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
+    else:
+        _show(points, verdict, tolerance)
+    if verdict not in GOOD:
+        raise click.exceptions.Exit(1)
+
+
+def _places(side: "list[Result]") -> list[str]:
+    """Return the points of one side: `4`, or with settings `4 [lr=0.1]`."""
+    from hackathon.jobs.settings import settings_text
+
+    found = sorted({(each.processes, settings_text(each.settings)) for each in side})
+    return [f"{size} [{text}]" if text else str(size) for size, text in found]
+
+
+def _side(text: str, ask: bool) -> "list[Result]":
+    """Return the results that one word names: a crate, a study's runs or one run."""
+    from hackathon.runs.crate.archive import is_crate, read_crate
+    from hackathon.runs.directory import find_run
+    from hackathon.runs.status import status
+    from hackathon.runs.study import find_study, runs_of
+
+    if is_crate(text):
+        return [_of_crate(read_crate(text))]
+    folder = runs_folder()
+    study = find_study(text, folder.parent, exact=False)
+    runs = runs_of(study) if study is not None else [find_run(text, folder)]
+    states = status(runs, ask=ask)
+    return [_of_run(run.path, state.state) for run, state in zip(runs, states, strict=True)]
+
+
+def _of_run(run: Path, state: str) -> "Result":
+    from hackathon.logs.final import final_numbers
+    from hackathon.logs.metrics import final_texts
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.states import OPEN
+    from hackathon.scaling.compare import Result
+
+    record = RunDirectory(run).record()
+    found = final_numbers(run, record, over=state not in OPEN)
+    settings = dict(record.study.settings) if record.study else {}
+    return Result(run.name, record.processes or 1, state, found.metric, found.unit, found.values, final_texts(run),
+                  record.check, record.metric, settings)  # fmt: skip
+
+
+def _of_crate(crate: "Crate") -> "Result":
+    """Return what a crate says of its run; numbers that are none are passed over."""
+    from hackathon.jobs.settings import settings_in
+    from hackathon.logs.final import metric_unit, throughput
+    from hackathon.logs.values import number
+    from hackathon.runs.crate.archive import RESULT
+    from hackathon.runs.record import DEFAULT_METRIC, RecordedCheck
+    from hackathon.scaling.compare import Result
+    from hackathon.text.json_fields import count_of, mapping_of, mappings_of, text_of
+
+    result, declared = crate.record(RESULT), mappings_of(crate.record("request.json").get("metrics"))
+    told = {str(key): number(value) for key, value in mapping_of(result.get("metrics")).items()}
+    values = {key: value for key, value in told.items() if value is not None}
+    # crates of older versions name the metric that was asked for, not the one that was told
+    name = throughput(text_of(result.get("metric")) or DEFAULT_METRIC, declared, values)
+    return Result(
+        crate.run,
+        count_of(result.get("processes")) or 1,
+        text_of(result.get("state")),
+        name,
+        metric_unit(declared, name),
+        values,
+        {str(key): str(value) for key, value in mapping_of(result.get("texts")).items()},
+        RecordedCheck.from_json(result.get("check")),
+        text_of(crate.record("request.json").get("metric")),
+        settings_in(crate.record("request.json").get("study")),
+    )
+
+
+def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None:
+    from hackathon.cli.show import echo_table
+    from hackathon.jobs.settings import value_text
+
+    speed = next((point.speed for point in points if point.speed), None)
+    quality = next((point.quality for point in points if point.quality), None)
+    texts = sorted({name for point in points for name in point.texts})
+    names = list(dict.fromkeys(name for point in points for name in point.settings))
+    head = [*names, message("compare.processes")]
+    for shown in (speed, quality):
+        if shown is not None:
+            head += [f"{shown.name} {message('compare.old')}", message("compare.new"), message("compare.change")]
+    rows = []
+    for point in points:
+        row = [*(value_text(point.settings.get(name, "–")) for name in names), str(point.processes)]
+        row += _cells(point.speed) if speed is not None else []
+        row += _cells(point.quality) if quality is not None else []
+        row += [_equal(point.texts.get(name)) for name in texts]
+        rows.append([*row, message(f"compare.verdict_{point.verdict}")])
+    echo_table([*head, *texts, message("compare.verdict")], rows)
+    methods = dict.fromkeys(each.method for point in points for each in (point.speed,) if each is not None)
+    for method in methods:
+        click.echo(message(f"compare.method_{method}", tolerance=f"{tolerance:g}"), err=True)
+    if any(point.passed is False for point in points):
+        click.echo(message("compare.check_failed"), err=True)
+    click.echo(message(f"compare.says_{verdict}"))
+    if points and all(point.texts.get("weights") for point in points):
+        click.echo(message("compare.weights_equal"))
+
+
+def _cells(found: "Difference | None") -> list[str]:
+    from statistics import fmean
+
+    from hackathon.scaling.show import number
+
+    if found is None:
+        return ["–", "–", "–"]
+    change = "–" if found.change is None else f"{100 * found.change:+.2f} %"
+    if found.low is not None and found.high is not None and found.method != "tolerance":
+        change += f" [{100 * found.low:+.2f}, {100 * found.high:+.2f}]"
+    values = []
+    for side in (found.old, found.new):
+        mean = fmean(side)
+        count = f" (n={len(side)})" if len(side) > 1 else ""
+        values.append(f"{number(mean) if math.isfinite(mean) else mean} {found.unit}".strip() + count)
+    return [*values, change]
+
+
+def _equal(same: bool | None) -> str:
+    return "–" if same is None else message("compare.equal" if same else "compare.not_equal")

@@ -1,0 +1,124 @@
+"""`hackathon results`: speed-up and parallel efficiency of a study."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.runs.status import RunStatus
+    from hackathon.runs.study import Study
+
+
+@named("results")
+@click.argument("name", required=False, metavar="[STUDY|RUN]")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json", "md"]), default="table", show_default=True,
+              help=message("help.option_format"))  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=message("help.option_plot")
+)
+@click.option("--baseline", metavar="RUN", help=message("help.option_baseline"))
+@click.option("--metric", metavar="NAME", help=message("help.option_metric"))
+@click.option("--curve", metavar="METRIC", help=message("segments.option_curve"))
+@click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+def command(
+    name: str | None,
+    form: str,
+    as_json: bool,
+    plot: Path | None,
+    baseline: str | None,
+    metric: str | None,
+    curve: str | None,
+    no_ask: bool,
+) -> None:
+    from hackathon.cli.run.segments import show_chain, show_curve
+    from hackathon.cli.shown import show_run
+    from hackathon.runs.directory import find_run, find_runs
+    from hackathon.runs.probe import newest
+    from hackathon.runs.status import status
+    from hackathon.runs.study import find_studies, find_study, runs_of
+
+    folder = runs_folder()
+    form = "json" if as_json else form
+    study = run = None
+    if name:
+        study = find_study(name, folder.parent, exact=False)
+        run = None if study else find_run(name, folder)
+    else:
+        study, run = next(iter(find_studies(folder.parent)), None), newest(find_runs(folder))
+        if run is not None and study is not None:  # the newest of both; a study's own run is that study
+            run = None if run.study or run.created < study.record()["created"] else run
+    if run is not None and curve is not None:
+        show_curve(run, curve)
+    elif run is not None and (run.path / "segment").exists():
+        show_chain(run, form, metric, ask=not no_ask)
+    elif run is not None:
+        show_run(run, status([run], ask=not no_ask)[0], form, metric)
+    elif study is not None:
+        states = status(runs_of(study), ask=not no_ask)
+        show_study(study, states, form, plot=plot, baseline=baseline, metric=metric)
+    else:
+        raise RequestError("cli.no_study", folder=folder.parent)
+
+
+def show_study(
+    study: "Study",
+    states: "list[RunStatus]",
+    form: str,
+    *,
+    plot: Path | None = None,
+    baseline: str | None = None,
+    metric: str | None = None,
+) -> None:
+    """Print a study's results and draw its plot; exit code 1 when a point failed."""
+    from hackathon.scaling.collect import study_results
+    from hackathon.scaling.show import render
+    from hackathon.scaling.table import failed
+
+    results = study_results(study, states, metric=metric, baseline=_baseline(baseline))
+    terminal = sys.stdout.isatty()
+    color = terminal and not os.environ.get("NO_COLOR")
+    click.echo(
+        render(results, form, terminal=terminal, color=color, width=shutil.get_terminal_size().columns), nl=False
+    )
+    trouble: HackathonError | None = None
+    if plot is not None:
+        trouble = _draw(results, plot)
+    if trouble is not None:
+        raise trouble
+    if failed(results):
+        raise click.exceptions.Exit(1)
+
+
+def _draw(results: dict[str, Any], path: Path) -> HackathonError | None:
+    """Draw after the table is out: a plot that cannot be drawn costs nothing but itself."""
+    from hackathon.scaling.plot import plot_study
+
+    try:
+        warnings = plot_study(results, path)
+    except HackathonError as error:
+        return error
+    for warning in warnings:
+        click.echo(f"{message('cli.warning')}: {warning}", err=True)
+    click.echo(message("cli.drawn", file=path), err=True)
+    return None
+
+
+def _baseline(name: str | None) -> Any:
+    if name is None:
+        return None
+    from hackathon.runs.directory import find_run
+    from hackathon.runs.status import status
+    from hackathon.scaling.collect import run_result
+
+    run = find_run(name, runs_folder())
+    state = status([run])[0]
+    return run_result(run.path, status=state.state, reason=state.explanation)

@@ -1,0 +1,167 @@
+"""`hackathon scale`: a scaling study, from the queue to the table."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import job_options, named, option_trust, several_processes
+from hackathon.cli.run.segments import refuse_for_study
+from hackathon.jobs.options import Options
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+    from hackathon.runs.campaign import Campaign, Plan
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import RunStatus
+
+SHOWN_FAILURES = 2
+"""Failed points whose last log lines are shown: what breaks one point usually breaks all."""
+
+
+@named("scale")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@job_options
+@click.option("--vary", multiple=True, metavar="NAME=VALUE,…", help=message("grid.option_vary"))
+@click.option("--mode", type=click.Choice(["weak", "strong"]), default="weak", show_default=True,
+              help=message("help.option_mode"))  # fmt: skip
+@click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help=message("help.option_scale_repeat"))
+@click.option("--max-queued", metavar="N", type=click.IntRange(min=1), help=message("help.option_max_queued"))
+@click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("help.option_resume"))
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+@click.option("--segments", hidden=True, expose_value=False, callback=refuse_for_study)
+@click.option("--preflight", is_flag=True, help=message("preflight.option"))
+@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
+@click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
+@click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@several_processes
+def command(
+    target: str | None,
+    options: Options,
+    vary: tuple[str, ...],
+    mode: str,
+    repeat: int,
+    max_queued: int | None,
+    resume: str | None,
+    note: str,
+    tags: tuple[str, ...],
+    preflight: bool,
+    dry_run: bool,
+    waiting: bool,
+    foreign: "Foreign",
+    as_json: bool,
+    counts: list[int] | None = None,
+) -> None:
+    from hackathon.cli.shown import show_plan, show_preflight
+    from hackathon.jobs.grid import grid, read_axes
+    from hackathon.jobs.sources import find_sources
+    from hackathon.logs.final import metric_unit
+    from hackathon.runs.campaign import begin, plan
+
+    if resume is not None:
+        if preflight:
+            raise RequestError("preflight.with_resume")
+        if vary:
+            raise RequestError("grid.with_resume")
+        _go_on(_resumed(resume, target, options, foreign), max_queued, waiting, as_json)
+        return
+    if not counts:
+        raise RequestError("cli.scale_needs_processes")
+    sources = find_sources(target, options, foreign=foreign)
+    cells = grid(sources, read_axes(vary, sources), counts, mode, repeat)
+    planned = plan(sources, cells, repeat=repeat, preflight=preflight, admit=show_plan)
+    if dry_run:
+        if as_json:
+            _show_json(planned)
+        return
+    request = planned.jobs[0].request
+    unit = metric_unit(request.metrics, request.metric)
+    campaign = begin(planned, note=note, tags=tags, unit=unit, told=show_preflight)
+    study, points = campaign.study, len(planned.jobs)
+    click.echo(message("cli.study_is", study=study.id, points=points, repeat=repeat, mode=mode), err=True)
+    _go_on(campaign, max_queued, waiting, as_json)
+
+
+def _resumed(name: str, target: str | None, options: Options, foreign: "Foreign") -> "Campaign":
+    """Return an earlier study, after holding what is left of it against the team's budget."""
+    from hackathon.cli.budget import admit
+    from hackathon.cli.options import runs_folder
+    from hackathon.runs.campaign import resume
+    from hackathon.runs.status import status
+    from hackathon.runs.study import runs_of
+
+    campaign = resume(name, target, options, runs_folder().parent, foreign=foreign)
+    rest = campaign.rest(status(runs_of(campaign.study), ask=False))
+    if rest.jobs:
+        admit(rest)
+    return campaign
+
+
+def _show_json(planned: "Plan") -> None:
+    """Print the points that would be submitted, and what they can cost at most."""
+    import json
+    from dataclasses import asdict
+
+    points = [
+        {
+            "processes": job.request.processes,
+            "nodes": job.request.nodes,
+            "settings": dict(job.settings),
+            "repeat": planned.repeat,
+        }
+        for job in planned.jobs
+    ]
+    value = {"schema_version": 1, "points": points, "cost": asdict(planned.cost)}
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json: bool) -> None:
+    """Submit what may be submitted now, wait if asked to, and show the table; exit code 1 when a point failed."""
+    from hackathon.cli.run.diagnose import show_cause
+    from hackathon.cli.run.wait import wait
+    from hackathon.cli.shown import show_outcomes, show_tail, show_warnings
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import status
+    from hackathon.runs.study import pending_points, runs_of
+
+    study = campaign.study
+    show_warnings(campaign.source)
+
+    def submit_next(states: "list[RunStatus]") -> "list[RunDirectory]":
+        outcomes = campaign.advance(max_queued, states)
+        show_outcomes(outcomes)
+        return [outcome.run for outcome in outcomes]
+
+    def tick(states: "list[RunStatus]", watched: "list[RunDirectory]") -> bool:
+        fresh = [run for run in submit_next(states) if run not in watched]
+        watched.extend(fresh)
+        return bool(fresh)
+
+    submit_next(status(runs_of(study)))
+    runs = runs_of(study)
+    if waiting:
+        for state in [state for state in wait(runs, tick) if state.state not in ("SUCCEEDED", "CREATED")][
+            :SHOWN_FAILURES
+        ]:
+            run = RunDirectory(study.runs_folder / state.run_id)
+            show_tail(run.path, state.first_rank)
+            show_cause(run, state)
+    states = status(runs_of(study))
+    left = len(pending_points(study, states))
+    if left:
+        click.echo(message("cli.study_left", left=left, study=study.id[-8:]), err=True)
+    if not waiting:
+        if as_json:
+            import json
+
+            rows = [{"run": state.run_id, "job_id": state.job_id, "state": state.state} for state in states]
+            click.echo(json.dumps({"study": study.id, "runs": rows, "left": left}, ensure_ascii=False, indent=1))
+        click.echo(message("cli.study_next", study=study.id[-8:]), err=True)
+        return
+    from hackathon.cli.study.results import show_study
+
+    show_study(study, states, "json" if as_json else "table")

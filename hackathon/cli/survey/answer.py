@@ -1,0 +1,196 @@
+"""`hackathon survey answer`: answer in the terminal, from one's own account."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import Assignment, named
+from hackathon.cli.show import printable
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import localized, message
+
+if TYPE_CHECKING:
+    from hackathon.config.survey import Question, Survey
+    from hackathon.survey.dropbox import Box
+    from hackathon.survey.records import Value
+    from hackathon.survey.values import ValueProblem
+
+LONGEST_TOKEN = 200
+"""Letters that are read of a token."""
+
+
+@named("answer", noun="survey")
+@click.argument("name", metavar="[NAME]", required=False)
+@click.option("--token", "with_token", is_flag=True, help=message("help.option_survey_token"))
+@click.option("-p", "--set", "given", type=Assignment(), multiple=True, help=message("help.option_survey_set"))
+@click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
+def command(name: str | None, with_token: bool, given: tuple[tuple[str, str], ...], shared: Path | None) -> None:
+    from hackathon.board.directory import find_shared
+    from hackathon.survey.dropbox import drop, published
+
+    box = _box(find_shared(shared, os.environ, Path.cwd()), name)
+    frozen = published(box)
+    token = _token() if with_token else ""
+    if given:
+        values = _given(frozen.survey, given)
+    elif sys.stdin.isatty() and sys.stderr.isatty():
+        values = _asked(frozen.survey)
+    else:
+        raise RequestError("survey.no_terminal")
+    drop(box, frozen, values, token)
+    click.echo(message("survey.dropped"), err=True)
+    if localized(frozen.survey.thanks):
+        click.echo(printable(localized(frozen.survey.thanks)), err=True)
+
+
+def _box(shared: Path, name: str | None) -> "Box":
+    """Return the drop box of a survey, or of the only open one."""
+    from hackathon.survey.dropbox import SURVEYS, Box, open_surveys
+    from hackathon.survey.storage import survey_name
+
+    if name is None:
+        found = open_surveys(shared)
+        if len(found) > 1:
+            raise RequestError("survey.which", names=", ".join(found))
+        if not found:
+            raise RequestError("survey.not_there", folder=shared)
+        name = found[0]
+    return Box(shared, shared / SURVEYS / survey_name(name))
+
+
+def _token() -> str:
+    """Return the token that is typed, or the first line of stdin: everybody on the machine can read command lines.
+
+    Raises RequestError for one that cannot have been handed out, e.g. with a letter too few: nobody would hear of it.
+    """
+    from hackathon.survey.tokens import TOKEN_LETTERS, plain_token
+
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        text = str(click.prompt(message("survey.token_ask"), err=True))
+    else:
+        text = sys.stdin.readline(LONGEST_TOKEN)
+    if len(plain_token(text)) != TOKEN_LETTERS:
+        raise RequestError("survey.token_unknown")
+    return plain_token(text)
+
+
+def _given(survey: "Survey", given: Sequence[tuple[str, str]]) -> "dict[str, Value]":
+    from hackathon.survey.values import read_values
+
+    raw: dict[str, list[str]] = {}
+    for identifier, text in given:
+        raw.setdefault(identifier, []).append(text)
+    values, problems = read_values(survey, raw)
+    if problems:
+        lines = "\n".join(f"  {each.question}: {each.text}" if each.question else f"  {each.text}" for each in problems)
+        raise RequestError("survey.answer_wrong", problems=printable(lines, kept="\n"))
+    return values
+
+
+def _asked(survey: "Survey") -> "dict[str, Value]":
+    """Ask every question, show what was answered, and return it once it is confirmed."""
+    _say(click.style(printable(localized(survey.title)), bold=True))
+    if localized(survey.introduction):
+        _say(printable(localized(survey.introduction), kept="\n"))
+    _say(message("survey.promise"))
+    _say(message("survey.how_to_answer"))
+    values: dict[str, Value] = {}
+    while True:
+        for number, question in enumerate(survey.questions, 1):
+            _say("")
+            _say(click.style(f"{number}/{len(survey.questions)}  {printable(localized(question.text))}", bold=True))
+            _ask(survey, question, values)
+        if not values:
+            _say(message("survey.nothing_answered"))
+            raise click.exceptions.Exit(2)
+        _say("")
+        for question in survey.questions:
+            _say(f"  {printable(localized(question.text))}: {_shown(question, values)}")
+        if click.confirm(message("survey.send_ask"), default=True, err=True):
+            return values
+        if not click.confirm(message("survey.again_ask"), default=True, err=True):
+            raise click.exceptions.Exit(0)
+
+
+def _ask(survey: "Survey", question: "Question", values: "dict[str, Value]") -> None:
+    """Ask one question until its answer fits; an empty answer leaves it out, or keeps the earlier one."""
+    from dataclasses import replace
+
+    from hackathon.survey.values import read_values
+
+    for line in _about(question):
+        _say(printable(line))
+    alone = replace(survey, questions=[question])
+    while True:
+        texts = _typed(question)
+        if not texts and question.id in values:
+            return
+        raw: Mapping[str, Sequence[str]] = {question.id: _numbered(question, texts)}
+        read, problems = read_values(alone, raw)
+        wrong: list[ValueProblem] = [each for each in problems if each.question]
+        if not wrong:
+            values.update(read)
+            return
+        _say(printable(wrong[0].text))
+
+
+def _about(question: "Question") -> list[str]:
+    lines = [localized(question.help)] if localized(question.help) else []
+    if question.kind == "rating":
+        lines.append(f"1 = {localized(question.low)}  …  {question.levels} = {localized(question.high)}")
+    for number, (value, label) in enumerate(question.options.items(), 1):
+        lines.append(f"  {number}  {localized(label, value)}")
+    if question.kind == "choices":
+        lines.append(message("survey.several"))
+    if localized(question.unit):
+        lines.append(f"[{localized(question.unit)}]")
+    if question.kind == "text":
+        lines.append(message("survey.lines"))
+    return lines
+
+
+def _typed(question: "Question") -> list[str]:
+    """Return what was typed: a line, or for free words all lines up to an empty one."""
+    if question.kind != "text":
+        text = str(click.prompt(">", default="", show_default=False, prompt_suffix=" ", err=True))
+        return [text] if text.strip() else []
+    lines: list[str] = []
+    while True:
+        line = str(click.prompt(">", default="", show_default=False, prompt_suffix=" ", err=True))
+        if not line.strip():
+            return ["\n".join(lines)] if lines else []
+        lines.append(line)
+
+
+def _numbered(question: "Question", texts: list[str]) -> list[str]:
+    """Return options in the place of their numbers in the list; a value or label that is such a number goes first."""
+    import unicodedata
+
+    if not question.options or not texts:
+        return texts
+    options = list(question.options)
+    words = texts if question.kind == "choice" else texts[0].replace("、", ",").replace(";", ",").split(",")
+    plain = [unicodedata.normalize("NFKC", word).strip() for word in words]
+    labels = {localized(label) for label in question.options.values()} | set(options)
+    if any(not word.isdecimal() or not 1 <= int(word) <= len(options) or word in labels for word in plain if word):
+        return texts
+    return [options[int(word) - 1] for word in plain if word]
+
+
+def _shown(question: "Question", values: "Mapping[str, Value]") -> str:
+    """Return an answer as it is shown before it is sent."""
+    value = values.get(question.id)
+    if value is None:
+        return "–"
+    if question.kind in ("choice", "choices"):
+        chosen = value if isinstance(value, tuple) else (str(value),)
+        return printable(", ".join(localized(question.options[each], each) for each in chosen))
+    return printable(str(value))
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

@@ -1,0 +1,39 @@
+"""`hackathon survey close`: nothing is accepted any more, and nothing tells who said what."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.messages import message
+
+
+@named("close", noun="survey")
+@click.argument("name", metavar="[NAME]", required=False)
+@click.option("-y", "--yes", is_flag=True, help=message("help.option_yes"))
+def command(name: str | None, yes: bool) -> None:
+    from hackathon.cli.show import printable
+    from hackathon.survey.collection import find_collection
+
+    survey = find_collection(name, Path.cwd())
+    if survey.state == "open":
+        found = survey.gathered()
+        for account, why in [
+            *((each.account, each.reason) for each in found.left_out),
+            *((f"{each.path.name} {each.account}".strip(), each.reason) for each in found.unread),
+        ]:
+            text = message("survey.will_be_left_out", account=account, why=why)
+            click.echo(printable(f"{message('cli.warning')}: {text}"), err=True)
+        question = message("survey.close_ask", name=survey.name, answered=len(found.answers))
+        # a script that closes a survey means it; a person may have mistyped a name
+        if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
+            raise click.exceptions.Exit(0)
+    survey.close()
+    answered, _ = survey.participation()
+    _, _, left_out, unread = survey.kept()
+    text = message("survey.closed_now", name=survey.name, answered=answered, left_out=left_out, unread=len(unread))
+    click.echo(text, err=True)
+    if left_out or unread:
+        click.echo(printable(message("survey.closed_kept", folder=survey.closed_folder)), err=True)
+    click.echo(message("survey.closed_summary", name=survey.name), err=True)

@@ -1,0 +1,100 @@
+"""`hackathon survey import`: answers from CSV files of other programs, and from what the offline page saved."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import Assignment, named
+from hackathon.text.errors import WRONG_REQUEST
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.survey.importing import Imported
+
+SHOWN = 50
+
+
+@named("import", noun="survey")
+@click.argument("files", metavar="FILE... [NAME]", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--survey", "name", metavar="NAME", help=message("help.option_survey_name"))
+@click.option("--encoding", metavar="NAME", help=message("help.option_survey_encoding"))
+@click.option("--map", "given", metavar="COLUMN=ID", type=Assignment(), multiple=True,
+              help=message("help.option_survey_map"))  # fmt: skip
+@click.option("--dry-run", is_flag=True, help=message("help.option_survey_dry_run"))
+@click.option("--skip-bad", is_flag=True, help=message("help.option_survey_skip_bad"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    files: tuple[Path, ...], name: str | None, encoding: str | None, given: tuple[tuple[str, str], ...],
+    dry_run: bool, skip_bad: bool, as_json: bool,
+) -> None:  # fmt: skip
+    from hackathon.survey.collection import find_collection
+    from hackathon.survey.importing import import_answers
+
+    files, name = _parted(files, name)
+    survey = find_collection(name, Path.cwd(), ("open",))
+    found = import_answers(survey, files, encoding=encoding, given=given, dry_run=dry_run, skip_bad=skip_bad)
+    if as_json:
+        _echo_json(found)
+    else:
+        _echo(found, survey.name, dry_run, skip_bad)
+    if found.problems and (not skip_bad or not (found.stored or dry_run)):
+        raise click.exceptions.Exit(WRONG_REQUEST)
+
+
+def _parted(words: tuple[Path, ...], name: str | None) -> tuple[tuple[Path, ...], str | None]:
+    """Return the files and the survey's name, which may stand before or behind them."""
+    for at in (-1, 0):
+        word = str(words[at])
+        # names of surveys hold no dots and slashes: a file that is missing is not taken for one
+        if name is None and len(words) > 1 and not set("./") & set(word) and not Path(word).is_file():
+            name = word
+            words = words[:-1] if at else words[1:]
+    return words, name
+
+
+def _echo(found: "Imported", name: str, dry_run: bool, skip_bad: bool) -> None:
+    from hackathon.cli.show import echo_table, printable
+
+    if dry_run:
+        heads = [message("survey_import.column_of"), message("survey_import.is_question")]
+        rows = [
+            [
+                column.heading,
+                f"{column.question} {column.option}".strip() or message(f"survey_import.role_{column.role}"),
+            ]
+            for _, column in found.columns
+        ]
+        echo_table(heads, rows)
+    for problem in found.problems[:SHOWN]:
+        click.echo(printable(f"{problem.where}: {problem.text}"), err=True)
+    if len(found.problems) > SHOWN:
+        click.echo(f"  … {len(found.problems) - SHOWN}", err=True)
+    for remedy in dict.fromkeys(problem.remedy for problem in found.problems if problem.remedy):
+        click.echo(printable(f"{message('cli.hint')}: {remedy}"), err=True)
+    for what in ("known", "spent", "blank", *(("skipped",) if skip_bad else ())):
+        count = getattr(found, what)
+        if count:
+            click.echo(message(f"survey_import.{what}", count=count), err=True)
+    if found.stored or (dry_run and (skip_bad or not found.problems)):
+        text = "survey_import.done" if found.stored else "survey_import.would"
+        click.echo(message(text, counted=found.counted, name=name), err=True)
+    else:
+        click.echo(message("survey_import.nothing_at_all" if found.whole_file else "survey_import.nothing"), err=True)
+
+
+def _echo_json(found: "Imported") -> None:
+    import json
+
+    value = {
+        "counted": found.counted, "known": found.known, "spent": found.spent, "blank": found.blank,
+        "skipped": found.skipped, "stored": found.stored,
+        "problems": [
+            {
+                "file": str(each.file), "line": each.line, "column": each.column, "text": each.text,
+                "remedy": each.remedy,
+            }
+            for each in found.problems
+        ],
+    }  # fmt: skip
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))

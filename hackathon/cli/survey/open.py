@@ -1,0 +1,32 @@
+"""`hackathon survey open`: freeze the questionnaire, make the drop box, hand out tokens."""
+
+from pathlib import Path
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.messages import message
+
+
+@named("open", noun="survey")
+@click.argument("name", metavar="[NAME]", required=False)
+@click.option("--tokens", metavar="N", type=click.IntRange(min=0), default=0, help=message("help.option_survey_tokens"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(name: str | None, tokens: int, as_json: bool) -> None:
+    from hackathon.survey.collection import find_collection
+
+    survey = find_collection(name, Path.cwd(), ("draft",))
+    made = survey.open(tokens)
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"name": survey.name, "digest": survey.digest, "tokens": made}, indent=1))
+        return
+    for token in made:
+        click.echo(token)
+    click.echo(message("survey.opened", name=survey.name), err=True)
+    if made:
+        click.echo(message("survey.opened_tokens", count=len(made)), err=True)
+    if survey.box() is not None:
+        click.echo(message("survey.opened_box", name=survey.name), err=True)
+    click.echo(message("survey.opened_next", name=survey.name), err=True)

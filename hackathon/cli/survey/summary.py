@@ -1,0 +1,136 @@
+"""`hackathon survey summary`: what was answered, as it may be published."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.survey.collection import Collection
+    from hackathon.survey.records import SurveySummary
+
+FORMATS = ("table", "markdown", "csv", "json")
+
+
+@named("summary", noun="survey")
+@click.argument("name", required=False, metavar="[NAME]")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="table", help=message("help.option_survey_format")
+)
+@click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help=message("help.option_survey_plot"))  # fmt: skip
+@click.option("--compare", "other", metavar="OTHER", type=click.Path(path_type=Path),
+              help=message("help.option_survey_compare"))  # fmt: skip
+@click.option("--to", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help=message("help.option_survey_to"))  # fmt: skip
+@click.option("--by", metavar="ID", help=message("help.option_survey_by"))
+@click.option("--all", "private", is_flag=True, help=message("help.option_survey_all"))
+def command(
+    name: str | None, form: str, plot: Path | None, other: Path | None, to: Path | None, by: str | None, private: bool
+) -> None:
+    from hackathon.survey.collection import find_collection
+    from hackathon.survey.summary import summary_of
+
+    if other is not None and (plot is not None or by is not None):
+        raise RequestError("survey_summary.compare_form")
+    collection = find_collection(name, Path.cwd(), ("open",) if private else ("closed",))
+    summary = summary_of(collection, private=private)
+    _review(collection)
+    if plot is not None:
+        from hackathon.survey.chart import write_chart
+
+        for warning in write_chart(summary, plot):
+            click.echo(f"{message('cli.warning')}: {warning}", err=True)
+        click.echo(message("survey_summary.written", file=plot), err=True)
+    shown = _only(summary, by) if by is not None else summary
+    made = _formed(shown, form) if other is None else _compared(_other(other, summary.name, private), shown, form)
+    if to is None:
+        click.echo(made, nl=False)
+    else:
+        _write(to, made, form, private)
+
+
+def _review(collection: "Collection") -> None:
+    """Write the free answers of a closed survey for review, and say so as long as nobody has reviewed them."""
+    from hackathon.survey.texts import TEXTS_FILE, read_texts, write_texts
+
+    if collection.state != "closed":
+        return
+    path = collection.folder / TEXTS_FILE
+    try:
+        write_texts(collection.folder, collection.survey, collection.answers())
+    except OSError as error:
+        raise HackathonError("survey_summary.cannot_write", file=path, reason=error.strerror) from None
+    kept = read_texts(collection.folder, collection.survey)
+    if kept is not None and not kept.reviewed:
+        click.echo(message("survey_summary.texts_written", file=path), err=True)
+
+
+def _only(summary: "SurveySummary", by: str) -> "SurveySummary":
+    """Return a summary with one breakdown only. It is worked out as ever: no choice of breakdowns tells more."""
+    from dataclasses import replace
+
+    found = tuple(each for each in summary.breakdowns if each.question.id == by)
+    if by not in summary.survey.breakdowns:
+        known = ", ".join(summary.survey.breakdowns) or "–"
+        raise RequestError("survey_summary.no_breakdown", name=summary.name, by=by, known=known)
+    return replace(summary, items=(), texts=(), breakdowns=found)
+
+
+def _formed(summary: "SurveySummary", form: str) -> str:
+    from hackathon.survey import tables
+
+    if form == "json":
+        from hackathon.survey.exchange import to_json
+
+        return _json(to_json(summary))
+    if form == "csv":
+        return tables.comma_separated(summary)
+    return (tables.markdown if form == "markdown" else tables.text)(tables.tables(summary))
+
+
+def _compared(old: "SurveySummary", new: "SurveySummary", form: str) -> str:
+    from hackathon.survey import comparison, tables
+
+    pairs = comparison.compare(old, new)
+    if form == "json":
+        return _json(comparison.to_json(old, new, pairs))
+    if form == "csv":
+        return comparison.comma_separated(pairs)
+    made = comparison.comparison_tables(old, new, pairs)
+    return (tables.markdown if form == "markdown" else tables.text)(made)
+
+
+def _other(path: Path, name: str, private: bool) -> "SurveySummary":
+    """Return the summary in a file, or that of a survey in another event's folder: of this name, or its only one."""
+    from hackathon.survey.collection import find_collection, find_collections
+    from hackathon.survey.exchange import read_summary
+    from hackathon.survey.summary import summary_of
+
+    if not path.is_dir():
+        return read_summary(path)
+    folder = path.resolve()
+    same = any(each.name == name for each in find_collections(folder))
+    return summary_of(find_collection(name if same else None, folder), private=private)
+
+
+def _json(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _write(path: Path, made: str, form: str, private: bool) -> None:
+    from hackathon.text.files import write_whole
+
+    # A spreadsheet takes a CSV file in UTF-8 for the system's code page unless it begins with the mark.
+    raw = made.encode("utf-8-sig" if form == "csv" else "utf-8", "replace")
+    try:
+        write_whole(path, raw, 0o600 if private else 0o644)
+    except OSError as error:
+        raise HackathonError("survey_summary.cannot_write", file=path, reason=error.strerror) from None
+    click.echo(message("survey_summary.written", file=path), err=True)

@@ -1,0 +1,236 @@
+"""Which event and which project that are found by walking up count, and who said so.
+
+The user's and root's count. Another account's event counts after the user trusted it once (`hackathon trust`); in such
+an event a project of the user's own team counts, too. Everything else is read as data.
+"""
+
+import contextlib
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.access.acl import group_id
+from hackathon.access.ownership import (
+    ForeignFile,
+    Look,
+    Trusted,
+    Writers,
+    foreign_below,
+    look,
+    own,
+)
+from hackathon.access.permissions import group_name, user_name
+from hackathon.access.trust_record import TRUST, decided
+from hackathon.config import load
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+SEARCHED = ("templates", "templates/jobs", "templates/clusters", "templates/rules", "recipes")
+"""Folders of a project or event whose files are taken when the folder is."""
+NAMED = 6
+"""Teams of an event that are named when the user is asked about it."""
+
+
+class UntrustedEventError(RequestError):
+    """An event of another account that the user has not decided about; `found` is its file."""
+
+    def __init__(self, found: Look) -> None:
+        folder = shlex.quote(printable(str(found.path.parent)))
+        super().__init__("trust.event", about=about(found), folder=folder)
+        self.found = found
+
+
+class ForeignError(RequestError):
+    """A command, an environment or a template of another account would be run."""
+
+    def __init__(self, found: ForeignFile) -> None:
+        place = found.path.parent if found.path.name == load.PROJECT_FILE else found.path
+        super().__init__("trust.foreign", what=why(found), place=shlex.quote(printable(str(place))))
+
+
+@dataclass(frozen=True)
+class TrustedEvent:
+    """An event that counts."""
+
+    folder: Path
+    record: "Event"
+    trusted: Trusted
+    """Whose files in its folder count."""
+
+
+def trusted_event(start: Path, *, asked: bool = False) -> TrustedEvent | None:
+    """Return the nearest event from `start` upwards, None without one; `asked`: whoever it belongs to.
+
+    Raises UntrustedEventError for one of another account that the user has not decided about, ConfigError for a wrong
+    one.
+    """
+    found = _event(start)
+    if found is None:
+        return None
+    trusted = own() if asked else _trust_of(found)
+    if trusted is None:
+        raise UntrustedEventError(found)
+    return TrustedEvent(found.path.parent, load.load_event(found.path.parent, found.raw), trusted)
+
+
+def trusted_event_folder(start: Path) -> Path | None:
+    """Return the folder of the nearest event, None without one; what is in its file does not matter.
+
+    Raises UntrustedEventError as `trusted_event`.
+    """
+    found = _event(start)
+    if found is not None and _trust_of(found) is None:
+        raise UntrustedEventError(found)
+    return found.path.parent if found is not None else None
+
+
+def event_that_counts(start: Path) -> Path | None:
+    """Return the folder of the nearest event if it counts; nobody is asked, and the file is not read."""
+    found = _event(start)
+    return found.path.parent if found is not None and _trust_of(found) is not None else None
+
+
+def folders_that_count(start: Path, run: Path | None = None) -> list[Path]:
+    """Return the folders around `start` whose rules, clusters and recipes are searched: the project's, the event's.
+
+    Those of others are passed over silently: what only reads need not ask. For a `run` the project of the run's owner
+    counts, too: what it says can only concern its own runs.
+    """
+    folders = []
+    event: TrustedEvent | None = None
+    found = _event(start)
+    trusted = _trust_of(found) if found is not None else None
+    if found is not None and trusted is not None:
+        with contextlib.suppress(RequestError):  # what is wrong with the file is told by what needs it
+            event = TrustedEvent(found.path.parent, load.load_event(found.path.parent, found.raw), trusted)
+    project = load.find_project(start)
+    if project is not None and look_at_project(project, event, run).foreign is None:
+        folders.append(project)
+    if found is not None and trusted is not None and foreign_below(found.path.parent, SEARCHED, trusted) is None:
+        folders.append(found.path.parent)
+    return folders
+
+
+def people(event: TrustedEvent | None) -> Trusted:
+    """Return whose projects count: the user's, and in an event those of the user's team, which its group may write."""
+    trusted = own()
+    if event is None:
+        return trusted
+    user = user_name(os.geteuid())
+    for team in event.record.teams:
+        members = [member.user for member in team.members]
+        if user in members:
+            number = group_id(team.group) if team.group else None
+            groups = frozenset() if number is None else frozenset({number})
+            trusted |= Trusted(frozenset(_numbers(members)), groups) | event.trusted
+    return trusted
+
+
+@dataclass(frozen=True)
+class FoundProject:
+    """A project as it was found."""
+
+    folder: Path
+    raw: bytes | None
+    """What project.yaml held when its owner was looked at."""
+    trusted: Trusted
+    """Whose files count in it."""
+    foreign: ForeignFile | None
+    """What of it does not count: project.yaml, or the first of its templates; None when all of it does."""
+
+
+def look_at_project(folder: Path, event: TrustedEvent | None, beside: Path | None = None) -> FoundProject:
+    """Return a project with what of it does not count. Files of whoever owns `beside` count, too."""
+    trusted = people(event)
+    if beside is not None:
+        trusted |= Trusted(frozenset({beside.stat().st_uid}))
+    try:
+        found = look(folder / load.PROJECT_FILE)
+    except OSError:
+        return FoundProject(folder, None, trusted, None)  # it was taken away in this moment
+    strangers = trusted.strangers(found.writers)
+    if strangers != Writers():
+        entry = decided(found)
+        if entry is None or entry.answer != TRUST:
+            return FoundProject(folder, found.raw, trusted, ForeignFile(found.path, found.owner, strangers))
+        trusted |= entry.trusted
+    return FoundProject(folder, found.raw, trusted, foreign_below(folder, SEARCHED, trusted))
+
+
+def about(found: Look) -> str:
+    """Return what a user has to know about an event before trusting it: file, owner, who can write it, teams."""
+    strangers = own().strangers(found.writers)
+    values = {"file": printable(str(found.path)), "owner": user_name(found.owner)}
+    return f"{message('trust.about', **values)}{_also(found, strangers)} {_teams(found)}"
+
+
+def about_project(found: Look) -> str:
+    """Return the same about a project: file, owner, who can write it."""
+    strangers = own().strangers(found.writers)
+    values = {"file": printable(str(found.path)), "owner": user_name(found.owner)}
+    return message("trust.about_project", **values) + _also(found, strangers)
+
+
+def why(found: ForeignFile) -> str:
+    """Return why a file does not count, in words."""
+    path = printable(str(found.path))
+    if found.owner in found.strangers.owners:
+        return message("trust.belongs", path=path, owner=user_name(found.owner))
+    return message("trust.written", path=path, who=_names(found.strangers))
+
+
+def _also(found: Look, strangers: Writers) -> str:
+    others = Writers(strangers.owners - {found.owner}, strangers.users, strangers.groups, strangers.everybody)
+    return " " + message("trust.also_written", who=_names(others)) if others != Writers() else ""
+
+
+def _names(found: Writers) -> str:
+    names = [user_name(each) for each in sorted(found.owners | found.users)]
+    names += [message("trust.group", name=group_name(each)) for each in sorted(found.groups)]
+    return ", ".join([*names, *([message("trust.everybody")] if found.everybody else [])])
+
+
+def _teams(found: Look) -> str:
+    """Return number and names of an event's teams; what is wrong with the file where it is no event."""
+    try:
+        teams: Sequence[str] = [each.name for each in load.load_event(found.path.parent, found.raw).teams]
+    except HackathonError as error:
+        return printable(error.message)
+    if not teams:
+        return message("trust.no_teams")
+    names = ", ".join(printable(each)[:40] for each in teams[:NAMED]) + (", …" if len(teams) > NAMED else "")
+    return message("trust.teams", count=len(teams), names=names)
+
+
+def _event(start: Path) -> Look | None:
+    """Return the nearest event from a folder upwards that the user does not ignore, as it is found."""
+    folder = load.find_event(start)
+    try:
+        return look(folder / load.EVENT_FILE) if folder is not None else None
+    except OSError:
+        return None  # it was taken away in this moment
+
+
+def _trust_of(found: Look) -> Trusted | None:
+    """Return whose files count in an event's folder, None when the user has not said that it does."""
+    if own().strangers(found.writers) == Writers():
+        return own()
+    entry = decided(found)
+    return own() | entry.trusted if entry is not None and entry.answer == TRUST else None
+
+
+def _numbers(users: Sequence[str]) -> Iterator[int]:
+    import pwd
+
+    for user in users:
+        try:
+            yield pwd.getpwnam(user).pw_uid
+        except (KeyError, ValueError):
+            continue

@@ -1,0 +1,89 @@
+"""Is a cause that somebody's toolkit wrote into a run's folder one that a rule would say? Asked of others' runs.
+
+Its advice and its checks are read as this toolkit's own words, and pasted. So each must be a rule's text with something
+filled in, and what is filled in where a command stands must be one quoted word.
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hackathon.diagnosis.check_command import HOST, in_command
+from hackathon.text.messages import LANGUAGES, localized, speaking
+
+if TYPE_CHECKING:
+    from hackathon.config.rule import Rule
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_WORD = re.compile(r"(?!'?-)(?:[\w@%+=:,./-]+|\?|'[^']*'(?:\"'\"'[^']*')*)", re.ASCII)
+"""A word that a shell takes as it stands, and that is no option."""
+_LONGEST = 4000
+
+
+def is_believed(finding: Mapping[str, Any]) -> bool:
+    """Return whether a finding's advice, causes and checks, as JSON values, are those of the rule that it names.
+
+    The rules are the shipped ones and the user's own. An empty finding says nothing and is believed.
+    """
+    if not finding:
+        return True
+    rule = _rules().get(str(finding.get("rule")))
+    causes = finding.get("causes") or []
+    if rule is None or not isinstance(causes, list) or len(causes) > len(rule.causes):
+        return False
+    if not _said(str(finding.get("advice") or ""), _in_languages(rule.advice)):
+        return False
+    for cause, each in zip(rule.causes, causes, strict=False):
+        if not isinstance(each, Mapping) or not _said(str(each.get("text") or ""), _in_languages(cause.text)):
+            return False
+        check = str(each.get("check") or "")
+        if check and not _filled(cause.check, check, everywhere=True):
+            return False
+    return True
+
+
+@functools.cache
+def _rules() -> "dict[str, Rule]":
+    from hackathon.config.load import load_rules
+
+    return {rule.id: rule for rule in load_rules()[0]}
+
+
+def _in_languages(text: object) -> list[str]:
+    found = []
+    for code in LANGUAGES:
+        with speaking(code):
+            found.append(localized(text))
+    return found
+
+
+def _said(text: str, templates: Iterable[str]) -> bool:
+    return any(_filled(template, text) for template in templates)
+
+
+def _filled(template: str, text: str, *, everywhere: bool = False) -> bool:
+    """Return whether a text is a template with something filled in; `everywhere`: all of it is a command."""
+    if len(text) > _LONGEST:
+        return False
+    place = done = 0
+    wants: tuple[int, bool] | None = None  # where the value before the next literal begins, whether it must be a word
+    for match in [*_PLACEHOLDER.finditer(template), None]:
+        literal = template[done : match.start() if match else len(template)]
+        if match is None and wants is not None:
+            at = len(text) - len(literal) if text.endswith(literal) else -1
+        else:
+            at = text.find(literal, place)
+        if at < place or (wants is None and at != place):
+            return False
+        if wants is not None and wants[1] and not _WORD.fullmatch(text, wants[0], at):
+            return False
+        if wants is not None and text.endswith("ssh ", 0, wants[0]) and not HOST.fullmatch(text, wants[0], at):
+            return False
+        if wants is not None and not wants[1] and "`" in text[wants[0] : at]:
+            return False  # it would begin a command where the rule has none
+        place = at + len(literal)
+        if match is not None:
+            done = match.end()
+            wants = (place, everywhere or in_command(template[: match.start()]))
+    return place == len(text)

@@ -1,0 +1,71 @@
+"""The cause that was found for a run, kept in its folder, so that `status` and the board need not look again."""
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from hackathon.diagnosis.findings import Evidence, Finding
+from hackathon.runs.directory import RunDirectory
+from hackathon.text.messages import LANGUAGES, language
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.examine import Diagnosis
+
+FACT = "diagnosis"
+"""`client/diagnosis.json`: for each language the cause, made by the run's owner once the run is over for good."""
+
+
+def kept(run: RunDirectory) -> Finding | None:
+    """Return the cause that was found for a run and kept, None when there is none. One small read.
+
+    Of somebody else's run only what a rule would say is taken: it is shown, and pasted, as this toolkit's own advice.
+    """
+    value = run.client(FACT)
+    own = not value or run.owned()
+    for code in (language(), *LANGUAGES):
+        found = value.get(code)
+        if isinstance(found, dict) and (own or _believed(found)):
+            try:
+                return _from_json(found)
+            except (KeyError, TypeError, ValueError):
+                continue
+    return None
+
+
+def _believed(finding: dict[str, Any]) -> bool:
+    from hackathon.diagnosis.believed import is_believed
+
+    return is_believed(finding)
+
+
+def looked_at(run: RunDirectory) -> bool:
+    """Return whether a run was diagnosed in the current language, with or without a cause."""
+    return language() in run.client(FACT)
+
+
+def keep(run: RunDirectory, diagnosis: "Diagnosis") -> None:
+    """Write down the cause of a run that is over for good, if it is the user's own; a full disk loses only this."""
+    status = diagnosis.status
+    if status is None or not status.sealed or not run.owned():
+        return
+    value = {**run.client(FACT), language(): diagnosis.root.to_json() if diagnosis.root else {}}
+    with contextlib.suppress(OSError):
+        run.write_client(FACT, value)
+
+
+def _from_json(value: dict[str, Any]) -> Finding:
+    place = value["evidence"]
+    evidence = None
+    if place:
+        evidence = Evidence(place["file"], place["line"], place["text"], place["rank"], place["host"] or "")
+    return Finding(
+        rule=str(value["rule"]),
+        part=str(value["part"]),
+        level=str(value["level"]),
+        message=str(value["message"]),
+        evidence=evidence,
+        advice=str(value["advice"]),
+        causes=tuple((str(each["text"]), str(each["check"] or "")) for each in value["causes"]),
+        references=tuple(str(each) for each in value["references"]),
+        ranks=tuple(int(each) for each in value["ranks"]),
+        count=int(value["count"]),
+    )

@@ -1,0 +1,115 @@
+"""The command with which a person looks whether a cause is the right one: safe to paste, whatever stood in the log.
+
+A value is quoted for the shell, and quotes hold only where the placeholder is a word of its own: not inside other
+quotes, not in `$(…)`, not where a word is a command or code. Elsewhere, and where a value could be read as an option,
+there is no check: none is better than one that runs what a stranger wrote.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping
+from functools import lru_cache
+
+from hackathon.diagnosis.facts import NOT_KNOWN
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_ENDS = " \t;|&"
+HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
+"""What may stand behind `ssh`."""
+_LONGEST = 1000
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_RUNS_WORDS = frozenset({
+    "!", ".", "alias", "awk", "bash", "command", "coproc", "dash", "do", "elif", "else", "env", "eval", "exec", "find",
+    "gawk", "if", "ksh", "mpirun", "nice", "nohup", "parallel", "perl", "python3", "ruby", "sed", "sh", "source",
+    "srun", "su", "sudo", "then", "time", "timeout", "trap", "until", "watch", "while", "xargs", "zsh",
+})  # fmt: skip
+"""Commands, and words of the shell, behind which a word may be a program, a command or code."""
+
+
+def check_command(check: str, values: Mapping[str, str]) -> str:
+    """Return a rule's check with its placeholders filled in and quoted; empty where that cannot be done safely."""
+    places = _places(check)
+    if not places:
+        return check
+    if not all(alone for _, _, _, alone in places):
+        return ""
+    made, done = "", 0
+    for start, end, name, _ in places:
+        value = values.get(name, NOT_KNOWN)
+        if value in ("", NOT_KNOWN) or value.startswith("-") or not value.isprintable() or len(value) > _LONGEST:
+            return ""
+        if check[:start].endswith("ssh ") and not HOST.fullmatch(value):
+            return ""  # it may meet a shell again, in the ProxyCommand of who pastes it
+        made += check[done:start] + shlex.quote(value)
+        done = end
+    return made + check[done:]
+
+
+def misplaced(check: str) -> list[str]:
+    """Return the names of the placeholders that are no words of their own, so that no quoting makes them safe."""
+    return [name for _, _, name, alone in _places(check) if not alone]
+
+
+def quoted_in_commands(text: str, values: Mapping[str, str]) -> str:
+    """Return prose with its placeholders filled in, quoted for the shell where they stand in a command."""
+
+    def replaced(match: re.Match[str]) -> str:
+        value = values.get(match[1], NOT_KNOWN)
+        return shlex.quote(value) if value != NOT_KNOWN and in_command(text[: match.start()]) else value
+
+    return _PLACEHOLDER.sub(replaced, text)
+
+
+def in_command(before: str) -> bool:
+    """Return whether what comes behind this text belongs to a command: in backticks, or behind `hackathon VERB`."""
+    return before.count("`") % 2 == 1 or bool(re.search(r"\bhackathon [a-z]+(?: [\w{}=<>./-]+)* $", before, re.ASCII))
+
+
+@lru_cache(maxsize=1000)
+def _places(check: str) -> list[tuple[int, int, str, bool]]:
+    """Return (start, end, name, whether it is a word of its own) of each placeholder."""
+    found = []
+    for match in _PLACEHOLDER.finditer(check):
+        start, end = match.span()
+        word = (start == 0 or check[start - 1] in _ENDS) and (end == len(check) or check[end] in _ENDS)
+        found.append((start, end, match[1], word and _is_argument(_PLACEHOLDER.sub("x", check[:start]))))
+    return found
+
+
+def _is_argument(before: str) -> bool:
+    """Return whether a word behind this text is a plain argument of a command."""
+    begin = _begin_of_command(before)
+    if begin is None:
+        return False
+    words = before[begin:].split()
+    while words and _ASSIGNMENT.match(words[0]):
+        del words[0]
+    if not words or words[0] in _RUNS_WORDS or words[-1][-1] in "<>":
+        return False
+    if words[0] == "ssh":
+        return len(words) == 1  # all that follows the host is a command there
+    return words[0] != "python" or words[1:2] == ["-m"]
+
+
+def _begin_of_command(before: str) -> int | None:
+    """Return where a text's last command begins; None inside quotes, substitutions, comments, here documents."""
+    begin, quote, index = 0, "", 0
+    while index < len(before):
+        letter = before[index]
+        if quote:
+            if letter == "\\" and quote == '"':
+                index += 1
+            elif letter == quote:
+                quote = ""
+        elif letter in "'\"":
+            quote = letter
+        elif letter == "\\":
+            index += 1
+        elif letter in "`(){}" or before.startswith("<<", index):
+            return None  # a substitution or a group may have ended: it is not worth knowing
+        elif letter == "#" and (index == 0 or before[index - 1] in _ENDS):
+            return None
+        elif letter in ";|&\n":
+            begin = index + 1
+        index += 1
+    return None if quote else begin

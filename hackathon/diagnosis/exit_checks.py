@@ -1,0 +1,151 @@
+"""Checks of how a run ended: the scheduler's word, refused submissions, signals and exit codes of ranks."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hackathon.diagnosis.facts import FACTS, NOT_KNOWN, Check, FactHit, RunFacts
+from hackathon.diagnosis.findings import Evidence
+from hackathon.runs import states
+from hackathon.runs.events import KILL, Failure
+from hackathon.text.files import LARGEST, open_regular, read_json
+
+_STATES = (states.TIMEOUT, states.OUT_OF_MEMORY, states.CANCELLED, states.NODE_FAILED, states.LOST)
+_CAUSES = ("never_started", "no_trace", "refused", "never_runs")
+_SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
+_CODES = (75, 78, 126, 127)
+
+
+def _of_state(state: str) -> Check:
+    def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+        status = facts.status
+        if status is None or status.state != state or status.cause == "preflight_failed":
+            return []
+        first = facts.first_failure
+        if state == states.OUT_OF_MEMORY and first is not None and first[1].get("signal") == KILL:
+            return [_of_rank(facts, first, {})]  # schedulers say which job, the ranks' records which rank
+        return [FactHit(evidence=_of_scheduler(facts), values=_by(facts) if state == states.CANCELLED else {})]
+
+    return check
+
+
+def _of_cause(cause: str) -> Check:
+    def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+        if facts.status is None or facts.status.cause != cause:
+            return []
+        return [FactHit(evidence=_refusal(facts) if cause == "refused" else _of_scheduler(facts))]
+
+    return check
+
+
+def _of_signal(number: int) -> Check:
+    def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+        first = facts.first_failure
+        values = {"signal": str(number), "signal_name": _SIGNALS[number]}
+        if first is not None and first[1].get("signal") == number and not _was_told(facts, first[0]):
+            return [_of_rank(facts, first, values)]
+        return [FactHit(_of_job(facts), values)] if _of_whole_job(facts, "signal", number) else []
+
+    return check
+
+
+def _of_code(code: int) -> Check:
+    def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+        first = facts.first_failure
+        if first is not None and first[1].get("exit_code") == code and not _was_told(facts, first[0]):
+            return [_of_rank(facts, first, {"exit_code": str(code)})]
+        return [FactHit(_of_job(facts))] if _of_whole_job(facts, "exit_code", code) else []
+
+    return check
+
+
+def _vanished(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """A rank began and left no word of its end, while the job as a whole did end."""
+    first = facts.first_failure
+    gone = first is not None and first[1].get("exit_code") is None
+    return [_of_rank(facts, first, {})] if gone and first is not None else []
+
+
+def _of_whole_job(facts: RunFacts, name: str, value: int) -> bool:
+    """Return whether the job ended so by itself, before any rank could."""
+    status = facts.status
+    if status is None or status.state != states.FAILED or facts.first_failure is not None:
+        return False
+    return bool(getattr(status, name) == value)
+
+
+def _was_told(facts: RunFacts, rank: int) -> bool:
+    return any(each.get("event") == "told" for each in facts.rank_events.get(rank, ()))
+
+
+def _of_rank(facts: RunFacts, failure: Failure, values: dict[str, str]) -> FactHit:
+    """Return the end of one rank, with its own log's name for the texts."""
+    rank, event = failure
+    host = str(event.get("host") or facts.host_of.get(rank, ""))
+    name = f"events/rank-{rank}.jsonl"
+    kind = "ended" if event.get("exit_code") is not None else "started"
+    text = ", ".join(f"{each} {event[each]}" for each in ("exit_code", "signal") if event.get(each) is not None)
+    line = _line_with(facts.path / name, f'"event":"{kind}","attempt":{facts.attempt}')
+    moment = event.get("t")
+    evidence = Evidence(
+        name,
+        line,
+        f"{kind}: {text}" if text else kind,
+        rank,
+        host,
+        float(moment) if kind == "ended" and moment else None,
+    )
+    return FactHit(evidence, {"rank": str(rank), "host": host or NOT_KNOWN, **values}, (rank,))
+
+
+def _of_job(facts: RunFacts) -> Evidence:
+    name = "events/job.jsonl"
+    status = facts.status
+    event: dict[str, Any] = next((each for each in reversed(facts.job_events) if each.get("event") == "ended"), {})
+    text = f"exit_code {status.exit_code}" if status else ""
+    line = _line_with(facts.path / name, f'"event":"ended","attempt":{facts.attempt}')
+    return Evidence(name, line, text, None, str(event.get("host") or ""))
+
+
+def _of_scheduler(facts: RunFacts) -> Evidence:
+    """Return the place where the scheduler's word is kept: the seal, or what it said last."""
+    status = facts.status
+    raw = " ".join(word for word in (status.raw, status.reason) if word) if status else ""
+    name = "final.json" if status is not None and status.sealed else "client/seen.json"
+    line = _line_with(facts.path / name, '"state"')
+    hosts = status.hosts if status else ()
+    return Evidence(name, line, raw or (status.state if status else ""), None, hosts[0] if len(hosts) == 1 else "")
+
+
+def _refusal(facts: RunFacts) -> Evidence:
+    name = "client/refused.json"
+    value = read_json(facts.path / name)
+    text = str(value.get("message", "")) if isinstance(value, dict) else ""
+    return Evidence(name, _line_with(facts.path / name, '"message"'), " ".join(text.split())[:500])
+
+
+def _by(facts: RunFacts) -> dict[str, str]:
+    return {"by": str(facts.run.client("cancelled").get("by") or NOT_KNOWN)}
+
+
+def _line_with(path: Path, text: str) -> int | None:
+    """Return the number of the last line that has a text, None when there is none."""
+    found = None
+    try:
+        with open_regular(path) as stream:
+            if os.fstat(stream.fileno()).st_size > LARGEST:  # one line of any length is read as a whole
+                return None
+            for number, line in enumerate(stream, 1):
+                if text.encode() in line:
+                    found = number
+    except OSError:
+        return None
+    return found
+
+
+FACTS.update({f"state:{state}": _of_state(state) for state in _STATES})
+FACTS.update({f"cause:{cause}": _of_cause(cause) for cause in _CAUSES})
+FACTS.update({f"signal:{number}": _of_signal(number) for number in _SIGNALS})
+FACTS.update({f"exit:{code}": _of_code(code) for code in _CODES})
+FACTS["rank:vanished"] = _vanished

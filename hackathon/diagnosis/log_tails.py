@@ -1,0 +1,285 @@
+"""What stands around the places that rules found: the last tracebacks of each rank, and whether a program went on."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.scan import LogFile
+from hackathon.logs.prefixes import Prefixed, is_labelled, read_prefix
+from hackathon.logs.values import whole
+from hackathon.text.files import open_regular
+
+AFTER = 48 * 1024
+"""Bytes behind a place in which it is looked for signs that the program went on."""
+MESSAGE = 12
+"""Lines of an exception's message that are taken to belong to it."""
+FAR = 100
+"""Ordinary lines between a message and the end that make it no part of the end."""
+_START = "Traceback (most recent call last)"
+_FRAME = re.compile(r"\s*File \"(?P<path>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<where>.+))?")
+# Behind the frames the first line that is not indented is the exception.
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::(?:\s.*)?)?$")
+# Before a traceback: Python printed it and went on.
+_IGNORED = ("Exception ignored in", "--- Logging error ---")
+_CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
+_NOT_OWN = (
+    "site-packages",
+    "dist-packages",
+    "/lib/python",
+    "/lib64/python",
+    "<frozen",
+    "<string>",
+    "hackathon_runtime.py",
+)
+_PROGRESS = re.compile(
+    r"(?i)\b(?:epochs?|steps?|iter(?:ation)?s?|batch(?:es)?)\b[^\w]{0,6}(?:#\s*)?\[?\d+.*\d"
+    r"|\b\d+(?:\.\d+)?\s*(?:it|s|samples|images?|imgs?|examples|tokens|sequences)/(?:s|sec|it|step|batch)\b"
+    r"|\b(?:loss|acc(?:uracy)?)\s*[:=]?\s*\d+\.\d|\d{1,3}%\|"
+)
+_WARNING = re.compile(
+    r"(?i)\bwarn(?:ing)?\b|\bW tensorflow/|\bretry(?:ing)?\b|\btry again\b|\bwill (?:re)?try\b|deprecat"
+)
+# NCCL calls every error a warning; Horovod warns of stalls that never end.
+_NO_WARNING = re.compile(r"\bNCCL WARN\b|waiting for remainder of ranks|\bStalled\b|missing ranks")
+# Lines that belong to an end: dumps, stacks, rulers, what libraries print when they stop.
+_BUSY = re.compile(
+    r"(?i)^\s|^frame #|error|fail|abort|exception|traceback|fatal|signal|killed|terminat|timeout|timed out"
+    r"|NCCL (?:INFO|WARN)|^\W*$|^\[?\w[\w.-]*:\d+:\d+|^=+|^-{3,}|NOTE"
+)
+
+
+@dataclass(frozen=True)
+class TailLine:
+    """One line of a file's end."""
+
+    offset: int
+    """Byte at which it begins."""
+    read: Prefixed
+
+
+@dataclass(frozen=True)
+class Traceback:
+    """A Python traceback with all that is chained to it."""
+
+    file: int
+    """Index of its file."""
+    rank: int | None
+    begin: int
+    """Byte at which it begins."""
+    end: int
+    """Byte behind the last line of the exception's message."""
+    at: int
+    """Byte at which the last exception's line begins."""
+    exception: str
+    """The last exception's line: name and text."""
+    place: str = ""
+    """`train.py:12`: the innermost line of the user's own code; empty when there is none."""
+    host: str = ""
+    time: float | None = None
+    lines: tuple[TailLine, ...] = ()
+    """All its lines, without those of other ranks between them."""
+
+    @property
+    def name(self) -> str:
+        """The exception's name without its modules."""
+        return self.exception.partition(":")[0].rpartition(".")[2].strip()
+
+
+@dataclass
+class _Open:
+    """A traceback while it is read."""
+
+    begin: int
+    rank: int | None
+    host: str
+    time: float | None
+    lines: int = 0
+    """Lines of the exception's message behind its first."""
+    at: int = 0
+    end: int = 0
+    exception: str = ""
+    place: str = ""
+    chained: bool = False
+    """Another traceback follows that goes with this one."""
+    ignored: bool = False
+    """Python says that it ignored the exception."""
+    taken: list[TailLine] = field(default_factory=list)
+
+
+@dataclass
+class End:
+    """The end of one file."""
+
+    size: int
+    lines: list[TailLine]
+    labelled: bool
+    tracebacks: list[Traceback] = field(default_factory=list)
+
+
+def read_end(number: int, file: LogFile, tail: int) -> End:
+    """Return the lines in a file's last `tail` bytes with the tracebacks in them; an unreadable file has none."""
+    try:
+        with open_regular(file.path) as stream:
+            size = stream.seek(0, 2)
+            start = max(0, size - tail)
+            stream.seek(start)
+            raw = stream.read(tail)
+    except OSError:
+        return End(0, [], False)
+    if start:
+        # what stands behind the hole of a sparse file begins there; else the first line is a part of one
+        cut = len(raw) - len(raw.lstrip(b"\0")) or raw.find(b"\n") + 1
+        raw, start = raw[cut:], start + cut
+    lines, labelled = split(raw, start)
+    return End(size, lines, labelled, _tracebacks(number, file, lines))
+
+
+def split(raw: bytes, start: int) -> tuple[list[TailLine], bool]:
+    """Return the lines of a piece of a file that begins at byte `start`, and whether a launcher labels them."""
+    parts = raw.split(b"\n")
+    texts = [part.rpartition(b"\r")[2].decode("utf-8", "replace") for part in (each.rstrip(b"\r") for each in parts)]
+    labelled = is_labelled(texts[:400])
+    lines, offset = [], start
+    for part, text in zip(parts, texts, strict=True):
+        lines.append(TailLine(offset, read_prefix(text, labelled=labelled)))
+        offset += len(part) + 1
+    return lines, labelled
+
+
+def _tracebacks(number: int, file: LogFile, lines: Iterable[TailLine]) -> list[Traceback]:
+    """Return all tracebacks, each rank's own lines taken together."""
+    found: list[Traceback] = []
+    opened: dict[int | None, _Open] = {}
+    announced: set[int | None] = set()
+    for line in lines:
+        rank = line.read.rank if line.read.rank is not None else file.rank
+        one = opened.get(rank)
+        if _START in line.read.text:
+            if one is None or not one.chained:
+                found += _closed(number, file, opened.pop(rank, None))
+                ignored = rank in announced
+                opened[rank] = _Open(line.offset, rank, line.read.host, line.read.time, ignored=ignored, taken=[line])
+            else:
+                one.exception, one.lines, one.chained = "", 0, False
+        elif one is not None and not _takes(one, line):
+            found += _closed(number, file, opened.pop(rank))
+        (announced.add if line.read.text.startswith(_IGNORED) else announced.discard)(rank)
+    for one in opened.values():
+        found += _closed(number, file, one)
+    return found
+
+
+def _takes(one: _Open, line: TailLine) -> bool:
+    """Add a line to a traceback of its rank; return False when it does not belong to it any more."""
+    text = line.read.text
+    one.taken.append(line)
+    behind = line.offset + len(text.encode("utf-8", "replace"))
+    if not one.exception:
+        if match := _FRAME.match(text):
+            # frames come from the outside in, so the last one of the user's own stays
+            if not any(part in match["path"] for part in _NOT_OWN):
+                one.place = f"{match['path'].rpartition('/')[2]}:{match['line']}"
+        elif _EXCEPTION.match(text.rstrip()):
+            one.exception, one.at, one.end = text.strip(), line.offset, behind
+            one.time = line.read.time if line.read.time is not None else one.time
+        return True
+    if any(words in text for words in _CHAIN):
+        one.chained = True
+        return True
+    if not text.strip():
+        return True
+    one.lines += 1
+    if one.chained or one.lines > MESSAGE or line.read.time is not None or _PROGRESS.search(text):
+        return False
+    one.end = behind
+    return True
+
+
+def _closed(number: int, file: LogFile, one: _Open | None) -> list[Traceback]:
+    if one is None or one.ignored or not one.exception:
+        return []
+    lines = tuple(line for line in one.taken if line.offset < one.end)
+    host = one.host or file.host
+    return [Traceback(number, one.rank, one.begin, one.end, one.at, one.exception, one.place, host, one.time, lines)]
+
+
+@dataclass(frozen=True)
+class Around:
+    """What the lines behind a place tell."""
+
+    went_on: bool = False
+    """The program printed progress afterwards: the message did not end it."""
+    far: bool = False
+    """Much else was printed between it and the end."""
+    time: float | None = None
+    """When it was written, from the place itself or the stamps next to it."""
+    level: str = ""
+    """The level that a logger gave the line: D, I, W, E, F or C."""
+
+
+def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
+    """Return what stands behind byte `offset` of a file, of the same rank where ranks are told apart."""
+    before = 4096
+    try:
+        with open_regular(file.path) as stream:
+            start = max(0, offset - before)
+            stream.seek(start)
+            raw = stream.read(offset - start + AFTER)
+    except OSError:
+        return Around(time=evidence.time)
+    lines, _ = split(raw, start)
+    rank = evidence.rank
+    own = [line for line in lines if line.read.rank is None or rank is None or line.read.rank == rank]
+    behind = [line for line in own if line.offset > offset]
+    known = file.rank is not None or rank is not None
+    progress = {line.read.text.strip() for line in behind if _PROGRESS.search(line.read.text)}
+    ordinary = sum(1 for line in behind if not _BUSY.search(line.read.text))
+    time = evidence.time
+    if time is None:
+        stamps = [line.read.time for line in own if line.offset <= offset and line.read.time is not None]
+        time = stamps[-1] if stamps else None
+    level = next((line.read.level for line in lines if line.offset >= offset), "")
+    return Around(len(progress) >= (2 if known else 6), ordinary >= FAR, time, level)
+
+
+def is_warning(text: str, level: str = "") -> bool:
+    """Return whether a line calls itself a warning, or says that it tries again."""
+    return (level == "W" or bool(_WARNING.search(text))) and not _NO_WARNING.search(text)
+
+
+def last_tracebacks(ends: Sequence[End], files: Sequence[LogFile]) -> list[Traceback]:
+    """Return the tracebacks that ranks ended with: the last of each rank, all where ranks cannot be told apart."""
+    found: dict[tuple[int, int | None, int], Traceback] = {}
+    for number, end in enumerate(ends):
+        for each in end.tracebacks:
+            apart = each.rank is not None
+            found[(number, each.rank, 0 if apart else each.begin)] = each
+    return list(found.values())
+
+
+# torchrun's summary; Open MPI's and horovodrun's; MPICH's; srun's
+_FIRST = re.compile(r"Root Cause \(first observed failure\)|The first process to do so was")
+_FIRST_RANK = re.compile(r"^\s*rank\s*: (\d+)|Process name: (?:\[\[\d+,\d+\],)?(\d+)")
+_ENDED_RANK = re.compile(
+    r"\bRANK (?P<mpich>\d+) PID \d+ RUNNING AT"
+    r"|srun: error: \S+: task (?P<srun>\d+): (?:Exited with exit code [1-9]|Killed|Segmen|Bus|Abort|Out Of M)"
+)
+
+
+def first_told(ends: Iterable[End]) -> int | None:
+    """Return the rank that a launcher says failed first, None when none does.
+
+    Launchers that only list the ranks that failed list them as they see them: the first is taken.
+    """
+    listed: int | None = None
+    for end in ends:
+        for number, line in enumerate(end.lines):
+            if _FIRST.search(line.read.text):
+                for later in end.lines[number : number + 8]:
+                    if match := _FIRST_RANK.search(later.read.text):
+                        return whole(match[1] or match[2])
+            elif listed is None and (match := _ENDED_RANK.search(line.read.text)):
+                found = match["mpich"] or match["srun"]
+                listed = whole(found) if found else None
+    return listed

@@ -1,0 +1,73 @@
+"""A rule that holds as a finding: texts in the current language, with the run's own numbers filled in."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hackathon.diagnosis.check_command import check_command, quoted_in_commands
+from hackathon.diagnosis.facts import NOT_KNOWN
+from hackathon.diagnosis.findings import Finding
+from hackathon.diagnosis.order import Ranked, RulePlace
+from hackathon.diagnosis.scan import LogFile
+from hackathon.logs.lines import line_ends
+from hackathon.text.messages import LANGUAGES, language, localized, message, speaking
+
+
+def finding_of(ranked: Ranked, files: Sequence[LogFile], numbers: Mapping[str, str]) -> Finding:
+    """Return a rule's best place as a finding; `numbers`: of the run, by name."""
+    best = ranked.places[0]
+    evidence = best.evidence
+    if evidence is not None and evidence.line is None and best.file >= 0:
+        evidence = replace(evidence, line=line_number(files[best.file].path, best.offset))
+    values = {**numbers, "rank": NOT_KNOWN, "host": NOT_KNOWN}
+    if evidence is not None:
+        values |= {"file": evidence.file, "line": str(evidence.line or NOT_KNOWN)}
+        values |= {"rank": str(evidence.rank)} if evidence.rank is not None else {}
+        values |= {"host": evidence.host} if evidence.host else {}
+    values |= best.values
+    if best.hang and evidence is not None:
+        values |= {"rank": str(evidence.rank), "host": evidence.host or NOT_KNOWN}
+    rule = best.rule
+    said = {}
+    for code in LANGUAGES:
+        with speaking(code):
+            said[code] = (_title(best, values), quoted_in_commands(localized(rule.advice), values))
+    text, advice = said[language()]
+    own = [place.count for place in ranked.places if not place.exception]
+    return Finding(
+        rule=rule.id,
+        part=rule.part,
+        level=ranked.level,
+        message=text,
+        evidence=evidence,
+        advice=advice,
+        causes=tuple(
+            (quoted_in_commands(localized(cause.text), values), check_command(cause.check, values))
+            for cause in rule.causes
+        ),
+        references=tuple(rule.references),
+        ranks=best.ranks if best.hang else tuple(sorted({rank for place in ranked.places for rank in place.ranks})),
+        count=max(1, sum(own) if own else sum(place.count for place in ranked.places)),
+        said=said,
+    )
+
+
+def _title(best: RulePlace, values: Mapping[str, str]) -> str:
+    """Return what a rule says of its best place, in the current language."""
+    text = quoted_in_commands(localized(best.rule.title), values)
+    named = re.search(rf"(?<!\d){re.escape(values.get('missing', ''))}(?!\d)", text)
+    if best.hang and not best.fact and not named:
+        if values["operation"] == NOT_KNOWN:
+            text += message("diagnosis.missing", missing=values["missing"])
+        else:
+            text += message("diagnosis.missing_in", missing=values["missing"], operation=values["operation"])
+    return text
+
+
+def line_number(path: Path, offset: int) -> int | None:
+    """Return the number of the line that holds a byte, from 1."""
+    try:
+        return line_ends(path, offset) + 1
+    except OSError:
+        return None

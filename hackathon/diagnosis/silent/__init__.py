@@ -1,0 +1,1 @@
+"""Faults of runs that ended well: data, devices, numerics, training."""

@@ -1,0 +1,131 @@
+"""Silent failures of the data: every rank reads the same, the processes wait for their loader."""
+
+import re
+from collections.abc import Mapping
+from statistics import fmean
+
+from hackathon.diagnosis.facts import FactHit, RunFacts, fact
+from hackathon.diagnosis.silent import training
+
+_COMBINES = re.compile(
+    r"all_?reduce|reduce\(|gather|sync_dist|MetricAverage|pmean|psum|create_multi_node|MirroredStrategy|distribute\."
+    r"|Trainer\b|[Aa]ccelerator|deepspeed|megatron|parallelize_module|[dD]evice_?[mM]esh|[pP]ipelin"
+)
+"""Words of programs that make one number of all ranks' losses, or give several ranks the same data on purpose."""
+_FILES, _BYTES = 200, 1 << 20
+
+
+@fact("silent:same-data")
+def same_data(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """Several ranks began with the same batches, by the checksums that `meter.saw` noted.
+
+    `distinct`: reported when there are at most that many different beginnings, as a share of the ranks. A program that
+    takes the same batch in every step measures and does not learn: it is not judged.
+    """
+    by_data: dict[tuple[str, ...], list[int]] = {}
+    lines = {
+        rank: line for rank, listed in run.metrics.items() for line in listed if isinstance(line.get("data"), list)
+    }
+    for rank, line in lines.items():
+        by_data.setdefault(tuple(map(str, line["data"])), []).append(rank)
+    if len(lines) < 2 or len(by_data) > thresholds["distinct"] * len(lines):
+        return []
+    data, ranks = max(by_data.items(), key=lambda each: len(each[1]))
+    if len(ranks) < 2 or len(set(data)) == 1:
+        return []
+    evidence = training.metered_evidence(run, ranks[1], lines[ranks[1]])
+    values = {"batches": str(len(data)), "ranks": shown(ranks), "distinct": str(len(by_data)), "of": str(len(lines))}
+    return [FactHit(training.placed(run, evidence), values, tuple(ranks), len(ranks))]
+
+
+@fact("silent:same-loss")
+def same_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """All ranks had exactly the same losses, and their program combines no numbers of ranks.
+
+    For programs that do not note their batches. `values`: losses that must agree; `different`: how many of them must
+    differ from each other; `digits`: significant digits that they must have.
+    """
+    if any(isinstance(line.get("data"), list) for lines in run.metrics.values() for line in lines):
+        return []
+    found = {rank: [loss for loss in each if loss.of_training] for rank, each in training.losses(run).items()}
+    sequences = [[loss.value for loss in each] for each in found.values()]
+    processes = run.record.processes
+    if len(sequences) < 2 or len(sequences) != processes or any(each != sequences[0] for each in sequences[1:]):
+        return []
+    values = sequences[0]
+    digits = max((len(f"{value:.12g}".lstrip("-0.").replace(".", "")) for value in values), default=0)
+    few = len(values) < thresholds["values"] or len(set(values)) < thresholds["different"]
+    if few or digits < thresholds["digits"] or combines(run):
+        return []
+    ranks = tuple(sorted(found))
+    evidence = training.placed(run, found[ranks[1]][0].evidence)
+    first = ", ".join(f"{value:.6g}" for value in values[:3])
+    return [FactHit(evidence, {"values": str(len(values)), "first": first, "of": str(len(ranks))}, ranks, len(ranks))]
+
+
+def combines(run: RunFacts) -> bool:
+    """Return whether the program has words that make one number of many ranks'; True when it cannot be read."""
+    folder = run.run.source()
+    files = [path for path in sorted(folder.rglob("*.py"))[:_FILES] if path.name != "hackathon_runtime.py"]
+    try:
+        return not files or any(_COMBINES.search(path.read_text(errors="replace")[:_BYTES]) for path in files)
+    except OSError:
+        return True
+
+
+@fact("silent:starved")
+def starved(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """Ranks spend their time in the Meter's phase `data`.
+
+    `share` of the time behind the warm-up; a run of less than `steps` or `seconds` behind the warm-up is not judged.
+    """
+    waiting = {}
+    for rank in run.metrics:
+        split = training.split(run, rank)
+        share = split.share("data")
+        enough = split.steps >= thresholds["steps"] and split.seconds >= thresholds["seconds"]
+        if share is not None and share >= thresholds["share"] and enough:
+            waiting[rank] = share, split.seconds / split.steps
+    if not waiting:
+        return []
+    rank = max(waiting, key=lambda each: waiting[each])
+    share, seconds = waiting[rank]
+    line = [line for _, line in training.intervals(run, rank)][-1]
+    values = {
+        "share": f"{100 * share:.0f}", "rank": str(rank), "ranks": shown(sorted(waiting)),
+        "waiting_ms": f"{1000 * share * seconds:.3g}", "step_ms": f"{1000 * seconds:.3g}",
+        "host": run.host_of.get(rank, "?"),
+    }  # fmt: skip
+    evidence = training.placed(run, training.metered_evidence(run, rank, line))
+    return [FactHit(evidence, values, tuple(sorted(waiting)), len(waiting))]
+
+
+@fact("silent:idle-gpu")
+def idle_gpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """A program without a split of its time keeps memory on a GPU that hardly works.
+
+    `memory`: MiB from which a GPU is in use; `samples` of it at least; `busy`: mean utilisation in percent up to which
+    it is told; the first `skipped` samples in use are the start.
+    """
+    if any(training.split(run, rank).share("data") is not None for rank in run.metrics):
+        return []
+    hits = []
+    for host, by_index in training.gpu_rows(run).items():
+        for index, rows in by_index.items():
+            used = [busy for busy, memory in rows if memory >= thresholds["memory"]][int(thresholds["skipped"]) :]
+            if len(used) >= thresholds["samples"] and fmean(used) <= thresholds["busy"]:
+                values = {"busy": f"{fmean(used):.0f}", "gpu": str(index), "host": host, "samples": str(len(used))}
+                hits.append(FactHit(training.telemetry_evidence(run, host), values, training.ranks_of(run, host)))
+    return hits[:1]
+
+
+def shown(ranks: list[int]) -> str:
+    """Return ranks as people write them: `0–3, 6`; at most six parts."""
+    parts: list[list[int]] = []
+    for rank in ranks:
+        if parts and rank == parts[-1][1] + 1:
+            parts[-1][1] = rank
+        else:
+            parts.append([rank, rank])
+    texts = [f"{first}" if first == last else f"{first}–{last}" for first, last in parts]
+    return ", ".join([*texts[:6], "…"] if len(texts) > 6 else texts)

@@ -1,0 +1,228 @@
+"""Silent failures of the numbers: a loss that is no number or does not fall, learning rates, counts of ranks."""
+
+import math
+import re
+from collections.abc import Mapping
+from statistics import pstdev
+from typing import Any
+
+from hackathon.diagnosis.facts import FactHit, RunFacts, fact
+from hackathon.diagnosis.silent import training
+from hackathon.diagnosis.silent.training import Loss, mean
+from hackathon.logs.final import final_numbers
+from hackathon.logs.values import number
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+_RATES = ("lr", "learning_rate", "base_lr")
+_SHARE_OF_RIGHT = re.compile(r"(?i)(?:.*[_/])?(?:acc(?:uracy)?|top_?[15]|f1|auc|precision|recall)\Z")
+
+
+@fact("silent:nan-loss")
+def nan_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """A rank's loss became NaN or infinite and stayed so: at least the last `values` that are recorded."""
+    ended: dict[int, tuple[list[Loss], int]] = {}
+    for rank, listed in training.losses(run).items():
+        good = next((at for at in range(len(listed), 0, -1) if math.isfinite(listed[at - 1].value)), 0)
+        if len(listed) - good >= thresholds["values"]:
+            ended[rank] = listed, good
+    if not ended:
+        return []
+    rank = min(ended, key=lambda each: (_moment(ended[each][0][ended[each][1]]), each))
+    listed, good = ended[rank]
+    first = listed[good]
+    before = f"{listed[good - 1].value:.4g}" if good else ""
+    values = {
+        "value": "NaN" if math.isnan(first.value) else "Infinity", "rank": str(rank), "of": str(len(listed) - good),
+        "step": "" if first.step is None else str(first.step), "before": before,
+        "at_step": "" if first.step is None else message("diagnosis.at_step", step=first.step),
+        "last_good": message("diagnosis.last_good", value=before) if good else "",
+    }  # fmt: skip
+    return [FactHit(training.placed(run, first.evidence), values, tuple(sorted(ended)), len(listed) - good)]
+
+
+def _moment(loss: Loss) -> float:
+    return loss.step if loss.step is not None else loss.evidence.line or 0
+
+
+@fact("silent:flat-loss")
+def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """The first rank's loss neither fell nor moved from the beginning of a training to its end.
+
+    `improvement`: the last third's mean below the first third's, as a share of it, up to which it is told; `spread`:
+    standard deviation ÷ mean up to which it is told. Not judged: less than `values` of the Meter or `steps` steps,
+    less than `printed` values in a log, a training that goes on with a checkpoint, one whose `check` is fulfilled.
+    """
+    found = training.losses(run)
+    listed = [loss for loss in found[min(found)] if loss.of_training] if found else []
+    values = [loss.value for loss in listed]
+    if not all(map(math.isfinite, values)) or _fulfilled(run):
+        return []
+    first, last = (listed[0].step, listed[-1].step) if listed else (None, None)
+    if first is None or last is None:
+        enough = len(values) >= thresholds["printed"]
+    else:
+        begins = first <= 2 * (last - first) / max(1, len(values) - 1)
+        enough = begins and len(values) >= thresholds["values"] and last - first >= thresholds["steps"]
+    if not enough:
+        return []
+    third = max(1, len(values) // 3)
+    before, after, middle = mean(values[:third]), mean(values[-third:]), abs(mean(values))
+    if middle == 0 or abs(before - after) > thresholds["improvement"] * middle:
+        return []
+    if pstdev(values) > thresholds["spread"] * middle:
+        return []
+    told = {
+        "first": f"{before:.4g}", "last": f"{after:.4g}", "steps": str(last if last is not None else len(values)),
+        "spread": f"{100 * pstdev(values) / middle:.2g}",
+    }  # fmt: skip
+    return [FactHit(training.placed(run, listed[-1].evidence), told, (min(found),), len(values))]
+
+
+@fact("silent:learning-rate")
+def learning_rate(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """The global batch is `batch` times as large as in the study's smallest run, and the learning rate the same.
+
+    The same: at most `same` times it. Needs rates that the program noted (`meter.step(lr=…)`), or a recipe's parameter.
+    Outside a study: a recipe with its default parameters, whose rate is that of one process, and `batch` processes or
+    more, which have missed the recipe's `check`.
+    """
+    found = _rates(run, lambda batch, rate: batch >= thresholds["batch"] and rate <= thresholds["same"])
+    return found or _default_rate(run, thresholds["batch"])
+
+
+def _default_rate(run: RunFacts, least: float) -> list[FactHit]:
+    from hackathon.config.load import load_recipe
+
+    record, processes = run.record, run.record.processes
+    if not record.recipe or record.study is not None or processes < least or _fulfilled(run) is not False:
+        return []
+    try:
+        recipe, _ = load_recipe(record.recipe)
+    except HackathonError:
+        return []
+    name, rate = recipe.scaling.weak.scale_learning_rate, _highest_rate(run)
+    defaults = {each: parameter.default for each, parameter in recipe.parameters.items()}
+    if name not in defaults or rate is None or defaults != record.parameters:
+        return []
+    batch = training.samples_per_step(run)
+    values = {
+        "rate": f"{rate:.4g}", "base_rate": f"{rate:.4g}", "batch": f"{batch:.0f}" if batch else "?",
+        "base_batch": f"{batch / processes:.0f}" if batch else "?", "base": "1", "times": str(processes),
+        "wanted": f"{rate * processes:.4g}",
+    }  # fmt: skip
+    return [FactHit(None, values)]
+
+
+@fact("silent:learning-rate-twice")
+def learning_rate_twice(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """The learning rate grew by at least `square` of the square of what the global batch grew by, `batch` at least."""
+    return _rates(run, lambda batch, rate: batch >= thresholds["batch"] and rate >= thresholds["square"] * batch**2)
+
+
+def _rates(run: RunFacts, wrong: Any) -> list[FactHit]:
+    base = training.smaller(run)
+    if base is None:
+        return []
+    rates = _highest_rate(base), _highest_rate(run)
+    batches = training.samples_per_step(base), training.samples_per_step(run)
+    if None in rates or None in batches or not rates[0] or not batches[0]:
+        return []
+    batch, rate = batches[1] / batches[0], rates[1] / rates[0]  # type: ignore[operator]
+    if not wrong(batch, rate):
+        return []
+    values = {
+        "rate": f"{rates[1]:.4g}", "base_rate": f"{rates[0]:.4g}", "batch": f"{batches[1]:.0f}",
+        "base_batch": f"{batches[0]:.0f}", "base": str(base.record.processes), "times": f"{batch:.3g}",
+        "wanted": f"{rates[0] * batch:.4g}",
+    }  # fmt: skip
+    return [FactHit(None, values)]
+
+
+def _highest_rate(run: RunFacts) -> float | None:
+    """Return the highest learning rate of a run: as noted, else a recipe's parameter, which means what it says."""
+    noted = [
+        value for line in run.metrics.get(min(run.metrics, default=0), ())
+        for name in _RATES if (value := number(line.get(name))) is not None
+    ]  # fmt: skip
+    if noted:
+        return max(noted)
+    if not run.record.recipe:
+        return None
+    return next((value for name in _RATES if (value := number(run.record.parameters.get(name))) is not None), None)
+
+
+@fact("silent:metric-count")
+def metric_count(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """An accuracy is divided, or multiplied, by the number of processes.
+
+    Against the study's smallest run when there is one: the ratio of both is that of their processes within `tolerance`,
+    and the training losses are alike (`loss` times, or so much more). Else against the lower bound of the run's own
+    `check`: only accuracy × processes lies between it and 1.
+    """
+    if run.record.processes < 2:
+        return []
+    base = training.smaller(run)
+    for name, value in _accuracies(run).items():
+        compare = _by_check if base is None else _by_base
+        expected = compare(run, base or run, name, value, thresholds)
+        if expected is not None:
+            factor = max(value / expected, expected / value)
+            values = {
+                "metric": name, "value": f"{value:.4g}", "expected": f"{expected:.4g}", "factor": f"{factor:.3g}",
+                "sign": "÷" if value < expected else "×",
+            }  # fmt: skip
+            return [FactHit(None, values)]
+    return []
+
+
+def _by_base(run: RunFacts, base: RunFacts, name: str, value: float, thresholds: Mapping[str, float]) -> float | None:
+    other = _accuracies(base).get(name)
+    factor = run.record.processes / (base.record.processes or 1)
+    whole = 100 if (other or 0) > 1 else 1  # percent
+    if not other or not 0 < other <= whole:
+        return None
+    divided = abs(value * factor / other - 1) <= thresholds["tolerance"]
+    multiplied = value > whole and abs(value / factor / other - 1) <= thresholds["tolerance"]
+    losses = [_last_loss(each) for each in (run, base)]
+    alike = losses[0] <= losses[1] * (1 + thresholds["loss"]) or losses[0] <= losses[1] + thresholds["loss"]
+    return other if (divided or multiplied) and alike else None
+
+
+def _by_check(run: RunFacts, base: RunFacts, name: str, value: float, thresholds: Mapping[str, float]) -> float | None:
+    check = run.record.check
+    least = check.at_least if check is not None and check.metric == name else None
+    whole = 100 if least is not None and least > 1 else 1  # percent
+    unclear = least is None or not 0.5 * whole <= least <= whole or not _last_loss(run) < thresholds["learned"]
+    if least is None or unclear or least <= value <= whole:
+        return None
+    processes = run.record.processes
+    return next((each for each in (value * processes, value / processes) if least <= each <= whole), None)
+
+
+def _accuracies(run: RunFacts) -> dict[str, float]:
+    over = run.status is None or not run.status.open
+    try:
+        found = final_numbers(run.path, run.record, over=over).values
+    except RequestError:
+        return {}
+    return {name: value for name, value in found.items() if _SHARE_OF_RIGHT.match(name) and math.isfinite(value)}
+
+
+def _last_loss(run: RunFacts) -> float:
+    """Return the mean of the last fifth of the first rank's losses, NaN without one."""
+    found = training.losses(run)
+    values = [loss.value for loss in found[min(found)]] if found else []
+    return mean(values[-max(1, len(values) // 5) :])
+
+
+def _fulfilled(run: RunFacts) -> bool | None:
+    """Return whether the run's own `check` holds, None when there is none or its number was not noted."""
+    check = run.record.check
+    if check is None:
+        return None
+    values = [
+        value for lines in run.metrics.values() for line in lines
+        if line.get("final") and (value := number(line.get(check.metric))) is not None
+    ]  # fmt: skip
+    return check.passes(values[0]) if values else None

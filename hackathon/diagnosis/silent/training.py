@@ -1,0 +1,283 @@
+"""What a run's records say about its training: losses, the split of its time, the GPUs of its hosts, its study."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from hackathon.diagnosis.facts import RunFacts
+from hackathon.diagnosis.findings import Evidence
+from hackathon.logs.lines import Splitter
+from hackathon.logs.metrics import LONGEST, rank_files, rank_of
+from hackathon.logs.patterns import may_never_end, may_take_long
+from hackathon.logs.readers import NUMBER
+from hackathon.logs.search_limit import SearchLimit, TooLongError, can_interrupt
+from hackathon.logs.values import number
+from hackathon.runs.record import RunRecord
+from hackathon.runs.study import FOLDER, Study
+from hackathon.text.files import open_regular, read_json
+
+LOGS = 32 << 20
+"""Bytes of a run's logs that are read for one check, about: the beginning and the end of each."""
+SECONDS = 5.0
+"""Processor time that a run's own pattern may take in all its logs."""
+_LOSS_NAME = re.compile(r"(?i)(?:.*[_/])?loss\Z")
+_OTHERS_LOSS = re.compile(r"(?i)(?:val|test|eval|dev)")
+_PRINTED = re.compile(rf"(?i)(?<![a-z])loss[\"']?(?:\s+is)?\s*[:=]?\s*({NUMBER})(?![\w.])")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One recorded loss of a rank."""
+
+    step: int | None
+    """None when it was printed, for a line does not say so in a way that is known."""
+    value: float
+    evidence: Evidence
+    of_training: bool = True
+    """False for one that a line calls a test's, a mean's or everybody's."""
+
+
+@dataclass
+class Split:
+    """Where a rank's time went behind the warm-up."""
+
+    steps: int = 0
+    seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
+    """Phase → seconds."""
+    per_step: list[float] = field(default_factory=list)
+    """Seconds a step without communication, for each interval."""
+
+    def share(self, phase: str) -> float | None:
+        """Return a phase's share of the time, None when the program does not tell it."""
+        return self.phases[phase] / self.seconds if phase in self.phases and self.seconds > 0 else None
+
+
+_losses: WeakKeyDictionary[RunFacts, dict[int, list[Loss]]] = WeakKeyDictionary()
+
+
+def intervals(run: RunFacts, rank: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (steps, line) for each interval of a rank's Meter; the steps are those since the line before."""
+    before = 0
+    for line in run.metrics.get(rank, ()):
+        step = line.get("step")
+        if isinstance(step, int) and not line.get("final"):
+            if not line.get("gap"):
+                yield max(0, step - before), line
+            before = step
+
+
+def split(run: RunFacts, rank: int) -> Split:
+    """Return where a rank's time went behind the warm-up; nothing in it when the program has no Meter."""
+    found = Split()
+    for steps, line in intervals(run, rank):
+        seconds = number(line.get("seconds"))
+        if line.get("warmup") or not seconds or not steps:
+            continue
+        found.steps += steps
+        found.seconds += seconds
+        told = {name[:-6]: number(line[name]) for name in line if name.endswith("_share")}
+        shares = {phase: share for phase, share in told.items() if share is not None}
+        for phase, share in shares.items():
+            found.phases[phase] = found.phases.get(phase, 0.0) + share * seconds
+        found.per_step.append(seconds * (1 - shares.get("communication", 0.0)) / steps)
+    return found
+
+
+def losses(run: RunFacts) -> dict[int, list[Loss]]:
+    """Return each rank's losses in the order of time: those of the Meter, else those printed in the ranks' logs."""
+    if run not in _losses:
+        _losses[run] = _read_losses(run)
+    return _losses[run]
+
+
+def _read_losses(run: RunFacts) -> dict[int, list[Loss]]:
+    metered = {rank: list(_metered(run, rank)) for rank in run.metrics}
+    if any(metered.values()):
+        return metered
+    pattern = _own_pattern(run.record) or _PRINTED
+    files = rank_files(run.path / "logs", ".log")
+    limit = SearchLimit(SECONDS)
+    return {
+        rank_of(path): list(_printed(path, part(files), pattern, run.host_of.get(rank_of(path), ""), limit))
+        for path in files
+    }
+
+
+def _metered(run: RunFacts, rank: int) -> Iterator[Loss]:
+    for _, line in intervals(run, rank):
+        names = [name for name in line if _LOSS_NAME.match(name) and not _OTHERS_LOSS.search(name)]
+        value = number(line[names[0]]) if names else None
+        if value is not None:
+            yield Loss(line["step"], value, metered_evidence(run, rank, line))
+
+
+def metered_evidence(run: RunFacts, rank: int, line: Mapping[str, Any]) -> Evidence:
+    """Return the place of a Meter's line; its line number is looked for by `placed`, when the place is told."""
+    return Evidence(
+        f"metrics/rank-{rank}.jsonl", None, json.dumps(line)[:500], rank, run.host_of.get(rank, ""),
+        number(line.get("t")),
+    )  # fmt: skip
+
+
+def placed(run: RunFacts, evidence: Evidence) -> Evidence:
+    """Return the evidence of a Meter's line with its line number, others as they are: a log may be huge."""
+    if not evidence.file.startswith("metrics/"):
+        return evidence
+    try:
+        with (run.path / evidence.file).open(encoding="utf-8", errors="replace") as stream:
+            for position, text in enumerate(stream, start=1):
+                if text.rstrip("\n")[:500] == evidence.text:
+                    return Evidence(evidence.file, position, evidence.text, evidence.rank, evidence.host, evidence.time)
+    except OSError:
+        pass
+    return evidence
+
+
+def _own_pattern(record: RunRecord) -> re.Pattern[str] | None:
+    for name, entry in record.metrics.items():
+        if entry.get("pattern") and _LOSS_NAME.match(name):
+            try:
+                pattern = str(entry["pattern"])
+                endless = may_never_end(pattern) or (may_take_long(pattern) and not can_interrupt())
+                return None if endless else re.compile(pattern)
+            except (re.error, RecursionError, OverflowError):
+                return None
+    return None
+
+
+def part(files: Sequence[Path]) -> int:
+    """Return how many bytes of each end are read when there are so many files."""
+    return min(LOGS // 16, max(LOGS // 1024, LOGS // (2 * max(1, len(files)))))
+
+
+def _matches(pattern: re.Pattern[str], line: str, limit: SearchLimit) -> Sequence[re.Match[str]]:
+    """Return where a pattern stands in a line; nowhere once a pattern of the run's own took too long."""
+    if pattern is _PRINTED:
+        return list(pattern.finditer(line)) if "oss" in line.lower() else ()
+    try:
+        with limit:
+            return list(pattern.finditer(line[:LONGEST]))
+    except TooLongError:
+        return ()
+
+
+def _printed(path: Path, most: int, pattern: re.Pattern[str], host: str, limit: SearchLimit) -> Iterator[Loss]:
+    rank = rank_of(path)
+    for position, line in both_ends(path, most):
+        for match in _matches(pattern, line, limit):
+            value = number(match[1] if pattern.groups else match[0])
+            if value is not None:
+                evidence = Evidence(f"logs/{path.name}", position, line.strip()[:500], rank, host)
+                of_training = not re.search(r"(?i)\b(?:val|test|eval|dev|avg|average|mean|global|reduced)", line)
+                yield Loss(None, value, evidence, of_training)
+
+
+def both_ends(path: Path, most: int) -> Iterator[tuple[int | None, str]]:
+    """Yield (line number, line) of a log; of one above 2 × `most` bytes its first and last ones, these unnumbered."""
+    try:
+        with open_regular(path) as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            whole = size <= 2 * most
+            yield from enumerate(_lines(stream.read(size if whole else most)), start=1)
+            if not whole:
+                stream.seek(size - most)
+                for line in list(_lines(stream.read(most)))[1:]:
+                    yield None, line
+    except OSError:
+        return
+
+
+def _lines(block: bytes) -> Iterator[str]:
+    splitter = Splitter()
+    yield from splitter.feed(block)
+    if line := splitter.rest():
+        yield line
+
+
+def gpu_rows(run: RunFacts) -> dict[str, dict[int, list[tuple[float, float]]]]:
+    """Return host → GPU → (utilisation in percent, memory in MiB) in the order of time, as nvidia-smi told."""
+    found: dict[str, dict[int, list[tuple[float, float]]]] = {}
+    for host, rows in run.telemetry.items():
+        for row in rows:
+            index = number(row.get("index"))
+            busy, memory = number(row.get("utilisation_percent")), number(row.get("memory_mib"))
+            if row.get("kind") == "gpu" and index is not None and busy is not None and memory is not None:
+                found.setdefault(host, {}).setdefault(int(index), []).append((busy, memory))
+    return found
+
+
+def gpus(run: RunFacts, host: str) -> int:
+    """Return how many GPUs a host showed to the job, by telemetry, else by its environment; 0 when none was seen."""
+    seen = gpu_rows(run).get(host)
+    listed = run.environments.get(host, {}).get("gpus")
+    return len(seen) if seen else len(listed) if isinstance(listed, list) else 0
+
+
+def telemetry_evidence(run: RunFacts, host: str) -> Evidence:
+    """Return the last line about a GPU in a host's telemetry as a place."""
+    name = f"telemetry/{host}.csv"
+    found: tuple[int | None, str] = (None, "")
+    for position, line in both_ends(run.path / name, LOGS // 16):
+        found = (position, line) if ",gpu," in line else found
+    return Evidence(name, found[0], found[1][:500], host=host)
+
+
+def ranks_of(run: RunFacts, host: str) -> tuple[int, ...]:
+    """Return the ranks that began on a host."""
+    return tuple(sorted(rank for rank, its in run.host_of.items() if its == host))
+
+
+def devices(run: RunFacts) -> dict[int, str]:
+    """Return rank → what its loss lay on, as the Meter noted it: `cpu`, `cuda:0 <uuid>`, a framework's own words."""
+    return {
+        rank: str(line["device"]) for rank, lines in run.metrics.items() for line in lines if line.get("device")
+    }  # fmt: skip
+
+
+def samples_per_step(run: RunFacts) -> float | None:
+    """Return the samples (tokens, …) of a step over all processes, None when the program does not tell them."""
+    for steps, line in reversed(list(intervals(run, min(run.metrics, default=0)))):
+        unit = next((name[:-6] for name in line if name.endswith("_per_s") and name[:-6] in line), None)
+        count = number(line.get(unit)) if unit else None
+        if count and steps:
+            return float(count / steps)
+    return None
+
+
+def succeeded(run: RunFacts) -> bool:
+    """Return whether a run is known to have ended well."""
+    if run.status is not None:
+        return run.status.state == "SUCCEEDED"
+    sealed = read_json(run.path / "final.json")
+    return isinstance(sealed, dict) and sealed.get("state") == "SUCCEEDED"
+
+
+def smaller(run: RunFacts) -> RunFacts | None:
+    """Return the successful run of the same study with the fewest processes, when these are fewer than this run's."""
+    own, processes = run.record.study, run.record.processes
+    if own is None or not processes:
+        return None
+    study = Study(run.path.parent.parent / FOLDER / own.id)
+    if not (study.path / "study.json").is_file():
+        return None
+    for point in sorted(study.points(), key=lambda each: each.processes):
+        if point.processes >= processes:
+            return None
+        name = study.run_id(point)
+        other = RunFacts(study.runs_folder / name) if name else None
+        if other is not None and succeeded(other):
+            return other
+    return None
+
+
+def mean(values: list[float]) -> float:
+    """Return the mean of the finite values, NaN for none."""
+    finite = [value for value in values if math.isfinite(value)]
+    return math.fsum(finite) / len(finite) if finite else math.nan

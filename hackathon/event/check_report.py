@@ -1,0 +1,92 @@
+"""What the checks of an event know, and the troubles that they note."""
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.config.problems import KeyPath
+from hackathon.text.messages import lookup, message
+from hackathon.text.printable import printable
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+    from hackathon.config.yaml import Document
+
+LEVELS = ("error", "warning", "remark")
+MEMBERS_AT_MOST = 3
+"""Members of a team at the event of 2019; more is only a remark."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One thing that is wrong, or worth to know; its texts are made in the language of the moment."""
+
+    level: str
+    """error: something will fail; warning: something is likely wrong; remark."""
+    id: str
+    """Key of the catalogue `event_check`."""
+    where: str = ""
+    """`hackathon.yaml:12` or a path; empty for the event as a whole."""
+    values: dict[str, Any] = field(default_factory=dict)
+    team: str = ""
+
+    @property
+    def what(self) -> str:
+        """What is wrong."""
+        return message(f"event_check.{self.id}", **self._shown())
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it; empty where that is plain."""
+        key = f"event_check.{self.id}_hint"
+        return message(key, **self._shown()) if lookup(key) else ""
+
+    def _shown(self) -> dict[str, Any]:
+        return {name: printable(str(value)) for name, value in self.values.items()}
+
+
+class Checker:
+    """What is known of an event, and the troubles found so far."""
+
+    def __init__(self, event: "Event", folder: Path, document: "Document") -> None:
+        self.event = event
+        self.folder = folder
+        self.document = document
+        self.found: list[Trouble] = []
+
+    def line(self, *keys: str | int) -> str:
+        """Return where a key, or what it would stand in, is: `hackathon.yaml:12`; the file alone for what it lacks."""
+        path: KeyPath = keys
+        if path[:1] not in self.document.places:
+            return self.document.path.name
+        return f"{self.document.path.name}:{self.document.line(path)}"
+
+    def add(self, level: str, identifier: str, where: str | Path = "", team: str = "", **values: Any) -> None:
+        """Note a trouble."""
+        given = {name: self.near(value) if isinstance(value, Path) else value for name, value in values.items()}
+        place = self.near(where) if isinstance(where, Path) else where
+        self.found.append(Trouble(level, identifier, printable(place), {"team": team, **given}, team))
+
+    def near(self, path: Path) -> str:
+        """Return a path as it is shown: relative to the event's folder where it lies in it."""
+        inside = path != self.folder and path.is_relative_to(self.folder)
+        return str(path.relative_to(self.folder)) if inside else str(path)
+
+
+def teams(checker: Checker) -> Iterator[tuple[int, Any]]:
+    """Yield the teams that took part, or will, with their place in the file."""
+    for index, team in enumerate(checker.event.teams):
+        if team.took_part:
+            yield index, team
+
+
+def owner_word(path: Path) -> str:
+    """Return mode, owner and group of a file as `ls -l` shows them, `+` for an access control list."""
+    from hackathon.access.acl import read_list
+    from hackathon.access.permissions import group_name, user_name
+
+    found = path.stat()
+    more = "+" if read_list(path.resolve()) else ""  # of what a link leads to, as `stat`
+    return f"{stat.filemode(found.st_mode)}{more} {user_name(found.st_uid)}:{group_name(found.st_gid)}"

@@ -1,0 +1,78 @@
+"""What is wrong with an event, as far as one account can see: the file, its schedule, clusters, people, directories."""
+
+import stat
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.event import accounts, folders, machines
+from hackathon.event.check_report import LEVELS, Checker, Trouble
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+
+def look(folder: Path, *, live: bool = False) -> tuple["Event", list[Trouble]]:
+    """Return an event and what is wrong with it: errors first, then in the order of the file. Nothing is changed.
+
+    With `live` schedulers are asked about their queues. Raises ConfigError when hackathon.yaml itself is wrong.
+    """
+    from hackathon.config.load import EVENT_FILE, load_event
+    from hackathon.config.yaml import read_yaml
+
+    event = load_event(folder)
+    checker = Checker(event, folder.absolute(), read_yaml(folder / EVENT_FILE))
+    _file(checker)
+    _dates(checker)
+    _schedule(checker)
+    machines.look(checker, live=live)
+    known = accounts.look(checker)
+    folders.look(checker, known)
+    return event, sorted(checker.found, key=lambda trouble: LEVELS.index(trouble.level))
+
+
+def _file(checker: Checker) -> None:
+    """Look at hackathon.yaml itself: who writes it decides who is a tutor, and what is published."""
+    path = checker.document.path
+    for each, name in ((path, path.name), (path.parent, "")):
+        found = each.stat()
+        sticky = each is not path and found.st_mode & stat.S_ISVTX
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not sticky:
+            values = {"mode": stat.filemode(found.st_mode), "command": f"chmod go-w {_quoted(each)}"}
+            checker.add("error", "file_open" if name else "folder_open", each, **values)
+
+
+def _dates(checker: Checker) -> None:
+    event = checker.event
+    if not event.dates:
+        checker.add("warning", "no_dates", checker.line("dates"))
+        return
+    today = time.strftime("%Y-%m-%d")
+    if max(event.dates) < today:
+        checker.add("warning", "past", checker.line("dates"), last=max(event.dates))
+
+
+def _schedule(checker: Checker) -> None:
+    from hackathon.event.schedule import overlaps
+
+    event = checker.event
+    if not event.schedule:
+        checker.add("warning", "no_schedule", checker.line("schedule"))
+        return
+    for one, other in overlaps(event):
+        values = {"title": other.title, "time": _time(other), "other": one.title, "other_time": _time(one)}
+        other_line = checker.line("schedule", one.index).rpartition(":")[2]
+        checker.add("error", "overlap", checker.line("schedule", other.index), line=other_line, **values)
+    empty = [date for date in event.dates if date not in {item.day for item in event.schedule}]
+    if empty:
+        checker.add("remark", "day_empty", checker.line("schedule"), days=", ".join(empty))
+
+
+def _time(slot: Any) -> str:
+    return f"{slot.day} {slot.time}"
+
+
+def _quoted(path: Path) -> str:
+    import shlex
+
+    return shlex.quote(str(path))

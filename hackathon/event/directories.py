@@ -1,0 +1,380 @@
+"""Make an event's directories: the board, a folder for each team, the surveys; and say what only root can do.
+
+As root everything is made with its owner and group. Another account makes what it can and gets the commands for the
+rest. What is there already is mended where it belongs to the event; what others own is never changed.
+"""
+
+import errno
+import os
+import stat
+import unicodedata
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.access.acl import ACCESS_LIST, DEFAULT_LIST, Acl, group_id, group_list, packed, read_list
+from hackathon.access.permissions import ENTER, READ, WRITE, account, group_name, user_name
+from hackathon.access.safe_directories import OPEN_FOLDER, acting_as, give, parent_below
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event, Team
+
+SURVEYS, TEAM_MODE, OWN_MODE, OPEN_MODE = "surveys", 0o2770, 0o700, 0o755
+RESERVED = frozenset({SURVEYS, "recipes", "templates", "site", "hackathon.yaml"})
+"""Names in an event's folder that mean something else than a team."""
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Letters that end lines or steer terminals: an administrator reads a path before running a command with it."""
+_JOINER = "\u200d"
+"""Joins emoji; it steers nothing."""
+_NO_LISTS = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
+
+
+@dataclass(frozen=True)
+class WantedDirectory:
+    """A directory as it should be."""
+
+    path: Path
+    what: str
+    """event, board, team, surveys: what it is for."""
+    owner: int
+    mode: int
+    group: int | None = None
+    """The group that it should belong to; None: as it comes."""
+    users: tuple[tuple[int, int], ...] = ()
+    """Further users and what they may do, e.g. (uid of a tutor, READ | ENTER)."""
+    groups: tuple[tuple[int, int], ...] = ()
+    team: str = ""
+
+    @property
+    def acl(self) -> Acl | None:
+        """The access control list; None where owner, group and others say all."""
+        return group_list(self.mode & 0o777, self.users, self.groups) if self.users or self.groups else None
+
+
+@dataclass
+class Made:
+    """What became of a directory."""
+
+    wanted: WantedDirectory
+    state: str = "there"
+    """made, mended, there, left (it belongs to somebody else, or is no directory), missing (could not be made)."""
+    found: os.stat_result | None = None
+    why: str = ""
+    """What was in the way."""
+    commands: list[list[str]] = field(default_factory=list)
+    """What an administrator has to do."""
+
+
+@dataclass
+class DirectoriesMade:
+    """What was made, or would be."""
+
+    folders: list[Made] = field(default_factory=list)
+    notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """Message ids and values of what could not be done and is no command: a group that nobody has made."""
+    commands: list[list[str]] = field(default_factory=list)
+    """What an administrator has to do, in order."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a directory is missing or was left alone."""
+        return any(each.state in ("left", "missing") for each in self.folders)
+
+
+def make_event(text: str, folder: Path, owner: int, *, dry: bool = False) -> DirectoriesMade:
+    """Make or mend the directories of the event that a text describes; with `dry` say what would be made.
+
+    Raises ConfigError for a wrong text, HackathonError when the file system refuses.
+    """
+    from hackathon.config.load import EVENT_FILE
+    from hackathon.event.draft import checked
+
+    event, outcome = checked(text, folder / EVENT_FILE), DirectoriesMade()
+    wanted = wanted_folders(event, folder, owner, outcome)
+    with acting_as(owner):
+        make_shared(event, folder, outcome, dry=dry)
+    for each in wanted:
+        made = _look(each) if dry else _make(each, folder.absolute(), owner)
+        outcome.folders.append(made)
+        outcome.commands += made.commands
+    return outcome
+
+
+def wanted_folders(event: "Event", folder: Path, owner: int, outcome: DirectoriesMade) -> list[WantedDirectory]:
+    """Return the directories that an event needs beside its board; what cannot be is noted in the outcome.
+
+    Team folders outside the event's folder belong to others: they are looked at by `event check`, never made.
+    """
+    from hackathon.index.projects import team_folders
+
+    base = folder.absolute()
+    shared = Path(os.path.normpath(base / Path(event.shared).expanduser())) if event.shared else None
+    found = [WantedDirectory(base / SURVEYS, "surveys", owner, OWN_MODE)]
+    empty = [team.name for team in event.teams if not team.members]
+    if empty:
+        outcome.notes.append(("event.teams_empty", {"names": ", ".join(empty)}))
+    for team in event.teams:
+        if not team.members:
+            continue  # nobody could use it, and the name may still change
+        people = _people(team, event, owner, outcome)
+        for path in team_folders(team, base):
+            if not path.is_relative_to(base):
+                continue
+            if any(unicodedata.category(letter) in _STEERING and letter != _JOINER for letter in str(path)):
+                outcome.notes.append(("event.folder_steers", {"team": team.name, "path": path}))
+                continue
+            inside = path.relative_to(base)
+            taken = shared is not None and (path.is_relative_to(shared) or shared.is_relative_to(path))
+            if not inside.parts or inside.parts[0] in RESERVED or inside.parts[0].startswith(".") or taken:
+                outcome.notes.append(("event.folder_reserved", {"team": team.name, "path": path}))
+                continue
+            for parent in [*inside.parents][-2::-1]:
+                found.append(WantedDirectory(base / parent, "event", owner, OPEN_MODE))
+            found.append(replace(people, path=path))
+    by_path: dict[Path, WantedDirectory] = {}
+    for each in found:
+        # a team's folder may be on the way to another's; of two teams with one folder the first has it
+        if each.path not in by_path or (by_path[each.path].what == "event" and each.what == "team"):
+            by_path[each.path] = each
+    return list(by_path.values())
+
+
+def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) -> WantedDirectory:
+    """Return what a team's folder looks like: its group may write, or its members where there is no group.
+
+    The organiser may read and mend it, the team's tutors may read it; when it names none, all tutors of the event.
+    """
+    group = group_id(team.group) if team.group else None
+    if team.group and group is None:
+        outcome.notes.append(("event.group_unknown", {"team": team.name, "group": team.group}))
+    everything, reading = READ | WRITE | ENTER, READ | ENTER
+    # its owner may anyway; the list makes that so for what members put into it: usage, report and site are read from it
+    users: dict[int, int] = {owner: reading} if owner else {}
+    for user in [*team.tutors, *(tutor.user for tutor in event.tutors)]:
+        known = account(user)
+        if known is not None and known.uid != owner:
+            users[known.uid] = reading
+    for member in team.members:
+        known = account(member.user)
+        if known is None:
+            outcome.notes.append(("event.no_account", {"team": team.name, "user": member.user}))
+        elif known.uid == owner:
+            continue
+        elif group is None:
+            users[known.uid] = everything
+        elif group not in known.groups:
+            values = {"team": team.name, "user": member.user, "group": team.group or ""}
+            outcome.notes.append(("event.not_in_group", values))
+    mode = TEAM_MODE if group is not None else TEAM_MODE & 0o777
+    return WantedDirectory(Path(), "team", owner, mode, group, tuple(users.items()), team=team.name)
+
+
+def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: bool = False) -> None:
+    """Make or mend the event's board, of the mode that it has or else sticky, and add it to the outcome.
+
+    Raises RequestError and HackathonError of `make_place`.
+    """
+    if not event.shared:
+        outcome.notes.append(("event.no_shared", {}))
+        return
+    import shlex
+
+    from hackathon.board.directory import FOLDER_MODE, RECORD, make_place
+    from hackathon.board.people import People
+    from hackathon.text.files import read_json
+
+    path = Path(os.path.normpath(folder.absolute() / Path(event.shared).expanduser()))
+    there = "there" if os.path.isdir(path) else "made"  # noqa: PTH112 — False where the organiser may not look
+    made = Made(WantedDirectory(path, "board", os.geteuid(), FOLDER_MODE), there)
+    outcome.folders.append(made)
+    existing = read_json(path / RECORD)
+    mode = existing.get("mode") if isinstance(existing, dict) else None
+    if not dry:
+        try:
+            place, commands = make_place(path, str(mode or "sticky"), People(event).known())
+        except HackathonError as error:
+            # the teams' folders do not depend on the board, which may lie on another file system
+            made.state, made.why = "missing", error.message
+            return
+        if made.state == "there" and _opened(path):
+            made.state = "mended"
+        outcome.notes += place.problems
+        outcome.commands += [shlex.split(line) for line in commands]
+    if not dry or made.state == "there":
+        made.found = path.stat()
+
+
+def _opened(path: Path) -> bool:
+    """Let others into the shared directory of this account that lets nobody in; return whether that was needed.
+
+    One that lets a group in stays closed to others: that may be on purpose.
+    """
+    found = path.lstat()
+    mode, through = stat.S_IMODE(found.st_mode), 0o005
+    group_too = mode & 0o050 == 0o050
+    if group_too or mode & through == through or found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
+        return False
+    give(path, mode | 0o055)
+    return True
+
+
+def owner_of(folder: Path) -> int:
+    """Return who an event's directories belong to: who owns hackathon.yaml; for root who called sudo; else who asks."""
+    from hackathon.config.load import EVENT_FILE
+
+    try:
+        found = (folder / EVENT_FILE).lstat().st_uid
+        # who owns a folder puts any file there: one of root's in an organiser's folder is not root's word
+        return folder.stat().st_uid if found == 0 else found
+    except OSError:
+        sudo = os.environ.get("SUDO_UID", "")
+        return int(sudo) if os.geteuid() == 0 and sudo.isdecimal() else os.geteuid()
+
+
+def _look(wanted: WantedDirectory) -> Made:
+    """Return what would become of a directory."""
+    try:
+        found = wanted.path.lstat()
+    except FileNotFoundError:
+        return Made(wanted, "made", commands=_commands(wanted, None))
+    except OSError as error:
+        return Made(wanted, "missing", why=error.strerror or str(error))
+    why = _not_ours(wanted, found)
+    if why:
+        return Made(wanted, "left", found, why)
+    try:
+        good = not _differs(wanted, found, wanted.path)
+    except OSError as error:
+        return Made(wanted, "left", found, error.strerror or str(error))
+    return Made(wanted, "there" if good else "mended", found, commands=_commands(wanted, found))
+
+
+def _make(wanted: WantedDirectory, base: Path, owner: int) -> Made:
+    from hackathon.config.load import EVENT_FILE
+
+    made = Made(wanted)
+    try:
+        with parent_below(wanted.path, base, EVENT_FILE, owner) as parent:
+            try:
+                os.mkdir(wanted.path.name, 0o700, dir_fd=parent)
+                made.state = "made"
+            except FileExistsError:
+                pass
+            # what was put in its place meanwhile is not changed: a link is not opened, only the opened one is changed
+            descriptor = os.open(wanted.path.name, OPEN_FOLDER, dir_fd=parent)
+    except OSError as error:
+        looked = _look(wanted)
+        made.state = "left" if looked.state == "left" else "missing"
+        made.why = looked.why or error.strerror or str(error)
+        return made
+    try:
+        found = os.fstat(descriptor)
+        if made.state == "made" and found.st_uid == os.geteuid():
+            # root makes it for the organiser; otherwise it is already the organiser's
+            if os.geteuid() == 0:
+                os.fchown(descriptor, wanted.owner, -1)
+        else:
+            made.why = _not_ours(wanted, found)
+            if made.why:
+                made.state, made.found = "left", found
+                return made
+        before = made.state == "there" and not _differs(wanted, found, descriptor)
+        if not before:
+            _mend(wanted, descriptor, made)
+            made.state = "made" if made.state == "made" else "mended"
+        made.found = os.fstat(descriptor)
+        made.commands += _commands(wanted, made.found)
+        if made.state == "mended" and _same(found, made.found) and made.commands:
+            made.state = "there"
+    except OSError as error:
+        raise HackathonError("event.can_not_make", path=wanted.path, what=error.strerror or str(error)) from error
+    finally:
+        os.close(descriptor)
+    return made
+
+
+def _mend(wanted: WantedDirectory, descriptor: int, made: Made) -> None:
+    """Give a directory its group, mode and lists, as far as this account may."""
+    if wanted.group is not None and os.fstat(descriptor).st_gid != wanted.group:
+        try:
+            os.fchown(descriptor, -1, wanted.group)
+        except PermissionError:
+            pass  # this account is not in the group: it becomes a command
+    # after the owner and the group, since changing those takes the setgid bit away
+    state = os.fstat(descriptor)
+    if stat.S_IMODE(state.st_mode) != _mode_now(wanted, state.st_gid):
+        os.fchmod(descriptor, _mode_now(wanted, state.st_gid))
+    acl = _list_now(wanted)
+    if acl is None:
+        return
+    try:
+        for name in (DEFAULT_LIST, ACCESS_LIST):
+            if read_list(descriptor, name) != acl:
+                os.setxattr(descriptor, name, packed(acl))
+    except OSError as error:
+        if error.errno not in _NO_LISTS:
+            raise
+        made.why = message("event.no_lists")
+
+
+def _mode_now(wanted: WantedDirectory, group: int) -> int:
+    """Return the mode that a directory may have before it belongs to its group: the wrong group gets nothing."""
+    wrong = wanted.what == "team" and group != wanted.group
+    return (wanted.mode & ~0o2070) if wrong else wanted.mode
+
+
+def _list_now(wanted: WantedDirectory) -> Acl | None:
+    """Return the list that a directory should have.
+
+    A team's group is named in it, also once the directory belongs to the group: so there is nothing left to mend for an
+    account outside of the group, which would take the setgid bit away by it (posix_acl_update_mode in Linux), and what
+    members make lets their team in, whatever group it belongs to.
+    """
+    if wanted.what != "team":
+        return wanted.acl
+    named = () if wanted.group is None else ((wanted.group, READ | WRITE | ENTER),)
+    return group_list(wanted.mode & 0o707, wanted.users, (*wanted.groups, *named))
+
+
+def _differs(wanted: WantedDirectory, found: os.stat_result, path: Path | int) -> bool:
+    """Return whether a directory's group, mode or list is another than it can be by now."""
+    if wanted.what == "event":
+        return False  # a directory on the way to teams' folders stays as the organiser has made it
+    acl = _list_now(wanted)
+    group_differs = wanted.group is not None and found.st_gid != wanted.group
+    if acl is None:
+        return group_differs or stat.S_IMODE(found.st_mode) != _mode_now(wanted, found.st_gid)
+    special = stat.S_IMODE(found.st_mode) & 0o7000 != _mode_now(wanted, found.st_gid) & 0o7000
+    return group_differs or special or read_list(path) != acl or read_list(path, DEFAULT_LIST) != acl
+
+
+def _not_ours(wanted: WantedDirectory, found: os.stat_result) -> str:
+    """Return why a directory that is there is left alone; empty when it may be mended."""
+    if not stat.S_ISDIR(found.st_mode):
+        return message("event.no_folder")
+    if found.st_uid != wanted.owner or os.geteuid() not in (0, found.st_uid):
+        return message("event.others_folder", user=user_name(found.st_uid))
+    return ""
+
+
+def _commands(wanted: WantedDirectory, found: os.stat_result | None) -> list[list[str]]:
+    """Return what an administrator has to do for a directory: `found` None means that it will be made by us."""
+    if wanted.group is None or os.geteuid() == 0:
+        return []
+    if found is None and wanted.group in os.getgroups():
+        return []
+    path = str(wanted.path)
+    lines = []
+    if found is None or found.st_gid != wanted.group:
+        lines.append(["chgrp", "-h", "--", group_name(wanted.group), path])
+    if found is None or lines or wanted.mode & ~found.st_mode & stat.S_ISGID:
+        # chmod follows links: what somebody has put in the folder's place until root runs this is left alone
+        here = ["find", path, "-maxdepth", "0", "-type", "d", "-user", user_name(wanted.owner)]
+        lines.append([*here, "-exec", "chmod", f"{wanted.mode:o}", "--", "{}", ";"])
+    return lines
+
+
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_mode, one.st_gid, one.st_uid) == (other.st_mode, other.st_gid, other.st_uid)

@@ -1,0 +1,167 @@
+"""Write an event's hackathon.yaml with comments, and add teams to one that people have edited since."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event, Team
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What is known of an event before its file is written."""
+
+    title: str
+    dates: tuple[str, ...] = ()
+    place: str = ""
+    cluster: str = ""
+    queue: str = ""
+    shared: str = "shared"
+    teams: tuple["Team", ...] = ()
+    tutors: tuple[str, ...] = field(default=())
+    """Accounts of tutors."""
+
+
+def event_text(draft: Draft) -> str:
+    """Return a commented hackathon.yaml; comments are in the current language."""
+    lines = [*_comment("file"), f"title: {scalar(draft.title)}"]
+    day = draft.dates[0] if draft.dates else "2019-01-24"
+    if draft.dates:
+        lines.append(f"dates: [{', '.join(draft.dates)}]")
+    else:
+        lines += [*_comment("dates"), f"# dates: [{day}]"]
+    lines.append(f"place: {scalar(draft.place)}" if draft.place else f'# place: ""   # {_word("place")}')
+    lines += [f"# hosts: []   # {_word('hosts')}", "", *_comment("clusters")]
+    budget = "budget: {node_hours: 20}"
+    if draft.cluster and draft.queue:
+        lines += ["clusters:", f"  {scalar(draft.cluster)}:", f"    queue: {scalar(draft.queue)}"]
+        lines.append(f"    # {budget}   # {_word('budget')}")
+    elif draft.cluster:
+        lines += [f"# {{queue: NAME, {budget}}}   # {_word('budget')}", "clusters:", f"  {scalar(draft.cluster)}: {{}}"]
+    else:
+        lines += ["# clusters:", "#   reedbush-h:", "#     queue: h-debug", f"#     {budget}   # {_word('budget')}"]
+    lines.append(f"# when_spent: refuse   # {_word('spent')}")
+    lines += ["", *_comment("shared"), f"shared: {scalar(draft.shared)}", "", *_comment("teams")]
+    lines += [f"# chosen: {max(len(draft.teams), 1)}   # {_word('chosen')}"]
+    tutors = dict.fromkeys([*draft.tutors, *(user for team in draft.teams for user in team.tutors)])
+    if draft.teams:
+        lines += ["teams:", *(line for team in draft.teams for line in team_lines(team))]
+    else:
+        lines += ["# teams:", "# - name: Aurora", "#   members:", "#   - {user: alice, kind: master, name: Alice}"]
+    lines += ["", *_comment("tutors")]
+    if tutors:
+        lines += ["tutors:", *(line for user in tutors for line in tutor_lines(user))]
+    else:
+        lines += ["# tutors:", "# - {user: carol, name: Carol, knows: [NCCL, Horovod]}"]
+    lines += ["", *_comment("schedule"), "# schedule:"]
+    lines += [
+        f'# - {{day: {day}, start: "09:30", end: "10:00", title: {scalar(_word("reception"))}}}',
+        f"# - {{day: {day}, title: {scalar(_word('break'))}}}",
+        f'# - {{day: {day}, start: "17:15", title: {scalar(_word("end"))}}}',
+        "", *_comment("publish"), "# publish: {users: false, board: false}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def team_lines(team: "Team", indent: str = "") -> list[str]:
+    """Return a team as an item of `teams`."""
+    lines = [f"- name: {scalar(team.name)}"]
+    for name in ("group", "project"):
+        value = getattr(team, name)
+        lines.append(f"  {name}: {scalar(value)}" if value else f'  # {name}: ""   # {_word(name)}')
+    lines.append("  members:" if team.members else "  members: []   # - {user: alice, kind: master, name: Alice}")
+    for member in team.members:
+        values = {"user": member.user, "kind": member.kind, "name": member.name}
+        inside = ", ".join(f"{name}: {scalar(value)}" for name, value in values.items() if value)
+        lines.append(f"  - {{{inside}}}")
+    tutors = ", ".join(scalar(user) for user in team.tutors)
+    lines.append(f"  tutors: [{tutors}]" if tutors else "  tutors: []")
+    return [indent + line for line in lines]
+
+
+def tutor_lines(user: str, indent: str = "") -> list[str]:
+    """Return a tutor as an item of `tutors`."""
+    return [f"{indent}- {{user: {scalar(user)}, knows: []}}"]
+
+
+def checked(text: str, path: Path) -> "Event":
+    """Return the event in a text. Raises ConfigError with every problem; `path` names it there."""
+    from hackathon.config.event import Event
+    from hackathon.config.validate import validate
+    from hackathon.config.yaml import parse_yaml
+
+    event = validate(Event, parse_yaml(text.encode("utf-8", "surrogateescape"), path))
+    if not isinstance(event, Event):
+        raise TypeError(f"{event!r} is no event")
+    return event
+
+
+def with_teams(text: str, path: Path, teams: Sequence["Team"]) -> tuple[str, list[str]]:
+    """Return a hackathon.yaml with the teams added that it lacks, and the names of those; nothing else changes.
+
+    Tutors of added teams whom the event does not know are added too. Raises RequestError when the file is written so
+    that lines cannot be added (lists in brackets), ConfigError when it is wrong before or after.
+    """
+    before = checked(text, path)
+    known = {team.name for team in before.teams}
+    new = [team for team in teams if team.name not in known]
+    if not new:
+        return text, []
+    tutors = list(dict.fromkeys(user for team in new for user in team.tutors))
+    tutors = [user for user in tutors if user not in {tutor.user for tutor in before.tutors}]
+    added = _inserted(text, path, "teams", [team_lines(team) for team in new])
+    if tutors:
+        added = _inserted(added, path, "tutors", [tutor_lines(user) for user in tutors])
+    after = checked(added, path)
+    names = [team.name for team in new]
+    same = replace(after, teams=before.teams, tutors=before.tutors) == before
+    if not (same and after.teams == [*before.teams, *new] and after.tutors[: len(before.tutors)] == before.tutors):
+        raise RequestError("event.can_not_add", file=path, names=", ".join(names))
+    return added, names
+
+
+def _inserted(text: str, path: Path, key: str, items: Sequence[Sequence[str]]) -> str:
+    """Return a text with items added at the end of a list at its top, which is made when there is none."""
+    from hackathon.config.yaml import parse_yaml
+
+    document = parse_yaml(text.encode("utf-8", "surrogateescape"), path)
+    lines = text.split("\n")
+    value = document.value.get(key) if isinstance(document.value, dict) else None
+    if (key,) not in document.places:
+        while lines and not lines[-1].strip():
+            lines.pop()
+        return "\n".join([*lines, "", f"{key}:", *(line for item in items for line in item), ""])
+    line = document.places[(key,)] - 1
+    indent = ""
+    if value:
+        first = lines[document.places[(key, 0)] - 1]
+        indent = first[: len(first) - len(first.lstrip())]
+        if document.places[(key, 0)] - 1 == line or not first.lstrip().startswith("-"):
+            raise RequestError("event.list_in_brackets", file=path, line=line + 1, key=key)
+    else:
+        lines[line] = f"{key}:"
+    following = [place - 1 for keys, place in document.places.items() if len(keys) == 1 and place - 1 > line]
+    end = min(following, default=len(lines))
+    while end > line + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):
+        end -= 1
+    return "\n".join([*lines[:end], *(indent + each for item in items for each in item), *lines[end:]])
+
+
+def scalar(text: str) -> str:
+    """Return a text as a YAML 1.2 scalar: bare where it can be nothing else, otherwise as JSON, which is YAML."""
+    bare = text.isascii() and text[:1].isalpha() and all(each.isalnum() or each in "-_" for each in text)
+    return text if bare and text.lower() not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
+
+
+def _comment(name: str) -> list[str]:
+    return [f"# {line}" for line in message(f"event.comment_{name}").splitlines()]
+
+
+def _word(name: str) -> str:
+    return message(f"event.word_{name}")

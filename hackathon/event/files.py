@@ -1,0 +1,102 @@
+"""Put an event's hackathon.yaml in its place: never over another, and whole or not at all."""
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.access.safe_directories import make_way
+from hackathon.config.problems import read_bounded
+from hackathon.event.draft import Draft, checked, event_text, with_teams
+from hackathon.text.errors import HackathonError, RequestError
+
+if TYPE_CHECKING:
+    from hackathon.event.table import ParticipantTable
+
+OPEN_MODE = 0o755
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text; bytes that are no UTF-8 are kept. Raises ConfigError: missing, unreadable, too large."""
+    return read_bounded(path).decode("utf-8", "surrogateescape")
+
+
+def drafted(draft: Draft) -> tuple[str, list[str]]:
+    """Return a new hackathon.yaml and the names of its teams, at least one word. Raises ConfigError."""
+    text = event_text(draft)
+    checked(text, Path("hackathon.yaml"))
+    return text, [team.name for team in draft.teams] or [""]
+
+
+def copied(source: Path, table: "ParticipantTable | None") -> tuple[str, list[str]]:
+    """Return the hackathon.yaml in a file, with a table's teams added, and the names of all teams, at least one word.
+
+    Raises ConfigError when it is wrong.
+    """
+    text = read_text(source)
+    if table is not None:
+        text, _ = with_teams(text, source, table.teams)
+    return text, [team.name for team in checked(text, source).teams] or [""]
+
+
+def added(path: Path, table: "ParticipantTable | None") -> tuple[str, list[str]]:
+    """Return the hackathon.yaml that is there with the teams of a table that it lacks, and the names of those."""
+    text = read_text(path)
+    checked(text, path)
+    return with_teams(text, path, table.teams) if table is not None else (text, [])
+
+
+def write_event(path: Path, text: str, owner: int) -> None:
+    """Write hackathon.yaml: new, or in place of the one with fewer teams that belongs to the same user.
+
+    Raises RequestError when somebody else owns it or has written one meanwhile, or it is a link; HackathonError when it
+    cannot be written.
+    """
+    from hackathon.access.publish import publish
+
+    raw = text.encode("utf-8", "surrogateescape")
+    try:
+        if os.path.lexists(path):
+            before = path.lstat()
+            if not stat.S_ISREG(before.st_mode):
+                raise RequestError("event.no_plain_file", file=path)
+            if os.geteuid() not in (0, before.st_uid):
+                raise RequestError("event.others_file", file=path)
+            _replace(path, raw, before)
+            return
+        make_way(path.parent, OPEN_MODE, owner)
+        descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            publish(descriptor, path.name, raw)
+            if os.geteuid() == 0 and owner != 0:
+                os.chown(path.name, owner, -1, dir_fd=descriptor, follow_symlinks=False)
+        finally:
+            os.close(descriptor)
+    except FileExistsError as error:
+        raise RequestError("event.exists", file=path) from error
+    except OSError as error:
+        raise HackathonError("event.can_not_make", path=path, what=error.strerror or str(error)) from error
+
+
+def _replace(path: Path, raw: bytes, before: os.stat_result) -> None:
+    """Write a file in the place of another, with its owner and mode; nothing but the new file is changed."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    hidden = f".{path.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp"
+    try:
+        descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(raw)
+                stream.flush()
+                if os.geteuid() == 0:
+                    os.fchown(stream.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(stream.fileno(), before.st_mode & 0o777)
+                os.fsync(stream.fileno())
+            os.rename(hidden, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(hidden, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)

@@ -1,0 +1,199 @@
+"""What is wrong with the directories of an event: who cannot read or write what they need, and who could more."""
+
+import contextlib
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.access.acl import DEFAULT_LIST, read_list
+from hackathon.access.permissions import WRITE, Account, readable
+from hackathon.event.check_report import owner_word, teams
+from hackathon.event.directories import SURVEYS, DirectoriesMade, wanted_folders
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Team
+    from hackathon.event.accounts import Known
+    from hackathon.event.check_report import Checker
+
+OTHERS_LOOKED_AT = 400
+"""Accounts of other teams that are tried on each team's folder at most."""
+
+
+def look(checker: "Checker", known: "Known") -> None:
+    """Note what is wrong with the event's file, its board, its surveys and the teams' folders."""
+    event = checker.event
+    tutors = known.of(
+        [*(tutor.user for tutor in event.tutors), *(user for team in event.teams for user in team.tutors)]
+    )
+    members = known.of([member.user for team in event.teams for member in team.members])
+    path = checker.document.path
+    _let_in(checker, path, [*members, *tutors], 0, "warning", "file_closed", "")
+    _board(checker, [*members, *tutors])
+    _surveys(checker)
+    for index, team in teams(checker):
+        _team(checker, index, team, known, tutors)
+    _strays(checker)
+    outcome = DirectoriesMade()
+    wanted_folders(event, checker.folder, checker.folder.stat().st_uid, outcome)
+    places = {team.name: index for index, team in enumerate(event.teams)}
+    for identifier, values in outcome.notes:
+        if identifier == "event.folder_reserved":
+            name = str(values["team"])
+            checker.add("error", "folder_reserved", checker.line("teams", places[name]), name, path=values["path"])
+
+
+def _board(checker: "Checker", people: Sequence[Account]) -> None:
+    from hackathon.board.directory import open_place
+
+    event = checker.event
+    where = checker.line("shared")
+    if not event.shared:
+        checker.add("warning", "no_shared", where)
+        return
+    path = checker.folder / Path(event.shared).expanduser()
+    try:
+        place = open_place(path)
+    except HackathonError as error:
+        checker.add("error", "no_board", where, path=path, what=error.message)
+        return
+    for identifier, values in place.problems:
+        checker.add("error", "board_problem", path, what=message(identifier, **values))
+    also = WRITE if place.mode == "sticky" else 0
+    _let_in(checker, place.folder, people, also, "error", "board_closed", "")
+
+
+def _surveys(checker: "Checker") -> None:
+    path = checker.folder / SURVEYS
+    try:
+        found = path.stat()
+    except OSError:
+        return
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        checker.add("error", "surveys_open", path, found=owner_word(path), command=f"chmod 700 {_quoted(path)}")
+
+
+def _team(checker: "Checker", index: int, team: "Team", known: "Known", tutors: list[Account]) -> None:
+    from hackathon.index.projects import team_folders
+
+    members = known.of([member.user for member in team.members])
+    own = {member.user for member in team.members}
+    others = known.of([m.user for each in checker.event.teams for m in each.members if m.user not in own])
+    where = checker.line("teams", index)
+    helpers = known.of(team.tutors) or tutors
+    for path in team_folders(team, checker.folder):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            if not team.members:
+                continue  # that is told already
+            inside = path.is_relative_to(checker.folder)
+            checker.add(
+                "warning",
+                "folder_missing" if inside else "folder_elsewhere",
+                where,
+                team.name,
+                path=path,
+            )
+            continue
+        except OSError as error:
+            what = error.strerror or str(error)
+            checker.add("warning", "folder_unseen", where, team.name, path=path, what=what)
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            checker.add("remark", "folder_link", path, team.name, target=os.readlink(path))  # noqa: PTH115
+        _let_in(checker, path, helpers, 0, "error", "tutor_closed", team.name)
+        owns_alone = "{user}" in "".join(team.folders)
+        if not owns_alone:
+            _let_in(checker, path, members, WRITE, "error", "member_closed", team.name)
+        writers = [other.user for other in others[:OTHERS_LOOKED_AT] if other.uid != 0 and _passes(path, other)]
+        if writers:
+            values = {"users": _names(writers), "found": owner_word(path)}
+            checker.add("error", "others_write", path, team.name, **values)
+        for helper in helpers:
+            _runs(checker, path, helper, team.name)
+
+
+def _strays(checker: "Checker") -> None:
+    """Note folders that were made for teams which hackathon.yaml no longer has: renamed, or taken out."""
+    from hackathon.index.projects import team_folders
+
+    teams_own = [path for team in checker.event.teams for path in team_folders(team, checker.folder)]
+    with contextlib.suppress(OSError):
+        inherited = read_list(checker.folder, DEFAULT_LIST)
+        for path in sorted(checker.folder.iterdir()):
+            if path.is_symlink() or not path.is_dir() or any(own.is_relative_to(path) for own in teams_own):
+                continue
+            if read_list(path, DEFAULT_LIST) not in (None, inherited):
+                checker.add("remark", "folder_stray", path, path=path)
+
+
+def _runs(checker: "Checker", folder: Path, tutor: Account, team: str) -> None:
+    """Note projects of a team whose runs a tutor who may read the folder cannot read."""
+    try:
+        if readable(folder, tutor.uid, tutor.groups) is not None:
+            return
+        projects = [folder, *sorted(each for each in folder.iterdir() if each.is_dir() and not each.is_symlink())]
+    except OSError:
+        return
+    for project in projects:
+        runs = project / "runs"
+        try:
+            closed = readable(runs, tutor.uid, tutor.groups) if runs.is_dir() else None
+        except OSError:
+            continue
+        if closed is not None:
+            values = {"users": tutor.user, "path": runs, "found": owner_word(closed)}
+            access = f"u:{tutor.user}:rX,d:u:{tutor.user}:rX"
+            command = f"setfacl -R -m {access} {_quoted(closed)}"
+            checker.add("warning", "runs_closed", closed, team, command=command, **values)
+
+
+def _let_in(
+    checker: "Checker", path: Path, people: Sequence[Account], also: int, level: str, identifier: str, team: str
+) -> None:
+    """Note who cannot read (and write, with `also`) a path, by the directory that is in the way."""
+    closed: dict[Path, list[str]] = {}
+    for user in dict.fromkeys(people):
+        try:
+            place = readable(path, user.uid, user.groups, also)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            checker.add("warning", "unseen", path, team, path=path, what=error.strerror or str(error))
+            return
+        if place is not None:
+            closed.setdefault(place, []).append(user.user)
+    for place, users in closed.items():
+        letters = ("rwx" if also else "rx") if place == path else "x"
+        values = {"path": path, "place": place, "found": owner_word(place), "users": _names(users)}
+        command = _opening(place, users, letters)
+        checker.add(level, identifier, place, team, command=command, **values)
+
+
+def _opening(place: Path, users: Sequence[str], letters: str) -> str:
+    """Return the command by which the owner of a path lets users in: one by one, or all where it is only passed."""
+    if letters == "x" or shutil.which("setfacl") is None:
+        return f"chmod o+{letters.replace('w', '')} {_quoted(place)}"
+    return f"setfacl -m {','.join(f'u:{user}:{letters}' for user in users)} {_quoted(place)}"
+
+
+def _passes(path: Path, user: Account) -> bool:
+    try:
+        return readable(path, user.uid, user.groups, WRITE) is None
+    except OSError:
+        return False
+
+
+def _names(users: Sequence[str], most: int = 5) -> str:
+    more = f", … (+{len(users) - most})" if len(users) > most else ""
+    return ", ".join(users[:most]) + more
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))

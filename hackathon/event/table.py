@@ -1,0 +1,187 @@
+"""Read teams from a table: a CSV of one line a person, as a form or a spreadsheet gives it."""
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.event import Event, Member, Team
+from hackathon.config.problems import ConfigError, Problem, listing, nearest, read_bounded, shown
+from hackathon.event.kinds import kind_named, kinds_of
+from hackathon.text.normalise import plain
+
+COLUMNS = {
+    "team": ("チーム", "チーム名", "team name"),
+    "user": ("account", "ユーザ", "ユーザー", "ユーザ名", "アカウント", "利用者番号"),
+    "kind": ("区分", "身分", "種別"),
+    "name": ("氏名", "名前"),
+    "tutors": ("tutor", "mentor", "チューター", "メンター"),
+    "project": ("課題", "課題名", "プロジェクト", "テーマ"),
+    "group": ("グループ", "グループ名", "プロジェクトコード"),
+}
+"""Columns, and what else they are called; `team` is needed, the rest may be left out."""
+_SEVERAL = re.compile(r"[;,、；，\s]+")
+
+
+@dataclass(frozen=True)
+class ParticipantTable:
+    """What a table says."""
+
+    teams: tuple[Team, ...]
+    """In the order in which they appear."""
+    encoding: str
+    ignored: tuple[str, ...] = ()
+    """Columns that mean nothing here."""
+
+
+def read_table(path: Path, event: Event | None = None) -> ParticipantTable:
+    """Return the teams of a CSV in UTF-8 (with or without a mark) or cp932, separated by commas, semicolons or tabs.
+
+    Kinds may be written by their labels in any language, `event` gives further ones. Raises ConfigError with every
+    problem, each with line and column.
+    """
+    text, encoding = _decoded(path)
+    reader = _Reader(path, event or Event(""))
+    reader.read(text)
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return ParticipantTable(tuple(reader.teams.values()), encoding, tuple(reader.ignored))
+
+
+def _decoded(path: Path) -> tuple[str, str]:
+    raw = read_bounded(path)
+    if b"\0" in raw:
+        raise ConfigError([Problem("event.table_encoding", path, raw[: raw.index(b"\0")].count(b"\n") + 1)])
+    at = 0
+    for encoding in ("utf-8-sig", "cp932"):
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError as error:
+            at = at or error.start
+            continue
+        # Python takes the bytes A0, FD, FE, FF, which are no cp932, for private characters
+        if encoding != "cp932" or not any("\uf8f0" <= letter <= "\uf8f3" for letter in text):
+            return text, "utf-8" if encoding == "utf-8-sig" else encoding
+    raise ConfigError([Problem("event.table_encoding", path, raw[:at].count(b"\n") + 1)])
+
+
+class _Reader:
+    """Collects teams and problems."""
+
+    def __init__(self, path: Path, event: Event) -> None:
+        self._path = path
+        self._event = event
+        self._columns: dict[str, int] = {}
+        self._lines: dict[str, int] = {}
+        self.teams: dict[str, Team] = {}
+        self.ignored: list[str] = []
+        self.problems: list[Problem] = []
+
+    def read(self, text: str) -> None:
+        """Take a table."""
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        separator = max(",;\t", key=first.count)
+        rows = self._rows(text, separator)
+        head = next(rows, None)
+        if head is None:
+            self._note("event.table_empty", 1)
+            return
+        line, names = head
+        self._head(line, names)
+        if "team" not in self._columns:
+            return
+        for line, cells in rows:
+            if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names) :]):
+                self._note("event.table_cells", line, count=len(cells), columns=len(names))
+            else:
+                self._row(line, cells)
+        if not self.teams and not self.problems:
+            self._note("event.table_empty", line)
+
+    def _rows(self, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        line = 1
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error:
+                self._note("event.table_quote", line)
+                return
+            if any(cell.strip() for cell in row):
+                yield line, row
+            line = reader.line_num + 1
+
+    def _head(self, line: int, names: list[str]) -> None:
+        words = {plain(word): column for column, others in COLUMNS.items() for word in (column, *others)}
+        for number, name in enumerate(names):
+            column = words.get(plain(name))
+            if column is None:
+                near = nearest(plain(name), COLUMNS) if name.strip() else None
+                if near and near not in self._columns:
+                    self._note("event.table_column", line, name=shown(name), near=near)
+                elif name.strip():
+                    self.ignored.append(name.strip())
+            elif column in self._columns:
+                self._note("event.table_column_twice", line, column)
+            else:
+                self._columns[column] = number
+        if "team" not in self._columns:
+            self._note("event.table_no_team", line, known=listing(COLUMNS))
+
+    def _row(self, line: int, cells: list[str]) -> None:
+        values = {
+            column: _cell(cells[number]) if number < len(cells) else "" for column, number in self._columns.items()
+        }
+        name = values["team"]
+        if not name:
+            self._note("event.table_no_name", line, "team")
+            return
+        team = self.teams.get(name, Team(name))
+        for column in ("project", "group"):
+            value = values.get(column, "")
+            before = getattr(team, column) or ""
+            if value and before and value != before:
+                self._note("event.table_differs", line, column, value=shown(value), before=shown(before))
+            elif value:
+                team = replace(team, project=value) if column == "project" else replace(team, group=value)
+        tutors = [unicodedata.normalize("NFKC", each) for each in _SEVERAL.split(values.get("tutors", "")) if each]
+        team = replace(team, tutors=list(dict.fromkeys([*team.tutors, *tutors])))
+        member = self._member(line, values)
+        self.teams[name] = replace(team, members=[*team.members, member]) if member else team
+
+    def _member(self, line: int, values: dict[str, str]) -> Member | None:
+        user = unicodedata.normalize("NFKC", values.get("user", ""))
+        if not user:
+            if values.get("name") or values.get("kind"):
+                self._note("event.table_no_user", line, "user")
+            return None
+        if any(letter in user for letter in " /:,"):
+            self._note("config.user_name", line, "user", name=shown(user))
+        elif user in self._lines:
+            self._note("event.table_user_twice", line, "user", name=shown(user), first=self._lines[user])
+        self._lines.setdefault(user, line)
+        word = values.get("kind", "")
+        kind = kind_named(self._event, word) if word else ""
+        if kind is None:
+            known = kinds_of(self._event)
+            near = nearest(word, known)
+            identifier = "config.no_kind_near" if near else "config.no_kind"
+            self._note(identifier, line, "kind", name=shown(word), near=near, known=listing(known))
+        return Member(user, kind or "", values.get("name", ""))
+
+    def _note(self, identifier: str, line: int, column: str = "", **values: Any) -> None:
+        path = (column,) if column else ()
+        self.problems.append(Problem(identifier, self._path, line, path, values))
+
+
+def _cell(text: str) -> str:
+    """Return a cell as one line without control characters; a quote that a spreadsheet wants before = + - @ goes."""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    line = unicodedata.normalize("NFC", line)
+    return line[1:] if line[:1] == "'" and line[1:2] in tuple("=+-@") else line

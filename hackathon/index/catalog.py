@@ -1,0 +1,56 @@
+"""All that pages, reports and tables are made from: the runs of an event or a project at one moment."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.index.memory import Memory
+from hackathon.index.projects import ProjectFolder
+from hackathon.index.record import RunEntry, key_of, parts_of
+from hackathon.runs.lives import counted_twice
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All that views read; a moment's picture."""
+
+    summaries: Sequence[RunEntry] = ()
+    """Runs to show, newest first."""
+    projects: Sequence[ProjectFolder] = ()
+    event: "Event | None" = None
+    event_folder: Path | None = None
+    team: str = ""
+    """Only this team's runs and projects are in it: a participant's view."""
+    now: float = field(default_factory=time.time)
+    live: bool = False
+    """Whether the page is watched while runs go on (dashboard), or is for afterwards (site)."""
+    problems: Sequence[str] = ()
+    """What went wrong while reading: a scheduler that does not answer, a folder that cannot be read."""
+    unseen: Sequence[RunEntry] = ()
+    """Runs that are not shown and count for what was used: cleaned up, or in no team's folder."""
+
+    doubles: Mapping[str, str] | None = None
+    """Key of an adopted run → the run that its job is counted for already; None: as the entries tell."""
+
+    memory: Memory = field(default_factory=Memory, repr=False, compare=False)
+    """What views made lately; pictures of other moments have the same."""
+
+    @property
+    def entries(self) -> tuple[RunEntry, ...]:
+        """All runs: those that are shown, then those that only count."""
+        return (*self.summaries, *self.unseen)
+
+    def find(self, key: str) -> RunEntry | None:
+        """Return the run of a key `<project folder>//<id>`, None when it is not (or no more) there."""
+        project, identifier = parts_of(key)
+        return next((each for each in self.summaries if each.id == identifier and each.project == project), None)
+
+
+def doubles_of(entries: Iterable[RunEntry]) -> dict[str, str]:
+    """Return key of an adopted run → the id of the run that its job is counted for already."""
+    return counted_twice((key_of(each.project, each.id), each.use) for each in entries if each.use is not None)

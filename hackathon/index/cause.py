@@ -1,0 +1,134 @@
+"""What a diagnosis says about a run, in every language: from the run's own folder, or from looking at it now."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hackathon.index.record import CauseText, RunEntry
+from hackathon.text.messages import LANGUAGES
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.examine import Diagnosis
+    from hackathon.runs.directory import RunDirectory
+
+LONGEST = 2000
+"""Letters of a text that are kept."""
+
+
+@dataclass(frozen=True)
+class RunCause:
+    """Why a run failed, or what is silently wrong with it."""
+
+    part: str = ""
+    """Empty when nothing was found that can be the cause."""
+    rule: str = ""
+    rank: int | None = None
+    host: str = ""
+    told: tuple[tuple[str, CauseText], ...] = ()
+    """(language, the cause); empty without one."""
+    silent: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """(language, messages of the findings of a run that did not fail)."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the cause as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "RunCause":
+        """Return the cause from its JSON values. Raises TypeError, KeyError or ValueError for anything else."""
+        told = tuple((str(code), CauseText.from_json(each)) for code, each in value["told"])
+        silent = tuple((str(code), tuple(map(str, texts))) for code, texts in value["silent"])
+        rank = value["rank"]
+        return cls(
+            str(value["part"]),
+            str(value["rule"]),
+            None if rank is None else int(rank),
+            str(value["host"]),
+            told,
+            silent,
+        )
+
+
+def cause_kept(run: "RunDirectory") -> RunCause | None:
+    """Return the cause from a run's `client/diagnosis.json`; None when it lacks a language, or has another shape.
+
+    Of somebody else's run also when no rule would say so: its advice would be taken for this toolkit's.
+    """
+    value = run.client("diagnosis")
+    if not all(isinstance(value.get(code), dict) for code in LANGUAGES):
+        return None
+    if any(value[code] for code in LANGUAGES) and not run.owned():
+        from hackathon.diagnosis.believed import is_believed
+
+        if not all(is_believed(value[code]) for code in LANGUAGES):
+            return None
+    found = {code: value[code] for code in LANGUAGES if value[code]}
+    try:
+        return _cause({code: _told(each, each.get("evidence") or {}) for code, each in found.items()}, found)
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def cause_found(diagnoses: "Mapping[str, Diagnosis]", failed: bool) -> RunCause:
+    """Return the cause from one diagnosis for each language; of a run that did not fail what is silently wrong."""
+    roots = {code: each.root.to_json() for code, each in diagnoses.items() if each.root is not None}
+    told = {code: _told(each, each["evidence"] or {}) for code, each in roots.items()}
+    if failed:
+        return _cause(told, roots)
+    silent = tuple(
+        (code, tuple(finding.message[:LONGEST] for finding in each.findings)) for code, each in diagnoses.items()
+    )
+    return RunCause(silent=silent)
+
+
+def with_cause(summary: RunEntry, cause: RunCause | None, language: str) -> RunEntry:
+    """Return a summary with its cause; None: it was not diagnosed. Warnings come in one language."""
+    if cause is None:
+        return summary
+    silent = dict(cause.silent).get(language, ())
+    if cause.silent:  # it did not fail
+        return replace(summary, warned=tuple(dict.fromkeys((*summary.warned, *silent))))
+    return replace(
+        summary,
+        part=cause.part,
+        rule=cause.rule,
+        rank=cause.rank if cause.rank is not None else summary.rank,
+        host=cause.host or summary.host,
+        told=dict(cause.told),
+    )
+
+
+def _told(finding: Mapping[str, Any], evidence: Mapping[str, Any]) -> CauseText:
+    file, line = str(evidence.get("file") or ""), evidence.get("line")
+    place = f"{file}:{line}" if file and line else file
+    return CauseText(
+        str(finding.get("message") or "")[:LONGEST],
+        str(finding.get("advice") or "")[:LONGEST],
+        str(evidence.get("text") or "")[:LONGEST],
+        place,
+        # half a command is another command: one that is too long is left out
+        tuple((_cut(each.get("text")), _whole(each.get("check"))) for each in finding.get("causes") or ()),
+    )
+
+
+def _cut(text: object) -> str:
+    return str(text or "")[:LONGEST]
+
+
+def _whole(text: object) -> str:
+    return "" if len(str(text or "")) > LONGEST else str(text or "")
+
+
+def _cause(told: Mapping[str, CauseText], findings: Mapping[str, Mapping[str, Any]]) -> RunCause:
+    first = next(iter(findings.values()), None)
+    if first is None:
+        return RunCause()
+    evidence = first.get("evidence") or {}
+    rank = evidence.get("rank")
+    return RunCause(
+        part=str(first.get("part") or ""),
+        rule=str(first.get("rule") or ""),
+        rank=rank if isinstance(rank, int) else None,
+        host=str(evidence.get("host") or ""),
+        told=tuple(told.items()),
+    )

@@ -1,0 +1,187 @@
+"""One run in the index: what is known of it besides its summary, how it is kept, and when it is looked at again."""
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from hackathon import __version__
+from hackathon.index.cause import RunCause
+from hackathon.index.listing import FACTS, Signature
+from hackathon.index.projects import ProjectFolder
+from hackathon.index.record import RunEntry
+from hackathon.runs.directory import REMOVED, RunDirectory
+from hackathon.runs.lives import RunUse
+from hackathon.runs.states import ENDED, ENDING, OPEN, RUNNING, SUCCEEDED, RunStatus
+from hackathon.text.messages import language
+
+CLOSED = 900.0
+"""Seconds without any change after which a run that is over is looked at as rarely as a sealed one."""
+JUST_ENDED = 120.0
+"""Seconds after its end in which a rank's last word about it may still come."""
+FRESH = 90.0
+"""Seconds for which the scheduler's word counts as fresh: it is asked every 30."""
+STEP = 30.0
+"""Seconds by which the age of a state grows: a page need not be made anew for every second of it."""
+_FIELDS = fields(RunEntry)
+
+
+@dataclass(slots=True)
+class IndexEntry:
+    """One run as the index has it."""
+
+    project: ProjectFolder
+    summary: RunEntry
+    signature: Signature
+    status: RunStatus | None = None
+    """None of a closed run, and after a start from the file until the run is read again."""
+    cause: RunCause | None = None
+    about: str = ""
+    """What the cause was found for: the run's state then."""
+    written: float | None = None
+    """The newest metric's or log's time by the file server's clock."""
+    changed: float = 0.0
+    """When a change was seen last, seconds since 1970 of this host."""
+    read: float = 0.0
+    """When the files were read, in seconds of the monotonic clock."""
+    closed: bool = False
+    order: tuple[float, str, str] = (0.0, "", "")
+    """Newer runs have larger ones; a clock that is ahead makes no run newer than now."""
+
+    def __post_init__(self) -> None:
+        created = min(self.summary.created or 0.0, time.time())
+        self.order = (created, self.summary.id, self.summary.project)
+
+    @property
+    def place(self) -> str:
+        """The run's folder."""
+        below = f"{REMOVED}/" if self.summary.removed else ""
+        return f"{self.summary.project}/runs/{below}{self.summary.id}"
+
+    @property
+    def run(self) -> RunDirectory:
+        """The run; a new one each time, for it holds its whole request once that was read."""
+        return RunDirectory(Path(self.place))
+
+    def to_text(self) -> str:
+        """Return what a later start needs of it, as JSON."""
+        value = {
+            "summary": _changed_fields(self.summary),
+            "counted": self.summary.use is not None,
+            "signature": self.signature,
+            "cause": self.cause.to_json() if self.cause is not None else None,
+            "about": self.about,
+            "written": self.written,
+            "changed": self.changed,
+        }
+        return json.dumps(value)
+
+
+def loaded(project: ProjectFolder, identifier: str, text: str, uses: Mapping[str, RunUse]) -> IndexEntry | None:
+    """Return a run as the file has it, None when the row is not whole; `uses`: by the run's place in `runs`."""
+    try:
+        value: dict[str, Any] = json.loads(text)
+        place = f"{REMOVED}/{identifier}" if value["summary"].get("removed") else identifier
+        use = uses[place] if value["counted"] else None
+        kept = _interned(value["summary"]) | {"project": str(project.path), "id": identifier, "use": use}
+        if project.team:
+            kept["team"] = project.team
+        entry = IndexEntry(
+            project,
+            RunEntry.from_json(kept),
+            tuple(int(each) for each in value["signature"]),
+            None,
+            RunCause.from_json(value["cause"]) if value["cause"] is not None else None,
+            str(value["about"]),
+            value["written"],
+            float(value["changed"]),
+            read=time.monotonic(),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    entry.closed = is_closed(entry, time.time())
+    return entry if len(entry.signature) == len(FACTS) else None
+
+
+def about_of(summary: RunEntry, written: float | None, cause: RunCause | None = None) -> str:
+    """Return what of a run a diagnosis depends on: another state, or news of a run that stood still, make it void.
+
+    Also what logs tell later, as they do on slow file systems, when the `cause` of a failure was not found before.
+    """
+    unknown = cause is not None and summary.state != SUCCEEDED and not cause.told
+    still = f" {written}" if summary.state in OPEN or unknown else ""
+    return f"{summary.state} {summary.cause} {summary.attempt}{still}"
+
+
+def form() -> str:
+    """Return the mark of rows that this version can use, in the language that the reasons are in."""
+    names = ",".join([entry.name for entry in fields(RunEntry)] + list(FACTS))
+    return f"{__version__}-{language()}-{hashlib.sha256(names.encode()).hexdigest()[:12]}"
+
+
+def fresh(state: RunStatus) -> RunStatus:
+    """Return a state without its age while that only says that the scheduler is not asked every second."""
+    if state.stale_seconds is None:
+        return state
+    age = state.stale_seconds // STEP * STEP
+    return replace(state, stale_seconds=age if age >= FRESH else None)
+
+
+def differs(told: RunStatus, known: RunStatus | None) -> bool:
+    """Return whether a scheduler's answer says something new; its age and its problem are no news of the run."""
+    if known is None:
+        return True
+    return replace(told, stale_seconds=None, problem="") != replace(known, stale_seconds=None, problem="")
+
+
+def may_change_unseen(entry: IndexEntry, now: float) -> bool:
+    """Return whether telemetry still comes, or a rank's last word about its end."""
+    if entry.closed:
+        return False
+    state = entry.summary.state
+    return state in (RUNNING, ENDING) or (state in ENDED and now - entry.changed < JUST_ENDED)
+
+
+def keep_times(entry: IndexEntry, before: IndexEntry | None, now: float, watched: bool) -> None:
+    """Set when the run last changed and made progress: by this host's clock wherever the change was watched."""
+    written = entry.written
+    newest = max(entry.signature, default=0) / 1e9
+    if before is None:
+        progress = None if written is None else min(written, now)
+        entry.changed = min(newest, now)
+    else:
+        if written is None or written == before.written:
+            progress = before.summary.progress if written is not None else None
+        else:
+            progress = now if watched else min(written, now)
+        entry.changed = now if entry.signature != before.signature else before.changed
+    entry.summary = replace(entry.summary, progress=progress)
+
+
+def _interned(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object whose short texts exist once in memory: thousands of runs share them."""
+    return {
+        name: sys.intern(each) if isinstance(each, str) and len(each) <= 32 else each for name, each in value.items()
+    }
+
+
+def _changed_fields(summary: RunEntry) -> dict[str, Any]:
+    """Return a summary as JSON values, without what is as in any other."""
+    found = {
+        entry.name: value
+        for entry in _FIELDS
+        if entry.name != "use" and (value := getattr(summary, entry.name)) != entry.default
+    }
+    if summary.told is not None:
+        found["told"] = {code: asdict(told) for code, told in summary.told.items()}
+    return found
+
+
+def is_closed(entry: IndexEntry, now: float) -> bool:
+    """Return whether nothing more is expected of a run: sealed, or over and without a change for CLOSED seconds."""
+    summary = entry.summary
+    return summary.sealed or (summary.state not in OPEN and now - entry.changed > CLOSED)

@@ -1,0 +1,124 @@
+"""Read what a site is made from: an event's or a project's runs, through the same index as the dashboard's."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.config.trust import event_that_counts
+from hackathon.index.catalog import Catalog, doubles_of
+from hackathon.index.diagnoser import Examiner
+from hackathon.index.index import Index
+from hackathon.index.projects import ProjectFolder, bounds_of, find_projects
+from hackathon.index.record import RunEntry, parts_of
+from hackathon.index.studies import run_key
+from hackathon.runs.states import CANCELLED, ENDED, SUCCEEDED
+from hackathon.runs.status import status
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+MOST, PATIENCE = 200, 60.0
+"""Failures that are diagnosed at most, the newest ones, and seconds for all of them; the rest stays without a cause."""
+SHARE, LEAST = 5.0, 5.0
+"""Seconds of diagnoses after which another project comes first; and that one may take at least, of those left."""
+
+
+def gather(
+    event_folder: Path | None,
+    event: "Event | None",
+    folders: Sequence[Path] = (),
+    *,
+    ask: bool = True,
+    index: Path | None = None,
+    diagnose: bool = True,
+) -> Catalog:
+    """Return the source of all runs of an event, or of the projects in `folders`.
+
+    Nothing is written in any run's folder. Schedulers are asked once, about runs that go on, unless `ask` is False.
+    `index`: its file, default this user's. `diagnose`: find the causes of failures that nobody has looked at.
+    """
+    projects, problems = find_projects(event_folder, event, folders, strays=[])
+    if event is None:  # a project alone: the folder itself, not what lies below
+        projects = [ProjectFolder(folder.absolute()) for folder in folders]
+    found = Index(projects, index, bounds_of(event_folder, event, folders))
+    try:
+        found.refresh()
+        problems += found.outside
+        asked = found.asked_about() if ask else []
+        if asked:
+            states = status([run for _, run in asked], ask=True, write=False, seen=found.seen)
+            found.refresh({key: state for (key, _), state in zip(asked, states, strict=True)})
+        if diagnose:
+            problems += _diagnose(found, rules_of(event_folder))
+        return Catalog(
+            summaries=found.summaries,
+            unseen=found.unseen,
+            projects=[project for project in projects if project.shown],
+            event=event,
+            event_folder=event_folder,
+            now=time.time(),
+            problems=problems,
+            doubles=doubles_of((*found.summaries, *found.unseen)),
+        )
+    finally:
+        found.close()
+
+
+def all_runs(
+    event_folder: Path | None, event: "Event | None", folders: Sequence[Path] = (), *, index: Path | None = None
+) -> tuple[RunEntry, ...]:
+    """Return every run that is known, with its numbers and what it used: a table to fit models to, in one call.
+
+    Those to show come first, newest first; then those that only count, cleaned up (`removed`) or in no team's folder.
+    Nobody is asked and nothing is diagnosed. `index`: its file, default this user's.
+    """
+    return gather(event_folder, event, folders, ask=False, index=index, diagnose=False).entries
+
+
+def rules_of(event_folder: Path | None) -> list[Path]:
+    """Return the event's folder if its rules count: those of another account's event do once the user trusted it."""
+    return [event_folder] if event_folder is not None and _counts(event_folder) else []
+
+
+def _counts(folder: Path) -> bool:
+    return event_that_counts(folder) == folder.absolute()
+
+
+def _diagnose(index: Index, folders: Sequence[Path]) -> list[str]:
+    """Diagnose failures that have no cause yet, keep what is found in the index, and return what went wrong.
+
+    The next one is always the newest of the project whose diagnoses have taken the least time, so that one whose logs
+    or rules take for ever costs the others no cause.
+    """
+    over = frozenset(ENDED) - {SUCCEEDED, CANCELLED}
+    failed = [key for run in index.summaries if run.state in over and not index.examined(key := run_key(run))][:MOST]
+    waiting: dict[str, list[str]] = {}
+    for key in reversed(failed):
+        waiting.setdefault(parts_of(key)[0], []).append(key)
+    spent = dict.fromkeys(waiting, 0.0)
+    problems: dict[str, None] = {}
+    examiner, until = Examiner(), time.monotonic() + PATIENCE
+    try:
+        while waiting and (left := until - (begin := time.monotonic())) > 0:
+            project = min(waiting, key=lambda name: spent[name] // SHARE)
+            key = waiting[project].pop()
+            if not waiting[project]:
+                del waiting[project]
+            state, identifier = index.state_of(key), parts_of(key)[1]
+            if state is None:
+                continue
+            place, rules = Path(project) / "runs" / identifier, [Path(project), *folders]
+            cause = examiner.cause(place, state, rules, failed=True, timeout=max(left / 2, LEAST))
+            spent[project] += time.monotonic() - begin
+            if examiner.slow:
+                problems[message("watch.slow_rules", project=project, rules=", ".join(examiner.slow))] = None
+            if cause is not None:
+                index.attach(key, cause, index.about(key))
+            else:
+                problems[message("watch.worker_lost", run=identifier, project=project)] = None
+    finally:
+        examiner.stop()
+        examiner.rest()
+    return list(problems)

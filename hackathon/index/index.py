@@ -1,0 +1,382 @@
+"""All runs of some projects, kept in memory and on node-local disk, and brought up to date with few looks at files."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
+
+from hackathon.index.cause import RunCause, with_cause
+from hackathon.index.entry import (
+    IndexEntry,
+    about_of,
+    differs,
+    form,
+    fresh,
+    is_closed,
+    keep_times,
+    loaded,
+    may_change_unseen,
+)
+from hackathon.index.listing import FACTS, Listing, mark, signature_of
+from hackathon.index.projects import Bounds, ProjectFolder
+from hackathon.index.reader import folder_of, summarise
+from hackathon.index.record import RunEntry, key_of, parts_of
+from hackathon.index.store import RunStore, UseRow, default_path
+from hackathon.index.uses import FORM, row_of, use_in
+from hackathon.runs.directory import REMOVED, RunDirectory
+from hackathon.runs.job_times import use_by, with_account_of
+from hackathon.runs.lives import RunUse
+from hackathon.runs.states import LOST, OPEN, RunStatus
+from hackathon.runs.status import Seen, status
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import language, message
+
+CLOSED_AT_ONCE = 250
+"""Closed runs that one refresh looks at, in turn."""
+AGAIN, AGAIN_AT_ONCE, AGAIN_SECONDS = 10.0, 20, 0.2
+"""Seconds after which a run that goes on, or has just ended, is read again without a change: so often its telemetry
+grows; how many of these at once, and in how many seconds: some have long logs."""
+SURELY = 4.0
+"""Seconds between two looks at open runs past the memory of network file systems."""
+PORTION_SECONDS = 2.0
+"""Seconds after which a portion of new runs is cut short: logs without a Meter's numbers may be long."""
+EVENTS = 64 << 20
+"""Bytes of a run's events beyond which they are not read: no job writes so many."""
+LINKS = 3
+"""Links of one project that are told of."""
+WATCHED = 60.0
+"""Seconds between two looks within which a change is known to be new, whatever the file server's clock says."""
+
+# It stands in a scheduler's command: what a file calls a job and begins with a dash would be an option there.
+_JOB_ID = re.compile(r"[A-Za-z0-9][\w.:,@%+\[\]-]{0,250}\Z", re.ASCII)
+
+
+class Index:
+    """Summaries of all runs of some projects. One thread refreshes; nothing is ever written into a run's folder."""
+
+    def __init__(
+        self,
+        projects: Sequence[ProjectFolder],
+        path: Path | None = None,
+        bounds: Bounds | None = None,
+        *,
+        most: int = 0,
+    ) -> None:
+        """Open the index in the file `path` (default: in this user's folder on the node's own disk).
+
+        `bounds`: where links may lead, default the projects' folders. `most`: new runs that one refresh reads, 0: all.
+        """
+        self.version = 0
+        """Grows with every change."""
+        self.seen: Seen = {}
+        """What schedulers said, for `runs.status.status`."""
+        self.pending = 0
+        """New runs that the last refresh left for the next one."""
+        self._most = most
+        self._entries: dict[str, IndexEntry] = {}
+        self._listings: dict[str, Listing] = {}
+        self._turn: list[str] = []
+        self._refreshed = -1e9
+        self._sure, self._surely = -1e9, True
+        self._cost = 0.01  # seconds to read one run, as it was lately
+        self._others = True
+        self._sorted: tuple[tuple[RunEntry, ...], tuple[RunEntry, ...]] | None = ((), ())
+        self._gone_uses: list[tuple[str, str]] = []
+        self._form = form()
+        self._stored = RunStore(path if path is not None else default_path())
+        self._projects: dict[str, ProjectFolder] = {}
+        self._bounds = Bounds([])
+        self.use(projects, bounds)
+
+    def use(self, projects: Sequence[ProjectFolder], bounds: Bounds | None = None) -> None:
+        """Take these projects from now on; runs of others leave with the next refresh."""
+        self._others = True
+        self._bounds = bounds or Bounds([(project.path, project.team) for project in projects])
+        before, self._projects = self._projects, {str(project.path): project for project in projects}
+        for key, entry in self._entries.items():
+            project = self._projects.get(entry.summary.project)
+            if project is not None and project != entry.project:
+                entry.project, entry.read = project, 0.0
+                self._turn.append(key)
+        fresh = [each for each in self._projects if each not in before]
+        uses: dict[str, dict[str, RunUse]] = {name: {} for name in fresh}
+        for name, place, _, text in self._stored.load_uses(fresh, FORM):
+            if (use := use_in(place, text)) is not None:
+                uses[name][place] = use
+        for name, identifier, text in self._stored.load(fresh, self._form):
+            kept = loaded(self._projects[name], identifier, text, uses[name])
+            if kept is not None:
+                self._entries[key_of(name, identifier)] = kept
+        self._sorted = None
+
+    @property
+    def summaries(self) -> tuple[RunEntry, ...]:
+        """The runs to show, newest first."""
+        return self._parted[0]
+
+    @property
+    def unseen(self) -> tuple[RunEntry, ...]:
+        """The runs that are not shown and count for what was used: cleaned up, or in no team's folder."""
+        return self._parted[1]
+
+    @property
+    def _parted(self) -> tuple[tuple[RunEntry, ...], tuple[RunEntry, ...]]:
+        if self._sorted is None:
+            order = sorted(self._entries.values(), key=attrgetter("order"), reverse=True)
+            shown = tuple(each.summary for each in order if each.project.shown and not each.summary.removed)
+            unseen = tuple(each.summary for each in order if not (each.project.shown and not each.summary.removed))
+            self._sorted = shown, unseen
+        return self._sorted
+
+    @property
+    def stored(self) -> bool:
+        """Whether it is kept on disk; else it is made anew at the next start."""
+        return self._stored.usable
+
+    @property
+    def unreadable(self) -> dict[str, int]:
+        """Project's folder → how many of its runs this user may not read."""
+        return {name: len(listing.unreadable) for name, listing in self._listings.items() if listing.unreadable}
+
+    @property
+    def outside(self) -> list[str]:
+        """Why links among the runs are not followed, in words; of each project the first ones."""
+        return [text for listing in self._listings.values() for text in listing.outside[:LINKS]]
+
+    def asked_about(self) -> list[tuple[str, RunDirectory]]:
+        """Return (key, run) of the runs whose schedulers may have something to say."""
+        return [
+            (key, entry.run)
+            for key, entry in self._entries.items()
+            if not entry.closed and not entry.summary.sealed and _JOB_ID.match(entry.summary.job_id)
+        ]
+
+    def state_of(self, key: str) -> RunStatus | None:
+        """Return a run's state; None when the run is not there."""
+        entry = self._entries.get(key)
+        if entry is not None and entry.status is None:
+            return self._state(entry.run)
+        return None if entry is None else entry.status
+
+    def about(self, key: str) -> str:
+        """Return what a cause is to be attached for now; empty when the run is not there."""
+        entry = self._entries.get(key)
+        return "" if entry is None else about_of(entry.summary, entry.written)
+
+    def examined(self, key: str) -> bool:
+        """Return whether a run has a cause, or was found to have none, in the state that it is in."""
+        entry = self._entries.get(key)
+        if entry is None or (entry.cause is None and entry.summary.told is None):
+            return False
+        return entry.cause is None or entry.about == about_of(entry.summary, entry.written, entry.cause)
+
+    def refresh(self, statuses: Mapping[str, RunStatus] | None = None) -> list[str]:
+        """Bring the summaries up to date and return the keys `<project folder>//<id>` of what changed, or is gone.
+
+        `statuses` (by key): of runs whose schedulers were just asked, with `seen` for the answers. They tell which runs
+        to look at again; the state is found from the run's files as they are now and from `seen`, for a scheduler may
+        have taken long to answer.
+        """
+        now, clock = time.time(), time.monotonic()
+        self._surely = clock - self._sure >= SURELY
+        if self._surely:
+            self._sure = clock
+        wanted, gone = self._listed(clock)
+        again: list[tuple[float, str]] = []
+        for key in self._to_look_at():
+            entry = self._entries[key]
+            entry.closed = entry.closed or is_closed(entry, now)
+            if self._differs(entry):
+                wanted.append(key)
+            elif may_change_unseen(entry, now) and clock - entry.read >= AGAIN:
+                again.append((entry.read, key))
+        few = min(AGAIN_AT_ONCE, 1 + int(AGAIN_SECONDS / max(self._cost, 1e-4)))
+        wanted += [key for _, key in sorted(again)[:few]]
+        wanted += [
+            key
+            for key, told in (statuses or {}).items()
+            if (known := self._entries.get(key)) is not None and differs(told, known.status)
+        ]
+        wanted = list(dict.fromkeys(wanted))
+        try:
+            changed = self._read(wanted, now, clock)
+        except BaseException:  # whatever it was: what is new is looked at again, and shown as far as it was read
+            self._others, self._sorted = True, None
+            self.version += 1
+            raise
+        if wanted:
+            self._cost = 0.7 * self._cost + 0.3 * (time.monotonic() - clock) / len(wanted)
+        uses = [row for key in changed if (row := self._use_row(key)) is not None]
+        self._stored.write([self._row(key) for key in changed], [parts_of(key) for key in gone], uses, self._gone_uses)
+        self._gone_uses = []
+        self._refreshed = clock
+        changed += gone
+        if changed:
+            self.version += 1
+            self._sorted = None
+        return changed
+
+    def attach(self, key: str, cause: RunCause, about: str) -> bool:
+        """Keep what a diagnosis told about a run; False when the run is gone, or is no more what it was (`about`)."""
+        entry = self._entries.get(key)
+        if entry is None or about != about_of(entry.summary, entry.written):
+            return False
+        entry.cause, entry.about = cause, about_of(entry.summary, entry.written, cause)
+        before = entry.summary
+        bare = replace(before, part="", rule="", told=None)
+        entry.summary = with_cause(bare, cause, language())
+        self._stored.write([self._row(key)])
+        if entry.summary != before:
+            self.version += 1
+            self._sorted = None
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stored.close()
+
+    def _listed(self, clock: float) -> tuple[list[str], list[str]]:
+        """Return the keys of new runs, newest first, and of those that are gone; those are dropped."""
+        fresh: list[str] = []
+        known = self._entries
+        news = lost = self._others
+        news = news or self.pending > 0
+        for name, project in self._projects.items():
+            listing = self._listings.get(name) or self._listings.setdefault(name, Listing(f"{name}/runs"))
+            if listing.look(self._bounds.of(project.team), clock):
+                news = True
+                lost = lost or listing.lost
+        if not news:
+            return [], []
+        self._others = False
+        for name in self._projects:
+            listing = self._listings[name]
+            fresh += [
+                key
+                for identifier, place in listing.names.items()
+                if (entry := known.get(key := key_of(name, identifier))) is None
+                or entry.summary.removed != place.startswith(REMOVED)
+            ]
+        gone = [
+            key
+            for key, entry in (known.items() if lost else ())
+            if (listed := self._listings.get(entry.summary.project)) is None
+            or entry.summary.project not in self._projects
+            or entry.summary.id not in listed.names
+        ]
+        for key in gone:
+            self._forget(key)
+            del known[key]
+        for key in fresh:
+            if key in known:  # cleaned up since
+                self._forget(key)
+        for name in [name for name in self._listings if name not in self._projects]:
+            del self._listings[name]
+        fresh.sort(key=lambda key: parts_of(key)[1], reverse=True)
+        self.pending = max(0, len(fresh) - self._most) if self._most else 0
+        return fresh[: self._most] if self._most else fresh, gone
+
+    def _forget(self, key: str) -> None:
+        """Drop what is kept under the place where a run is no more."""
+        entry = self._entries[key]
+        self.seen.pop(Path(entry.place), None)
+        self._gone_uses.append((entry.summary.project, entry.place.removeprefix(f"{entry.summary.project}/runs/")))
+
+    def _to_look_at(self) -> list[str]:
+        """Return the keys of all runs that may change, and of some closed ones, in turn."""
+        if len(self._turn) < CLOSED_AT_ONCE:
+            self._turn += [key for key, entry in self._entries.items() if entry.closed]
+        turn, self._turn = self._turn[:CLOSED_AT_ONCE], self._turn[CLOSED_AT_ONCE:]
+        some = [key for key in dict.fromkeys(turn) if key in self._entries]
+        return [*(key for key, entry in self._entries.items() if not entry.closed), *some]
+
+    def _differs(self, entry: IndexEntry) -> bool:
+        """Return whether a run's files have changed since they were read."""
+        if entry.read == 0.0:
+            return True
+        base = entry.place
+        if entry.closed:
+            return mark(base + FACTS[0]) != entry.signature[0]
+        return signature_of(base, surely=self._surely and entry.summary.state in OPEN) != entry.signature
+
+    def _read(self, keys: list[str], now: float, clock: float) -> list[str]:
+        """Read runs and return the keys of those whose summaries are new or other than before."""
+        changed = []
+        for key in keys:
+            before = self._entries.get(key)
+            if self._most and before is None and time.monotonic() - clock > PORTION_SECONDS:
+                self.pending += 1  # what was read so far is shown first
+                continue
+            project, run = self._directory(key)
+            with run.held():
+                # before reading: what changes meanwhile is seen the next time
+                signature = signature_of(str(run.path))
+                found, summary = self._read_one(project, run, before)
+            entry = IndexEntry(project, summary, signature, found, written=summary.progress, read=clock)
+            if before is not None and before.about == about_of(summary, entry.written, before.cause):
+                entry.cause, entry.about = before.cause, before.about
+                entry.summary = with_cause(summary, before.cause, language())
+            keep_times(entry, before, now, clock - self._refreshed < WATCHED)
+            entry.closed = is_closed(entry, now)
+            entry.status = None if entry.closed else found
+            self._entries[key] = entry
+            if before is None or before.summary != entry.summary:
+                changed.append(key)
+        return changed
+
+    def _read_one(
+        self, project: ProjectFolder, run: RunDirectory, before: IndexEntry | None
+    ) -> tuple[RunStatus, RunEntry]:
+        """Return a run's state and summary; whatever its files hold, the other runs do not suffer for it."""
+        if folder_of(run.files, "events").size > EVENTS:
+            return RunStatus(run.id, LOST, reason=message("watch.broken")), _broken(project, run)
+        state = self._state(run)
+        found = fresh(state)
+        if run.known().newer:
+            return found, _broken(project, run)
+        try:
+            return found, summarise(project, run, found, self._use(run, state, before))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+            return found, _broken(project, run)
+
+    def _directory(self, key: str) -> tuple[ProjectFolder, RunDirectory]:
+        name, identifier = parts_of(key)
+        listing = self._listings.get(name)
+        place = listing.names.get(identifier, identifier) if listing is not None else identifier
+        return self._projects[name], RunDirectory(Path(f"{name}/runs/{place}"))
+
+    def _use(self, run: RunDirectory, state: RunStatus, before: IndexEntry | None) -> RunUse | None:
+        """Return what a run used, with the scheduler's account where it was ever asked; None of a broken record."""
+        try:
+            use = use_by(run, state, self.seen.get(run.path))
+        except HackathonError:
+            return None
+        known = before.summary.use if before is not None else None
+        return use if known is None else with_account_of(use, known)
+
+    def _state(self, run: RunDirectory) -> RunStatus:
+        try:
+            return status([run], ask=False, write=False, seen=self.seen)[0]
+        except Exception:  # whatever a file has in it that nobody thought of
+            return RunStatus(run.id, LOST, reason=message("watch.broken"))
+
+    def _row(self, key: str) -> tuple[str, str, str, str]:
+        entry = self._entries[key]
+        return entry.summary.project, entry.summary.id, self._form, entry.to_text()
+
+    def _use_row(self, key: str) -> UseRow | None:
+        entry = self._entries[key]
+        if entry.summary.use is None:
+            return None
+        project, place = entry.summary.project, entry.place.removeprefix(f"{entry.summary.project}/runs/")
+        return row_of(project, place, entry.signature[FACTS.index("/events/job.jsonl")], entry.summary.use)
+
+
+def _broken(project: ProjectFolder, run: RunDirectory) -> RunEntry:
+    removed = run.path.parent.name == REMOVED
+    known = run.known()
+    newer = message("runs.newer_record", run=run.id, version=known.newer, toolkit=known.toolkit_version)
+    reason = newer if known.newer else message("watch.broken")
+    return RunEntry(run.id, str(project.path), project.team, state=LOST, reason=reason, removed=removed)

@@ -1,0 +1,144 @@
+"""Which runs a folder has and whether their files have changed, with as few looks at the disk as will do."""
+
+import os
+import time
+from collections.abc import Iterable
+
+from hackathon.index.projects import Containment
+from hackathon.runs.directory import REMOVED, files_of
+
+Signature = tuple[int, ...]
+"""For each of FACTS its time of change in nanoseconds plus its size, 0 for what is not there."""
+FACTS = (
+    "/client", "/final.json", "/request.json", "/claim", "/events", "/events/job.jsonl", "/metrics",
+    "/metrics/rank-0.jsonl", "/logs", "/logs/job.log", "/logs/rank-0.log",
+)  # fmt: skip
+"""What changes with a run's state and numbers; of a closed run only the first one is looked at."""
+LISTED, SETTLED = 30.0, 10.0
+"""Seconds after which a folder is listed again without a sign of a change; and for which a fresh change may hide
+another one, for want of finer clocks."""
+
+
+class Listing:
+    """The runs in one folder `runs`, cleaned-up ones too, listed again when the folder has changed."""
+
+    def __init__(self, folder: str, known: Iterable[str] = ()) -> None:
+        """Begin with nothing; `known`: places that were runs before, which are not looked into again."""
+        self.names: dict[str, str] = {}
+        """Run's id → its place in the folder: of a run that was cleaned up `.removed/<id>`."""
+        self.unreadable: list[str] = []
+        """Names of folders in it that this user may not read."""
+        self.outside: list[str] = []
+        """Why links among them are not followed, in words: they lead out of what may be read."""
+        self.closed = ""
+        """Why the folder itself cannot be listed; empty where it can, or is not there."""
+        self.lost = False
+        """Whether the last change took runs away, or moved them."""
+        self._folder = folder
+        self._known = frozenset(known)
+        self._changed = (-1, -1)
+        self._listed = -1e9
+        self._fresh = True
+        # the folder had changed shortly before it was listed: more may have come with the same time
+
+    def look(self, bounds: Containment, clock: float) -> bool:
+        """Bring `names` up to date and return whether they changed; a folder that is gone has none.
+
+        `clock`: now, in seconds of the monotonic clock.
+        """
+        before = self.names
+        try:
+            changed = (os.stat(self._folder).st_mtime_ns, mark(f"{self._folder}/{REMOVED}"))  # noqa: PTH116 — plain
+        except OSError as error:
+            gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
+            self.closed = "" if gone else error.strerror or str(error)
+            self.names, self._changed, self._fresh = {}, (-1, -1), True
+            self.lost = bool(before)
+            return self.lost
+        if changed == self._changed and not self._fresh and clock - self._listed < LISTED:
+            return False
+        newest = max(changed) / 1e9
+        self._fresh = abs(time.time() - newest) < SETTLED or changed != self._changed
+        self._changed, self._listed = changed, clock
+        self.unreadable, self.outside, self.closed = [], [], ""
+        names: dict[str, str] = {}
+        try:
+            names = self._in("", bounds)
+            names = {**self._removed(bounds), **names}
+        except PermissionError as error:
+            self.closed = error.strerror or str(error)
+        except OSError:  # a server that does not answer now: what was known stays until it does
+            self._changed = (-1, -1)
+            return False
+        self.names = names
+        self.lost = any(names.get(name) != place for name, place in before.items())
+        return self.lost or len(names) != len(before)
+
+    def _removed(self, bounds: Containment) -> dict[str, str]:
+        place = f"{self._folder}/{REMOVED}"
+        if not os.path.isdir(place) or os.path.islink(place):  # noqa: PTH112, PTH114 — plain strings
+            return {}
+        try:
+            return self._in(f"{REMOVED}/", bounds)
+        except PermissionError:
+            return {}
+
+    def _in(self, below: str, bounds: Containment) -> dict[str, str]:
+        """Return name → place of the runs in the folder, or in one in it. Raises OSError."""
+        names: dict[str, str] = {}
+        with os.scandir(f"{self._folder}/{below}") as entries:
+            for entry in entries:
+                name = entry.name
+                if name[0] == "." or not name.isprintable():
+                    continue
+                if entry.is_symlink() and not _is_allowed(entry, bounds):
+                    if not below and os.path.isdir(entry.path):  # noqa: PTH112
+                        self.outside.append(bounds.refusal(entry.path))
+                    continue
+                try:
+                    if not entry.is_dir():
+                        continue
+                except OSError:
+                    continue
+                place = below + name
+                if self.names.get(name) != place and place not in self._known and not _is_run(entry.path):
+                    if not os.access(entry.path, os.R_OK | os.X_OK, effective_ids=True):
+                        self.unreadable.append(name)
+                    continue
+                names[name] = place
+        return names
+
+
+def _is_allowed(entry: "os.DirEntry[str]", bounds: Containment) -> bool:
+    """Return whether a link may be followed, to a folder; one to itself, or to where nobody may look, may not."""
+    try:
+        return bounds.allow_run(entry.path) and entry.is_dir()
+    except OSError:
+        return False
+
+
+def mark(path: str) -> int:
+    """Return a number that changes with a file: its time of change in nanoseconds plus its bytes; 0 without one."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 — plain strings: this is done for thousands of files
+    except OSError:
+        return 0
+    return found.st_mtime_ns + found.st_size
+
+
+def signature_of(base: str, *, surely: bool = False) -> Signature:
+    """Return the signature of a run's folder; `surely`: as the file server has it, not as this host remembers it.
+
+    NFS answers `stat` from a memory that may be a minute old; opening a file or a folder asks the server (nfs(5),
+    close-to-open consistency).
+    """
+    if surely:
+        files = files_of(base)
+        files.names("events")
+        files.read("events/job.jsonl", 1)
+    return tuple(mark(base + name) for name in FACTS)
+
+
+def _is_run(path: str) -> bool:
+    """Return whether a folder is a run: it has a request, even a broken one."""
+    return os.path.lexists(f"{path}/request.json")

@@ -1,0 +1,258 @@
+"""Which folders have runs that may be shown or counted, and whose; links that lead out are not followed."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.runs.directory import REMOVED
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event, Team
+
+DEPTH = 3
+"""Levels below a team's folder on which projects are looked for."""
+MOST_FOLDERS = 5000
+"""Folders that are looked at below one team's folder."""
+_INSIDE = frozenset({"runs", "studies", "node_modules", "__pycache__", "site-packages"})
+"""Folders that have no projects in them."""
+_PLACEHOLDER = re.compile(r"\{(group|user)\}")
+_UNSAFE = re.compile(r"[/\0]|\A\.\.?\Z")
+
+
+@dataclass(frozen=True)
+class ProjectFolder:
+    """A folder with `runs/`, and whose it is."""
+
+    path: Path
+    team: str = ""
+    """The team of the event; empty outside an event."""
+    title: str = ""
+    """What it works on, in the words of `hackathon.yaml`."""
+    shown: bool = True
+    """False of one in the event's folder and in no team's: its runs count for their owners' teams."""
+
+
+class Containment:
+    """Folders, and the rule which symbolic links below them are followed: those that stay in one of them.
+
+    With `own` also links that this user made to folders of this user, who then looks at nothing but his own. `others`:
+    folders of other teams, (folder, team); what lies in one of them is that team's. `shared`: a folder in which a link
+    may also lead to what is in no team's folder, if whoever made the link owns that, or the shared folder, or is root.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        *,
+        own: bool = False,
+        others: Sequence[tuple[Path, str]] = (),
+        shared: Path | None = None,
+    ) -> None:
+        self._roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        self._others = tuple((os.path.realpath(root), team) for root, team in others)
+        self._shared = os.path.realpath(shared) if shared is not None else None
+        self._own = own
+
+    def allow(self, path: str) -> bool:
+        """Return whether a folder that is a symbolic link, or lies behind one, may be read."""
+        real = os.path.realpath(path)
+        within = self._within(real)
+        if self._whose(real, within) is not None:
+            return False
+        if within >= 0:
+            return True
+        try:
+            maker, owner = os.lstat(path).st_uid, os.stat(real).st_uid  # noqa: PTH116
+            if self._shared is not None and _is_below(real, self._shared):
+                return maker in (0, owner, os.stat(self._shared).st_uid)  # noqa: PTH116
+            return self._own and maker == owner == os.geteuid()
+        except OSError:
+            return False
+
+    def allow_run(self, path: str) -> bool:
+        """Return whether a run that is a symbolic link is read; in an event one in a folder `runs` counts there."""
+        above = os.path.dirname(os.path.realpath(path))  # noqa: PTH120
+        return self.allow(path) and (self._own or os.path.basename(above) not in ("runs", REMOVED))  # noqa: PTH119
+
+    def refusal(self, path: str) -> str:
+        """Return why a link is not followed, in words of the current language."""
+        real = os.path.realpath(path)
+        team = self._whose(real, self._within(real))
+        if team is not None:
+            return message("watch.link_to_team", path=path, team=team)
+        return message("watch.link_to_run" if self.allow(path) else "watch.link_outside", path=path)
+
+    def _within(self, real: str) -> int:
+        """Return the letters of the longest root that holds a path; -1 when none does."""
+        return max((len(root) for root in self._roots if _is_below(real, root)), default=-1)
+
+    def _whose(self, real: str, within: int) -> str | None:
+        """Return the other team that a path belongs to, None for none: the innermost folder counts."""
+        theirs = max(((len(root), team) for root, team in self._others if _is_below(real, root)), default=(-1, ""))
+        return theirs[1] if theirs[0] > within else None
+
+
+class Bounds:
+    """The links that are followed below each team's folders, and below folders of no team."""
+
+    def __init__(self, roots: Sequence[tuple[Path, str]], *, shared: Path | None = None, own: bool = False) -> None:
+        self._roots, self._shared, self._own = list(roots), shared, own
+        self._made: dict[str, Containment] = {}
+
+    def of(self, team: str) -> Containment:
+        """Return the rule for the folders of a team; of no team, if it is empty."""
+        if team not in self._made:
+            mine = [root for root, its in self._roots if its in (team, "")]  # those of no team were named by the user
+            others = [(root, its) for root, its in self._roots if its not in (team, "")]
+            self._made[team] = Containment(mine, own=self._own, others=others, shared=self._shared)
+        return self._made[team]
+
+
+def _is_below(real: str, root: str) -> bool:
+    return real == root or real.startswith(f"{root.rstrip('/')}/")
+
+
+def find_projects(
+    event_folder: Path | None,
+    event: "Event | None",
+    folders: Sequence[Path],
+    *,
+    strays: list[str] | None = None,
+    without: Sequence[Path] = (),
+) -> tuple[list[ProjectFolder], list[str]]:
+    """Return the folders with `runs/` and what could not be read, in words of the current language.
+
+    Looked at: each team's folders (`folders` of hackathon.yaml, else the team's name beside that file), then `folders`,
+    each down to DEPTH levels; without any team and without `folders` the event's own folder. A folder that two of them
+    lead to counts once, for the first. With `strays` also what lies in the event's folder and in none of these: it is
+    not shown, what could not be read goes into that list, and nothing in `without` is looked at.
+    """
+    problems: list[str] = []
+    roots = _roots(event_folder, event, folders, problems)
+    bounds = bounds_of(event_folder, event, folders)
+    found: dict[tuple[int, int] | str, ProjectFolder] = {}
+    for root, team, title in roots:
+        others = frozenset(str(each) for each, its, _ in roots if its != team and each != root)
+        for path in _below(root, bounds.of(team), problems, others):
+            found.setdefault(_identity(path), ProjectFolder(Path(path), team, title))
+    if strays is not None and event_folder is not None:
+        walked = frozenset([*(str(root) for root, _, _ in roots), *map(str, without)])
+        base = event_folder.absolute()
+        for path in _below(base, bounds.of(""), strays, walked) if str(base) not in walked else ():
+            found.setdefault(_identity(path), ProjectFolder(Path(path), shown=False))
+    return sorted(found.values(), key=lambda project: (project.team, str(project.path))), list(dict.fromkeys(problems))
+
+
+def bounds_of(event_folder: Path | None, event: "Event | None", folders: Sequence[Path]) -> Bounds:
+    """Return which links may be followed below the folders of an event, or below `folders` without one.
+
+    A link to the folder of another team is not: a run counts for the team in whose folder it really lies.
+    """
+    roots = [(root, team) for root, team, _ in _roots(event_folder, event, folders, [])]
+    return Bounds(roots, shared=event_folder, own=event is None)
+
+
+def _identity(project: str) -> tuple[int, int] | str:
+    """Return what a project's folder `runs` is known by, whatever path leads to it."""
+    try:
+        state = os.stat(f"{project}/runs")  # noqa: PTH116
+    except OSError:
+        return os.path.realpath(project)
+    return state.st_dev, state.st_ino
+
+
+def team_folders(team: "Team", event_folder: Path) -> list[Path]:
+    """Return the folders of a team, absolute; `{group}` and `{user}` are filled in, `{user}` by every member."""
+    found: dict[Path, None] = {}
+    for text in team.folders or [team.name]:
+        names = set(_PLACEHOLDER.findall(text))
+        groups = [team.group] if "group" in names else [""]
+        users = [member.user for member in team.members] if "user" in names else [""]
+        for group in groups:
+            for user in users:
+                if group is None or any(_UNSAFE.search(part) for part in (group, user)):
+                    continue
+                filled = text.replace("{group}", group).replace("{user}", user)
+                if "\0" not in filled:
+                    found[Path(os.path.normpath(event_folder.absolute() / Path(filled).expanduser()))] = None
+    return list(found)
+
+
+def _roots(
+    event_folder: Path | None, event: "Event | None", folders: Sequence[Path], problems: list[str]
+) -> list[tuple[Path, str, str]]:
+    """Return (folder, team, what the team works on)."""
+    roots: list[tuple[Path, str, str]] = []
+    base = event_folder.absolute() if event_folder is not None else None
+    if event is not None and base is not None:
+        named = [(folder, team) for team in event.teams for folder in team_folders(team, base)]
+        plain = [(folder, team.name) for folder, team in named if not _is_led(folder, base)]
+        for folder, team in named:
+            # below the event's folder a link may be a team's own; a folder elsewhere was named by the event
+            inside = Containment([base], others=[(each, its) for each, its in plain if its != team.name])
+            if _is_led(folder, base) and not inside.allow(str(folder)):
+                problems.append(inside.refusal(str(folder)))
+            else:
+                roots.append((folder, team.name, team.project))
+    for each in folders:
+        folder = Path(os.path.normpath(each.absolute()))
+        team_name, title = next(((name, title) for root, name, title in roots if folder.is_relative_to(root)), ("", ""))
+        roots.append((folder, team_name, title))
+    if not roots and base is not None:
+        roots.append((base, "", ""))
+    return roots
+
+
+def _is_led(folder: Path, base: Path) -> bool:
+    """Return whether a team's folder below the event's is, or lies behind, a link."""
+    if not folder.is_relative_to(base):
+        return False
+    return os.path.realpath(folder) != str(Path(os.path.realpath(base)) / folder.relative_to(base))
+
+
+def _below(root: Path, bounds: Containment, problems: list[str], walked: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Yield the folders with `runs/`, from the root downwards, but not in `walked`, and tell what cannot be read."""
+    level, seen = [str(root)], 0
+    for depth in range(DEPTH + 1):
+        following: list[str] = []
+        for folder in level:
+            seen += 1
+            if seen > MOST_FOLDERS:
+                problems.append(message("watch.too_many_folders", path=root, count=MOST_FOLDERS))
+                return
+            try:
+                inside = _folders(folder, bounds, problems)
+            except FileNotFoundError:
+                if depth == 0:
+                    problems.append(message("watch.folder_missing", path=root))
+                continue
+            except OSError as error:
+                problems.append(message("watch.folder_unreadable", path=folder, what=error.strerror or error))
+                continue
+            if "runs" in inside:
+                yield folder
+            below = [f"{folder}/{name}" for name in inside if name not in _INSIDE and name[0] != "."]
+            following += [each for each in below if each not in walked]
+        level = following
+
+
+def _folders(folder: str, bounds: Containment, problems: list[str]) -> list[str]:
+    """Return the names of the folders in a folder, sorted, without links that lead outside. Raises OSError."""
+    names = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                if not entry.name.isprintable() or not entry.is_dir():
+                    continue  # a name that is no text can stand in no page
+                if entry.is_symlink() and not bounds.allow(entry.path):
+                    if entry.name == "runs" or os.path.isdir(f"{entry.path}/runs"):  # noqa: PTH112
+                        problems.append(bounds.refusal(entry.path))
+                    continue
+            except OSError:
+                continue
+            names.append(entry.name)
+    return sorted(names)

@@ -1,0 +1,154 @@
+"""Make the index's record of one run from its directory and its state."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.cause import cause_kept, with_cause
+from hackathon.index.numbers import HostLoad, numbers, usage
+from hackathon.index.projects import ProjectFolder
+from hackathon.index.record import RunEntry
+from hackathon.runs.directory import REMOVED
+from hackathon.runs.events import job_events
+from hackathon.runs.lives import RunUse
+from hackathon.runs.states import CREATED, ENDED, LOST, OPEN, RUNNING, STATES
+from hackathon.text.json_fields import count_of, finite, moment_of, text_of
+from hackathon.text.messages import language
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.states import RunStatus
+
+LONGEST = 2000
+"""Letters of a note, a name or a warning that are kept."""
+WARNINGS = 8
+"""Warnings of a run that are kept."""
+NUMBERS = 64
+"""Final numbers of a run that are kept."""
+FILES = 512
+"""Logs and metrics of a run whose last change is looked at."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one of a run's folders."""
+
+    names: tuple[str, ...] = ()
+    size: int = 0
+    """Bytes of all."""
+    newest: float | None = None
+    """When one of them was last changed, by the file server's clock."""
+
+
+def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", use: RunUse | None = None) -> RunEntry:
+    """Return the record of a run, with the cause of its failure when its own folder keeps one; `use`: what it used.
+
+    Files that are missing, half-written or not what they should be leave gaps, never an error.
+    """
+    record, events = run.known(), _events(run)
+    metrics, logs = folder_of(run.files, "metrics"), folder_of(run.files, "logs")
+    state = status.state if status.state in STATES else LOST
+    ended, over = state in ENDED, state not in (*OPEN, CREATED)
+    measured = numbers(run.path, record, metrics.names, over=over)
+    told, step = measured.numbers, measured.numbers.values.get("step")
+    began = state != CREATED and (status.t_started is not None or events.started is not None)
+    used = usage(run.path) if began else HostLoad()
+    newest = max((each for each in (metrics.newest, logs.newest) if each is not None), default=None)
+    made = RunEntry(
+        id=run.id,
+        project=str(project.path),
+        team=project.team or record.team,
+        name=record.name,
+        study=record.study.id if record.study else "",
+        settings=dict(record.study.settings) if record.study else {},
+        user=record.user,
+        cluster=record.cluster,
+        queue=record.queue,
+        job_id=text_of(status.job_id or (run.job_id() if state != CREATED else None)),
+        note=text_of(record.note),
+        tags=record.tags[:50],
+        parent=record.parent,
+        processes=record.processes,
+        nodes=record.nodes,
+        gpus=record.gpus,
+        walltime=record.walltime,
+        state=state,
+        cause=text_of(status.cause),
+        reason=_reason(status),
+        sealed=status.sealed,
+        stale_seconds=status.stale_seconds,
+        created=record.created or moment_of(status.t_created),
+        submitted=moment_of(status.t_submitted),
+        started=moment_of(status.t_started) or (events.started if began else None),
+        ended=moment_of(status.t_ended) or (events.ended if ended else None),
+        attempt=count_of(status.attempt) or 1,
+        removed=run.path.parent.name == REMOVED,
+        use=use,
+        metric=told.metric,
+        value=told.value,
+        unit=told.unit,
+        loss=finite(told.values.get("loss")),
+        step=int(step) if step is not None and math.isfinite(step) else None,
+        interval=measured.interval,
+        numbers=_kept(told.values) if over else (),
+        whole=told.whole or not over,
+        progress=newest if began or state == RUNNING else None,
+        check_passed=record.check.passes(told.values.get(record.check.metric)) if over and record.check else None,
+        gpu_percent=used.gpu_percent,
+        memory_percent=used.memory_percent,
+        cpu_percent=used.cpu_percent,
+        rank=status.first_rank if isinstance(status.first_rank, int) else None,
+        host=text_of(status.first_host),
+        warned=(*events.warned, *([measured.problem[:LONGEST]] if measured.problem else [])),
+    )
+    return with_cause(made, cause_kept(run) if ended else None, language())
+
+
+def _kept(values: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """Return the first NUMBERS of a run's numbers; there is one NaN, so that equal summaries are equal."""
+    return tuple(
+        (text_of(name), math.nan if math.isnan(value) else value) for name, value in islice(values.items(), NUMBERS)
+    )
+
+
+def folder_of(run: GuardedFolder, name: str) -> Files:
+    """Return what lies in a folder of a run: its regular files, no links."""
+    states = run.states(name, FILES)
+    size = sum(state.st_size for state in states.values() if state)
+    newest = max((state.st_mtime for state in states.values() if state), default=None)
+    return Files(tuple(states), size, newest)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the job's events say."""
+
+    started: float | None = None
+    ended: float | None = None
+    warned: tuple[str, ...] = ()
+
+
+def _events(run: "RunDirectory") -> _Told:
+    """Return the times of the newest attempt and the warnings of all."""
+    started = ended = None
+    texts: dict[str, None] = {}
+    for event in job_events(run.path):
+        kind = event.get("event")
+        if kind == "started":
+            started, ended = moment_of(event.get("t")), None
+        elif kind == "ended":
+            ended = moment_of(event.get("t"))
+        elif kind == "warned" and len(texts) < WARNINGS:
+            texts[text_of(event.get("text") or event.get("about"))] = None
+    return _Told(started, ended, tuple(text for text in texts if text))
+
+
+def _reason(status: "RunStatus") -> str:
+    """Return the status's explanation; of a seal with words that this version does not know, the scheduler's part."""
+    try:
+        return status.explanation[:LONGEST]
+    except (KeyError, TypeError, AttributeError):
+        return text_of(status.reason)

@@ -1,0 +1,152 @@
+"""What the index keeps of each run: the one record that every view and both ways out (dashboard, site) begin with."""
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from hackathon.runs.lives import RunUse
+from hackathon.runs.record import PROBE_TAG
+
+
+def key_of(project: str, identifier: str) -> str:
+    """Return the key `<project folder>//<id>` of a run or a study."""
+    return f"{project}//{identifier}"
+
+
+def parts_of(key: str) -> tuple[str, str]:
+    """Return (project folder, id) of a run's or a study's key; ("", key) of anything else."""
+    project, _, identifier = key.rpartition("//")
+    return project, identifier
+
+
+@dataclass(frozen=True)
+class CauseText:
+    """The cause of a failure as a page shows it, in one language."""
+
+    message: str
+    advice: str = ""
+    evidence: str = ""
+    """The line that shows it; empty when it is a fact and no line."""
+    place: str = ""
+    """Where that line stands: `logs/rank-1.log:17`; empty without one."""
+    causes: tuple[tuple[str, str], ...] = ()
+    """(what may be behind it, the command that shows whether it is so or ""), the most frequent first."""
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "CauseText":
+        """Return the cause from its JSON values. Raises TypeError or ValueError for anything else."""
+        causes = tuple((str(text), str(check)) for text, check in value.get("causes") or ())
+        return cls(**{**value, "causes": causes})
+
+
+@dataclass(frozen=True)
+class RunEntry:
+    """One run in the index. Times are seconds since 1970; None is not known."""
+
+    id: str
+    project: str
+    """The project's folder, absolute: the key with `id`."""
+    team: str = ""
+    name: str = ""
+    """Its recipe or project."""
+    study: str = ""
+    """The id of the study that it is a point of."""
+    settings: dict[str, str | int | float | bool] = field(default_factory=dict)
+    """What that study varies beside the process count."""
+    user: str = ""
+    cluster: str = ""
+    queue: str = ""
+    job_id: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    parent: str = ""
+    processes: int = 0
+    nodes: int = 0
+    gpus: int = 0
+    """GPUs of all its nodes; 0 on machines without."""
+    walltime: int = 0
+    """Seconds asked for."""
+    state: str = "CREATED"
+    """One of runs.states.STATES."""
+    cause: str = ""
+    """RunStatus.cause."""
+    reason: str = ""
+    """RunStatus.explanation in the first language that was asked for; the scheduler's words stay as they are."""
+    sealed: bool = False
+    stale_seconds: float | None = None
+    created: float | None = None
+    submitted: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    attempt: int = 1
+    removed: bool = False
+    """It was cleaned up: only its record and what it used are left."""
+    use: RunUse | None = None
+    """From what its hours are made; None of a run whose files say nothing that could be believed."""
+    metric: str = "samples_per_s"
+    value: float | None = None
+    """The metric at the end (`logs.final`), or over the last intervals of a run that goes on."""
+    unit: str = ""
+    loss: float | None = None
+    step: int | None = None
+    progress: float | None = None
+    """When the newest metric line or log line was written: the time of the file's last change."""
+    interval: float | None = None
+    """Seconds between its newest metric lines; None when it writes none."""
+    numbers: tuple[tuple[str, float], ...] = ()
+    """(name, value) of what it told at its end, NaN and infinities too; () while it goes on."""
+    whole: bool = True
+    """Whether everything was read that its numbers can come from."""
+    check_passed: bool | None = None
+    gpu_percent: float | None = None
+    """Mean utilisation of its GPUs over the last minutes, 0…100."""
+    memory_percent: float | None = None
+    """The highest share of a GPU's memory in use over the last minutes, 0…100."""
+    cpu_percent: float | None = None
+    part: str = ""
+    """The failure's part (a finding's); empty when nothing was diagnosed or nothing failed."""
+    rule: str = ""
+    rank: int | None = None
+    host: str = ""
+    told: dict[str, CauseText] | None = None
+    """Language → the cause; None before the run was diagnosed."""
+    warned: tuple[str, ...] = ()
+    """Texts of the job's `warned` events and of silent findings."""
+
+    def told_in(self, language: str) -> CauseText | None:
+        """Return the cause in a language, else in any; None before the run was diagnosed."""
+        told = self.told or {}
+        return told.get(language) or next(iter(told.values()), None)
+
+    @property
+    def probe(self) -> bool:
+        """Whether it is the small job of `hackathon ready`, which is used time but no work of the team."""
+        return self.name == PROBE_TAG and PROBE_TAG in self.tags and not self.study
+
+    @property
+    def adopted(self) -> bool:
+        """Whether its job was submitted by hand and taken up later."""
+        return self.use is not None and self.use.adopted
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran; None for a run that did not begin or has not ended."""
+        return None if self.started is None or self.ended is None else max(0.0, self.ended - self.started)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the summary as JSON values, but what its job used."""
+        return asdict(replace(self, use=None))
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "RunEntry":
+        """Return a summary from JSON values; members that this version does not know are dropped."""
+        kept = {name: entry for name, entry in value.items() if name in _FIELDS}
+        kept["tags"], kept["warned"] = tuple(kept.get("tags") or ()), tuple(kept.get("warned") or ())
+        kept["numbers"] = tuple((str(name), float(each)) for name, each in kept.get("numbers") or ())
+        told = kept.get("told")
+        kept["told"] = (
+            {code: CauseText.from_json(entry) for code, entry in told.items()} if isinstance(told, dict) else None
+        )
+        return cls(**kept)
+
+
+_FIELDS = frozenset(entry.name for entry in fields(RunEntry))

@@ -1,0 +1,269 @@
+"""The runs of an index by team and by study, and what each study reached; of files only `study.json` is read."""
+
+import functools
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.catalog import Catalog
+from hackathon.index.listing import mark
+from hackathon.index.members import Members
+from hackathon.index.memory import Memory
+from hackathon.index.projects import ProjectFolder
+from hackathon.index.record import RunEntry, key_of
+from hackathon.jobs.settings import settings_text
+from hackathon.scaling import collect
+from hackathon.scaling.table import RunResult
+from hackathon.text.json_fields import finite, mapping_of
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Team
+
+STUDIES = "studies"
+"""The folder of a project's studies, beside `runs/`."""
+KEPT = 4096
+"""Studies whose record and results are held in memory."""
+
+
+@dataclass(frozen=True)
+class TeamRuns:
+    """A team, or a project outside any event, with its runs."""
+
+    name: str
+    """The team's name; the name of the project's folder outside an event."""
+    runs: tuple[RunEntry, ...]
+    """Newest first."""
+    projects: tuple[Path, ...]
+    team: "Team | None" = None
+    """Its entry in `hackathon.yaml`."""
+    title: str = ""
+    """What it works on, in the words of `hackathon.yaml`."""
+    unseen: tuple[RunEntry, ...] = ()
+    """Runs that are not shown and count for what it used."""
+
+    @property
+    def work(self) -> tuple[RunEntry, ...]:
+        """Its runs without the small jobs of `hackathon ready`."""
+        return tuple(run for run in self.runs if not run.probe)
+
+
+@dataclass(frozen=True)
+class StudyRuns:
+    """A study with those of its runs that are in the index."""
+
+    id: str
+    project: str
+    runs: tuple[RunEntry, ...]
+    """Oldest first."""
+    name: str = ""
+    mode: str = ""
+    """`weak`, `strong`, or empty when its `study.json` cannot be read."""
+    basis: str = "{}"
+    """What its results are made by, of its `study.json`: as JSON, so that it can be compared."""
+    created: float | None = None
+    points: int = 0
+    """Runs that it wants; 0 when its `study.json` cannot be read."""
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What sets this one series apart; empty for a whole study."""
+
+    @property
+    def key(self) -> str:
+        """The key of its page."""
+        return key_of(self.project, self.id)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The largest speed-up of some studies."""
+
+    speedup: float
+    efficiency: float
+    processes: int
+    study: str
+    """The key of the study's page."""
+    series: StudyRuns
+    """The runs with the settings that reached it."""
+
+
+def run_key(run: RunEntry) -> str:
+    """Return the key of a run's page."""
+    return key_of(run.project, run.id)
+
+
+def by_team(source: Catalog) -> list[TeamRuns]:
+    """Return all teams: those of the event in its order, silent ones too, then other projects by name.
+
+    A project outside the event goes by the team that its runs name, else by its folder's name, with the folder above
+    where two have the same.
+    """
+    known = source.event.teams if source.event else []
+    teams = {team.name: team for team in known if not source.team or team.name == source.team}
+    own, members = {str(project.path): project for project in source.projects}, Members(source.event)
+
+    def team_of(run: RunEntry) -> str:
+        if run.use is None:
+            return run.team
+        return members.team_of_run(own.get(run.project) or ProjectFolder(Path(run.project)), run.use)
+
+    told = {run.project: name for run in reversed(source.summaries) if (name := team_of(run))}
+    told.update({str(project.path): project.team for project in source.projects if project.team})
+    places = {*(run.project for run in source.summaries), *(str(project.path) for project in source.projects)}
+    names = _names(places - set(told), {*teams, *told.values()})
+    runs: dict[str, list[RunEntry]] = {name: [] for name in teams}
+    for run in source.summaries:
+        runs.setdefault(team_of(run) or told.get(run.project) or names[run.project], []).append(run)
+    unseen: dict[str, list[RunEntry]] = {}
+    for run in source.unseen:
+        unseen.setdefault(team_of(run) or told.get(run.project) or names.get(run.project, ""), []).append(run)
+    folders: dict[str, dict[Path, None]] = {}
+    titles = {team.name: team.project for team in known}
+    for project in source.projects:
+        name = told.get(str(project.path)) or names[str(project.path)]
+        runs.setdefault(name, [])
+        folders.setdefault(name, {})[project.path] = None
+        if project.title and not titles.get(name):
+            titles[name] = project.title
+    order = [*teams, *sorted(name for name in runs if name not in teams)]
+    return [
+        TeamRuns(
+            name, tuple(runs[name]), tuple(folders.get(name, ())), teams.get(name), titles.get(name, ""),
+            tuple(unseen.get(name, ())),
+        ) for name in order
+    ]  # fmt: skip
+
+
+def _names(projects: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """Return project folder → name; names are unique and none is a team's."""
+    paths = sorted(Path(project) for project in projects)
+    names: dict[str, str] = {}
+    for depth in (1, 2, None):
+        tried = {path: str(path) if depth is None else "/".join(path.parts[-depth:]) for path in paths}
+        count = Counter(tried.values())
+        fresh = {
+            path: name for path, name in tried.items() if depth is None or (count[name] == 1 and name not in taken)
+        }
+        names.update({str(path): name for path, name in fresh.items()})
+        paths = [path for path in paths if path not in fresh]
+    return names
+
+
+def by_study(runs: Iterable[RunEntry], memory: Memory) -> list[StudyRuns]:
+    """Return the studies that runs belong to, newest first; `memory`: of what was read of their records before."""
+    found: dict[tuple[str, str], list[RunEntry]] = {}
+    for run in runs:
+        if run.study:
+            found.setdefault((run.project, run.study), []).append(run)
+    made = [_study(project, identifier, points, memory) for (project, identifier), points in found.items()]
+    return sorted(made, key=lambda study: (study.created or 0.0, study.id), reverse=True)
+
+
+def _study(project: str, identifier: str, points: list[RunEntry], memory: Memory) -> StudyRuns:
+    record = study_record(project, identifier, memory)
+    runs = tuple(sorted(points, key=lambda run: (run.created or 0.0, run.id)))
+    created = finite(record.get("created"))
+    wanted = record.get("points")
+    return StudyRuns(
+        id=identifier,
+        project=project,
+        runs=runs,
+        name=str(record.get("name") or runs[0].name or identifier),
+        mode=mode if (mode := record.get("mode")) in ("weak", "strong") else "",
+        basis=_basis(record),
+        created=runs[0].created if created is None else created,
+        points=len(wanted) if isinstance(wanted, list) else 0,
+    )
+
+
+def study_record(project: str, identifier: str, memory: Memory) -> dict[str, Any]:
+    """Return a study's `study.json`, empty when it is missing or broken; it is read again when it has changed."""
+    # A study's id comes from request.json, which anybody can write: it has to be one name.
+    if "/" in identifier or identifier in ("", ".", "..") or "\0" in identifier:
+        return {}
+    changed = mark(f"{project}/{STUDIES}/{identifier}/study.json")
+    known = memory.recall("studies", (project, identifier))
+    if known is not None and known[0] == changed:
+        record: dict[str, Any] = known[1]
+        return record
+    # Where `runs` is a link to a larger disk, `studies` may be one beside it.
+    studies = os.path.realpath(f"{project}/{STUDIES}")
+    beside = os.path.realpath(f"{project}/runs")
+    if not studies.startswith((f"{os.path.realpath(project)}/", f"{os.path.dirname(beside)}/")):  # noqa: PTH120
+        return {}
+    try:
+        owner = GuardedFolder(studies).stat(identifier, links=False).st_uid
+    except OSError:
+        return {}
+    value = GuardedFolder(studies, owners=frozenset({owner})).json(f"{identifier}/study.json")
+    memory.keep("studies", (project, identifier), (changed, value), KEPT)
+    return value
+
+
+def _basis(record: Mapping[str, Any]) -> str:
+    request = mapping_of(record.get("base_request"))
+    kept = {name: record.get(name) for name in ("mode", "metric", "unit")}
+    kept["base_request"] = {name: request.get(name) for name in ("metric", "metrics", "check")}
+    return json.dumps(kept, sort_keys=True)
+
+
+def results_of(study: StudyRuns) -> dict[str, Any]:
+    """Return a study's results from what the index holds: DESIGN's results JSON. Not to be changed."""
+    runs = tuple(
+        (run.id, run.job_id or None, run.processes, run.nodes or 1, run.state, run.reason, None, run.note, run.tags,
+         run.numbers, tuple(run.settings.items()))
+        for run in study.runs
+    )  # fmt: skip
+    return _results(study.id, study.basis, runs)
+
+
+@functools.lru_cache(KEPT)
+def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...]) -> dict[str, Any]:
+    found = [
+        replace(RunResult(*values), metrics=dict(numbers), settings=dict(settings))
+        for *values, numbers, settings in runs
+    ]
+    return collect.results_of(study, json.loads(basis), found)
+
+
+def by_settings(study: StudyRuns) -> list[StudyRuns]:
+    """Return the series of a study, one for each combination of settings, in the order of its results.
+
+    Each is a study of its own with the name of the whole and its settings; a study without settings is its only one.
+    """
+    found: dict[str, list[RunEntry]] = {}
+    for run in study.runs:
+        found.setdefault(settings_text(run.settings), []).append(run)
+    if len(found) < 2:
+        return [study]
+    order = [settings_text(each["settings"]) for each in results_of(study)["series"]]
+    return [
+        replace(study, runs=tuple(found[text]), name=f"{study.name} [{text}]", settings=found[text][0].settings)
+        for text in sorted(found, key=lambda text: order.index(text) if text in order else len(order))
+    ]
+
+
+def best_series(study: StudyRuns) -> StudyRuns:
+    """Return the series of a study whose largest point has the largest speed-up, the first where none has one."""
+
+    def speedup(series: StudyRuns) -> float:
+        good = [point["speedup"] for point in results_of(series)["points"] if point["speedup"] is not None]
+        return good[-1] if good else 0.0
+
+    return max(by_settings(study), key=speedup)
+
+
+def reached(studies: Sequence[StudyRuns]) -> Reached | None:
+    """Return the largest speed-up beyond a base among studies, None when there is none."""
+    found: Reached | None = None
+    for series in [series for study in studies for series in by_settings(study)]:
+        measured = results_of(series)
+        for point in measured["points"]:
+            if point["speedup"] is None or point["processes"] <= measured["base_processes"]:
+                continue
+            if found is None or point["speedup"] > found.speedup:
+                found = Reached(point["speedup"], point["efficiency"], point["processes"], series.key, series)
+    return found

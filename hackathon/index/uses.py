@@ -1,0 +1,211 @@
+"""What runs used: from the index's file, from the runs themselves, and from schedulers' accounts.
+
+The index has it of every run beside what pages show; who wants nothing else, as the check of a budget before each
+submission, reads this part alone. A sealed run never changes, so that it is read once; a run that ended and is not
+sealed counts as read while the file of its job's events is the same: a requeue writes in it.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.index.listing import Listing, mark
+from hackathon.index.projects import Bounds, Containment, ProjectFolder
+from hackathon.index.record import key_of
+from hackathon.index.store import RunStore, UseRow, default_path
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.job_times import use_of, with_account, with_account_of, with_missed_of
+from hackathon.runs.lives import RunUse, scheduled
+from hackathon.schedulers.accounting import Charge, JobAccounting
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.base import Scheduler
+
+FORM = "1"
+"""The format of a stored use; another one is read again from the run."""
+LISTED_ONE_BY_ONE = 5
+"""Problems of one kind in a folder that are told one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A run that counts for what was used, and the project that it lies in."""
+
+    project: ProjectFolder
+    use: RunUse
+
+    @property
+    def key(self) -> str:
+        """The run's key in the index."""
+        return key_of(str(self.project.path), self.use.id)
+
+
+@dataclass
+class ProjectUses:
+    """What was read of one project's runs."""
+
+    project: ProjectFolder
+    uses: list[RunUse] = field(default_factory=list)
+    readable: bool = True
+    """False when its folder of runs cannot be listed."""
+    problems: list[str] = field(default_factory=list)
+    """In words of the current language."""
+
+    @property
+    def counted(self) -> list[Counted]:
+        """Its runs with whose they are."""
+        return [Counted(self.project, use) for use in self.uses]
+
+
+@dataclass
+class _Folder:
+    found: ProjectUses
+    places: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Run's id → its place and the mark of its events, of those that are kept."""
+    rows: list[UseRow] = field(default_factory=list)
+    gone: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_uses(
+    projects: Sequence[ProjectFolder],
+    bounds: Bounds,
+    *,
+    now: float,
+    ask: bool = False,
+    load: "Callable[[str], Scheduler] | None" = None,
+    index: Path | None = None,
+) -> tuple[list[ProjectUses], list[str]]:
+    """Return what the runs of each project used, and the problems of schedulers that were asked.
+
+    Nothing is written in any run's folder. With `ask` schedulers are asked for their accounts, in batches, about all
+    runs whose account is not kept yet; `load` finds a scheduler by name (default: the registry). `index`: the index's
+    file, default this user's.
+    """
+    store = RunStore(index if index is not None else default_path())
+    try:
+        known: dict[str, dict[str, tuple[int, str]]] = {str(project.path): {} for project in projects}
+        for project, place, kept, text in store.load_uses(known, FORM):
+            known[project][place] = kept, text
+        folders = [
+            _read_folder(project, bounds.of(project.team), now, known[str(project.path)]) for project in projects
+        ]
+        problems = _ask(folders, load) if ask else []
+        store.write([], [], [row for folder in folders for row in folder.rows],
+                    [key for folder in folders for key in folder.gone])  # fmt: skip
+    finally:
+        store.close()
+    return [folder.found for folder in folders], problems
+
+
+def row_of(project: str, place: str, kept: int, use: RunUse) -> UseRow:
+    """Return a run's use as the index's file has it."""
+    account = use.account if use.asked else None  # one with a charge that goes on is asked for again
+    value: list[Any] = [
+        use.cluster, use.scheduler, use.job_id, use.team, use.user, use.nodes, use.gpus_per_node,
+        use.processes_per_node, use.walltime, use.created, use.adopted, use.removed, use.state, use.sealed,
+        use.attempts, use.said, use.missed, use.waiting, use.size_odd,
+        None if account is None else [account.whole, [[c.start, c.end, c.seconds, c.nodes, c.gpus, c.name]
+                                                      for c in account.charges]], use.asked,
+    ]  # fmt: skip
+    return project, place, FORM, kept, json.dumps(value, separators=(",", ":"))
+
+
+def use_in(place: str, text: str) -> RunUse | None:
+    """Return the use of a stored row, None when the row is not whole."""
+    try:
+        *plain, attempts, said, missed, waiting, odd, account, asked = json.loads(text)
+        known = None if account is None else JobAccounting(tuple(Charge(*each) for each in account[1]), account[0])
+        values = [
+            *plain, tuple([(begin, end) for begin, end in attempts]), None if said is None else (said[0], said[1]),
+            missed, waiting, odd, known, asked,
+        ]  # fmt: skip
+        return RunUse(place.rpartition("/")[2], *values)
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+def _read_folder(project: ProjectFolder, bounds: Containment, now: float, known: dict[str, tuple[int, str]]) -> _Folder:
+    runs = f"{project.path}/runs"
+    folder = _Folder(ProjectUses(project))
+    found = folder.found
+    if not bounds.allow(runs):
+        found.problems.append(bounds.refusal(runs))
+        return folder
+    listing = Listing(runs, known)
+    listing.look(bounds, time.monotonic())
+    if listing.closed:
+        found.readable = False
+        found.problems.append(message("usage.unreadable", path=runs, what=listing.closed))
+        return folder
+    found.problems += listing.outside[:LISTED_ONE_BY_ONE]
+    broken = list(listing.unreadable)
+    for identifier, place in sorted(listing.names.items()):
+        path = f"{runs}/{place}"
+        kept, text = known.get(place, (-1, ""))
+        before = use_in(place, text) if text else None
+        if before is not None and before.closed and (before.sealed or kept == events_mark(path)):
+            found.uses.append(before)
+            folder.places[identifier] = place, kept
+            continue
+        fresh = events_mark(path)
+        try:
+            run = RunDirectory(Path(path))
+            with run.held():
+                use = use_of(run, now)
+        except HackathonError:
+            if os.path.lexists(f"{path}/request.json") or not os.access(path, os.R_OK | os.X_OK, effective_ids=True):
+                broken.append(identifier)
+            continue
+        except Exception:  # whatever a file has in it that nobody thought of: the other runs do not suffer for it
+            broken.append(identifier)
+            continue
+        if before is not None:
+            use = with_missed_of(with_account_of(use, before), before)
+        found.uses.append(use)
+        folder.places[identifier] = place, fresh
+        if use.closed:
+            folder.rows.append(row_of(str(project.path), place, fresh, use))
+    present = set(listing.names.values())
+    folder.gone = [(str(project.path), place) for place in known if place not in present]
+    if broken:
+        shown = ", ".join(broken[:LISTED_ONE_BY_ONE]) + (" …" if len(broken) > LISTED_ONE_BY_ONE else "")
+        found.problems.append(message("usage.broken", count=len(broken), folder=runs, names=shown))
+    return folder
+
+
+def events_mark(run: str) -> int:
+    """Return a number that changes with the run's events; 0 without any."""
+    return mark(f"{run}/events/job.jsonl")
+
+
+def _ask(folders: list[_Folder], load: "Callable[[str], Scheduler] | None") -> list[str]:
+    """Put the schedulers' accounts in place of the markers; return what went wrong, in words."""
+    from hackathon.schedulers import registry, runner
+
+    problems: list[str] = []
+    open_ones = [
+        (folder, position) for folder in folders for position, use in enumerate(folder.found.uses) if not use.asked
+    ]
+    uses = [folder.found.uses[position] for folder, position in open_ones]
+    for (scheduler, cluster), positions in scheduled(uses).items():
+        try:
+            answer = runner.accounting((load or registry.load)(scheduler), [uses[each].job_id for each in positions])
+        except HackathonError as error:
+            problems.append(message("usage.no_answer", cluster=cluster, what=error))
+            continue
+        for each in positions:
+            account = answer.get(uses[each].job_id)
+            if account is None:
+                continue
+            folder, position = open_ones[each]
+            use = folder.found.uses[position] = with_account(uses[each], account)
+            if use.asked:
+                project = str(folder.found.project.path)
+                folder.rows.append(row_of(project, *folder.places[use.id], use))
+    return problems

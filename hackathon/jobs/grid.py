@@ -1,0 +1,198 @@
+"""The grid of a study: which settings vary, with which values, and every combination of them.
+
+An axis is `NAME=VALUE,VALUE,…`. NAME is a declared parameter, one of OPTIONS, or `env.VARIABLE`. Where a parameter has
+the name of an option, `parameters.NAME` and `options.NAME` tell them apart. `settings.values_of` reads the values.
+"""
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hackathon.config.cluster import ALL_LAUNCHERS
+from hackathon.config.fields import Scalar
+from hackathon.jobs.options import Options
+from hackathon.jobs.parameters import read_value
+from hackathon.jobs.request import Request
+from hackathon.jobs.resolve import Sources, declared_parameters, points
+from hackathon.jobs.settings import Settings, point_key, values_of
+from hackathon.text.errors import RequestError
+from hackathon.text.units import format_walltime, parse_walltime
+
+OPTIONS = ("launcher", "queue", "group", "reservation", "processes_per_node", "threads", "walltime")
+"""Options of the toolkit that a study may vary; `--processes` has an option of its own."""
+MOST = 1000
+"""Points of one study, each with its repeats."""
+
+_VARIABLE = re.compile(r"(?!HK_|HACKATHON_)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
+_COUNTS = frozenset({"processes_per_node", "threads"})
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One setting that varies."""
+
+    name: str
+    values: tuple[Scalar, ...]
+    """At least one, none twice."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of a grid before it is submitted."""
+
+    request: Request
+    settings: Settings
+
+    @property
+    def key(self) -> str:
+        """The key of the point in its study."""
+        return point_key(self.request.processes, self.settings)
+
+
+def read_axes(texts: Sequence[str], sources: Sources) -> list[Axis]:
+    """Return the axes that `NAME=VALUE,…` texts name, in the order given.
+
+    Values are of the parameter's declared type; equal ones count once. Raises RequestError: a name that cannot vary
+    (with the nearest one that can), one given twice or also fixed on the command line, or a value that does not fit.
+    """
+    declared = declared_parameters(sources.project, sources.recipe)
+    axes: list[Axis] = []
+    for text in texts:
+        given, sign, values = text.partition("=")
+        given = given.strip()
+        if not sign or not given or not values:
+            raise RequestError("grid.bad_axis", text=text)
+        try:
+            words = values_of(values)
+        except ValueError:
+            raise RequestError("grid.bad_values", name=given, text=values) from None
+        name, read = _axis(given, declared, sources.options)
+        if any(axis.name == name for axis in axes):
+            raise RequestError("grid.twice", name=given)
+        found: dict[str, Scalar] = {}
+        for word in words:
+            value = read(word)
+            found.setdefault(json.dumps(value), value)
+        axes.append(Axis(name, tuple(found.values())))
+    return axes
+
+
+def combinations(axes: Sequence[Axis]) -> list[dict[str, Scalar]]:
+    """Return every combination of the axes' values once, the last axis fastest; one empty one without axes."""
+    names = [axis.name for axis in axes]
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*(axis.values for axis in axes))]
+
+
+def grid(sources: Sources, axes: Sequence[Axis], processes: Sequence[int], mode: str, repeat: int = 1) -> list[Cell]:
+    """Return every point of a study: combination by combination, in each the smallest process count first.
+
+    Weak and strong scaling change the parameters within each combination. Raises RequestError when there are more
+    points than MOST, and as `resolve` does.
+    """
+    count = math.prod(len(axis.values) for axis in axes) * len(set(processes)) * repeat
+    if count > MOST:
+        raise RequestError("grid.too_large", count=count, limit=MOST)
+    return [
+        Cell(request, settings)
+        for settings in combinations(axes)
+        for request in points(with_settings(sources, settings), list(processes), mode)
+    ]
+
+
+def with_settings(sources: Sources, settings: Settings) -> Sources:
+    """Return the sources as if these settings had been given on the command line."""
+    parameters, variables = dict(sources.options.parameters), dict(sources.options.variables)
+    declared = declared_parameters(sources.project, sources.recipe)
+    chosen: dict[str, Any] = {}
+    for name, value in settings.items():
+        kind, bare = _kind(name, declared)
+        if kind == "parameters":
+            parameters[bare] = str(value)
+        elif kind == "env":
+            variables[bare] = str(value)
+        else:
+            chosen[bare] = parse_walltime(str(value)) if bare == "walltime" else value
+    return replace(sources, options=replace(sources.options, parameters=parameters, variables=variables, **chosen))
+
+
+def _kind(name: str, declared: Mapping[str, object]) -> tuple[str, str]:
+    """Return what a name stands for (parameters, options, env, empty for nothing) and its name there."""
+    prefix, dot, rest = name.partition(".")
+    if name in declared:
+        return "parameters", name
+    if name in OPTIONS:
+        return "options", name
+    if dot and prefix == "env":
+        return "env", rest
+    if dot and ((prefix == "parameters" and rest in declared) or (prefix == "options" and rest in OPTIONS)):
+        return prefix, rest
+    return "", name
+
+
+def _axis(given: str, declared: Mapping[str, Any], options: Options) -> tuple[str, Callable[[str], Scalar]]:
+    """Return the name of an axis as results show it, and what reads one of its values."""
+    if given in declared and given in OPTIONS:
+        raise RequestError("grid.ambiguous", name=given)
+    kind, bare = _kind(given, declared)
+    both = bare in declared and bare in OPTIONS
+    if kind == "parameters":
+        if bare in options.parameters:
+            raise RequestError("grid.fixed", name=given, option=f"-p {bare}=…")
+        parameter = declared[bare]
+        return (given if both else bare), lambda word: _parameter(bare, parameter, word)
+    if kind == "options":
+        if getattr(options, bare) is not None:
+            raise RequestError("grid.fixed", name=given, option=f"--{bare.replace('_', '-')}")
+        return (given if both else bare), lambda word: _option(bare, word)
+    if kind == "env" and _VARIABLE.match(bare):
+        return given, lambda word: _variable(given, word)
+    if kind == "env":
+        raise RequestError("grid.bad_variable", name=bare)
+    raise _unknown(given, declared)
+
+
+def _unknown(given: str, declared: Mapping[str, object]) -> RequestError:
+    import difflib
+
+    known = [*declared, *OPTIONS]
+    near = difflib.get_close_matches(given.replace("-", "_"), known, 1)
+    parameters = ", ".join(declared) or "–"
+    key = "grid.unknown_near" if near else "grid.unknown"
+    return RequestError(
+        key, name=given, near=near[0] if near else "", parameters=parameters, options=", ".join(OPTIONS)
+    )
+
+
+def _parameter(name: str, parameter: Any, word: str) -> Scalar:
+    value = read_value(name, parameter, word)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise RequestError("jobs.parameter_type", name=name, value=word, type=parameter.type)
+    return value
+
+
+def _option(name: str, word: str) -> Scalar:
+    try:
+        if name in _COUNTS:
+            value = int(word)
+            if value < 1:
+                raise ValueError
+            return value
+        if name == "walltime":
+            return format_walltime(parse_walltime(word))
+    except ValueError:
+        raise RequestError("grid.bad_value", name=name, value=word) from None
+    if name == "launcher" and word not in ALL_LAUNCHERS:
+        raise RequestError("grid.bad_launcher", value=word, known=", ".join(ALL_LAUNCHERS))
+    if not word:
+        raise RequestError("grid.bad_value", name=name, value=word)
+    return word
+
+
+def _variable(name: str, word: str) -> Scalar:
+    if any(ord(letter) < 32 for letter in word):
+        raise RequestError("grid.bad_value", name=name, value=word)
+    return word

@@ -1,0 +1,109 @@
+"""The project and the event around a place, and which of their folders are searched: by whom they may be written.
+
+Three ways to deal with what belongs to others (see `config.trust`): `refuse` before a command, an environment or a
+template of theirs is run; `leave` it out, with a note, where nothing is run; `take` it, because the user said --trust.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from hackathon.access.ownership import ForeignFile, Trusted, foreign, foreign_below
+from hackathon.config import load
+from hackathon.config.trust import (
+    SEARCHED,
+    ForeignError,
+    look_at_project,
+    people,
+    trusted_event,
+)
+from hackathon.text.paths import shipped, user_config
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+    from hackathon.config.project import Project
+
+Foreign = Literal["refuse", "leave", "take"]
+
+
+@dataclass
+class Places:
+    """What lies around a place."""
+
+    project_folder: Path | None
+    project: "Project | None"
+    event_folder: Path | None
+    event: "Event | None"
+    folders: list[Path]
+    """Those of the two that are searched for templates, clusters and recipes, the project's first."""
+    trusted: Trusted
+    """Whose files count."""
+    foreign: Foreign
+    left_out: list[ForeignFile]
+    """What belongs to others and was not taken."""
+
+    def admit(self, path: Path) -> bool:
+        """Return whether a file that would be run, or sourced, is taken. Raises ForeignError where others' are refused.
+
+        What came with the toolkit and what lies in the user's settings is taken, whoever installed it.
+        """
+        return _is_given(path) or self.judge(foreign(path, self.trusted))
+
+    def admit_run(self, folder: Path) -> None:
+        """See that a run or a study that is used again is the user's or the team's. Raises ForeignError."""
+        names = [folder / name for name in ("job.sh", "request.json", "study.json", "source.json")]
+        for path in names:
+            self.admit(path)
+
+    def judge(self, found: ForeignFile | None) -> bool:
+        """Return whether something is taken of which `found` does not count. Raises ForeignError."""
+        if found is None or self.foreign == "take":
+            return True
+        if self.foreign == "refuse":
+            raise ForeignError(found)
+        self.left_out.append(found)
+        return False
+
+
+def around(project: Path | None, here: Path, foreign_files: Foreign) -> Places:
+    """Return the places around a project, or around the current folder without one.
+
+    Raises UntrustedEventError, ConfigError, and ForeignError where files of others are refused.
+    """
+    event = trusted_event(project or here, asked=foreign_files == "take")
+    trusted = people(event) if event is None else people(event) | event.trusted
+    found = look_at_project(project, event) if project is not None else None
+    if found is not None:
+        trusted |= found.trusted
+    places = Places(
+        project_folder=project,
+        project=load.load_project(found.folder, found.raw) if found is not None else None,
+        event_folder=event.folder if event is not None else None,
+        event=event.record if event is not None else None,
+        folders=[],
+        trusted=trusted,
+        foreign=foreign_files,
+        left_out=[],
+    )
+    if found is not None and places.judge(found.foreign):
+        places.folders.append(found.folder)
+    if event is not None and places.judge(foreign_below(event.folder, SEARCHED, event.trusted)):
+        places.folders.append(event.folder)
+    return places
+
+
+def admit_again(folder: Path, start: Path, foreign_files: Foreign) -> None:
+    """See that a run or study that is used again is the user's or the team's: what it recorded is run.
+
+    Raises ForeignError, and as `around`.
+    """
+    if foreign_files != "take":
+        around(load.find_project(start), start, foreign_files).admit_run(folder)
+
+
+def _is_given(path: Path) -> bool:
+    try:
+        settings = [user_config()]
+    except RuntimeError:
+        settings = []
+    return any(path.is_relative_to(each) for each in (*settings, shipped("recipes"), shipped("templates")))

@@ -1,0 +1,117 @@
+"""Find the files that have a say in a request and read them."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.config import load
+from hackathon.config.project import Defaults, Project
+from hackathon.jobs import machine
+from hackathon.jobs.environments import FOLDER_VARIABLE, environments_folder, find_environment
+from hackathon.jobs.environments import RECORD as ENVIRONMENT_RECORD
+from hackathon.jobs.options import Options, options_of_environment
+from hackathon.jobs.places import Foreign, around
+from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
+from hackathon.schedulers import profiles
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+
+def find_sources(
+    target: str | None, options: Options, here: Path | None = None, *, foreign: Foreign = "refuse"
+) -> Sources:
+    """Return everything that has a say in a request for a target, in this process's environment.
+
+    `here`: the folder to start from, by default the current one. `foreign`: what becomes of commands, environments and
+    templates of other accounts; by default they are refused, for a job would run them. Raises as `gather`.
+    """
+    return gather(target, options, os.environ, here or Path.cwd(), foreign=foreign)
+
+
+def gather(
+    target: str | None, options: Options, environment: Mapping[str, str], here: Path, *, foreign: Foreign = "leave"
+) -> Sources:
+    """Return the sources for a target: a recipe's name, a folder with project.yaml or recipe.yaml, or None for the
+    project that holds `here`. `foreign`: what becomes of commands, environments and templates of other accounts.
+
+    Raises RequestError when there is no such target or a file is wrong, and as `places.around`.
+    """
+    of_environment = options_of_environment(environment)
+    project_folder = _project_folder(target, here)
+    places = around(project_folder, here, foreign)
+    project, event = places.project, places.event
+    user = load.load_user()
+    folders = places.folders
+    recipe = folder = None
+    if project is None:
+        recipe, folder = load.load_recipe(str(target), folders)
+    elif project.recipe is not None:
+        recipe, folder = load.load_recipe(project.recipe, folders)
+        # a project that carries its own copy of the program runs that copy
+        if project_folder and (project_folder / recipe.entry).is_file():
+            folder = project_folder
+    else:
+        folder = project_folder
+    assert folder is not None
+    if recipe is not None:
+        places.admit(folder / load.RECIPE_FILE)
+        places.admit(folder / recipe.entry)
+    name, origin = cluster_name(options, of_environment, project, user, event)
+    if name is None:
+        raise RequestError("jobs.no_cluster")
+    cluster = profiles.load_cluster(name, folders)
+    subject = recipe.name if recipe else project.name if project else ""
+    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
+    built = find_environment(subject, environments_folder(environment, project_folder or here), gpus=gpus)
+    # an environment that the user named is the user's affair; one that merely lies here is the affair of its owner
+    if built is not None and not environment.get(FOLDER_VARIABLE) and not places.admit(built.path / ENVIRONMENT_RECORD):
+        built = None
+    return Sources(
+        cluster=cluster,
+        options=options,
+        environment=of_environment,
+        project=project,
+        user=user,
+        event=event,
+        recipe=recipe,
+        folder=folder.resolve(),
+        template_folders=tuple(each / "templates" for each in folders if (each / "templates").is_dir()),
+        runs=(project_folder or here).resolve() / "runs",
+        cluster_origin=origin,
+        python_environment=built,
+        event_folder=places.event_folder,
+        left_out=tuple(places.left_out),
+    )
+
+
+def _project_folder(target: str | None, here: Path) -> Path | None:
+    """Return the project's folder, or None when the target is a recipe."""
+    if target is None:
+        found = load.find_project(here)
+        if found is None:
+            raise RequestError("jobs.no_project", folder=here)
+        return found
+    folder = here / target
+    if (folder / "project.yaml").is_file():
+        return folder.resolve()
+    return None
+
+
+def cluster_name(
+    options: Options, environment: Options, project: Project | None, user: Defaults, event: "Event | None"
+) -> tuple[str | None, str]:
+    """Return (name, who gave it) of the cluster to use: the first that somebody names, else what this machine seems."""
+    layers: list[tuple[str, object]] = [
+        (COMMAND_LINE, options), (ENVIRONMENT, environment), (PROJECT, project), (USER, user),
+        (EVENT, event.defaults if event else None),
+    ]  # fmt: skip
+    for origin, record in layers:
+        name = getattr(record, "cluster", None)
+        if name:
+            return str(name), origin
+    if event and len(event.clusters) == 1:
+        return next(iter(event.clusters)), EVENT
+    return machine.likely_cluster(), "this machine"

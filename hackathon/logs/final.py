@@ -1,0 +1,75 @@
+"""The final numbers of a run: one function makes them, and says whether it read everything they can come from."""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hackathon.logs.formats import UNITS
+from hackathon.logs.metrics import read_metrics
+from hackathon.runs.record import DEFAULT_METRIC, RunRecord
+
+THROUGHPUTS = ("samples_per_s", "tokens_per_s", "steps_per_s")
+"""Metrics that tell how fast a training is, the one that is believed first in front."""
+MOST_LOGS = 64 << 20
+"""Bytes of a run's logs that are read for its numbers where somebody else waits for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The final numbers of a run."""
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Metric → number; NaN and infinities stay, for they are results too."""
+    whole: bool = True
+    """Whether everything was read that they can come from."""
+    metric: str = DEFAULT_METRIC
+    """The one that the run is measured by."""
+    unit: str = ""
+    """Of that metric."""
+
+    @property
+    def value(self) -> float | None:
+        """The number that the run is measured by; None when it did not tell one, or one that is not finite."""
+        found = self.values.get(self.metric)
+        return found if found is not None and math.isfinite(found) else None
+
+
+def final_numbers(
+    run: Path, record: RunRecord, *, over: bool, metric: str = "", most_bytes: int | None = None
+) -> Numbers:
+    """Return the final numbers of a run, or what it told so far when it is not `over`.
+
+    The Meter's lines and the logs are read as `read_metrics` describes. `metric` replaces the request's. `most_bytes`:
+    longer logs are left unread when numbers are looked for in them, and `whole` is False. Raises RequestError for a
+    metric's pattern that is not a regular expression.
+    """
+    asked = metric or record.metric
+    left_out = False
+
+    def readable(size: int) -> bool:
+        nonlocal left_out
+        left_out = most_bytes is not None and size > most_bytes
+        return not left_out
+
+    values = read_metrics(run, record.metrics, asked, processes=record.processes, torn=over, readable=readable)
+    chosen = asked if metric else throughput(asked, record.metrics, values)
+    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen))
+
+
+def throughput(asked: str, declared: Mapping[str, Any], told: Collection[str]) -> str:
+    """Return the metric that runs are measured by: as asked for; where it is not told, samples/s, tokens/s or steps/s.
+
+    `declared`: the metrics of the request, which nothing stands in for; `told`: names of the numbers that are there.
+    """
+    if asked not in THROUGHPUTS or asked in told or asked in declared:
+        return asked
+    return next((name for name in THROUGHPUTS if name in told), asked)
+
+
+def metric_unit(declared: Mapping[str, Any], metric: str) -> str:
+    """Return a metric's unit as declared in a request's `metrics`, else as known formats have it for that name."""
+    entry = declared.get(metric)
+    unit = entry.get("unit") if isinstance(entry, dict) else None
+    return str(unit or UNITS.get(metric, ""))

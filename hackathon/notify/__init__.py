@@ -1,0 +1,1 @@
+"""Notifications to a chat: what is worth telling, the outbox, the webhook."""

@@ -1,0 +1,228 @@
+"""Tell a chat that runs ended or failed, that somebody asks for help, that a problem was solved: texts and relay.
+
+What comes out of logs and from other people is scrubbed of secrets and calls nobody; see `webhook.neutral`.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hackathon.board.entry import Attached, clean, clean_line
+from hackathon.board.post import finding_of
+from hackathon.notify import webhook
+from hackathon.notify.outbox import Notice, Sent, gather
+from hackathon.notify.webhook import DEAD, LATER, SENT, Delivery
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.board.board import Board
+    from hackathon.board.people import People
+    from hackathon.runs.directory import RunDirectory
+
+APART = 1.1
+"""Seconds between two messages."""
+FEW = 5
+"""Messages of one pass; more things than this go out as one list."""
+LISTED = 20
+"""Lines of such a list."""
+BACK_OFF, LONGEST_BACK_OFF = 5.0, 600.0
+"""Seconds to wait after the first failure, doubled after each, and at most."""
+LONG = 400
+"""Letters of a text that somebody wrote."""
+
+Send = Callable[[str, dict[str, Any]], Delivery]
+
+
+@dataclass
+class Passed:
+    """What one pass of a relay did."""
+
+    sent: list[str] = field(default_factory=list)
+    """Keys of what was told."""
+    refused: list[str] = field(default_factory=list)
+    """Keys of what the server will never take."""
+    waiting: int = 0
+    """How many are still to be told."""
+    what: str = ""
+    """Why they wait."""
+    until: float = 0.0
+    """When to try again, in seconds since 1970."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the pass as JSON values."""
+        return {"sent": self.sent, "refused": self.refused, "waiting": self.waiting, "what": self.what or None}
+
+
+def text_of(notice: Notice, people: "People | None" = None) -> str:
+    """Return a notice as the text of a message, in the current language."""
+    if notice.run is not None:
+        return _run_text(notice)
+    return _post_text(notice, people)
+
+
+def line_of(notice: Notice, people: "People | None" = None) -> str:
+    """Return a notice in one line."""
+    return text_of(notice, people).split("\n", 1)[0]
+
+
+def _said(text: str) -> str:
+    """Return words of others, fit to be sent."""
+    from hackathon.diagnosis.scrub import scrub
+
+    return webhook.neutral(scrub(clean(text)))
+
+
+def _run_text(notice: Notice) -> str:
+    run, state = notice.run, notice.status
+    assert run is not None
+    assert state is not None
+    if notice.kind == "run-ended":
+        return message("notify.run_ended", run=_said(run.id))
+    try:
+        found = finding_of(run, state)
+    except (HackathonError, OSError):
+        found = None  # that it failed is told all the same
+    if found is None or not found.part:
+        why = _said(state.explanation)
+        about = f"{state.state}, {why}" if why else state.state
+        lines = _finding_lines(found) if found else []
+        return "\n".join([message("notify.run_failed", run=_said(run.id), state=about), *lines])
+    first = message(
+        "notify.run_failed_part", run=_said(run.id), state=state.state, part=found.part, text=_said(found.message)
+    )
+    return "\n".join([first, *_finding_lines(found)])
+
+
+def _finding_lines(found: Attached) -> list[str]:
+    lines = []
+    if found.file:
+        where = found.file if found.line is None else f"{found.file}:{found.line}"
+        rank = message("notify.of_rank", rank=found.rank) if found.rank is not None else ""
+        lines.append(_said(" ".join(part for part in (where, rank, found.host) if part)))
+    if found.text:
+        from hackathon.diagnosis.scrub import scrub
+
+        lines.append(webhook.code(scrub(found.text)))
+    if found.advice:
+        lines.append(_said(found.advice.strip()[:LONG]))
+    return lines
+
+
+def _post_text(notice: Notice, people: "People | None") -> str:
+    post = notice.post
+    assert post is not None
+
+    def name(account: str) -> str:
+        return webhook.neutral(people.shown(account) if people else account)
+
+    title = _said(clean_line(post.title))
+    part = f"[{webhook.neutral(post.part)}] " if post.part else ""
+    if notice.kind == "solved":
+        assert post.solved is not None
+        lines = [message("notify.solved", title=f"{part}{title}", name=name(post.solved.user), post=post.short)]
+        text = post.solved.text or (post.answers[-1].text if post.answers else "")
+        return "\n".join([*lines, *([_said(text[:LONG])] if text.strip() else [])])
+    lines = [message("notify.asked", name=name(post.user), title=f"{part}{title}", post=post.short)]
+    if post.text.strip():
+        lines.append(_said(post.text.strip()[:LONG]))
+    if post.finding:
+        lines += [] if post.finding.message == post.title else [_said(post.finding.message)]
+        lines += _finding_lines(post.finding)
+    if post.run:
+        lines.append(message("notify.about_run", run=_said(post.folder or post.run)))
+    return "\n".join(lines)
+
+
+def messages_of(notices: Sequence[Notice], people: "People | None" = None) -> Iterator[tuple[list[Notice], str]]:
+    """Yield the messages of one pass: one for each of a few notices, else one list of all of them."""
+    if len(notices) <= FEW:
+        yield from (([notice], text_of(notice, people)) for notice in notices)
+        return
+    lines = [message("notify.many", count=len(notices))]
+    lines += [f"• {line_of(notice, people)}" for notice in notices[:LISTED]]
+    if len(notices) > LISTED:
+        lines.append(message("notify.more", count=len(notices) - LISTED))
+    yield list(notices), "\n".join(lines)
+
+
+class Relay:
+    """Sends what is to be told, slowly enough and each thing once."""
+
+    def __init__(
+        self,
+        address: str,
+        sent: Sent,
+        *,
+        send: Send = webhook.send,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._address, self._sent = address, sent
+        self._send, self._clock, self._sleep = send, clock, sleep
+        self._last = 0.0
+
+    def run_once(
+        self,
+        runs: Iterable["RunDirectory"],
+        board: "Board | None",
+        *,
+        since: float,
+        kinds: Sequence[str] = (),
+    ) -> Passed:
+        """Send what happened from `since` on and was not sent yet; after a failure the rest waits.
+
+        Raises RequestError when the server says that there is no such webhook.
+        """
+        passed = Passed()
+        until, failures = self._sent.paused()
+        waiting = [
+            notice
+            for notice in gather(self._sent, runs, board, since=since, now=self._clock())
+            if not kinds or notice.kind in kinds
+        ]
+        if waiting and self._clock() < until:
+            return Passed(waiting=len(waiting), what=message("notify.paused"), until=until)
+        self._sent.forget(self._clock())
+        claimed = [notice for notice in waiting if self._sent.claim(notice.key, self._clock())]
+        left = [notice.key for notice in claimed]
+        try:
+            for notices, text in messages_of(claimed, board.people if board else None):
+                outcome = self._one(text)
+                keys = [notice.key for notice in notices]
+                if outcome.kind == DEAD:
+                    raise RequestError("notify.dead", host=webhook.host_of(self._address), what=outcome.what)
+                if outcome.kind == LATER:
+                    wait = _wait(outcome, failures)
+                    passed.until, passed.what = self._clock() + wait, outcome.what
+                    self._sent.pause(passed.until, failures + 1)
+                    break
+                failures = 0
+                self._sent.pause(0.0, 0)
+                for key in keys:
+                    self._sent.done(key)
+                    left.remove(key)
+                (passed.sent if outcome.kind == SENT else passed.refused).extend(keys)
+        finally:
+            for key in left:
+                self._sent.release(key)
+        passed.waiting = len(left)
+        return passed
+
+    def _one(self, text: str) -> Delivery:
+        """Send one message, not sooner than APART seconds after the one before."""
+        wait = self._last + APART - self._clock()
+        if 0 < wait <= APART:
+            self._sleep(wait)
+        outcome = self._send(self._address, webhook.payload(text))
+        self._last = self._clock()
+        return outcome
+
+
+def _wait(outcome: Delivery, failures: int) -> float:
+    """Return the seconds until the next try: what the server asks for, else doubled each time, a little at random."""
+    if outcome.wait is not None:
+        return max(outcome.wait, APART)
+    return float(min(BACK_OFF * 2 ** min(failures, 20), LONGEST_BACK_OFF) * random.uniform(0.8, 1.2))

@@ -1,0 +1,220 @@
+"""Look again at what a team's checklist claims, from another account: is the run there, whose is it, did it succeed?
+
+Everything here belongs to others, who may have written anything: files are read bounded and inside their folders.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.access.permissions import account, group_names
+from hackathon.board.entry import LINE, Proof, clean_line
+from hackathon.board.people import People
+from hackathon.board.store import SKEW
+from hackathon.readiness.probe import LIMIT, differing, seconds_of, told_by, wanted_by
+from hackathon.readiness.results import check_of, rate_of
+from hackathon.readiness.situation import tutors_of
+from hackathon.readiness.tutoring import closed_to
+from hackathon.runs.directory import RunDirectory, files_of
+from hackathon.runs.record import RunRecord
+from hackathon.runs.states import OPEN, SUCCEEDED, RunStatus
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Team
+
+CONFIRMED, TOLD, REFUTED, NO, UNKNOWN = "confirmed", "told", "refuted", "no", "unknown"
+MOST_LOGS = 256 << 20
+"""Bytes of logs and metrics of one run that are read."""
+SAME = 1e-6
+"""Relative difference of two values that are the same one."""
+_FILES = ("request.json", "final.json", "client", "claim", "events", "logs", "metrics", "source", "env")
+
+
+class Doubt(Exception):
+    """Why a claim is not confirmed: its state (told: cannot be seen from here; refuted: it is not so), and a text."""
+
+    def __init__(self, state: str, key: str, **values: object) -> None:
+        self.state = state
+        self.text = clean_line(message(f"ready.why_{key}", **values))
+        super().__init__(self.text)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """One account's checklist, and who may have made what it claims."""
+
+    folder: str
+    """The project's folder, as the checklist names it."""
+    user: str
+    """The account that owns the checklist."""
+    team: "Team"
+    members: Mapping[int, str]
+    """The team's accounts by number."""
+    people: People
+    now: float
+
+    def judge(self, proof: Proof) -> tuple[str, str]:
+        """Return the state of one point and why it is not confirmed, in the current language."""
+        if proof.ok is None:
+            return UNKNOWN, ""
+        if not proof.ok:
+            return NO, ""
+        looks = {
+            "account": self._account,
+            "environment": self._environment,
+            "data": self._data,
+            "job": self._job,
+            "check": self._check,
+            "baseline": self._baseline,
+            "tutors": self._tutors,
+        }
+        try:
+            looks[proof.name](proof)
+        except Doubt as doubt:
+            return doubt.state, doubt.text
+        except (HackathonError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            # whatever a foreign file holds, the others' rows are made
+            return TOLD, clean_line(message("ready.why_unreadable", what=error))
+        return CONFIRMED, ""
+
+    def _account(self, proof: Proof) -> None:
+        known = account(self.user)
+        group = self.team.group
+        if known is None:
+            raise Doubt(TOLD, "no_account", user=self.user)
+        if not group or group in group_names(known.groups):
+            return
+        if "run" not in proof.facts:
+            raise Doubt(TOLD, "no_group", user=self.user, group=group)
+        run, _ = self._probe(proof)  # an account of the scheduler's: a job that ran under it shows that it may be used
+        if run.record().group != group:
+            raise Doubt(REFUTED, "other_group", run=run.id, group=group)
+
+    def _environment(self, proof: Proof) -> None:
+        run, _ = self._probe(proof)
+        told, wanted = told_by(run.path), wanted_by(run.path)
+        if told is None:
+            raise Doubt(REFUTED, "silent", run=run.id)
+        lacking = [name for name in wanted.modules if name not in told.versions]
+        if lacking:
+            raise Doubt(REFUTED, "not_imported", run=run.id, name=lacking[0])
+
+    def _data(self, proof: Proof) -> None:
+        if "run" not in proof.facts:
+            raise Doubt(TOLD, "only_told")
+        run, _ = self._run(proof)
+        if not run.record().probe:
+            return  # nothing is declared, and a good run found what it reads
+        told, wanted = told_by(run.path), wanted_by(run.path)
+        if told is None or not wanted.files:
+            raise Doubt(REFUTED, "silent", run=run.id)
+        bad = differing(wanted, told)
+        if bad:
+            raise Doubt(REFUTED, "not_seen", run=run.id, path=bad[0][0])
+
+    def _job(self, proof: Proof) -> None:
+        run, state = self._probe(proof)
+        seconds = seconds_of(state.t_started, state.t_ended)
+        if seconds is None or seconds >= LIMIT:
+            raise Doubt(REFUTED, "slow", run=run.id, limit=f"{LIMIT:.0f}")
+
+    def _check(self, proof: Proof) -> None:
+        run, _ = self._run(proof)
+        found = check_of(run.path, self._training(run))
+        if found is None or not found.passed:
+            raise Doubt(REFUTED, "not_passed", run=run.id)
+        self._same(proof, run, found.value)
+
+    def _baseline(self, proof: Proof) -> None:
+        run, _ = self._run(proof)
+        found = rate_of(run.path, self._training(run))
+        if found is None:
+            raise Doubt(REFUTED, "no_rate", run=run.id)
+        self._same(proof, run, found.value)
+
+    def _tutors(self, proof: Proof) -> None:
+        folder = self._project()
+        tutors, unknown = tutors_of(self.team)
+        if unknown or not tutors:
+            raise Doubt(TOLD, "tutor_unknown", users=", ".join(unknown))
+        for tutor in tutors:
+            closed = closed_to(tutor, folder, ())
+            if closed is not None:
+                raise Doubt(REFUTED, "closed", user=tutor.user, path=closed)
+        # an organiser who is not root owns the teams' folders; then the team's is what it has made there
+        owners = [path.stat().st_uid for path in (folder, folder / "runs") if path.exists()]
+        if not self.members.keys() & set(owners):
+            raise Doubt(REFUTED, "other_owner", owner=self.people.account(folder.stat().st_uid), path=folder)
+
+    def _same(self, proof: Proof, run: RunDirectory, value: float) -> None:
+        told = proof.facts.get("value")
+        if not isinstance(told, float) or not math.isclose(told, value, rel_tol=SAME):
+            raise Doubt(REFUTED, "other_value", run=run.id)
+
+    def _project(self) -> Path:
+        if not self.folder.startswith("/") or "\0" in self.folder:
+            raise Doubt(REFUTED, "no_folder")
+        if len(self.folder) >= LINE:  # it was cut
+            raise Doubt(TOLD, "only_told")
+        return Path(self.folder)
+
+    def _probe(self, proof: Proof) -> tuple[RunDirectory, RunStatus]:
+        run, state = self._run(proof)
+        if not run.record().probe:
+            raise Doubt(REFUTED, "no_probe", run=run.id)
+        return run, state
+
+    def _training(self, run: RunDirectory) -> RunRecord:
+        record = run.record()
+        if record.probe:
+            raise Doubt(REFUTED, "no_training", run=run.id)
+        return record
+
+    def _run(self, proof: Proof) -> tuple[RunDirectory, RunStatus]:
+        """Return a claimed run that is there, belongs to the team and succeeded. Raises Doubt."""
+        name = proof.facts.get("run")
+        if not isinstance(name, str) or not name or name.startswith(".") or Path(name).name != name:
+            raise Doubt(REFUTED, "no_run_named")
+        path = self._project() / "runs" / name
+        try:
+            owner = path.stat().st_uid
+        except (FileNotFoundError, NotADirectoryError):
+            raise Doubt(REFUTED, "gone", run=name) from None
+        except OSError as error:
+            raise Doubt(TOLD, "unreadable", what=error.strerror or error) from None
+        if owner not in self.members:
+            raise Doubt(REFUTED, "other_owner", owner=self.people.account(owner), path=path)
+        inside = files_of(path)
+        if inside.refused(_FILES):
+            raise Doubt(TOLD, "strange", run=name)
+        if sum(size for _, size, _ in inside.facts(("logs", "metrics"))) > MOST_LOGS:
+            raise Doubt(TOLD, "large", run=name)
+        if inside.read("request.json", 1) is None:
+            raise Doubt(TOLD, "unreadable", what=path / "request.json")
+        run = RunDirectory(path)
+        maker = run.known().user
+        if maker and maker not in self.members.values():
+            raise Doubt(REFUTED, "copied", run=name, user=maker)
+        return run, self._succeeded(run)
+
+    def _succeeded(self, run: RunDirectory) -> RunStatus:
+        from hackathon.runs.status import status
+
+        state = status([run], ask=False, write=False)[0]
+        if state.state in OPEN:
+            raise Doubt(TOLD, "open", run=run.id, word=state.state)
+        if state.state != SUCCEEDED:
+            raise Doubt(REFUTED, "not_succeeded", run=run.id, word=clean_line(state.state))
+        if max(state.t_started or 0.0, state.t_ended or 0.0) > self.now + SKEW:
+            raise Doubt(REFUTED, "future", run=run.id)
+        return state
+
+
+def members_of(team: "Team") -> dict[int, str]:
+    """Return the accounts of a team's members by number; who has no account here is left out."""
+    found = ((account(member.user), member.user) for member in team.members)
+    return {known.uid: user for known, user in found if known is not None}

@@ -1,0 +1,156 @@
+"""The small job of a checklist: one process, the project's own environment, queue and group; and what it said."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.board.entry import clean_line
+from hackathon.readiness import job
+from hackathon.readiness.job import MARK
+from hackathon.readiness.wanted import MOST_FILES, MOST_MODULES, ProbeTask
+from hackathon.runs.directory import files_of
+from hackathon.runs.record import PROBE_PROGRAM, PROBE_TAG
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.resolve import Sources
+    from hackathon.runs.campaign import Admit
+    from hackathon.runs.submit import Outcomes
+
+LIMIT = 60.0
+"""Seconds in which the job must be over once it has begun."""
+WALLTIME = 300
+WANTED, LOG = "wanted.json", "logs/rank-0.log"
+_READ = 1_000_000
+
+
+@dataclass(frozen=True)
+class NodeReport:
+    """What the job said of the node it ran on; everything is cleaned, for anybody may have written the log."""
+
+    python: str = ""
+    host: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Package that was imported → version."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Package that could not be imported → why."""
+    files: dict[str, Any] = field(default_factory=dict)
+    """Path → [size, sample] as the node reads it, or {"error"}."""
+    gpus: int | None = None
+
+
+def submit_probe(sources: "Sources", wanted: ProbeTask, admit: "Admit") -> "Outcomes":
+    """Submit the job of a checklist: the project's own in all but its shape and its program.
+
+    Raises RequestError when the cluster would not run it, what `admit` raises, and as `create` does.
+    """
+    from hackathon.jobs.resolve import resolve
+    from hackathon.runs.campaign import plan, start
+    from hackathon.runs.source.snapshot import SnapshotFile, Source
+
+    small = replace(sources, options=replace(sources.options, nodes=1, processes=1, processes_per_node=1))
+    request = resolve(small)
+    walltime = min(WALLTIME, request.walltime)
+    request = replace(request, data=(), walltime=walltime, stop_before=min(request.stop_before, walltime // 5))
+    planned = plan(small, [request], become=lambda each: _probe_of(each, str(sources.runs.parent)), admit=admit)
+    contents = {
+        PROBE_PROGRAM: Path(job.__file__).read_bytes(),
+        WANTED: (json.dumps(wanted.to_json(), indent=1) + "\n").encode("utf-8", "surrogatepass"),
+    }
+    files = {name: SnapshotFile(raw, hashlib.sha256(raw).hexdigest()) for name, raw in contents.items()}
+    return start(planned, tags=(PROBE_TAG,), source=Source(sources.runs.parent, files))
+
+
+def _probe_of(request: "Request", source: str) -> "Request":
+    """Return the request of the job, made of the project's own for one process."""
+    return replace(
+        request,
+        name=PROBE_TAG,
+        recipe=None,
+        framework=None,
+        command=(_python(request.command), PROBE_PROGRAM),
+        parameters={},
+        # copying data to the node's own disk would take longer than the job may
+        variables={name: value for name, value in request.variables.items() if name != "HK_STAGE"},
+        launcher="local",
+        metric="seconds",
+        metrics={},
+        check=None,
+        mode=None,
+        signal="none",
+        source=source,
+        in_place=False,
+    )
+
+
+def _python(command: Iterable[str]) -> str:
+    """Return the interpreter that a command names, else `python3`."""
+    first = next(iter(command), "")
+    return first if Path(first).name.startswith("python") else "python3"
+
+
+def wanted_by(run: Path) -> ProbeTask:
+    """Return what a job was to look at, as it lies in its own source."""
+    value = files_of(run).json(f"source/{WANTED}", 16 * _READ)
+    modules, files = value.get("modules"), value.get("files")
+    return ProbeTask(
+        tuple(each for each in modules if isinstance(each, str)) if isinstance(modules, list) else (),
+        {path: each for path, each in files.items() if isinstance(each, (list, dict))}
+        if isinstance(files, dict)
+        else {},
+    )
+
+
+def told_by(run: Path) -> NodeReport | None:
+    """Return what a job said at last, None when it said nothing that can be understood."""
+    found = files_of(run).end(LOG, _READ)
+    lines = (found[0] if found else b"").decode("utf-8", "replace").splitlines()
+    for line in reversed(lines):
+        if line.startswith(MARK):
+            try:
+                value = json.loads(line[len(MARK) :])
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                return _told(value)
+    return None
+
+
+def _told(value: Mapping[str, Any]) -> NodeReport:
+    modules, files, gpus = value.get("modules"), value.get("files"), value.get("gpus")
+    versions, failed = {}, {}
+    for name, each in list(modules.items())[:MOST_MODULES] if isinstance(modules, dict) else ():
+        if isinstance(each, dict) and isinstance(each.get("version"), str):
+            versions[clean_line(name)] = clean_line(each["version"])
+        elif isinstance(each, dict):
+            failed[clean_line(name)] = clean_line(str(each.get("error", "")))
+    return NodeReport(
+        python=clean_line(str(value.get("python", ""))),
+        host=clean_line(str(value.get("host", ""))),
+        versions=versions,
+        failed=failed,
+        files=dict(list(files.items())[:MOST_FILES]) if isinstance(files, dict) else {},
+        gpus=gpus if isinstance(gpus, int) and not isinstance(gpus, bool) and 0 <= gpus < 1000 else None,
+    )
+
+
+def differing(wanted: ProbeTask, told: NodeReport) -> list[tuple[str, str]]:
+    """Return the files that a node does not see as the login node does, each with the reason in a word or two."""
+    found = []
+    for path, expected in wanted.files.items():
+        there = told.files.get(path)
+        if there != expected or isinstance(expected, dict):
+            error = there.get("error") if isinstance(there, dict) else None
+            found.append((clean_line(path), clean_line(str(error)) if error else ""))
+    return found
+
+
+def seconds_of(begun: float | None, ended: float | None) -> float | None:
+    """Return the seconds between two moments, None when one is missing or the end comes first."""
+    if begun is None or ended is None or not math.isfinite(ended - begun):
+        return None
+    return max(0.0, ended - begun) if ended >= begun - 1 else None

@@ -1,0 +1,255 @@
+"""What others could read or change of the user's own account: home, umask, secrets, caches, runs, shared folders.
+
+`hackathon doctor --security` shows it. Intended is what an event gives a team: its folder is writable by the team.
+"""
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.access.exposure import Others, can_change, can_read, is_private_group
+from hackathon.access.permissions import group_names
+from hackathon.access.private import TEMPORARY, node_folder
+from hackathon.runs.directory import READ, list_ids
+from hackathon.runs.doctor import BAD, GOOD, WARNING, DoctorFinding
+from hackathon.runs.job_owner import account_name
+from hackathon.text.messages import message
+from hackathon.text.paths import user_cache, user_config
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+SECRETS = (
+    ".netrc", ".git-credentials", ".pypirc", ".aws/credentials", ".kaggle/kaggle.json", ".huggingface/token",
+    ".cache/huggingface/token", ".docker/config.json", ".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519",
+)  # fmt: skip
+"""Files of a home with keys and passwords that programs of this field keep there."""
+MOST_RUNS = 200
+"""Runs that are looked at, the newest first."""
+
+
+def examine(runs: Path, event: "tuple[Path, Event] | None" = None) -> list[DoctorFinding]:
+    """Return what was found out; `runs` is the folder of the user's runs, `event` the event's folder and content."""
+    home = _home()
+    findings = [_umask()]
+    if home is not None:
+        findings += _folder(home, "home")
+        findings += [_secrets(home)]
+    for place in (user_config(), user_cache()):
+        findings += _folder(place, "folder")
+    findings += _node_folders()
+    team = _team_folders(event)
+    project = runs.parent
+    if _is_own(project) and (runs.is_dir() or (project / "project.yaml").is_file()):
+        findings += _folder(project, "project", shared=_within(project, team))
+    findings += _runs(runs, shared=_within(project, team))
+    if event is not None:
+        findings += _event(*event)
+    findings += _search_paths()
+    return findings
+
+
+def _finding(about: str, level: str, key: str, remedy: str = "", **values: object) -> DoctorFinding:
+    return DoctorFinding(message(f"security.{about}"), level, message(f"security.{key}", **values), remedy)
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def _words(others: Others) -> str:
+    """Return who it is, in words."""
+    if others.everybody:
+        return message("security.everybody")
+    words = [message("security.group", name=name) for name in group_names(others.groups)]
+    return ", ".join([*words, *(account_name(uid) for uid in sorted(others.users))])
+
+
+def _umask() -> DoctorFinding:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    shown = f"{mask:03o}"
+    # this process narrows an umask of 000 itself (`cli.main`); the shell's own is its parent's
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path(f"/proc/{os.getppid()}/status").read_text().splitlines()
+        mask = int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
+        shown = f"{mask:03o}"
+    if not mask & 0o002:
+        return _finding("umask", BAD, "umask_open", "umask 022", mask=shown)
+    if not mask & 0o020 and not is_private_group(os.getgid(), os.geteuid()):
+        group = group_names([os.getgid()])[0]
+        return _finding("umask", WARNING, "umask_group", "umask 022", mask=shown, group=group)
+    return _finding("umask", GOOD, "umask_good", mask=shown)
+
+
+def _folder(path: Path, about: str, *, shared: bool = False) -> Iterator[DoctorFinding]:
+    """Say who can change a folder; a folder that is not there, or cannot be looked at, says nothing."""
+    try:
+        others = can_change(path)
+    except OSError:
+        return
+    if not others:
+        yield _finding(about, GOOD, "only_you", path=path)
+    elif shared and not others.everybody:
+        yield _finding(about, GOOD, "team_changes", path=path, who=_words(others))
+    else:
+        level = BAD if others.everybody or about != "project" else WARNING
+        yield _finding(about, level, "change", _closing(others), path=path, who=_words(others), place=others.place)
+
+
+def _closing(others: Others) -> str:
+    """Return the command that takes the write access away."""
+    place = shlex.quote(str(others.place))
+    letters = "o-w" if others.everybody else "g-w"
+    return f"chmod {letters} {place}" if not others.users else f"setfacl -b {place} && chmod go-w {place}"
+
+
+def _secrets(home: Path) -> DoctorFinding:
+    places = [*(home / name for name in SECRETS), user_config() / "notify" / "url"]
+    closed = 0
+    for path in places:
+        try:
+            others = can_read(path)
+        except OSError:
+            continue
+        if others:
+            return _finding("secrets", BAD, "secret_open", f"chmod 600 {shlex.quote(str(path))}", path=path,
+                            who=_words(others))  # fmt: skip
+        closed += 1
+    return _finding("secrets", GOOD, "secrets_closed", count=closed)
+
+
+def _node_folders() -> Iterator[DoctorFinding]:
+    """Look at the folders of this user on this node, which anybody could have made before."""
+    user = os.geteuid()
+    local = Path(os.environ.get("HACKATHON_LOCAL_DIR") or TEMPORARY / f"hackathon-local-{user}")
+    for path in dict.fromkeys((node_folder(), local, TEMPORARY / f"hackathon-jobs-{user}")):
+        try:
+            found = path.lstat()
+        except OSError:
+            continue
+        if found.st_uid != user or not stat.S_ISDIR(found.st_mode):
+            yield _finding("node", BAD, "node_foreign", message("security.node_foreign_remedy"), path=path,
+                           user=account_name(found.st_uid))  # fmt: skip
+        elif found.st_mode & 0o077:
+            yield _finding("node", BAD, "node_open", f"chmod 700 {shlex.quote(str(path))}", path=path,
+                           mode=f"{stat.S_IMODE(found.st_mode):04o}")  # fmt: skip
+        else:
+            yield _finding("node", GOOD, "only_you", path=path)
+
+
+def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
+    """Say what others can do with the user's runs: change them, read secrets in them, read them at all."""
+    if not runs.is_dir():
+        return
+    try:
+        others = can_change(runs)
+        reading = can_read(runs)
+        names = list_ids(runs)[:MOST_RUNS]
+    except OSError:
+        return
+    if others and not (shared and not others.everybody):
+        level = BAD if others.everybody else WARNING
+        yield _finding("runs", level, "change", _closing(others), path=runs, who=_words(others), place=others.place)
+    own = [runs / name for name in names if _is_own(runs / name)]
+    wrong = [(path, who) for path in own if (who := _changers_within(path)) and who.place != others.place]
+    if wrong:
+        path, who = wrong[0]
+        yield _finding("runs", BAD, "runs_open", f"chmod -R go-w {shlex.quote(str(runs))}", count=len(wrong),
+                       path=who.place or path, who=_words(who))  # fmt: skip
+    secret = [path for run in own for path in sorted(run.glob("env/job-*.sh"))]
+    for path in secret:
+        with suppress(OSError):
+            if who := can_read(path):
+                command = f"chmod 600 {shlex.quote(str(path.parent))}/job-*.sh"
+                yield _finding("secrets", BAD, "secret_open", command, path=path, who=_words(who))
+                break
+    if not wrong:
+        yield _finding("runs", GOOD, "runs_good", count=len(own), path=runs)
+    if reading:
+        yield _finding("runs", GOOD, "runs_read", path=runs, who=_words(reading))
+
+
+def _is_own(path: Path) -> bool:
+    try:
+        return path.lstat().st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def _changers_within(run: Path) -> Others | None:
+    """Return who can change a run's folder or the files that decide what is believed about it."""
+    for name in ("", *READ, "source", "job.sh", "rank.sh"):
+        with suppress(OSError):
+            if others := can_change(run / name):
+                return others
+    return None
+
+
+def _team_folders(event: "tuple[Path, Event] | None") -> list[Path]:
+    """Return the folders of the teams that the user is in: others of the team may write there."""
+    if event is None:
+        return []
+    from hackathon.index.projects import team_folders
+
+    folder, content = event
+    user = account_name(os.geteuid())
+    teams = [team for team in content.teams if any(member.user == user for member in team.members)]
+    return [path for team in teams for path in team_folders(team, folder)]
+
+
+def _within(path: Path, folders: Sequence[Path]) -> bool:
+    real = os.path.realpath(path)
+    return any(Path(real).is_relative_to(os.path.realpath(folder)) for folder in folders)
+
+
+def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
+    """Look at the event's board, which everybody writes in, and at what only its organiser has: the surveys."""
+    from hackathon.board.directory import open_place
+    from hackathon.text.errors import HackathonError
+
+    if event.shared:
+        path = folder / Path(event.shared).expanduser()
+        try:
+            place = open_place(path)
+        except (HackathonError, OSError):
+            pass
+        else:
+            for identifier, values in place.problems:
+                yield DoctorFinding(message("security.board"), BAD, message(identifier, **values),
+                                    message("security.board_remedy"))  # fmt: skip
+            if not place.problems:
+                yield _finding("board", GOOD, "board_good", path=path)
+    surveys = folder / "surveys"
+    if _is_own(surveys):
+        mode = stat.S_IMODE(surveys.lstat().st_mode)
+        if mode & 0o077:
+            yield _finding("surveys", BAD, "surveys_open", f"chmod 700 {shlex.quote(str(surveys))}", path=surveys,
+                           mode=f"{mode:04o}")  # fmt: skip
+
+
+def _search_paths() -> Iterator[DoctorFinding]:
+    """Name folders in which everybody could put a program or module that the user then runs."""
+    good = True
+    for variable in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH"):
+        for text in dict.fromkeys(os.environ.get(variable, "").split(os.pathsep) if os.environ.get(variable) else ()):
+            if not text.startswith("/"):
+                good = False
+                yield _finding("search", WARNING, "search_relative", message("security.search_remedy"),
+                               variable=variable, text=text or '""')  # fmt: skip
+                continue
+            with suppress(OSError):
+                others = can_change(Path(text))
+                if others.everybody:
+                    good = False
+                    yield _finding("search", BAD, "search_open", message("security.search_remedy"), variable=variable,
+                                   path=text, place=others.place)  # fmt: skip
+    if good:
+        yield _finding("search", GOOD, "search_good")

@@ -1,0 +1,49 @@
+"""Whether tutors can read a team's project and runs; and the command that lets them."""
+
+import shlex
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hackathon.access.permissions import Account, first_closed, readable
+
+MOST = 3000
+"""Files of one part of a run that are looked at."""
+PARTS = ("request.json", "job.sh", "final.json", "client", "events", "logs", "metrics", "telemetry", "source")
+"""What a tutor reads of a run. `env/` is left out: the job's environment in it is its owner's alone, on purpose."""
+
+
+def closed_to(tutor: Account, project: Path, runs: Iterable[Path]) -> Path | None:
+    """Return the first thing of a project and of some of its runs that a tutor cannot read, None when all is open.
+
+    Raises OSError where the current account itself cannot look.
+    """
+    for path in (project, project / "project.yaml", project / "runs", project / "studies"):
+        if path == project or path.exists():
+            found = readable(path, tutor.uid, tutor.groups)
+            if found is not None:
+                return found
+    for run in runs:
+        found = readable(run, tutor.uid, tutor.groups)
+        for part in PARTS if found is None else ():
+            if (run / part).exists():
+                found = found or first_closed(run / part, tutor.uid, tutor.groups, MOST)
+        if found is not None:
+            return found
+    return None
+
+
+def opening(closed: Path, project: Path, tutors: Sequence[Account]) -> str:
+    """Return the command by which the owner of a closed folder lets tutors in.
+
+    On the way to the project: through, by their group, an ACL, or for all. Within it: to read all but the environments
+    of jobs, which may hold secrets; a default ACL would open those (it takes the place of the umask).
+    """
+    by_group = all(closed.lstat().st_gid in tutor.groups for tutor in tutors)
+    who = "g" if by_group else "o"
+    if closed == project or not project.is_relative_to(closed):
+        return f"find {shlex.quote(str(project))} ! -path '*/env/*job-*.sh' -exec chmod {who}+rX {{}} +"
+    target = shlex.quote(str(closed))
+    if not by_group and shutil.which("setfacl"):
+        return f"setfacl -m {','.join(f'u:{tutor.user}:x' for tutor in tutors)} {target}"
+    return f"chmod {who}+x {target}"

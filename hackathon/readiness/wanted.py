@@ -1,0 +1,120 @@
+"""What a program needs on a compute node: the packages that it imports, and files of its data to look at there."""
+
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.jobs.data import FOLDER, missing, record_of
+from hackathon.readiness.job import seen
+
+if TYPE_CHECKING:
+    from hackathon.config.recipe import Data
+    from hackathon.jobs.resolve import Sources
+
+MOST_MODULES, MOST_FILES = 60, 64
+"""Packages, and files of data, that one job looks at."""
+OF_EACH = 8
+"""Files of one data set that are looked at from the node."""
+HASHED = 2_000_000_000
+"""Bytes of data that are hashed whole on the login node; of more, sizes and samples are compared."""
+_PROGRAMS = 200
+_LARGEST = 2_000_000
+
+
+@dataclass(frozen=True)
+class ProbeTask:
+    """What the job is to look at."""
+
+    modules: tuple[str, ...] = ()
+    files: dict[str, "list[Any] | dict[str, str]"] = field(default_factory=dict)
+    """Path → [size, sample] as this machine reads it, or what went wrong here."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+
+def wanted_of(sources: "Sources", entries: "Sequence[Data]") -> ProbeTask:
+    """Return what a project's job needs; data that are not there, or not whole, have no files in it."""
+    return ProbeTask(modules_of(sources), {str(path): seen(str(path)) for path in data_files(sources, entries)})
+
+
+def modules_of(sources: "Sources") -> tuple[str, ...]:
+    """Return the packages that a program imports at its start, its framework first; without the standard library."""
+    recipe, project = sources.recipe, sources.project
+    framework = recipe.framework if recipe else project.framework if project else None
+    found = dict.fromkeys([framework] if framework and framework != "none" and framework.isidentifier() else [])
+    for program in _programs(sources):
+        found.update(dict.fromkeys(_imports(program, sources.folder)))
+    return tuple(found)[:MOST_MODULES]
+
+
+def data_files(sources: "Sources", entries: "Sequence[Data]") -> list[Path]:
+    """Return files of each data set to look at: the first, the last, the largest, and some between."""
+    folder = sources.runs.parent / FOLDER
+    found: list[Path] = []
+    for entry in entries:
+        if missing(folder, [asdict(entry)]):
+            continue
+        files = [each for each in (record_of(folder, entry.name) or {})["files"] if _is_file(each)]
+        step = max(1, -(-len(files) // (OF_EACH - 2)))
+        chosen = [*files[::step], *files[-1:], *sorted(files, key=lambda each: -each["size"])[:1]]
+        found += dict.fromkeys(folder / each["path"] for each in chosen)
+    return found[:MOST_FILES]
+
+
+def _is_file(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("path"), str) and isinstance(value.get("size"), int)
+
+
+def _programs(sources: "Sources") -> list[Path]:
+    if sources.recipe is not None:
+        return [sources.folder / sources.recipe.entry]
+    assert sources.project is not None and sources.project.command is not None
+    words = sources.project.command.split()
+    return [sources.folder / word for word in words if word.endswith(".py") and (sources.folder / word).is_file()]
+
+
+def _imports(program: Path, top: Path) -> Iterator[str]:
+    """Yield the packages that a program and the modules beside it import at their start.
+
+    What stands in a `try` or a function is no need: a program that can do without it looks so.
+    """
+    waiting, known = [program], {program}
+    while waiting and len(known) < _PROGRAMS:
+        file = waiting.pop(0)
+        try:
+            if file.stat().st_size > _LARGEST:
+                continue
+            tree = ast.parse(file.read_bytes())
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            continue
+        for name in _named(tree):
+            root = name.partition(".")[0]
+            own = [path for folder in (program.parent, top) for path in _local(folder, name)]
+            if own:
+                fresh = [path for path in own if path not in known]
+                known.update(fresh)
+                waiting += fresh
+            elif root not in sys.stdlib_module_names and root != "hackathon_runtime":
+                yield root
+
+
+def _named(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+def _local(folder: Path, name: str) -> list[Path]:
+    """Return the files of the program's own folder that a module's name stands for."""
+    root = folder / name.partition(".")[0]
+    whole = folder.joinpath(*name.split("."))
+    options = (root.with_name(f"{root.name}.py"), whole.with_name(f"{whole.name}.py"), whole / "__init__.py")
+    found = [path for path in dict.fromkeys(options) if path.is_file()]
+    return found or ([root / "__init__.py"] if root.is_dir() and any(root.glob("*.py")) else [])

@@ -1,0 +1,396 @@
+"""The one way from what people wrote and asked for to jobs in the queue.
+
+gather → resolve → check → render → admit is `plan`; snapshot → create → submit is `start` for jobs and `advance` for
+the points of a study. Whoever submits calls these; what they print and what they refuse is the caller's (`admit`).
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.jobs.grid import Cell
+from hackathon.jobs.request import Request
+from hackathon.jobs.settings import Settings
+from hackathon.runs import dependency
+from hackathon.runs.directory import RunDirectory, new_run_id
+from hackathon.runs.source import snapshot
+from hackathon.runs.study import (
+    Point,
+    Study,
+    create_study,
+    find_study,
+    holds,
+    newest_study,
+    next_points,
+    pending_points,
+    reserve,
+    runs_of,
+)
+from hackathon.runs.submit import Outcome, Outcomes, require_after, submit, submit_many
+from hackathon.text.files import read_json
+
+if TYPE_CHECKING:
+    from hackathon.jobs.cost import Cost
+    from hackathon.jobs.options import Options
+    from hackathon.jobs.places import Foreign
+    from hackathon.jobs.render import JobScript
+    from hackathon.jobs.resolve import Sources
+    from hackathon.runs.states import RunStatus
+    from hackathon.schedulers.base import Scheduler
+
+Facts = Mapping[str, dict[str, Any]]
+"""Further files for a run's `client/`."""
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """One job of a plan."""
+
+    request: Request
+    sources: "Sources" = field(repr=False)
+    settings: Settings = field(default_factory=dict, hash=False)
+    """What sets it apart from the other points of its study, beside the process count."""
+
+    @cached_property
+    def script(self) -> "JobScript":
+        """Its script, byte for byte as it is submitted. Raises TemplateError and RequestError."""
+        from hackathon.jobs.render import render
+
+        return render(self.request, self.sources.cluster, self.sources.template_folders)
+
+    @property
+    def key(self) -> str:
+        """Its key in a study."""
+        return Cell(self.request, self.settings).key
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Jobs that were checked and rendered, and of which none is submitted yet."""
+
+    sources: "Sources" = field(repr=False)
+    jobs: tuple[PlannedJob, ...]
+    repeat: int = 1
+    """How often each job is submitted."""
+    preflight: PlannedJob | None = None
+    """The job that looks at the nodes first; the others start only if it finds nothing wrong."""
+
+    @property
+    def requests(self) -> list[Request]:
+        """The request of every job that will be submitted, the preflight's first; repeats stand there repeatedly."""
+        first = [self.preflight.request] if self.preflight else []
+        return [*first, *(job.request for job in self.jobs for _ in range(self.repeat))]
+
+    @property
+    def cost(self) -> "Cost":
+        """The most that all of it can cost."""
+        from hackathon.jobs.cost import cost
+
+        return cost(self.requests, self.sources.cluster)
+
+    def snapshot(self) -> snapshot.Source:
+        """Return the program as it is now: one copy of it serves all jobs. Raises as `snapshot.take`."""
+        return _program(self.jobs[0].request, self.sources)
+
+
+Admit = Callable[[Plan], None]
+"""Looks at a plan before anything is submitted; raises HackathonError to refuse it (a spent budget)."""
+
+
+def plan(
+    sources: "Sources",
+    wanted: Sequence[Request] | Sequence[Cell] | None = None,
+    *,
+    repeat: int = 1,
+    preflight: bool = False,
+    become: Callable[[Request], Request] | None = None,
+    place: bool = True,
+    script: bool = True,
+    admit: Admit | None = None,
+) -> Plan:
+    """Return the plan of the jobs that are wanted, by default the one that the sources resolve to.
+
+    `become` makes of a checked request the one that is submitted: a small job in the project's place. `place=False`
+    does not check where the runs would lie; `script=False` does not render. Raises CheckError for the first request
+    that the cluster would not run, as `render` does, and what `admit` raises.
+    """
+    from hackathon.jobs.check import check
+    from hackathon.jobs.resolve import resolve
+
+    cells = [each if isinstance(each, Cell) else Cell(each, {}) for each in wanted or [resolve(sources)]]
+    for cell in cells:
+        check(cell.request, sources.cluster, sources.recipe, sources.runs if place else None)
+    if become is not None:
+        cells = [replace(cell, request=become(cell.request)) for cell in cells]
+    jobs = tuple(PlannedJob(cell.request, sources, cell.settings) for cell in cells)
+    for job in jobs if script else ():
+        assert job.script
+    first = None
+    if preflight:
+        from hackathon.runs.preflight import preflight_request
+
+        largest = max((job.request for job in jobs), key=lambda request: (request.nodes, request.processes))
+        require_after(_scheduler(largest), "ok")
+        first = PlannedJob(preflight_request(largest, sources), sources)
+        assert first.script
+    made = Plan(sources, jobs, repeat, first)
+    if admit is not None:
+        admit(made)
+    return made
+
+
+def start(
+    planned: Plan,
+    *,
+    note: str = "",
+    tags: Sequence[str] = (),
+    source: snapshot.Source | None = None,
+    after: tuple[str, str] | None = None,
+    segments: int = 1,
+    parent: str | None = None,
+    facts: Facts | None = None,
+    told: Callable[[RunDirectory], None] | None = None,
+) -> Outcomes:
+    """Make the runs of a plan, submit them and return what became of them, in their order.
+
+    `source` is the program (default: as it is now); `after` what all of them wait for; `segments` makes a chain of a
+    plan's one job; `parent` and `facts` go into every run. `told` is called with the preflight's run once it is
+    submitted. Raises as `create` and `submit` for the preflight and the first run; later failures are in the outcomes.
+    """
+    from hackathon.runs.create import create
+
+    source = source or planned.snapshot()
+    runs_folder = planned.sources.runs
+    scheduler = _scheduler(planned.jobs[0].request)
+    for condition in [*(["any"] if segments > 1 else []), *([after[0]] if after else [])]:
+        require_after(scheduler, condition)
+    if segments > 1:
+        from hackathon.runs.chain import create_chain, submit_chain
+
+        (job,) = planned.jobs
+        chain = create_chain(
+            job.request, job.script, segments, runs_folder=runs_folder, note=note, tags=tags, source=source
+        )
+        return submit_chain(chain, scheduler, after)
+    jobs = [(job, _new_id(job.request)) for job in planned.jobs for _ in range(planned.repeat)]
+    if planned.preflight is not None:
+        run, waiting = _submit_preflight(planned, jobs[0][1], note, after)
+        facts, after = {**(facts or {}), **waiting}, None
+        if told is not None:
+            told(run)
+    runs = (
+        create(
+            job.request, job.script, runs_folder=runs_folder, run_id=run_id, note=note, tags=tags, source=source,
+            parent=parent, facts=dict(facts or {}),
+        )
+        for job, run_id in jobs
+    )  # fmt: skip
+    return submit_many(runs, scheduler, after=after)
+
+
+def start_in_turn(planned: Plan, *, tags: Sequence[str] = ()) -> Outcomes:
+    """Make and submit the jobs of a plan, each to begin when the one before has ended; after a failure no further one.
+
+    Raises as `create` for the first run.
+    """
+    outcomes = Outcomes()
+    source = planned.snapshot()
+    after: tuple[str, str] | None = None
+    for job in planned.jobs:
+        one = start(replace(planned, jobs=(job,)), tags=tags, source=source, after=after)
+        outcomes += one
+        outcomes.error = one.error
+        if not one or one[-1].job_id is None:
+            break
+        after = "any", str(one[-1].job_id)
+    return outcomes
+
+
+def repeat_run(run: RunDirectory, *, runs_folder: Path, note: str = "", tags: Sequence[str] = ()) -> Outcomes:
+    """Submit the recorded script and program of a run once more, in a new run. Raises as `rerun`."""
+    from hackathon.runs.rerun import rerun
+
+    again = rerun(run, runs_folder=runs_folder, note=note, tags=tags)
+    return submit_many([again], _scheduler(again.request()))
+
+
+def resubmit(run: RunDirectory) -> Outcomes:
+    """Submit a run whose submission was cut off, unless its job is found. Raises as `submit`."""
+    from hackathon.runs import chain
+
+    scheduler = _scheduler(run.request())
+    return Outcomes([Outcome(run, submit(run, scheduler, again=True, after=chain.dependency(run)))])
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A study and what it takes to submit its points."""
+
+    study: Study
+    sources: "Sources" = field(repr=False)
+
+    @cached_property
+    def source(self) -> snapshot.Source:
+        """The program that all points run: that of the study's first run, else the folder as it is now."""
+        request = self.study.base_request()
+        if not request.in_place:
+            for run in runs_of(self.study):
+                record = read_json(run.path / "source.json")
+                if isinstance(record, dict) and (run.path / "source").is_dir():
+                    return snapshot.recorded(run.path / "source", record)
+        return _program(request, self.sources)
+
+    def rest(self, states: Sequence["RunStatus"]) -> Plan:
+        """Return the plan of the points that are still to be submitted; `states` are those of the study's runs."""
+        left = pending_points(self.study, states)
+        jobs = (PlannedJob(request_of(self.study, point), self.sources, point.settings) for point in left)
+        return Plan(self.sources, tuple(jobs))
+
+    def advance(self, most_queued: int | None = None, states: Sequence["RunStatus"] | None = None) -> Outcomes:
+        """Submit the points that are due, so that at most `most_queued` runs are with the scheduler, and return them.
+
+        `states`: those of the study's runs when they are known already. A point that somebody else reserved meanwhile
+        is passed over; one that comes with a run which never got into the queue gets that run submitted. Errors of the
+        scheduler, and one in making a run, come back in the outcomes.
+        """
+
+        due = next_points(self.study, most_queued, states=states)
+        if not due:
+            return Outcomes()
+        return submit_many(self._runs(due), _scheduler(self.study.base_request()))
+
+    def _runs(self, points: Sequence[Point]) -> Iterator[RunDirectory]:
+        """Reserve the points and make their runs, one at a time."""
+        from hackathon.runs.create import create
+
+        options = self.study.record().get("options", {})
+        jobs: dict[str, PlannedJob] = {}
+        for point in points:
+            if point.run is not None:
+                yield point.run
+                continue
+            if point.key not in jobs:
+                jobs[point.key] = PlannedJob(request_of(self.study, point), self.sources, point.settings)
+            job = jobs[point.key]
+            run_id = _new_id(job.request)
+            script, source = job.script, self.source
+            if not reserve(self.study, point, run_id):
+                continue
+            run = create(
+                job.request,
+                script,
+                runs_folder=self.study.runs_folder,
+                run_id=run_id,
+                note=str(options.get("note") or ""),
+                tags=options.get("tags") or (),
+                study=point.to_json(self.study.id),
+                source=source,
+                facts={dependency.FACT: options[dependency.FACT]} if dependency.FACT in options else None,
+            )
+            # making it may have taken so long that somebody else took the point over
+            if holds(self.study, run):
+                yield run
+
+
+def begin(
+    planned: Plan,
+    *,
+    note: str = "",
+    tags: Sequence[str] = (),
+    unit: str = "",
+    told: Callable[[RunDirectory], None] | None = None,
+) -> Campaign:
+    """Return the campaign of a new study: a point for each job and repeat, in the plan's order, none submitted yet.
+
+    The study keeps every request, so that a later `resume` submits what was meant then, whatever was edited since.
+    A preflight is submitted; `told` is called with its run. Raises as `start` and `create_study`.
+    """
+    first = planned.jobs[0].request
+    options: dict[str, Any] = {"note": note, "tags": list(tags)}
+    if planned.preflight is not None:
+        run, facts = _submit_preflight(planned, None, note, None)
+        options |= facts
+        if told is not None:
+            told(run)
+    study = create_study(
+        planned.sources.runs.parent,
+        first.name,
+        mode=first.mode or "weak",
+        metric=first.metric,
+        unit=unit,
+        points=[
+            Point(job.request.processes, number, key=job.key, settings=job.settings)
+            for job in planned.jobs
+            for number in range(1, planned.repeat + 1)
+        ],
+        base_request=first,
+        options={**options, "requests": {job.key: job.request.to_json() for job in planned.jobs}},
+    )
+    return Campaign(study, planned.sources)
+
+
+def resume(
+    name: str, target: str | None, options: "Options", project: Path, *, foreign: "Foreign" = "refuse"
+) -> Campaign:
+    """Return the campaign of an earlier study of a project: of the one that `name` is a part of, else of the newest.
+
+    Raises RequestError when there is none, ForeignError for another account's, and as `find_sources`.
+    """
+    from hackathon.jobs.places import admit_again
+    from hackathon.jobs.sources import find_sources
+
+    study = (find_study(name, project) if name else None) or newest_study(project)
+    admit_again(study.path, project, foreign)
+    base = study.base_request()
+    target = target or (None if (project / "project.yaml").is_file() else base.recipe)
+    return Campaign(study, find_sources(target, replace(options, cluster=base.cluster), project, foreign=foreign))
+
+
+def request_of(study: Study, point: Point) -> Request:
+    """Return the request of a study's point. Raises KeyError when the study has no such point."""
+    return Request.from_json(study.record()["options"]["requests"][point.key])
+
+
+def _submit_preflight(
+    planned: Plan, parent: str | None, note: str, after: tuple[str, str] | None
+) -> tuple[RunDirectory, dict[str, dict[str, Any]]]:
+    """Make the preflight's run, submit it, and return it with the facts for the runs that have to wait for it.
+
+    `parent` is the (first) run that waits for it; `after` is what the preflight itself waits for. Raises as `create`
+    and `submit` do: then nothing waits for it yet.
+    """
+    from hackathon.runs.create import create
+    from hackathon.runs.preflight import RECIPE
+
+    job = planned.preflight
+    assert job is not None
+    run = create(
+        job.request,
+        job.script,
+        runs_folder=planned.sources.runs,
+        # a second earlier: the run that waits for it is the newest one, which commands without a name take
+        run_id=new_run_id(job.request.name, job.request.processes, time.time() - 1),
+        parent=parent,
+        note=note,
+        tags=(RECIPE,),
+        source=_program(job.request, planned.sources),
+    )
+    submit(run, _scheduler(job.request), after=after)
+    return run, {dependency.FACT: dependency.waits_for(run.id)}
+
+
+def _program(request: Request, sources: "Sources") -> snapshot.Source:
+    return snapshot.take(Path(request.source), runs_folder=sources.runs, in_place=request.in_place)
+
+
+def _scheduler(request: Request) -> "Scheduler":
+    from hackathon.schedulers import registry
+
+    return registry.load(request.scheduler, request.dialect)
+
+
+def _new_id(request: Request) -> str:
+    return new_run_id(request.name, request.processes)

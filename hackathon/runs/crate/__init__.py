@@ -1,0 +1,1 @@
+"""Crates of runs as they are read and fetched."""

@@ -1,0 +1,335 @@
+"""Read the crate of a run: an RO-Crate (zip or folder) that a site offers, and that nobody here needs to trust.
+
+Nothing is unpacked onto the disk: names are checked, files are read into memory within limits, and only those that the
+crate's own list names.
+"""
+
+import hashlib
+import io
+import json
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.runs.source import snapshot
+from hackathon.text.errors import RequestError
+from hackathon.text.units import format_size
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+
+METADATA = "ro-crate-metadata.json"
+LIST = "hackathon.json"
+"""What is in a crate: hashes of its files, what masking changed, what was left out."""
+RESULT = "result.json"
+"""State, times and final numbers of the run."""
+SCHEMA_VERSION = 1
+ARCHIVE_LIMIT = 200_000_000
+"""Bytes of a zip file."""
+TOTAL_LIMIT = 120_000_000
+"""Bytes of all files of a crate together, unpacked."""
+ENTRIES_LIMIT = 20_000
+_LONGEST_NAME = 1000
+
+
+@dataclass(frozen=True)
+class Crate:
+    """One crate as it was read: its files in memory, and the list of them."""
+
+    path: Path
+    digest: str
+    """SHA-256 of the zip file; of names and hashes when it is a folder."""
+    listed: Mapping[str, Any]
+    files: Mapping[str, bytes]
+    """Name inside the crate → content."""
+    changed: tuple[str, ...] = ()
+    """Files whose content is not the listed one: somebody edited the crate."""
+
+    @property
+    def run(self) -> str:
+        """The id of the run that it was made of."""
+        return str(self.listed.get("run") or self.path.name)
+
+    def record(self, name: str) -> dict[str, Any]:
+        """Return one of its JSON files, which must hold an object. Raises RequestError."""
+        try:
+            value = json.loads(self.files[name])
+        except (KeyError, ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise RequestError("crate.broken_file", path=self.path, file=name)
+        return value
+
+    def request(self) -> "Request":
+        """Return the request as it was recorded and masked.
+
+        Raises RequestError when it lacks a field, or one has a value that no toolkit would have written.
+        """
+        from hackathon.jobs.request import Request
+        from hackathon.jobs.validate_record import wrong_field
+
+        record = self.record("request.json")
+        lists = (name for name in ("command", "environment", "mpi_options", "directives", "data") if name in record)
+        torn = next((name for name in lists if not isinstance(record[name], list)), None)
+        if torn is not None:
+            raise RequestError("crate.wrong_field", path=self.path, field=torn)
+        try:
+            request = Request.from_json(record)
+        except (TypeError, KeyError) as error:
+            raise RequestError("crate.broken_file", path=self.path, file="request.json") from error
+        wrong = wrong_field(request)
+        if wrong is not None:
+            raise RequestError("crate.wrong_field", path=self.path, field=wrong)
+        return request
+
+    @property
+    def about_source(self) -> dict[str, Any]:
+        """What the list says of the source: complete, digest, digest_as_run, masked, left_out, altered."""
+        about = self.listed.get("source")
+        return about if isinstance(about, dict) else {}
+
+    def source(self) -> snapshot.Source:
+        """Return the program as the crate has it. Raises RequestError when it was published without it."""
+        about = self.about_source
+        if about.get("complete") is not True:
+            left_out = [str(name) for name in _list(about.get("left_out"))]
+            raise RequestError("crate.no_source", path=self.path, run=self.run, files=snapshot.lines(left_out))
+        record = self.record("source.json")
+        executable = {str(name) for name in _list(self.listed.get("executable"))}
+        files = {}
+        for name in _mapping(record.get("files")):
+            place = f"source/{_safe(str(name), self.path)}"
+            if place not in self.files:
+                raise RequestError("crate.missing", path=self.path, files=snapshot.lines([place]))
+            content = self.files[place]
+            files[name] = snapshot.SnapshotFile(content, hashlib.sha256(content).hexdigest(), place in executable)
+        links = {str(name): str(target) for name, target in _mapping(record.get("links")).items()}
+        for name, target in links.items():
+            _safe(name, self.path)
+            if not _stays_inside(name, target) or any(part in links for part in _parents(name)) or name in files:
+                raise RequestError("crate.link", path=self.path, file=snapshot.printable(f"{name} → {target}"))
+        crossed = next((name for name in files if any(part in links for part in _parents(name))), None)
+        if crossed is not None:
+            raise RequestError("crate.link", path=self.path, file=snapshot.printable(crossed))
+        git = record.get("git")
+        return snapshot.Source(self.path.absolute(), files, links, git if isinstance(git, dict) else None)
+
+    def script(self) -> tuple[str, str]:
+        """Return `job.sh` and `rank.sh` as the crate has them: masked, to be read."""
+        return tuple(self.files.get(name, b"").decode("utf-8", "replace") for name in ("job.sh", "rank.sh"))  # type: ignore[return-value]
+
+
+def is_crate(text: str) -> bool:
+    """Return whether a word of a command line means a crate: a file, an address, or a folder with its metadata."""
+    if text.startswith(("http://", "https://")) or text.endswith(".zip"):
+        return True
+    path = Path(text)
+    return (path / METADATA).exists() or (os.sep in text and path.is_file())
+
+
+def read_crate(text: str) -> Crate:
+    """Return the crate at a path (zip or folder), whole and within limits.
+
+    Raises RequestError that names what is wrong: no such file, no zip, too big, names that lead outside, links, no or
+    another program's metadata, missing files.
+    """
+    if text.startswith(("http://", "https://")):
+        raise RequestError("crate.address", address=text)
+    path = Path(text)
+    place = _Folder(path) if path.is_dir() else _Archive(path)
+    with place:
+        _check_metadata(place)
+        listed = _json(place, LIST)
+        names = listed.get("files")
+        if not isinstance(names, dict) or listed.get("schema_version") != SCHEMA_VERSION:
+            raise RequestError("crate.other_version", path=path, found=listed.get("schema_version", "–"))
+        missing = [name for name in names if not place.has(_safe(str(name), path))]
+        if missing:
+            raise RequestError("crate.missing", path=path, files=snapshot.lines(missing))
+        if len(names) > ENTRIES_LIMIT:
+            raise RequestError("crate.too_many", path=path, count=len(names), limit=ENTRIES_LIMIT)
+        files, total = {}, 0
+        for name in names:
+            content = files[name] = place.read(name)
+            total += len(content)
+            if total > TOTAL_LIMIT:
+                raise RequestError("crate.too_big", path=path, limit=format_size(TOTAL_LIMIT))
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        changed = tuple(sorted(name for name in names if hashes[name] != names[name]))
+        return Crate(path, place.digest(hashes), listed, files, changed)
+
+
+def read_inside(folder: GuardedFolder, name: str, limit: int = snapshot.SIZE_LIMIT) -> tuple[bytes, bool]:
+    """Return (content, executable) of a regular file below a folder.
+
+    Raises OSError (also for what is refused) and ValueError when it is larger than `limit`.
+    """
+    with folder.open(name) as stream:
+        found = os.fstat(stream.fileno())
+        # No more room than the file needs: for thousands of small files it costs more than the reading.
+        content = stream.read(min(limit, found.st_size + 4096) + 1)
+    if len(content) > limit:
+        raise ValueError(name)
+    return content, bool(found.st_mode & stat.S_IXUSR)
+
+
+class _Folder:
+    """A crate that somebody unpacked."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> "_Folder":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def has(self, name: str) -> bool:
+        return os.path.lexists(self.path / name)
+
+    def read(self, name: str) -> bytes:
+        try:
+            return read_inside(GuardedFolder(self.path, any_owner=True, links=False), name)[0]
+        except ValueError:
+            raise RequestError("crate.too_big", path=self.path, limit=format_size(snapshot.SIZE_LIMIT)) from None
+        except OSError as error:
+            link = any((self.path / part).is_symlink() for part in (name, *_parents(name)))
+            if link:
+                raise RequestError("crate.link", path=self.path, file=snapshot.printable(name)) from None
+            raise RequestError("crate.unreadable", path=self.path / name, what=error.strerror or error) from error
+
+    def digest(self, hashes: Mapping[str, str]) -> str:
+        total = hashlib.sha256()
+        for name, sha256 in sorted(hashes.items()):
+            total.update(f"{sha256} {name}\0".encode("utf-8", "surrogateescape"))
+        return total.hexdigest()
+
+
+class _Archive(_Folder):
+    """A zip file; all of it may lie in one folder, as some programs pack it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as stream:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise RequestError("crate.no_crate", path=path)
+                raw = stream.read(ARCHIVE_LIMIT + 1)
+        except OSError as error:
+            raise RequestError("crate.unreadable", path=path, what=error.strerror or error) from error
+        if len(raw) > ARCHIVE_LIMIT:
+            raise RequestError("crate.too_big", path=path, limit=format_size(ARCHIVE_LIMIT))
+        self._sha256 = hashlib.sha256(raw).hexdigest()
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(raw))
+            entries = self._zip.infolist()
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+            raise RequestError("crate.no_zip", path=path, what=error) from None
+        if len(entries) > ENTRIES_LIMIT:
+            raise RequestError("crate.too_many", path=path, count=len(entries), limit=ENTRIES_LIMIT)
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in entries:
+            name = _safe(entry.orig_filename.rstrip("/"), path)
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                raise RequestError("crate.link", path=path, file=snapshot.printable(name))
+            if name in self._entries:
+                raise RequestError("crate.twice", path=path, file=snapshot.printable(name))
+            if not entry.is_dir():
+                self._entries[name] = entry
+        tops = {name.split("/", 1)[0] for name in self._entries}
+        self._top = f"{next(iter(tops))}/" if len(tops) == 1 and METADATA not in self._entries else ""
+
+    def __exit__(self, *error: object) -> None:
+        self._zip.close()
+
+    def has(self, name: str) -> bool:
+        return self._top + name in self._entries
+
+    def read(self, name: str) -> bytes:
+        entry = self._entries[self._top + name]
+        try:
+            # the sizes in the archive may lie: what comes out is counted
+            with self._zip.open(entry) as stream:
+                content = stream.read(snapshot.SIZE_LIMIT + 1)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error) as error:
+            raise RequestError("crate.no_zip", path=self.path, what=error) from None
+        if len(content) > snapshot.SIZE_LIMIT:
+            raise RequestError("crate.too_big", path=self.path, limit=format_size(snapshot.SIZE_LIMIT))
+        return content
+
+    def digest(self, hashes: Mapping[str, str]) -> str:
+        return self._sha256
+
+
+def _check_metadata(place: _Folder) -> None:
+    """Raise RequestError unless this is an RO-Crate, and one that this toolkit wrote."""
+    if not place.has(METADATA):
+        raise RequestError("crate.no_crate", path=place.path)
+    graph = _json(place, METADATA).get("@graph")
+    entities = [each for each in graph if isinstance(each, dict)] if isinstance(graph, list) else []
+    about = next((each for each in entities if each.get("@id") == METADATA), None)
+    if about is None or not any(each.get("@id") == "./" for each in entities):
+        raise RequestError("crate.bad_metadata", path=place.path)
+    if not place.has(LIST):
+        root = next(each for each in entities if each.get("@id") == "./")
+        raise RequestError("crate.foreign", path=place.path, profile=_profile(root) or _profile(about) or "–")
+
+
+def _profile(entity: Mapping[str, Any]) -> str:
+    """Return what an entity says that it conforms to, as a text for a person."""
+    value = entity.get("conformsTo")
+    found = [each.get("@id") for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
+    return snapshot.printable(", ".join(str(each) for each in found))[:200]
+
+
+def _json(place: _Folder, name: str) -> dict[str, Any]:
+    try:
+        value = json.loads(place.read(name))
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise RequestError("crate.broken_file", path=place.path, file=name)
+    return value
+
+
+def _safe(name: str, path: Path) -> str:
+    """Return a name that stays inside a crate; raises RequestError for any other."""
+    parts = name.split("/")
+    outside = not {"", ".", ".."}.isdisjoint(parts) or name[1:2] == ":" or len(name) > _LONGEST_NAME
+    if outside or any(letter in name for letter in "\\\0\n\r"):
+        raise RequestError("crate.outside", path=path, file=snapshot.printable(name[:200]))
+    return name
+
+
+def _stays_inside(name: str, target: str) -> bool:
+    """Return whether a link leads to a place inside; `..` only at its beginning, where no other link is crossed."""
+    place = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120
+    inner = target.lstrip("./").split("/")
+    return (
+        bool(target)
+        and "\0" not in target
+        and not target.startswith("/")
+        and ".." not in inner
+        and (place != ".." and not place.startswith("../"))
+    )
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

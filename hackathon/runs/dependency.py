@@ -1,0 +1,61 @@
+"""What a run waits for: another run, named in `client/after.json` from the moment the run is made.
+
+So the dependency survives a submission that was cut off, and `status` can say why a run never started.
+"""
+
+from typing import Any
+
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.markers import read_final
+from hackathon.runs.states import SUCCEEDED
+from hackathon.text.errors import RequestError
+from hackathon.text.files import read_json
+from hackathon.text.messages import localized, message
+
+FACT = "after"
+FINDINGS = "preflight.json"
+"""What the recipe `preflight` leaves in its run."""
+
+
+def waits_for(run_id: str, *, condition: str = "ok", about: str = "preflight") -> dict[str, Any]:
+    """Return the fact `client/after.json`: start only after that run of the same folder succeeded (`ok`) or ended."""
+    return {"run": run_id, "condition": condition, "about": about}
+
+
+def dependency(run: RunDirectory) -> tuple[str, str] | None:
+    """Return (`ok` or `any`, job id) that a run has to wait for; None when it waits for nothing, or has waited enough.
+
+    Raises RequestError when the other run has no job yet, or has surely failed.
+    """
+    other, condition = other_run(run), str(run.client(FACT).get("condition", "ok"))
+    if other is None:
+        return None
+    final = read_final(other)
+    if final is not None:  # schedulers forget jobs: only the run's folder knows this one for sure
+        if condition == "ok" and final["state"] != SUCCEEDED:
+            raise RequestError("preflight.was_bad", run=run.id, other=other.id, what=finding(other) or final["state"])
+        return None
+    job_id = other.job_id()
+    if job_id is None:
+        raise RequestError("preflight.no_job", run=run.id, other=other.id)
+    return condition, job_id
+
+
+def other_run(run: RunDirectory) -> RunDirectory | None:
+    """Return the run that a run waits for, None when it waits for none."""
+    name = run.client(FACT).get("run")
+    return RunDirectory(run.path.parent / str(name)) if name else None
+
+
+def waited_for(run: RunDirectory) -> RunDirectory:
+    """Return the run that a run waits for; itself when it waits for none."""
+    return other_run(run) or run
+
+
+def finding(run: RunDirectory) -> str:
+    """Return what a preflight found wrong, in the current language; empty when there is nothing."""
+    value = read_json(run.path / FINDINGS)
+    findings = value.get("findings") if isinstance(value, dict) else None
+    bad = [each for each in findings or () if isinstance(each, dict) and each.get("state") == "failed"]
+    texts = [f"{localized(each.get('title'))}: {localized(each.get('text'))}" for each in bad]
+    return texts[0] + (message("preflight.and_more", count=len(texts) - 1) if len(texts) > 1 else "") if texts else ""

@@ -1,0 +1,202 @@
+"""Build a recipe's Python environment from nothing, once; an interrupted build is noticed. List what is built."""
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.jobs.environments import RECORD, PythonEnvironment, read_environment
+from hackathon.runs.environment.install_plan import BuildCommand, InstallPlan
+from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.files import read_json, write_json, write_whole
+
+LOCK = "lock.txt"
+"""What was installed, as `pip freeze` says it; lies in the environment."""
+SHOWN_LINES = 15
+_CACHE_MARK = "Signature: 8a477f597d28d172789f06886806bc55\n# Environments: `hackathon env create` makes them again.\n"
+
+
+@dataclass(frozen=True)
+class BuiltEnvironment:
+    """What `build` found or made."""
+
+    environment: PythonEnvironment
+    new: bool
+    """False: it was there already."""
+
+
+def build(plan: InstallPlan, say: Callable[[str], None], *, again: bool = False) -> BuiltEnvironment:
+    """Build the environment of a plan unless the same one is there already; `say` gets each command's line.
+
+    The record `env.json` is written last: what has none was interrupted and is built anew. While an older environment
+    is replaced it lies aside, and comes back when the build fails. Raises HackathonError (the installer failed, with
+    its last lines and the log), RequestError (somebody else builds it), UnavailableError (disk full).
+    """
+    path = plan.path
+    try:
+        _make_folder(path.parent)
+        with _only_builder(path) as builder:
+            present = read_environment(path)
+            same = present is not None and present.digest == plan.digest and (path / "bin" / "python").exists()
+            if present is not None and same and not again:
+                return BuiltEnvironment(present, False)
+            aside = path.with_name(f".{path.name}.old")
+            if present is not None:
+                shutil.rmtree(aside, ignore_errors=True)
+                path.rename(aside)
+            elif path.exists():
+                shutil.rmtree(path)
+            try:
+                _run_all(plan, say, builder)
+            except BaseException:
+                shutil.rmtree(path, ignore_errors=True)
+                if present is not None:
+                    aside.rename(path)
+                raise
+            shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise UnavailableError("environments.not_written", path=path, what=error.strerror or error) from error
+    built = read_environment(path)
+    assert built is not None
+    return BuiltEnvironment(built, True)
+
+
+def log_of(path: Path) -> Path:
+    """Return where the installer's output of an environment lies: beside it."""
+    return path.with_name(f"{path.name}.log")
+
+
+def details(path: Path) -> dict[str, Any]:
+    """Return the record of a complete environment: variant, python, packages, commands, …; {} when there is none."""
+    value = read_json(path / RECORD)
+    return {**value, "path": str(path)} if isinstance(value, dict) else {}
+
+
+def list_environments(envs: Path) -> list[dict[str, Any]]:
+    """Return the records of all complete environments in a folder, by name."""
+    try:
+        names = sorted(os.listdir(envs))  # noqa: PTH208
+    except OSError:
+        return []
+    return [found for name in names if not name.startswith(".") and (found := details(envs / name))]
+
+
+def _make_folder(envs: Path) -> None:
+    """Make the folder of environments, which says of itself that it is neither source nor worth a backup.
+
+    A folder that is there already may hold other things, so nothing is said of it.
+    """
+    if envs.is_dir():
+        return
+    envs.mkdir(parents=True, exist_ok=True)
+    for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _CACHE_MARK)):
+        write_whole(envs / name, text)
+
+
+@contextlib.contextmanager
+def _only_builder(path: Path) -> Iterator[Path]:
+    """Yield the file that keeps others from building the same environment meanwhile.
+
+    It holds the host and the processes of the build; when they are gone from this host, the build was interrupted.
+    """
+    marker = path.with_name(f".{path.name}.building")
+    words = json.dumps({"host": os.uname().nodename, "processes": [os.getpid()]})
+    for attempt in range(2):
+        try:
+            descriptor = os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            other = read_json(marker)
+            other = other if isinstance(other, dict) else {}
+            host, processes = other.get("host"), other.get("processes") or []
+            if attempt or host != os.uname().nodename or any(_alive(number) for number in processes):
+                listed = ", ".join(str(number) for number in processes)
+                raise RequestError(
+                    "environments.busy", path=path, host=host or "?", processes=listed or "?", marker=marker
+                ) from None
+            marker.unlink(missing_ok=True)
+        else:
+            os.write(descriptor, words.encode())
+            os.close(descriptor)
+            break
+    try:
+        yield marker
+    finally:
+        marker.unlink(missing_ok=True)
+
+
+def _alive(process: object) -> bool:
+    """Return whether a process runs on this host; one that has ended and that nobody has fetched does not."""
+    try:
+        state = Path(f"/proc/{int(str(process))}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (ValueError, OSError):
+        return False
+    return state[:1] != ["Z"]
+
+
+def _run_all(plan: InstallPlan, say: Callable[[str], None], marker: Path) -> None:
+    log = log_of(plan.path)
+    log.write_bytes(b"")
+    environ = plan.environ(os.environ)
+    say(plan.lines[0])
+    for command in plan.commands:
+        say(command.line)
+        _run(command, environ, log, marker)
+    frozen = _run(plan.freeze, environ, log, marker)
+    lock = "".join(line + "\n" for line in frozen.splitlines() if line and not line.startswith("#"))
+    write_whole(plan.path / LOCK, lock)
+    lines = [line.partition("==") for line in lock.splitlines()]
+    write_json(
+        plan.path / RECORD,
+        {
+            "name": plan.name,
+            "variant": plan.variant,
+            "digest": plan.digest,
+            "built": time.strftime("%Y-%m-%d %H:%M:%S"),
+            "host": os.uname().nodename,
+            "commands": plan.lines,
+            "packages": {name.partition(" @ ")[0]: version or name for name, _, version in lines},
+        },
+    )
+
+
+def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path) -> str:
+    """Run one command to its end and return what it printed; the log gets it too. Raises HackathonError."""
+    with log.open("ab") as stream:
+        stream.write(f"$ {command.line}\n".encode("utf-8", "surrogateescape"))
+        stream.flush()
+        begin = stream.tell()
+        try:
+            process = subprocess.Popen(
+                command.argv, env={**environ, **command.variables}, stdin=subprocess.DEVNULL, stdout=stream,
+                stderr=subprocess.STDOUT, cwd=log.parent, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise HackathonError("environments.failed", line=command.line, code=error, log=log, tail="") from error
+        try:
+            # whoever finds this build interrupted must not begin while its installer goes on
+            write_json(marker, {"host": os.uname().nodename, "processes": [os.getpid(), process.pid]})
+            code = process.wait()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+    with log.open("rb") as stream:
+        stream.seek(begin)
+        printed = stream.read().decode("utf-8", "replace")
+    if code:
+        tail = "\n".join(f"  {_printable(line)}" for line in printed.splitlines()[-SHOWN_LINES:])
+        raise HackathonError("environments.failed", line=command.line, code=code, log=shlex.quote(str(log)), tail=tail)
+    return printed
+
+
+def _printable(line: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in line)

@@ -1,0 +1,249 @@
+"""What building a recipe's Python environment will do: each command as a line that a person could type."""
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.config.recipe import InstallStep
+from hackathon.runs.environment.requirement_lines import beyond_packages, is_plain
+from hackathon.text.errors import RequestError
+from hackathon.text.paths import shipped
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+
+USUAL = (InstallStep(requirements="requirements.txt"),)
+"""How an environment is built when the recipe says nothing."""
+_FOREIGN = ("PYTHONPATH", "PYTHONHOME", "PIP_ROOT", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_REQUIRE_VIRTUALENV")
+"""Variables that would lead an installer away from the environment (seen on a real login node: PIP_ROOT)."""
+_ABOUT = "import sys; print('%d.%d.%d' % sys.version_info[:3], sys.implementation.cache_tag, sys.base_prefix)"
+
+
+@dataclass(frozen=True)
+class BuildCommand:
+    """One command of a build."""
+
+    argv: tuple[str, ...]
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def line(self) -> str:
+        """The command as a person would type it."""
+        return " ".join([*_assignments(self.variables), shlex.join(self.argv)])
+
+
+@dataclass(frozen=True)
+class InstallPlan:
+    """Everything that a build does."""
+
+    name: str
+    """The recipe's or project's name."""
+    path: Path
+    """The environment's folder."""
+    variant: str
+    digest: str
+    """Equal digests: the same was asked for."""
+    variables: dict[str, str]
+    """Variables of every command."""
+    commands: tuple[BuildCommand, ...]
+    freeze: BuildCommand
+    """Prints what is installed."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The whole build as lines that a person could type, in order."""
+        exported = [*_assignments(self.variables), f"PATH={shlex.quote(str(self.path))}/bin:$PATH"]
+        first = f"export {' '.join(exported)}; unset {' '.join(_FOREIGN)}"
+        return [first, *(command.line for command in self.commands)]
+
+    def environ(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of the build's commands: the caller's, without what leads an installer astray."""
+        kept = {name: value for name, value in environment.items() if name not in _FOREIGN}
+        return {**kept, **self.variables, "PATH": f"{self.path}/bin{os.pathsep}{environment.get('PATH', os.defpath)}"}
+
+
+def _assignments(variables: Mapping[str, str]) -> list[str]:
+    return [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+
+
+def plan(
+    name: str,
+    folder: Path,
+    install: Sequence[InstallStep],
+    *,
+    envs: Path,
+    variant: str,
+    cluster: "Cluster",
+    python: str | None = None,
+    trusted: bool = False,
+    locked: bool = False,
+) -> InstallPlan:
+    """Return what building the environment `<envs>/<name>-<variant>` does; nothing is written.
+
+    `folder` holds the requirements, `python` is the interpreter (default: this one). With `uv` on PATH that installs,
+    else `python -m venv` and pip. Raises RequestError: a requirements file is missing, the interpreter does not run,
+    the cluster's nodes would not see the environment or its Python, a package is an option; and, unless `trusted`, a
+    file of somebody else than the user or root says where packages come from. `locked`: install exactly the files whose
+    hashes stand in `requirements-<platform>.lock`; RequestError where there is none for this Python and machine.
+    """
+    interpreter = shutil.which(python) if python else sys.executable
+    if not interpreter:
+        raise RequestError("environments.no_python", python=python)
+    version, base = _about(interpreter)
+    path = envs / f"{name}-{variant}"
+    _must_be_visible(path, base, cluster)
+    uv = shutil.which("uv")
+    for step in install or USUAL:
+        _must_not_steer(step, folder, variant, trusted=trusted)
+    lock = f"{os.uname().sysname.lower()}-{os.uname().machine}-{version.split()[1]}.lock" if locked else ""
+    steps = [_Step(step, folder, path, variant, lock) for step in install or USUAL]
+    wanted = {"python": version, "machine": os.uname().machine, "steps": [step.wanted for step in steps]}
+    inside = str(path / "bin" / "python")
+    make = (uv, "venv", "--seed", "--python", interpreter) if uv else (interpreter, "-m", "venv")
+    installer = (uv, "pip", "install", "--python", inside) if uv else (inside, "-m", "pip", "install")
+    freeze = (uv, "pip", "freeze", "--python", inside) if uv else (inside, "-m", "pip", "freeze", "--all")
+    return InstallPlan(
+        name=name,
+        path=path,
+        variant=variant,
+        digest=hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest(),
+        variables={"VIRTUAL_ENV": str(path), **_caches(envs, cluster), **(_UV_AS_PIP if uv else {})},
+        commands=(
+            BuildCommand((*make, str(path))),
+            *(BuildCommand((*installer, *step.words), step.variables) for step in steps),
+        ),
+        freeze=BuildCommand(freeze),
+    )
+
+
+_UV_AS_PIP = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
+"""What pip does with several indexes (`--extra-index-url` of a requirements file): the best version wins."""
+
+
+class _Step:
+    """One call of the installer: its words, its variables, and what decides whether it must be done again."""
+
+    def __init__(self, step: InstallStep, folder: Path, path: Path, variant: str, lock: str = "") -> None:
+        if lock and step.packages:
+            raise RequestError("environments.not_locked", packages=", ".join(step.packages))
+        self.words: list[str] = []
+        self.wanted: dict[str, Any] = asdict(step)
+        if not step.build_isolation:
+            self.words.append("--no-build-isolation")
+        if step.no_dependencies:
+            self.words.append("--no-deps")
+        for package in step.from_source:
+            self.words += ["--no-binary", package]
+        if step.requirements is not None:
+            file = _requirements(folder, step.requirements, variant)
+            if lock:
+                file = file.with_name(f"{file.stem}-{lock}")
+                if not file.is_file():
+                    raise RequestError("environments.no_lock", file=file)
+                self.words.append("--require-hashes")
+            self.wanted["requirements"] = _text(file)
+            self.words += ["-r", str(file)]
+        self.words += step.packages
+        self.variables = {
+            name: text.replace("{recipe}", str(folder)).replace("{env}", str(path))
+            for name, text in step.variables.items()
+        }
+        # a file of the recipe that a variable names (a CMake toolchain) decides the result as well
+        files = [Path(value) for name, value in self.variables.items() if "{recipe}" in step.variables[name]]
+        self.wanted["files"] = {file.name: _text(file) for file in files if file.is_file()}
+
+
+def _must_not_steer(step: InstallStep, folder: Path, variant: str, *, trusted: bool) -> None:
+    """Raise RequestError for an option in a list of packages, and for what a stranger's files ask of the installer."""
+    for package in (*step.packages, *step.from_source):
+        if package.startswith("-"):
+            raise RequestError("environments.option", package=package)
+    if trusted or folder.resolve().is_relative_to(shipped("recipes").resolve()):
+        return
+    recipe = folder / "recipe.yaml"
+    if recipe.is_file() and not _is_own(recipe):
+        words = [*step.variables, *(package for package in step.packages if not is_plain(package))]
+        if words:
+            raise RequestError("environments.steered_recipe", file=recipe, what=", ".join(words))
+    if step.requirements is not None:
+        file = _requirements(folder, step.requirements, variant)
+        for number, line in beyond_packages(_text(file)) if not _is_own(file) else ():
+            raise RequestError("environments.steered", file=file, line=number, what=line)
+
+
+def _is_own(file: Path) -> bool:
+    return file.stat().st_uid in (0, os.geteuid())
+
+
+def _requirements(folder: Path, name: str, variant: str) -> Path:
+    file = folder / name
+    special = file.with_name(f"{file.stem}-{variant}{file.suffix}")
+    for each in (special, file):
+        if each.is_file():
+            return each
+    raise RequestError("environments.no_requirements", file=file)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise RequestError("environments.unreadable", file=file, what=error.strerror) from error
+
+
+def _about(interpreter: str) -> tuple[str, str]:
+    """Return (version and ABI, installation folder) of a Python. Raises RequestError when it does not run."""
+    try:
+        answer = subprocess.run(
+            [interpreter, "-I", "-c", _ABOUT], capture_output=True, text=True, timeout=120, check=True
+        )
+        version, tag, base = answer.stdout.strip().split(" ", 2)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise RequestError("environments.bad_python", python=interpreter, what=error) from error
+    return f"{version} {tag}", base
+
+
+def visible(path: Path | str, cluster: "Cluster") -> bool:
+    """Return whether compute nodes see a path; true as well on a machine that is not that cluster's."""
+    folders = [folder for folder in cluster.visible_from_nodes if os.path.isdir(folder)]  # noqa: PTH112
+    place = os.path.realpath(path)
+    return not folders or any(
+        os.path.commonpath([place, os.path.realpath(folder)]) == os.path.realpath(folder) for folder in folders
+    )
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def _must_be_visible(path: Path, base: str, cluster: "Cluster") -> None:
+    seen = ", ".join(cluster.visible_from_nodes)
+    if not visible(path, cluster):
+        raise RequestError("environments.not_visible", path=path, seen=seen, cluster=cluster.name)
+    home = _home()
+    # /usr and /opt are every node's own; a Python below an unseen home is nobody's
+    inside = home is not None and os.path.commonpath([os.path.realpath(base), os.path.realpath(home)]) == str(
+        home.resolve()
+    )
+    if inside and not visible(base, cluster):
+        raise RequestError("environments.python_not_visible", python=base, seen=seen, cluster=cluster.name)
+
+
+def _caches(envs: Path, cluster: "Cluster") -> dict[str, str]:
+    """Return variables that put caches beside the environments, where the nodes do not see the home."""
+    home = _home()
+    if home is not None and visible(home, cluster):
+        return {}
+    cache = str(envs / ".cache")
+    return {"XDG_CACHE_HOME": cache, "PIP_CACHE_DIR": f"{cache}/pip", "UV_CACHE_DIR": f"{cache}/uv"}

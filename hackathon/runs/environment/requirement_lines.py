@@ -1,0 +1,42 @@
+"""What a requirements file asks of the installer beyond packages of the index that the user has chosen.
+
+An option (`--index-url`, `-r`, `-e`), an address, or a path says where code comes from that is run while it is
+installed. In somebody else's file that is somebody else's decision.
+"""
+
+import re
+from collections.abc import Iterator
+
+_PLAIN = re.compile(
+    r"[A-Za-z0-9][\w.-]*\s*"  # name
+    r"(?:\[[\w.,\s-]*\])?\s*"  # extras
+    r"(?:\(?[<>=!~][\w.*+!<>=~,\s-]*\)?)?\s*"  # versions
+    r"(?:;[^@#\\]*?)?"  # environment markers
+    r"(?:\s+--hash=\w+:[0-9a-fA-F]+)*\s*\Z",
+    re.ASCII,
+)
+_ARCHIVE = re.compile(r"\.(?:whl|zip|egg|tar|tgz|tbz|tlz|txz|gz|bz2|xz|lzma)\b", re.IGNORECASE)
+"""A file of the current folder with such a name is installed instead of a package."""
+
+
+def beyond_packages(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (number, line) of a requirements file for everything that is not just a package and its versions."""
+    first, joined = 1, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not joined:
+            first = number
+        if line.endswith("\\"):
+            joined += line[:-1]
+            continue
+        joined += line
+        wanted = re.sub(r"(?:^|\s+)#.*", "", joined).strip()
+        if wanted and not is_plain(wanted):
+            yield first, wanted
+        joined = ""
+    if joined.strip():
+        yield first, joined.strip()
+
+
+def is_plain(requirement: str) -> bool:
+    """Return whether a requirement is a package and its versions alone."""
+    return _PLAIN.match(requirement) is not None and not _ARCHIVE.search(requirement.partition(";")[0])

@@ -1,0 +1,159 @@
+"""Read from a run's files when its job held nodes, for `runs.lives` to make the lives from."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hackathon.runs.directory import REMOVED, RunDirectory
+from hackathon.runs.events import job_events
+from hackathon.runs.lives import LONGEST, MOST_GPUS, MOST_NODES, RunUse
+from hackathon.runs.markers import read_final, read_markers
+from hackathon.runs.record import RunRecord
+from hackathon.runs.states import ENDED, FAILED, HELD, LOST, QUEUED, RUNNING, SUCCEEDED, RunStatus
+from hackathon.runs.status import job_state, status
+from hackathon.schedulers.accounting import JobAccounting
+from hackathon.schedulers.base import OPEN_STATES
+from hackathon.text.json_fields import finite, moment_of, text_of, whole
+
+
+def use_of(run: RunDirectory, now: float) -> RunUse:
+    """Return what a run used as its own folder tells it.
+
+    Nothing is written and no scheduler is asked. Raises RequestError (no readable record) and OSError.
+    """
+    run.record()
+    final = read_final(run)
+    state = RunStatus.from_final(run.id, final) if final is not None else _open_state(run, now)
+    return use_by(run, state)
+
+
+def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None = None) -> RunUse:
+    """Return what a run in this state used; `memory`: what its scheduler said last, where that is not in its folder.
+
+    Raises RequestError (no readable record) and OSError.
+    """
+    record = run.record()
+    adopted = record.adopted
+    seen: Mapping[str, Any] = {} if state.state == SUCCEEDED and adopted is None else memory or run.client("seen")
+    if adopted is not None and not seen and adopted.job:
+        seen = {**adopted.job, "t": adopted.t}
+        known = job_state(seen)
+        if not state.sealed and known is not None and known.state not in OPEN_STATES:
+            state = replace(state, state=SUCCEEDED, t_started=known.start, t_ended=known.end)
+    nodes, gpus, odd = _size(record, state)
+    attempts = _attempts(run, state)
+    return RunUse(
+        id=run.id,
+        cluster=record.cluster,
+        scheduler=record.scheduler,
+        job_id=text_of(state.job_id),
+        team=record.team,
+        user=run.path.stat().st_uid,
+        nodes=nodes,
+        gpus_per_node=gpus,
+        processes_per_node=record.processes_per_node or gpus,
+        walltime=min(record.walltime, int(LONGEST)),
+        created=moment_of(state.t_created) or record.created,
+        adopted=adopted is not None,
+        removed=run.path.parent.name == REMOVED,
+        state=state.state,
+        sealed=state.sealed,
+        attempts=attempts,
+        said=_said(seen, state),
+        missed=_missed(seen, state, attempts[-1][0]) if attempts else None,
+        waiting=state.state in (QUEUED, HELD) and not run.client("cancelled") and "absent_since" not in seen,
+        size_odd=odd,
+    )
+
+
+def with_account(use: RunUse, account: JobAccounting) -> RunUse:
+    """Return the use with the scheduler's account, which is asked for again while one of its charges goes on.
+
+    A charge for another job's name is passed over: numbers of jobs begin anew when a site's database does.
+    """
+    name = "" if use.adopted else f"hk-{use.id[-8:]}"
+    charges = tuple(each for each in account.charges if not name or not each.name or each.name == name)
+    known = use.closed and all(each.end is not None for each in charges)
+    if account.charges and not charges:
+        return replace(use, asked=known)
+    return replace(use, account=JobAccounting(charges, account.whole), asked=known)
+
+
+def with_account_of(use: RunUse, before: RunUse) -> RunUse:
+    """Return a use that was read again with the scheduler's account that was known of the same attempts."""
+    if not before.asked or not use.closed or use.attempts != before.attempts:
+        return use
+    return replace(use, account=before.account, asked=True)
+
+
+def with_missed_of(use: RunUse, before: RunUse) -> RunUse:
+    """Return a use that was read without asking with what was known before: its scheduler missed the job.
+
+    Who may not write in a run keeps that in the index.
+    """
+    known = before.state == LOST and before.missed is not None and before.attempts == use.attempts
+    return replace(use, state=LOST, missed=before.missed) if known and use.state == RUNNING else use
+
+
+def _open_state(run: RunDirectory, now: float) -> RunStatus:
+    """Return the state of a run that is not sealed; why one has failed is not looked for."""
+    markers = read_markers(run)
+    if markers.ended is None or (markers.exit_code != 0 and run.client("seen").get("state") in (QUEUED, HELD)):
+        return status([run], ask=False, now=now, write=False)[0]
+    return RunStatus(
+        run.id, SUCCEEDED if markers.exit_code == 0 else FAILED, job_id=markers.job_id, attempt=markers.attempt,
+        t_created=markers.created, t_started=markers.started, t_ended=markers.ended,
+    )  # fmt: skip
+
+
+def _attempts(run: RunDirectory, state: RunStatus) -> tuple[tuple[float, float | None], ...]:
+    """Return (started, ended) of every attempt, the latest one as the state has it; none of a job that never began."""
+    told = [] if state.sealed and state.attempt == 1 else _in_events(run)
+    started = moment_of(state.t_started) or (told[-1][0] if told else None)
+    if started is None:
+        return ()
+    ended = (moment_of(state.t_ended) if state.state in ENDED else None) or (told[-1][1] if told else None)
+    return (*told[:-1], (started, ended))
+
+
+def _in_events(run: RunDirectory) -> list[tuple[float, float | None]]:
+    """Return (started, ended) of every attempt in the job's events, in their order."""
+    found: dict[int, tuple[float, float | None]] = {}
+    for event in job_events(run.path):
+        kind, attempt, moment = event.get("event"), whole(event.get("attempt", 1)), moment_of(event.get("t"))
+        if attempt is None or moment is None:
+            continue
+        if kind == "started":
+            found[attempt] = (moment, None)
+        elif kind == "ended" and attempt in found:
+            found[attempt] = (found[attempt][0], moment)
+    return [found[number] for number in sorted(found)]
+
+
+def _said(seen: Mapping[str, Any], state: RunStatus) -> tuple[float, float] | None:
+    """Return start and end of the latest attempt in the scheduler's words, where it was asked after the end."""
+    job = job_state(dict(seen))
+    if job is None or job.state in OPEN_STATES or state.state not in ENDED:
+        return None
+    if "attempt" in seen and whole(seen["attempt"]) != state.attempt:
+        return None
+    start, end = moment_of(job.start), moment_of(job.end)
+    return (start, end) if start is not None and end is not None and end >= start else None
+
+
+def _missed(seen: Mapping[str, Any], state: RunStatus, started: float) -> float | None:
+    again = seen.get("since") if state.state in (QUEUED, HELD) else None
+    moments = (finite(seen.get("absent_since")), finite(again))
+    return min((each for each in moments if each is not None and each >= started), default=None)
+
+
+def _size(record: RunRecord, state: RunStatus) -> tuple[int, int, bool]:
+    """Return nodes, GPUs of a node, and whether the record cannot be true: then the hosts count that are known.
+
+    A job that was adopted while it waited had no hosts then.
+    """
+    nodes, gpus = record.nodes, record.gpus_per_node
+    if record.adopted is not None:
+        nodes = max(nodes, len(state.hosts))
+    few, fit = 0 < nodes <= MOST_NODES, gpus <= MOST_GPUS
+    return nodes if few else max(1, len(state.hosts)), gpus if fit else 0, not (few and fit)

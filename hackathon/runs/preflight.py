@@ -1,0 +1,52 @@
+"""The job that looks at the nodes before the real one: `submit --preflight`, `scale --preflight`."""
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.resolve import Sources
+
+RECIPE = "preflight"
+WALLTIME = 300
+"""Seconds, or the real job's where that is shorter: the checks take seconds, and a short job finds a place sooner."""
+
+
+def preflight_request(request: "Request", sources: "Sources") -> "Request":
+    """Return the request of the preflight: the real job's in all that decides where and how it runs.
+
+    Its parameters are told what the cluster's profile says of GPUs and network. Raises RequestError as `check` does.
+    """
+    from hackathon.config.load import load_recipe
+    from hackathon.jobs.check import check
+    from hackathon.jobs.parameters import choose_values, option_words
+
+    recipe, folder = load_recipe(RECIPE, [path.parent for path in sources.template_folders])
+    known: dict[str, str] = {}
+    gpus = min(request.gpus_per_node, request.processes_per_node)
+    if gpus:
+        known["gpus"] = str(gpus)
+    if sources.cluster.node.network and request.nodes > 1:
+        known["network"] = sources.cluster.node.network
+    values = choose_values(recipe.parameters, [(f"cluster {request.cluster}", known)])
+    walltime = min(WALLTIME, request.walltime)
+    made = replace(
+        request,
+        name=recipe.name,
+        recipe=recipe.name,
+        framework=None,
+        walltime=walltime,
+        stop_before=min(request.stop_before, walltime // 5),
+        command=("python", recipe.entry, *option_words(values.values)),
+        parameters=values.values,
+        metric=recipe.metric,
+        metrics={name: asdict(metric) for name, metric in recipe.metrics.items()},
+        check=asdict(recipe.check) if recipe.check else None,
+        mode=None,
+        signal="none",
+        source=str(folder.resolve()),
+        in_place=False,
+        origins={**request.origins, **{f"parameters.{name}": where for name, where in values.origins.items()}},
+    )
+    check(made, sources.cluster, recipe)
+    return made

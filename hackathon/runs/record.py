@@ -1,0 +1,259 @@
+"""The record of a run: what was decided when it was made, read once from its files into typed fields.
+
+`request.json`, `client/created.json` and `client/adopted.json` are written before the run directory has its name and
+never change. What happens later (job id, state, times, numbers) is not part of the record.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.fields import Scalar
+from hackathon.jobs.request import newer_version
+from hackathon.jobs.settings import settings_in
+from hackathon.text.json_fields import (
+    count_of,
+    finite,
+    listed,
+    mapping_of,
+    mappings_of,
+    moment_of,
+    text_of,
+    texts_of,
+)
+
+DEFAULT_METRIC = "samples_per_s"
+"""The metric of a run whose request names none."""
+PROBE_TAG, PROBE_PROGRAM = "ready", "hackathon_ready.py"
+"""Tag and program of the small job of `hackathon ready`."""
+MOST_TAGS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCheck:
+    """The correctness check of a run: bounds for one of its final numbers."""
+
+    metric: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @classmethod
+    def from_json(cls, value: object) -> "RecordedCheck | None":
+        """Return a check from its JSON object; None for anything else and for one that names no metric."""
+        if not isinstance(value, Mapping) or not text_of(value.get("metric")):
+            return None
+        return cls(text_of(value["metric"]), finite(value.get("at_least")), finite(value.get("at_most")))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"metric", "at_least", "at_most"}`; a bound that is not set is None."""
+        return {"metric": self.metric, "at_least": self.at_least, "at_most": self.at_most}
+
+    def passes(self, value: float | None) -> bool | None:
+        """Return whether a number passes; None without a number, which is no pass and no failure. NaN never passes."""
+        if value is None:
+            return None
+        over = self.at_least is None or value >= self.at_least
+        under = self.at_most is None or value <= self.at_most
+        return over and under and not math.isnan(value)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPoint:
+    """The point of a study that a run was made for."""
+
+    id: str
+    """Of the study."""
+    processes: int = 0
+    repeat: int = 0
+    """From 1; 0 is not known."""
+    key: str = ""
+    """What tells it from the other points where more than the process count varies."""
+    settings: dict[str, Scalar] = field(default_factory=dict, hash=False)
+    """What varies beside the process count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """A job that was submitted by hand, as it was when the toolkit took it over."""
+
+    job_id: str = ""
+    directory: str = ""
+    """The folder that the job ran in; empty when it is not known."""
+    t: float | None = None
+    """When it began as far as that was known, else when it was taken over; seconds since 1970."""
+    job: Mapping[str, Any] = field(default_factory=dict)
+    """What the scheduler said of it then (fields of `schedulers.base.JobState`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run as it was made. Missing and odd fields have the value that says "not known": empty text, 0, None, {}."""
+
+    id: str
+    path: Path
+    readable: bool = False
+    """Whether `request.json` is there and holds an object; else nearly all fields are empty."""
+    name: str = ""
+    """Of the recipe or the project."""
+    newer: int = 0
+    """The version of its `request.json` if this toolkit is too old to read it, else 0; it is not readable then."""
+    recipe: str = ""
+    """Empty for own code."""
+    framework: str = ""
+    team: str = ""
+    cluster: str = ""
+    scheduler: str = ""
+    dialect: Mapping[str, Any] = field(default_factory=dict)
+    """How the scheduler wanted to be asked on that day (schedulers.dialect.Dialect.of reads it)."""
+    queue: str = ""
+    group: str = ""
+    reservation: str = ""
+    nodes: int = 0
+    processes: int = 0
+    processes_per_node: int = 0
+    threads: int = 0
+    """Of a process."""
+    gpus_per_node: int = 0
+    walltime: int = 0
+    """Seconds asked for; 0 is not known."""
+    launcher: str = ""
+    """Empty for an adopted job."""
+    starter: str = ""
+    mpi: str = ""
+    mode: str = ""
+    """`weak` or `strong` for a point of a study, else empty."""
+    command: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    metric: str = DEFAULT_METRIC
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Name → declared metric (fields of config.recipe.Metric)."""
+    check: RecordedCheck | None = None
+    data: tuple[Mapping[str, Any], ...] = ()
+    """Data sets (fields of config.recipe.Data)."""
+    python_environment: Mapping[str, Any] = field(default_factory=dict)
+    """Of an environment that `hackathon env create` built, else empty."""
+    source: str = ""
+    """The folder that the program was copied from, or ran in (`in_place`)."""
+    in_place: bool = False
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    parent: str = ""
+    """The id of the run that it follows or repeats."""
+    study: StudyPoint | None = None
+    chain: tuple[str, ...] = ()
+    """The ids of all segments when the run is one of a chain."""
+    toolkit_version: str = ""
+    created: float = 0.0
+    """Seconds since 1970; from the run id where the fact is missing, else 0."""
+    user: str = ""
+    """Account that made it."""
+    host: str = ""
+    """Machine that it was made on."""
+    adopted: Adopted | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """`request.json` as it lies there: for showing it whole and for resolving it again, not for reading fields."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all its nodes; 0 on machines without."""
+        return self.nodes * self.gpus_per_node
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """Field or `parameters.NAME` → where its value came from; made when asked for, for it is long."""
+        return {name: text_of(each) for name, each in mapping_of(self.raw.get("origins")).items()}
+
+    @property
+    def probe(self) -> bool:
+        """Whether it is the small job of `hackathon ready`: it looked at a node, and is no work of the team."""
+        return PROBE_TAG in self.tags and self.command[1:] == (PROBE_PROGRAM,)
+
+
+def read_record(run: Path, read: Callable[[str], object]) -> RunRecord:
+    """Return the record of a run directory; files that are missing, torn or odd leave gaps, never an error.
+
+    `read` returns the JSON value of a file of the run by its name (`request.json`), None when there is none.
+    """
+    request = read("request.json")
+    newer = newer_version(request)
+    found = {} if newer else mapping_of(request)
+    made = mapping_of(read("client/created.json"))
+    adopted = {} if found.get("launcher") else mapping_of(read("client/adopted.json"))  # such a job has no launcher
+    return RunRecord(
+        id=run.name,
+        path=run,
+        readable=isinstance(request, dict) and not newer,
+        newer=newer,
+        name=text_of(found.get("name")),
+        recipe=text_of(found.get("recipe")),
+        framework=text_of(found.get("framework")),
+        team=text_of(found.get("team")),
+        cluster=text_of(found.get("cluster")),
+        scheduler=text_of(found.get("scheduler")),
+        queue=text_of(found.get("queue")),
+        group=text_of(found.get("group")),
+        reservation=text_of(found.get("reservation")),
+        nodes=count_of(found.get("nodes")),
+        processes=count_of(found.get("processes")),
+        processes_per_node=count_of(found.get("processes_per_node")),
+        threads=count_of(found.get("threads")),
+        gpus_per_node=count_of(found.get("gpus_per_node")),
+        walltime=count_of(found.get("walltime")),
+        launcher=text_of(found.get("launcher")),
+        starter=text_of(found.get("starter")),
+        mpi=text_of(found.get("mpi")),
+        dialect=mapping_of(found.get("dialect")),
+        mode=mode if (mode := found.get("mode")) in ("weak", "strong") else "",
+        command=texts_of(found.get("command")),
+        parameters=mapping_of(found.get("parameters")),
+        metric=text_of(found.get("metric")) or DEFAULT_METRIC,
+        metrics=mappings_of(found.get("metrics")),
+        check=RecordedCheck.from_json(found.get("check")),
+        data=tuple(each for each in listed(found.get("data")) if isinstance(each, dict)),
+        python_environment=mapping_of(found.get("python_environment")),
+        source=source if isinstance(source := found.get("source"), str) else "",
+        in_place=bool(found.get("in_place")),
+        note=note if isinstance(note := found.get("note"), str) else "",
+        tags=tuple(text_of(each) for each in listed(found.get("tags"))[:MOST_TAGS]),
+        parent=text_of(found.get("parent")),
+        study=_point(found.get("study")),
+        chain=texts_of(found.get("chain")),
+        toolkit_version=text_of(made.get("toolkit_version")) or text_of(found.get("toolkit_version")),
+        created=moment_of(made.get("t")) or moment_of(stamp(run.name)) or 0.0,
+        user=text_of(made.get("user")),
+        host=text_of(made.get("host")),
+        adopted=_adopted(adopted),
+        raw=found,
+    )
+
+
+def _point(value: object) -> StudyPoint | None:
+    known = mapping_of(value)
+    identifier = text_of(known.get("id"))
+    if not identifier:
+        return None
+    processes, repeat = count_of(known.get("processes")), count_of(known.get("repeat"))
+    return StudyPoint(identifier, processes, repeat, text_of(known.get("key")), settings_in(known))
+
+
+def _adopted(fact: Mapping[str, Any]) -> Adopted | None:
+    if not fact:
+        return None
+    folder = fact.get("directory")
+    return Adopted(
+        text_of(fact.get("job_id")),
+        folder if isinstance(folder, str) else "",
+        moment_of(fact.get("t")),
+        mapping_of(fact.get("job")),
+    )
+
+
+def stamp(run_id: str) -> float | None:
+    """Return when a run was made by its id (`YYYYMMDD-HHMMSS-…`, local time): seconds since 1970, None without."""
+    try:
+        return time.mktime(time.strptime(run_id[:15], "%Y%m%d-%H%M%S"))
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,1 @@
+"""The program of a run: its snapshot, its Git state, its provenance."""

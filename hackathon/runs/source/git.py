@@ -1,0 +1,76 @@
+"""What git says about a project's folder. A missing git, a broken repository or a slow one is never an error."""
+
+import os
+import subprocess
+from pathlib import Path
+
+TIMEOUT = 30.0
+"""Seconds that one git command may take; after that the folder counts as not being in git."""
+DIFF_LIMIT = 5_000_000
+"""Bytes of a diff that are kept."""
+# A hook or an alias may have set these; they would make git answer about another repository.
+_DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
+
+
+def ask(folder: Path, *words: str) -> bytes | None:
+    """Return what `git <words>` prints in a folder, None when it fails for any reason."""
+    environment = {name: value for name, value in os.environ.items() if name not in _DROPPED}
+    # A file system monitor is a command that the repository's own configuration names; none is run for a listing.
+    argv = ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *words]
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def tracked(folder: Path) -> bool:
+    """Return whether the folder or one above it has a `.git`: only then git is asked at all."""
+    try:
+        real = folder.resolve()
+        return any((place / ".git").exists() for place in (real, *real.parents))
+    except OSError:
+        return False
+
+
+def files(folder: Path) -> list[str] | None:
+    """Return the names of tracked and of untracked, not ignored files below a folder; None when git cannot tell.
+
+    A name that ends in `/` is a repository inside this one. Names are decoded with surrogateescape.
+    """
+    printed = ask(folder, "ls-files", "-z", "-co", "--exclude-standard")
+    return None if printed is None else [os.fsdecode(name) for name in dict.fromkeys(printed.split(b"\0")) if name]
+
+
+def facts(folder: Path) -> dict[str, object] | None:
+    """Return {commit, branch, dirty} of the folder's repository; None when git cannot tell.
+
+    `commit` is None before the first commit; `dirty` counts untracked files too.
+    """
+    printed = ask(folder, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--", ".")
+    if printed is None:
+        return None
+    commit, branch, dirty = None, None, False
+    for line in printed.decode("utf-8", "replace").split("\0"):
+        if line.startswith("# branch.oid "):
+            word = line.removeprefix("# branch.oid ")
+            commit = None if word == "(initial)" else word
+        elif line.startswith("# branch.head "):
+            branch = line.removeprefix("# branch.head ")
+        elif line and not line.startswith("#"):
+            dirty = True
+    return {"commit": commit, "branch": branch, "dirty": dirty}
+
+
+def diff(folder: Path) -> bytes:
+    """Return the difference between the folder and its last commit, cut at DIFF_LIMIT; empty when there is none."""
+    printed = ask(folder, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--binary", "HEAD", "--", ".")
+    return (printed or b"")[:DIFF_LIMIT]

@@ -1,0 +1,112 @@
+"""What a run was made with, and what differs now."""
+
+import getpass
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hackathon
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.source import snapshot
+from hackathon.text.errors import RequestError
+from hackathon.text.files import read_json
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+
+SHOWN_FILES = 5
+# Where a value came from is no difference, nor is the folder: that one shows in its files.
+_NOT_COMPARED = frozenset({"origins", "schema_version", "toolkit_version", "note", "tags", "parent", "study", "source"})
+
+
+def facts() -> dict[str, Any]:
+    """Return what is written down when a run is created: user, host, versions of the toolkit and of Python."""
+    return {
+        "user": user(),
+        "host": os.uname().nodename,
+        "toolkit_version": hackathon.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def user() -> str:
+    """Return the user's login name, or the number when the system has no name for it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def differences(run: RunDirectory, request: "Request | None" = None) -> list[str]:
+    """Return, one line each, what differs between a run as it was submitted and now; empty when nothing does.
+
+    Compared: the toolkit's version, the project's files now with the recorded hashes, the run's own copy with
+    the recorded hashes (its job may have written into it), and with `request` (the same request, resolved now: cluster
+    profile, project and parameters) every field.
+    """
+    found = []
+    record = run.record()
+    then = record.toolkit_version
+    if then and then != hackathon.__version__:
+        found.append(message("runs.differs_toolkit", then=then, now=hackathon.__version__))
+    known = read_json(run.path / "source.json")
+    known = known if isinstance(known, dict) else {}
+    if not known:
+        found.append(message("runs.differs_no_source"))
+    if run.client("origin").get("kind") != "crate":  # a program out of a crate has no folder to compare with
+        found += _files(known, run, Path(record.source), record.in_place)
+    if known and not record.in_place:
+        found += _own_copy(run, known)
+    if request is not None:
+        found += _fields(record.raw, request.to_json())
+    return found
+
+
+def _files(known: dict[str, Any], run: RunDirectory, folder: Path, in_place: bool) -> list[str]:
+    """Return what differs between recorded hashes and a project's folder now."""
+    if not known:
+        return []
+    try:
+        now = snapshot.take(folder, runs_folder=run.path.parent, in_place=in_place)
+    except RequestError as error:
+        return [message("runs.differs_unreadable", folder=folder, what=error)]
+    hashes = {name: entry.sha256 for name, entry in now.files.items()}
+    return _compare(dict(known.get("files", {})), hashes, "project")
+
+
+def _own_copy(run: RunDirectory, known: dict[str, Any]) -> list[str]:
+    """Return what a job changed among the files of its own snapshot; new files are its output, not a difference."""
+    then = {**known.get("files", {}), **known.get("added", {})}
+    now = {}
+    for name in then:
+        try:
+            now[name] = snapshot.read_entry(run.path / "source", name).sha256
+        except RequestError:
+            continue
+    return _compare(then, now, "copy")
+
+
+def _compare(then: dict[str, str], now: dict[str, str], which: str) -> list[str]:
+    lines = []
+    for kind, names in (
+        ("changed", sorted(name for name in then if name in now and now[name] != then[name])),
+        ("gone", sorted(name for name in then if name not in now)),
+        ("new", sorted(name for name in now if name not in then)),
+    ):
+        if names:
+            listed = ", ".join(snapshot.printable(name) for name in names[:SHOWN_FILES])
+            more = f" +{len(names) - SHOWN_FILES}" if len(names) > SHOWN_FILES else ""
+            lines.append(message(f"runs.differs_{which}_{kind}", files=listed + more))
+    return lines
+
+
+def _fields(then: Mapping[str, Any], now: dict[str, Any]) -> list[str]:
+    """Return the fields of two requests that differ, as JSON sees them (a tuple is a list)."""
+    import json
+
+    now = json.loads(json.dumps(now))
+    names = [name for name in now if name not in _NOT_COMPARED and then.get(name) != now[name]]
+    return [message("runs.differs_field", name=name, then=then.get(name), now=now[name]) for name in names]

@@ -1,0 +1,147 @@
+"""The dialect: how one site's scheduler wants to be asked, and what that means for checks, costs and scripts.
+
+A scheduler's `dialect.py` holds a frozen dataclass below Dialect: its fields are the keys of a profile's `dialect:`,
+typed, each with a docstring that becomes the reference (no `from __future__ import annotations` there: the types are
+read). The modules of dialects are imported by `render` and `check`: they import nothing but this one.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from hackathon.config.cluster import SCHEDULER_LAUNCHERS
+from hackathon.config.fields import STRICT
+from hackathon.config.records import rebuild
+from hackathon.text.units import format_walltime
+
+TOKEN = r"[A-Za-z0-9_.,:=@+/-]{1,200}"
+"""What a header value may look like that nobody described more closely: nothing here means anything to a shell or
+starts another directive."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The numbers and names of a request that a header may have."""
+
+    queue: str | None
+    group: str | None
+    reservation: str | None
+    nodes: int
+    processes: int
+    processes_per_node: int
+    threads: int
+    """Threads a process."""
+    gpus_per_node: int
+    """GPUs of a node that the processes use; 0 for none."""
+    walltime: int
+    """Seconds."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """No keys, and no hook that does anything: what a scheduler without differences between sites has.
+
+    Example of a subclass:
+
+        @dataclass(frozen=True)
+        class KumoDialect(Dialect):
+            account: Literal["project", "none"] = "none"
+            \"\"\"`project`: jobs must say `--project=`, who pays.\"\"\"
+
+            @property
+            def wants_group(self) -> bool:
+                return self.account == "project"
+
+            def directives(self, header: Header) -> dict[str, Any]:
+                return {**super().directives(header), "project": header.group if self.wants_group else None}
+    """
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    patterns: ClassVar[Mapping[str, str]] = {
+        "queue": r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}",
+        "group": r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}",
+        "reservation": r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}",
+    }
+    """Field of the header → regular expression that a value must match whole; others must match TOKEN. A profile's
+    `patterns` may only narrow them. A subclass adds its own: `{**Dialect.patterns, "place": "[a-z:=]+"}`."""
+    task_variables: ClassVar[tuple[str, ...]] = ()
+    """How variables begin that belong to one node or one task, so ranks elsewhere must not get the first node's."""
+    this_machine: ClassVar[bool] = False
+    """Whether jobs run on the machine where the commands are given: then its cores and GPUs are those of the jobs."""
+
+    # ---- hooks of checks and costs
+
+    @property
+    def wants_group(self) -> bool:
+        """Whether a request without a group that pays is refused. Example: a site where `-P` must be given."""
+        return False
+
+    @property
+    def whole_nodes(self) -> bool:
+        """Whether a job holds, and pays for, all GPUs of its nodes, whatever it asks for.
+
+        Example: `return self.gpu_request == "none"` where jobs that need less than a node have to ask for GPUs.
+        """
+        return True
+
+    @property
+    def reservation_is_queue(self) -> bool:
+        """Whether a reservation is asked for as if it were a queue. Example: PBS, `#PBS -q R123`."""
+        return False
+
+    def has_launcher(self, launcher: str) -> bool:
+        """Return whether ranks can be started by a launcher; not by one that belongs to another scheduler.
+
+        Example: srun's scheduler has every launcher, `return True`.
+        """
+        return launcher not in SCHEDULER_LAUNCHERS
+
+    # ---- hooks of scripts
+
+    @property
+    def reserved_exit_codes(self) -> frozenset[int]:
+        """Exit codes that a job must not end with, because they tell the scheduler something else.
+
+        The script ends with 1 instead; its `ended` marker has the program's own code. Example: Grid Engine runs a job
+        that ends with 99 again, for ever, and holds one that ends with 100: `return frozenset({99, 100})`.
+        """
+        return frozenset()
+
+    def directives(self, header: Header) -> dict[str, Any]:
+        """Return what `header.sh.j2` knows as `directive.NAME`; None and "" are left out there.
+
+        A subclass adds its own words. Example: `{**super().directives(header), "project": header.group}`.
+        """
+        return {
+            "queue": (self.reservation_is_queue and header.reservation) or header.queue,
+            "nodes": header.nodes,
+            "processes": header.processes,
+            "processes_per_node": header.processes_per_node,
+            "threads": header.threads,
+            "walltime": format_walltime(header.walltime),
+            "seconds": header.walltime,
+            "reservation": header.reservation,
+        }
+
+    @classmethod
+    def template_folders(cls) -> list[Path]:
+        """Return where `header.sh.j2` and `identity.sh.j2` lie: beside the dialect's module or its parents'."""
+        modules = [sys.modules[kind.__module__] for kind in cls.__mro__ if issubclass(kind, Dialect)]
+        return [Path(module.__file__).parent for module in modules[:-1] if module.__file__]
+
+    # ---- made from what a profile or a run's record says
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Return the dialect with these values; one that another version of the toolkit wrote and that does not fit is
+        left out. Values of profiles were checked when they were read (`profiles.py`)."""
+        known = {}
+        for entry in fields(cls):
+            try:
+                known[entry.name] = rebuild(entry.type, values[entry.name])
+            except (KeyError, ValueError):
+                continue
+        return cls(**known)

@@ -1,0 +1,162 @@
+"""The `local` scheduler: argv builders and parsers of the small command in `__main__.py`."""
+
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hackathon.schedulers.base import (
+    UNKNOWN,
+    CommandOutput,
+    JobState,
+    QueueInfo,
+    Scheduler,
+    SchedulerError,
+    Shell,
+    StatusAnswer,
+    Submission,
+)
+from hackathon.schedulers.local.dialect import LocalDialect
+from hackathon.schedulers.words import command, words
+from hackathon.text.messages import lookup, message
+
+STATES = frozenset(
+    {"QUEUED", "RUNNING", "ENDING", "SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAILED", "UNKNOWN"}
+)
+
+
+@dataclass(frozen=True)
+class Local(Scheduler):
+    """This machine as pure functions; a supervisor process a job does the work."""
+
+    name: ClassVar[str] = "local"
+    dialect: LocalDialect = field(default_factory=LocalDialect)
+    job_ids: ClassVar[re.Pattern[str]] = re.compile(r"\d{1,15}\.[A-Za-z0-9_.-]{1,253}\.local\Z", re.ASCII)
+
+    def submit_argv(self, submission: Submission) -> list[str]:
+        """Return `… submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID]`."""
+        paths = [str(submission.directory), str(submission.output), str(submission.script)]
+        return _argv("submit", submission.name, *paths, *(submission.after or ()))
+
+    def parse_submit(self, answer: CommandOutput) -> str:
+        """Return the job id; raises SchedulerError.
+
+        What the small command itself refuses (a folder that is not private, a full disk) it refuses before there is a
+        job; only without a process for the supervisor there is one, which has ended.
+        """
+        try:
+            return str(_value(answer, "job_id", str))
+        except SchedulerError as error:
+            error.no_job = error.id.startswith("local.") and error.id != "local.no_process"
+            raise
+
+    def status_argv(self, ids: list[str]) -> list[list[str]]:
+        """Return one command for all ids."""
+        return [_argv("status", *ids)]
+
+    def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
+        """Return the jobs that this machine knows.
+
+        A job of another machine is UNKNOWN with raw "other host" and that machine's name: it was not asked there, so
+        it must never be taken for lost.
+        """
+        jobs = _value(answers[0], "jobs", dict)
+        found = {}
+        for job_id in ids:
+            if job_id in jobs:
+                state = _job(jobs[job_id])
+                if state is None:
+                    raise _garbage(answers[0])
+                found[job_id] = state
+        return StatusAnswer(found)
+
+    def cancel_argv(self, job_id: str) -> list[str]:
+        """Return the command that tells a job to end."""
+        return _argv("cancel", job_id)
+
+    def parse_cancel(self, answer: CommandOutput) -> bool:
+        """Return False when the job had ended; raises SchedulerError, for a job of another machine with its name."""
+        return bool(_value(answer, "cancelled", bool))
+
+    def find_argv(self, name: str) -> list[list[str]]:
+        """Return the command that looks for jobs by name."""
+        return [_argv("find", name)]
+
+    def parse_find(self, answers: list[CommandOutput]) -> list[str]:
+        """Return the ids, oldest first."""
+        return [str(job_id) for job_id in _value(answers[0], "ids", list)]
+
+    def queues_argv(self) -> list[str]:
+        """Return the command that says how full this machine is."""
+        return _argv("queues")
+
+    def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
+        """Return one queue, this machine."""
+        running, queued = _value(answer, "running", int), _value(answer, "queued", int)
+        note = message("local.queue_note", slots=_value(answer, "slots", int), host=_value(answer, "host", str))
+        return [QueueInfo("local", nodes=1, running=running, queued=queued, note=note)]
+
+    def shell(self, options: list[str], rcfile: Path) -> Shell:
+        """Return bash: on this machine an interactive job is a shell, and the options say nothing to it."""
+        return Shell(["bash", "--rcfile", str(rcfile), "-i"])
+
+    def supports_after(self, condition: str) -> bool:
+        """The supervisor waits for another job's end."""
+        return True
+
+
+def _argv(*words: str) -> list[str]:
+    """Return the small command, by path and isolated: neither the current folder nor PYTHONPATH can disturb it.
+
+    Names and paths are UTF-8 with surrogates for other bytes, whatever the locale of the day is.
+    """
+    return [sys.executable, "-I", "-S", "-X", "utf8", str(Path(__file__).with_name("__main__.py")), *words]
+
+
+def _value(answer: CommandOutput, key: str, kind: type) -> Any:
+    """Return one value of the answer; raises SchedulerError for a failure and for what is not our JSON."""
+    try:
+        value = json.loads(answer.stdout)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        if answer.exit_code:
+            told = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
+            raise SchedulerError("schedulers.failed", transient=answer.exit_code == 3, **told)
+        raise _garbage(answer)
+    identifier, values = value.get("error"), value.get("values")
+    if isinstance(identifier, str) and isinstance(values, dict) and lookup(identifier):
+        raise SchedulerError(identifier, transient=answer.exit_code == 3, **values)
+    if answer.exit_code or not isinstance(value.get(key), kind):
+        raise _garbage(answer)
+    return value[key]
+
+
+def _garbage(answer: CommandOutput) -> SchedulerError:
+    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+
+
+def _job(value: Any) -> JobState | None:
+    """Return a job's state, None when this is not one."""
+    if not isinstance(value, dict) or value.get("state") not in STATES:
+        return None
+    code = value.get("reason")
+    if value["state"] == UNKNOWN:
+        return JobState(UNKNOWN, "other host", reason=str(value.get("host")))
+    known = isinstance(code, str) and lookup(f"local.reason_{code}")
+    told = {"other": value.get("other", ""), "words": value.get("words", ""), "host": value.get("host", "")}
+    return JobState(
+        value["state"],
+        value["state"],
+        reason=message(f"local.reason_{code}", **told) if known else str(code or ""),
+        exit_code=value.get("exit_code"),
+        signal=value.get("signal"),
+        started=value.get("started"),
+        name=str(value.get("name", "")),
+        owner=str(value.get("owner", "")),
+        hosts=(str(value["host"]),) if value.get("started") and value.get("host") else (),
+        start=value.get("start"),
+        end=value.get("end"),
+    )

@@ -1,0 +1,1 @@
+"""PBS Professional and OpenPBS."""

@@ -1,0 +1,42 @@
+"""What PBS says that jobs used: attributes of `qstat -x -f`, as a real OpenPBS 23.06 printed them."""
+
+from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
+from hackathon.schedulers.pbs import text
+
+ENDED, WAITING = frozenset({"F", "X"}), frozenset({"Q", "H", "W", "T"})
+
+
+def account(blocks: list[text.PrintedBlock]) -> JobAccounting:
+    """Return the account of one id from its block, or from those of an array's subjobs (the parent used nothing)."""
+    elements = [block for block in blocks if "[]" not in block.name] or blocks
+    charges = [_charge(block.attributes) for block in elements]
+    whole = all(
+        _lives(block.attributes) == (charge is not None) for block, charge in zip(elements, charges, strict=True)
+    )
+    return JobAccounting(tuple(charge for charge in charges if charge is not None), whole=whole)
+
+
+def _lives(attributes: dict[str, str]) -> int:
+    """Return how often the job was begun (`run_count`, that of a waiting job too)."""
+    began = "stime" in attributes and attributes.get("job_state", "") not in WAITING
+    return text.number(attributes.get("run_count", "")) or int(began)
+
+
+def _charge(attributes: dict[str, str]) -> Charge | None:
+    """Return the last life; `resources_used.walltime` has no time of suspension in it.
+
+    `obittime` is written when the job's end reached the server, `mtime` where an older server has none.
+    """
+    start = text.moment(attributes.get("stime", ""))
+    letter = attributes.get("job_state", "")
+    if start is None or letter in WAITING:
+        return None
+    nodes = text.number(attributes.get("Resource_List.nodect", "")) or 1
+    if nodes > MOST_NODES:
+        return None
+    ended = letter in ENDED
+    end = text.moment(attributes.get("obittime") or attributes.get("mtime", "")) if ended else None
+    # of a job that runs it is only brought up to date now and then
+    seconds = text.seconds(attributes.get("resources_used.walltime", "")) if ended else None
+    gpus = text.number(attributes.get("Resource_List.ngpus", ""))
+    return Charge(start, end, None if seconds is None else float(seconds), nodes, gpus, attributes.get("Job_Name", ""))

@@ -1,0 +1,95 @@
+"""The commands of PBS: what to run. `parse.py` says what the answers mean."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from hackathon.schedulers.accounting import JobAccounting
+from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.pbs import parse
+from hackathon.schedulers.pbs.dialect import PbsDialect
+
+
+@dataclass(frozen=True)
+class Pbs(Scheduler):
+    """PBS as pure functions; what differs between sites stands in the script's header."""
+
+    name: ClassVar[str] = "pbs"
+    dialect: PbsDialect = field(default_factory=PbsDialect)
+    # `name.o123`, and `123.server.OU` on the node
+    output_names: ClassVar[tuple[re.Pattern[str], ...]] = (
+        re.compile(r".*\.o(\d+)\Z"),
+        re.compile(r"(\d+\.[\w.-]+)\.OU\Z"),
+    )
+    script_endings: ClassVar[tuple[str, ...]] = (*Scheduler.script_endings, ".pbs", ".qsub")
+    job_ids: ClassVar[re.Pattern[str]] = re.compile(rf"(?=.{{1,200}}\Z){parse.JOB_ID.pattern}", re.ASCII)
+
+    def submit_argv(self, submission: Submission) -> list[str]:
+        """Return `qsub -N … -o … -j oe [-W depend=…] script`; paths inside the run directory are relative."""
+        argv = ["qsub", "-N", submission.name, "-o", submission.relative(submission.output), "-j", "oe"]
+        if submission.after:
+            condition, job_id = submission.after
+            argv += ["-W", f"depend=after{condition}:{job_id}"]
+        return [*argv, submission.relative(submission.script)]
+
+    def parse_submit(self, answer: CommandOutput) -> str:
+        return parse.submitted_id(answer)
+
+    def status_argv(self, ids: list[str]) -> list[list[str]]:
+        """Return one `qstat -x -f -w` for all ids; `-t` shows the subjobs where an array is among them."""
+        return [["qstat", "-x", *_arrays(ids), "-f", "-w", *ids]]
+
+    def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
+        """Return a second question for servers without `-w` (before 18) or without job history."""
+        answer = answers[0]
+        if "Job Id:" in answer.stdout or answer.exit_code == 0:
+            return []
+        if answer.exit_code == parse.NO_HISTORY or parse.says_no_history(answer):
+            return [["qstat", *_arrays(ids), "-f", *ids]]
+        if answer.exit_code == parse.USAGE:
+            return [["qstat", "-x", *_arrays(ids), "-f", *ids]]
+        return []
+
+    def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
+        return parse.status(answers, ids)
+
+    def accounting_argv(self, ids: list[str]) -> list[list[str]]:
+        """Return the question for the jobs: `qstat -x -f` has what they used; the accounting logs are root's."""
+        return self.status_argv(ids)
+
+    def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
+        return parse.accounts(answers, ids)
+
+    def cancel_argv(self, job_id: str) -> list[str]:
+        """Return `qdel` with one id: several in one call have crashed a server. An id begins with a digit."""
+        return ["qdel", job_id]
+
+    def parse_cancel(self, answer: CommandOutput) -> bool:
+        return parse.was_told(answer)
+
+    def find_argv(self, name: str) -> list[list[str]]:
+        """Return `qselect` with history, and without for servers that keep none."""
+        return [["qselect", "-x", "-N", name], ["qselect", "-N", name]]
+
+    def parse_find(self, answers: list[CommandOutput]) -> list[str]:
+        return parse.found_ids(answers)
+
+    def queues_argv(self) -> list[str]:
+        """Return `qstat -Q -f`; the short form cuts names to 15 letters."""
+        return ["qstat", "-Q", "-f"]
+
+    def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
+        return parse.queues(answer)
+
+    def shell(self, options: list[str], rcfile: Path) -> Shell:
+        """Return `qsub -I` with the header's options; it takes no command, so the file has to be sourced."""
+        return Shell(["qsub", "-I", *(word for word in options if word not in ("-j", "oe"))], reads_rcfile=False)
+
+    def supports_after(self, condition: str) -> bool:
+        """`-W depend=afterok:` and `afterany:`."""
+        return True
+
+
+def _arrays(ids: list[str]) -> list[str]:
+    return ["-t"] if any("[]" in job_id for job_id in ids) else []

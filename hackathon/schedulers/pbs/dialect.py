@@ -1,0 +1,46 @@
+"""How a site's PBS wants to be asked."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hackathon.schedulers.dialect import Dialect, Header
+
+
+@dataclass(frozen=True)
+class PbsDialect(Dialect):
+    """PBS's words for who pays, and which resources a select names."""
+
+    group: Literal["group_list", "project", "none"] = "none"
+    """Who pays: `-W group_list=`, `-P`, or nothing."""
+    gpu_request: Literal["none", "ngpus"] = "none"
+    """`ngpus=` in the select; `none` where whole nodes are given."""
+    cpu_request: Literal["none", "ncpus"] = "none"
+    """`ncpus=` in the select; `none` where the site's users do not name it."""
+    place: str | None = None
+    """`-l place=`, e.g. `scatter`."""
+
+    @property
+    def wants_group(self) -> bool:
+        """Sites that ask who pays refuse a job that does not say so."""
+        return self.group != "none"
+
+    @property
+    def whole_nodes(self) -> bool:
+        """Where jobs do not ask for GPUs, a queue gives all of a node."""
+        return self.gpu_request == "none"
+
+    @property
+    def reservation_is_queue(self) -> bool:
+        """A reservation is a queue: `#PBS -q R123` (pbs_rsub(1B))."""
+        return True
+
+    def directives(self, header: Header) -> dict[str, Any]:
+        """Add `group_list` or `project`, `ncpus`, `ngpus`, `place`."""
+        return {
+            **super().directives(header),
+            "place": self.place,
+            "group_list": header.group if self.group == "group_list" else None,
+            "project": header.group if self.group == "project" else None,
+            "ncpus": header.processes_per_node * header.threads if self.cpu_request == "ncpus" else None,
+            "ngpus": header.gpus_per_node if self.gpu_request == "ngpus" and header.gpus_per_node else None,
+        }

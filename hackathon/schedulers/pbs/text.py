@@ -1,0 +1,75 @@
+"""The text form that PBS commands print with `-f`: a heading and `    name = value` lines, wrapped with a tab."""
+
+import re
+from typing import NamedTuple
+
+from hackathon.schedulers.words import local_time
+
+_ATTRIBUTE = re.compile(r" {4}([A-Za-z_][\w.-]*) = (.*)\Z", re.ASCII | re.DOTALL)
+_CLOCK = re.compile(r"(?:\w{3} )?(\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\Z", re.ASCII)
+_DURATION = re.compile(r"(?:(?:(\d{1,7}):)?(\d{1,4}):)?(\d{1,9})\Z", re.ASCII)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class PrintedBlock(NamedTuple):
+    """One job or queue as printed."""
+
+    name: str
+    attributes: dict[str, str]
+    whole: bool
+    """An empty line or another heading follows: the block is not cut off."""
+
+
+def blocks(text: str, heading: str) -> list[PrintedBlock]:
+    """Return every block that begins with `heading`.
+
+    The first value of an attribute counts, so that a later line inside a user's variable does not replace it. Lines
+    that are neither heading, attribute nor continuation are passed over.
+    """
+    found: list[PrintedBlock] = []
+    last: str | None = None
+    for line in text.split("\n")[:-1]:
+        line = line.rstrip("\r")
+        if line.startswith(heading):
+            if found:
+                found[-1] = found[-1]._replace(whole=True)
+            found.append(PrintedBlock(line[len(heading) :].strip(), {}, False))
+            last = None
+        elif not found:
+            continue
+        elif not line and last is not None:
+            # The text of a cut-off answer ends behind the last line's own line end, not with an empty line.
+            found[-1] = found[-1]._replace(whole=True)
+        elif line.startswith("\t"):
+            if last is not None:
+                found[-1].attributes[last] += line[1:]
+        elif match := _ATTRIBUTE.match(line):
+            last = match[1] if match[1] not in found[-1].attributes else None
+            if last is not None:
+                found[-1].attributes[last] = match[2]
+    return found
+
+
+def moment(text: str) -> float | None:
+    """Return seconds since 1970 from `Sat Nov 21 07:07:15 2026` (this machine's zone), None when it is not a time."""
+    match = _CLOCK.match(text.strip())
+    if not match or match[1] not in _MONTHS:
+        return None
+    month = _MONTHS.index(match[1]) + 1
+    return local_time(int(match[6]), month, int(match[2]), int(match[3]), int(match[4]), int(match[5]))
+
+
+def hosts(exec_host: str) -> tuple[str, ...]:
+    """Return the hosts of `pn01/0*4+pn02/0*4`, each once, in order."""
+    return tuple(dict.fromkeys(part.partition("/")[0] for part in exec_host.split("+") if part.partition("/")[0]))
+
+
+def number(text: str) -> int | None:
+    """Return a whole number, or None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def seconds(text: str) -> int | None:
+    """Return seconds of `HH:MM:SS`, `MM:SS` or `SS`, or None."""
+    match = _DURATION.match(text)
+    return (int(match[1] or 0) * 60 + int(match[2] or 0)) * 60 + int(match[3]) if match else None

@@ -1,0 +1,42 @@
+"""What Slurm's accounting has of jobs: `sacct -X -D`, as a real 22.05 printed it (`samples/bill_*`)."""
+
+import re
+from collections.abc import Iterable
+
+from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
+from hackathon.schedulers.slurm.ids import same
+from hackathon.schedulers.words import moment
+
+_GPUS = re.compile(r"(?:\A|,)gres/gpu=(\d{1,7})(?:,|\Z)", re.ASCII)
+
+
+def accounts(records: Iterable[list[str]], ids: list[str]) -> dict[str, JobAccounting]:
+    """Return id → account from records of slurm.BILL_FIELDS; ids without a record are left out.
+
+    ElapsedRaw has no time in it that the job was suspended (sacct(1)). A job that was cancelled while it waited has the
+    same start and end and no nodes: it is known, and cost nothing.
+    """
+    by_number: dict[str, list[tuple[str, Charge | None]]] = {}
+    for job_id, start, end, elapsed, nodes, resources, name in records:
+        charge = _charge(start, end, elapsed, nodes, resources, name)
+        by_number.setdefault(re.split(r"[_+]", job_id)[0], []).append((job_id, charge))
+    found: dict[str, JobAccounting] = {}
+    for job_id in ids:
+        mine = [charge for shown, charge in by_number.get(job_id.partition("_")[0], ()) if same(job_id, shown)]
+        if mine:
+            found[job_id] = JobAccounting(tuple(charge for charge in mine if charge is not None))
+    return found
+
+
+def _charge(start: str, end: str, elapsed: str, nodes: str, resources: str, name: str) -> Charge | None:
+    began, count = moment(start), _whole(nodes)
+    if began is None or not 0 < count <= MOST_NODES:
+        return None
+    gpus = _GPUS.search(resources)
+    seconds = float(_whole(elapsed)) if elapsed.strip() else None
+    return Charge(began, moment(end), seconds, count, int(gpus[1]) if gpus else None, name)
+
+
+def _whole(text: str) -> int:
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0

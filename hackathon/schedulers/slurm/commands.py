@@ -1,0 +1,129 @@
+"""The commands of Slurm: what to run. `parse.py` says what the answers mean."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from hackathon.schedulers.accounting import JobAccounting
+from hackathon.schedulers.base import OPEN_STATES, CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.slurm import parse
+from hackathon.schedulers.slurm.dialect import SlurmDialect
+from hackathon.schedulers.slurm.ids import JOB_IDS, is_plain
+from hackathon.schedulers.slurm.parse import BILL_FIELDS, FIELD, RECORD, SACCT_FIELDS, SQUEUE_FIELDS
+
+HISTORY = "now-30days"
+"""How far back a job is looked for by name."""
+ALL_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,RS,RV,S,TO"
+"""Named one by one, because without `-s` sacct leaves out jobs that were cancelled while held."""
+
+
+@dataclass(frozen=True)
+class Slurm(Scheduler):
+    """Slurm as pure functions; what differs between sites stands in the script's header."""
+
+    name: ClassVar[str] = "slurm"
+    dialect: SlurmDialect = field(default_factory=SlurmDialect)
+    # sbatch's own name, and what people copy from other schedulers: `#SBATCH -o name.o%j`
+    output_names: ClassVar[tuple[re.Pattern[str], ...]] = (
+        re.compile(r"slurm-(\d+)\.out\Z"),
+        re.compile(r".*\.o(\d+)\Z"),
+    )
+    script_endings: ClassVar[tuple[str, ...]] = (*Scheduler.script_endings, ".slurm", ".sbatch")
+    job_ids: ClassVar[re.Pattern[str]] = JOB_IDS
+
+    def submit_argv(self, submission: Submission) -> list[str]:
+        """Return `sbatch --parsable --job-name … --output … [--dependency …] script`."""
+        # Slurm replaces %j and the like, also in the folder that it puts before a relative path.
+        folder = str(submission.directory)
+        output = str(submission.output) if "%" in folder else submission.relative(submission.output)
+        output = output.replace("%", "%%")
+        argv = ["sbatch", "--parsable", "--job-name", submission.name, "--output", output]
+        if submission.after:
+            condition, job_id = submission.after
+            argv += ["--dependency", f"after{condition}:{job_id}"]
+            if condition == "ok":  # else it stays in the queue for ever: DependencyNeverSatisfied
+                argv.append("--kill-on-invalid-dep=yes")
+        return [*argv, submission.relative(submission.script)]
+
+    def parse_submit(self, answer: CommandOutput) -> str:
+        return parse.submitted_id(answer)
+
+    def status_argv(self, ids: list[str]) -> list[list[str]]:
+        """Return squeue for what the controller knows and sacct for what it has forgotten."""
+        wanted = ",".join(ids)
+        return [
+            ["squeue", "-h", "-a", "-t", "all", "-j", wanted, "-o", FIELD.join(SQUEUE_FIELDS) + RECORD],
+            [
+                "sacct",
+                "-X",
+                "-D",
+                "-n",
+                "-p",
+                f"--delimiter={FIELD}",
+                "-j",
+                wanted,
+                f"--format={','.join(SACCT_FIELDS)}",
+            ],
+        ]
+
+    def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
+        """Return squeue's exit codes where sacct does not answer and squeue shows an ended job."""
+        if len(answers) < 2 or answers[1].exit_code == 0:
+            return []
+        ended = [job for job, state in parse.queue(answers[0]) if state.state not in OPEN_STATES]
+        if not ended:
+            return []
+        return [["squeue", "-h", "-a", "-t", "all", "-j", ",".join(ended), "-O", "JobArrayID:64,exit_code:16"]]
+
+    def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
+        return parse.status(answers, ids)
+
+    def can_account(self, job_id: str) -> bool:
+        """Return whether accounting can be asked about a text that a run's record has for its job's id."""
+        return is_plain(job_id)
+
+    def accounting_argv(self, ids: list[str]) -> list[list[str]]:
+        """Return sacct's bill: jobs without their steps (-X), every life of a requeued one (-D)."""
+        form = ["-n", "-p", f"--delimiter={FIELD}", f"--format={','.join(BILL_FIELDS)}"]
+        return [["sacct", "-X", "-D", "-j", ",".join(ids), *form]]
+
+    def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
+        return parse.accounts(answers, ids)
+
+    def cancel_argv(self, job_id: str) -> list[str]:
+        """Return `scancel -v`: without -v it says nothing about a job that has already ended."""
+        return ["scancel", "-v", "--", job_id]
+
+    def parse_cancel(self, answer: CommandOutput) -> bool:
+        return parse.was_told(answer)
+
+    def find_argv(self, name: str) -> list[list[str]]:
+        """Return squeue and sacct by name."""
+        return [
+            ["squeue", "-h", "-a", "-t", "all", f"--name={name}", "-o", "%i"],
+            ["sacct", "-X", "-n", "-P", f"--name={name}", "-S", HISTORY, "-E", "now", "-s", ALL_STATES, "-o", "JobID"],
+        ]
+
+    def parse_find(self, answers: list[CommandOutput]) -> list[str]:
+        return parse.found_ids(answers)
+
+    def queues_argv(self) -> list[str]:
+        """Return sinfo: one line a partition, `A/I/O/T` counts nodes."""
+        return ["sinfo", "-h", "-a", "-o", FIELD.join(("%R", "%a", "%D", "%l", "%F"))]
+
+    def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
+        return parse.queues(answer)
+
+    def shell(self, options: list[str], rcfile: Path) -> Shell:
+        """Return `salloc` with the header's options, and srun, which gives the shell on the first node."""
+        kept = [word for word in options if word != "--open-mode=append"]
+        return Shell(["salloc", *kept, "srun", "--pty", "bash", "--rcfile", str(rcfile), "-i"])
+
+    def supports_after(self, condition: str) -> bool:
+        """`--dependency=afterok:` and `afterany:`."""
+        return True
+
+    def environment(self, inherited: dict[str, str], *, submission: bool) -> dict[str, str]:
+        """Let questions be answered with times in seconds since 1970 and uncut array ids; a job would inherit that."""
+        return inherited if submission else {**inherited, "SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}

@@ -1,0 +1,305 @@
+"""What Slurm's commands print: `sbatch --parsable`, `squeue -o` and `sacct -P`.
+
+What a real Slurm 22.05 printed lies in `samples/`. squeue knows live jobs and, for a few minutes (MinJobAge), ended
+ones; sacct knows ended ones where the site keeps accounting, and lags behind by seconds. The JSON forms change between
+versions. Fields are separated by control characters, because names may contain anything.
+"""
+
+import re
+from collections.abc import Iterable
+
+from hackathon.schedulers.accounting import JobAccounting
+from hackathon.schedulers.base import (
+    CANCELLED,
+    ENDING,
+    FAILED,
+    HELD,
+    NODE_FAILED,
+    OPEN_STATES,
+    OUT_OF_MEMORY,
+    QUEUED,
+    RUNNING,
+    SUCCEEDED,
+    UNKNOWN,
+    CommandOutput,
+    JobState,
+    QueueInfo,
+    SchedulerError,
+    StatusAnswer,
+)
+from hackathon.schedulers.slurm import bill
+from hackathon.schedulers.slurm.hosts import hosts
+from hackathon.schedulers.slurm.ids import ID, same
+from hackathon.schedulers.slurm.words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs
+from hackathon.schedulers.words import command, moment, printable, words
+
+FIELD, RECORD = "\x1f", "\x1e"
+SQUEUE_FIELDS = ("%i", "%T", "%r", "%N", "%S", "%e", "%V", "%u", "%j")
+"""Id, state, reason, nodes, start, end, submission, user, name."""
+BILL_FIELDS = ("JobID", "Start", "End", "ElapsedRaw", "AllocNodes", "AllocTRES", "JobName")
+SACCT_FIELDS = ("JobID", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason", "User", "JobName")
+
+_EXIT = re.compile(r"(\d{1,6}):(\d{1,6})\Z", re.ASCII)
+_DURATION = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,5}):)?(\d{1,5}):(\d{2})\Z", re.ASCII)
+_UNKNOWN_ID = "Invalid job id specified"
+_NO_ACCOUNTING = "accounting storage is disabled"
+_NO_NODES = frozenset({"", "None assigned", "(null)", "N/A", "None"})
+_WORST_FIRST = (RUNNING, ENDING, QUEUED, HELD, UNKNOWN, NODE_FAILED, OUT_OF_MEMORY, "TIMEOUT", FAILED, CANCELLED)
+
+
+def submitted_id(answer: CommandOutput) -> str:
+    """Return the number of `123` or `123;cluster`, the last line of that form (a site may print others)."""
+    if answer.exit_code:
+        raise _refused(answer)
+    for line in reversed(answer.stdout.splitlines()):
+        number, _, cluster = line.strip().partition(";")
+        if number.isascii() and number.isdigit() and not re.search(r"\s", cluster):
+            return number
+    raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+
+
+def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
+    """Return the jobs that the controller or accounting know; of a requeued job its newest life.
+
+    squeue's word on a state comes first, sacct adds exit codes. Where accounting does not answer, a job that squeue
+    does not show is UNKNOWN, not absent; where a site keeps none, it is absent. Raises SchedulerError.
+    """
+    live_answer, accounting, *codes = answers
+    records, silence = _sacct(accounting)
+    live, past = _by_number(queue(live_answer)), _by_number(records)
+    exits = _exit_codes(codes)
+    jobs: dict[str, JobState] = {}
+    for job_id in ids:
+        number = job_id.partition("_")[0]
+        now = [state for shown, state in live.get(number, ()) if same(job_id, shown)]
+        then = [state for shown, state in past.get(number, ()) if same(job_id, shown)]
+        if now:
+            status = exits.get(job_id)
+            jobs[job_id] = _finish(_worst(now), _worst(then) if then else None, status)
+        elif then:
+            jobs[job_id] = _worst(then)
+        elif silence:
+            jobs[job_id] = JobState(UNKNOWN, "", reason=silence)
+    return StatusAnswer(jobs)
+
+
+def accounts(answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
+    """Return what accounting has under each id; empty where a site keeps none. Raises SchedulerError."""
+    if answers[-1].exit_code:
+        if _NO_ACCOUNTING in answers[-1].stderr:
+            return {}
+        raise _failed(answers[-1])
+    return bill.accounts(_records(answers[-1], FIELD + "\n", len(BILL_FIELDS)), ids)
+
+
+def was_told(answer: CommandOutput) -> bool:
+    """Return True when told to end, False when it had ended or is no longer known."""
+    if _UNKNOWN_ID in answer.stderr or "already completing or completed" in answer.stderr:
+        return False
+    if answer.exit_code or "error:" in answer.stderr:
+        raise _failed(answer)
+    return True
+
+
+def found_ids(answers: list[CommandOutput]) -> list[str]:
+    """Return ids in the order of their numbers; a site without accounting answers from the controller's memory."""
+    found: set[str] = set()
+    for answer in answers:
+        if answer.exit_code:
+            if _NO_ACCOUNTING in answer.stderr:
+                continue
+            raise _failed(answer)
+        for line in filter(None, map(str.strip, answer.stdout.splitlines())):
+            if line.startswith("CLUSTER:"):
+                continue
+            match = ID.match(line)
+            if not match:
+                raise _garbage(answer)
+            found.add(match[1])
+    return sorted(found, key=int)
+
+
+def queues(answer: CommandOutput) -> list[QueueInfo]:
+    """Return partitions; `note` has nodes allocated/idle/other/total."""
+    if answer.exit_code:
+        raise _failed(answer)
+    queues = []
+    for line in filter(str.strip, answer.stdout.split("\n")):
+        parts = line.split(FIELD)
+        if line.startswith("CLUSTER:"):
+            continue
+        if len(parts) != 5 or not parts[2].isdigit():
+            raise _garbage(answer)
+        queues.append(
+            QueueInfo(
+                parts[0],
+                enabled=parts[1] == "up",
+                nodes=int(parts[2][:9]),
+                walltime=_seconds(parts[3]),
+                note=printable(parts[4]),
+            )
+        )
+    return queues
+
+
+def _by_number(records: list[tuple[str, JobState]]) -> dict[str, list[tuple[str, JobState]]]:
+    found: dict[str, list[tuple[str, JobState]]] = {}
+    for job_id, state in records:
+        found.setdefault(re.split(r"[_+]", job_id)[0], []).append((job_id, state))
+    return found
+
+
+def queue(answer: CommandOutput) -> list[tuple[str, JobState]]:
+    """Return (id, state) of squeue's records; one id alone that is unknown is an error of the command, several not."""
+    if answer.exit_code and _UNKNOWN_ID not in answer.stderr:
+        raise _failed(answer)
+    found = []
+    for parts in _records(answer, RECORD + "\n", len(SQUEUE_FIELDS)):
+        job_id, word, reason, nodes, start, end, _, user, name = parts
+        found.append((job_id, _state(word, reason, nodes, start, end, user, name)))
+    return found
+
+
+def _sacct(answer: CommandOutput) -> tuple[list[tuple[str, JobState]], str]:
+    """Return (id, state) of the newest life of every job, and why there is no answer ("" when there is one)."""
+    if answer.exit_code:
+        return [], "" if _NO_ACCOUNTING in answer.stderr else words(answer)
+    newest: dict[str, tuple[float, JobState]] = {}
+    for parts in _records(answer, FIELD + "\n", len(SACCT_FIELDS)):
+        job_id, word, code, submitted, start, end, nodes, reason, user, name = parts
+        when = moment(submitted) or 0.0
+        if job_id not in newest or when >= newest[job_id][0]:
+            state = _state(word, reason, nodes, start, end, user, name, _EXIT.match(code))
+            newest[job_id] = (when, state)
+    return [(job_id, state) for job_id, (_, state) in newest.items()], ""
+
+
+def _records(answer: CommandOutput, terminator: str, count: int) -> Iterable[list[str]]:
+    """Yield the fields of every record, the name last; raises SchedulerError for anything else."""
+    *records, rest = answer.stdout.split(terminator)
+    if rest.strip():
+        raise _garbage(answer)
+    for record in records:
+        while record.startswith("CLUSTER:"):  # squeue -M, SLURM_CLUSTERS
+            record = record.partition("\n")[2]
+        parts = record.split(FIELD, count - 1)
+        if len(parts) != count or not ID.match(parts[0]):
+            raise _garbage(answer)
+        yield parts
+
+
+def _state(
+    word: str,
+    reason: str,
+    nodes: str,
+    start: str,
+    end: str,
+    user: str,
+    name: str,
+    code: "re.Match[str] | None" = None,
+) -> JobState:
+    """Return a job's state from the words of squeue or sacct (`CANCELLED by 1000`, `COMPLETED+`)."""
+    plain = re.split(r"[ +,(]", word, maxsplit=1)[0]
+    state = STATES.get(plain, UNKNOWN)
+    shown = "" if reason in ("None", "(null)") else printable(reason)
+    key = reason.split(",")[0].split("(")[0].strip()
+    if state == QUEUED and key in HELD_REASONS:
+        state = HELD
+    ran, ended = nodes not in _NO_NODES, state not in OPEN_STATES
+    exit_code, signal = _exit(state, int(code[1]), int(code[2])) if code else (None, None)
+    started = True if ran and (ended or state in (RUNNING, ENDING)) else False if ended else None
+    return JobState(
+        state,
+        word,
+        reason=shown,
+        exit_code=exit_code,
+        signal=signal,
+        started=started,
+        name=name,
+        owner=user,
+        hosts=hosts(nodes) if ran else (),
+        never_runs=state in (QUEUED, HELD) and never_runs(key),
+        start=moment(start) if started else None,
+        end=moment(end) if ended else None,
+    )
+
+
+def _exit(state: str, code: int, signal: int) -> tuple[int | None, int | None]:
+    """Return (exit code, signal) where they say something: 0:0 of a cancelled job and 0:125 of memory do not."""
+    if state not in (SUCCEEDED, FAILED) and code == 0:
+        return None, signal if 0 < signal < 65 else None
+    return (None, signal) if signal else (code, None)
+
+
+def _exit_codes(answers: list[CommandOutput]) -> dict[str, int]:
+    """Return wait(2) statuses by id from the fixed-width follow-up; lines of another form are passed over."""
+    found = {}
+    for answer in answers:
+        for line in answer.stdout.splitlines() if answer.exit_code == 0 else ():
+            job_id, _, status = line.strip().partition(" ")
+            if ID.match(job_id) and status.strip().isdigit():
+                found[job_id] = int(status.strip()[:9])
+    return found
+
+
+def _finish(now: JobState, then: JobState | None, status: int | None) -> JobState:
+    """Return squeue's state with what only accounting knows: how the script ended."""
+    if now.state in OPEN_STATES:
+        return now
+    exit_code, signal = _exit(now.state, status >> 8, status & 0x7F) if status is not None else (None, None)
+    raw = now.raw
+    if then is not None and then.state == now.state:
+        exit_code, signal, raw = then.exit_code, then.signal, then.raw
+    return JobState(
+        now.state,
+        raw,
+        reason=now.reason,
+        exit_code=exit_code,
+        signal=signal,
+        started=now.started,
+        name=now.name,
+        owner=now.owner,
+        hosts=now.hosts,
+        start=now.start,
+        end=now.end,
+    )
+
+
+def _worst(states: list[JobState]) -> JobState:
+    """Return the state of a job, or of an array: an open element first, then the worst ended one."""
+    order = {state: position for position, state in enumerate(_WORST_FIRST)}
+    return min(states, key=lambda entry: order.get(entry.state, len(order)))
+
+
+def _seconds(text: str) -> int | None:
+    """Return seconds of `1-00:00:00`, `1:00:00` or `30:00`; None for infinite."""
+    match = _DURATION.match(text)
+    if not match:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def _garbage(answer: CommandOutput) -> SchedulerError:
+    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+
+
+def _refused(answer: CommandOutput) -> SchedulerError:
+    """Return the error of a submission, by sbatch's words."""
+    if not DOWN.search(answer.stderr):
+        for pattern, key in REFUSALS:
+            if pattern.search(answer.stderr):
+                return _error(f"schedulers.{key}", answer, transient=key == "user_limit")
+    return _failed(answer, otherwise="refused")
+
+
+def _failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
+    if DOWN.search(answer.stderr):
+        return _error("schedulers.server_down", answer, transient=True)
+    return _error(f"schedulers.{otherwise}", answer, transient=False)
+
+
+def _error(identifier: str, answer: CommandOutput, *, transient: bool) -> SchedulerError:
+    return SchedulerError(
+        identifier, transient=transient, command=command(answer), code=answer.exit_code, words=words(answer)
+    )

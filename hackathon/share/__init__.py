@@ -1,1 +1,0 @@
-"""What an event shares: the problem board, requests for help, the morning round, notifications."""

@@ -1,0 +1,113 @@
+"""Close a survey: all answers go into shuffled files that tell neither times nor tokens nor users.
+
+closed/answers.json    {"schema_version", "digest", "invited", "answers": [values, …]} in shuffled order
+closed/tokens.json     {"schema_version", "issued": [digest, …], "spent": [digest, …]}, sorted
+closed/left-out.json   answers of the drop box that do not count, with the reason and without the account
+closed/unread/         files that could not be read, as they were
+
+All of it is made in a hidden folder and renamed once: before that nothing was taken away, after that nothing is needed
+of what is taken away.
+"""
+
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+
+from hackathon.runs import kill_points as faults
+from hackathon.survey.durable import put, sync_folder
+from hackathon.survey.gather import Gathered, gather
+from hackathon.survey.storage import SurveyFolder
+from hackathon.survey.values import to_stored
+from hackathon.text.errors import HackathonError, RequestError
+
+CLOSE_STEPS = ("after-closing", "after-shut", "after-written", "after-folded", "after-emptied", "after-cleaned")
+"""Steps of `close` at which a test can kill the process."""
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]")
+"""What a name that a stranger chose loses: it may be as long as a name can be, and steer a terminal."""
+
+
+def close(collection: SurveyFolder) -> None:
+    """Close a survey, or finish a closing that was interrupted; a closed survey stays as it is.
+
+    Raises RequestError for a draft and HackathonError (full disk, no permission): the same call goes on afterwards.
+    """
+    frozen = collection.frozen
+    if frozen is None:
+        raise RequestError("survey.not_open", name=collection.name)
+    folder = collection.folder
+    try:
+        with collection.alone():
+            box = collection.box()
+            if not collection.closed_folder.exists():
+                (folder / "closing").touch(mode=0o600)
+                sync_folder(folder)
+                faults.step("after-closing")
+                if box is not None:
+                    from hackathon.survey.dropbox import shut_box
+
+                    shut_box(box, collection.name, frozen)
+                faults.step("after-shut")
+                _write(collection, gather(collection))
+            faults.step("after-folded")
+            if box is not None:
+                from hackathon.survey.dropbox import empty_box
+
+                empty_box(box)
+            faults.step("after-emptied")
+            _clean(collection)
+            faults.step("after-cleaned")
+    except OSError as error:
+        raise HackathonError("survey.can_not_close", name=collection.name, what=error) from error
+
+
+def _write(collection: SurveyFolder, found: Gathered) -> None:
+    hidden = collection.folder / ".closed"
+    if hidden.exists():
+        shutil.rmtree(hidden)  # of a closing that was killed
+    unread = hidden / "unread"
+    unread.mkdir(mode=0o700, parents=True)
+    hidden.chmod(0o700)
+    answers = [to_stored(answer.values) for answer in found.answers]
+    random.SystemRandom().shuffle(answers)
+    _put(
+        hidden,
+        "answers.json",
+        {
+            "schema_version": 1,
+            "digest": collection.digest,
+            "invited": collection.invited(),
+            "answers": answers,
+        },
+    )
+    issued = collection.tokens.issued()
+    _put(hidden, "tokens.json", {"schema_version": 1, "issued": sorted(issued), "spent": sorted(found.spent)})
+    left_out = [{"why": each.why.partition(".")[2], "values": to_stored(each.values)} for each in found.left_out]
+    random.SystemRandom().shuffle(left_out)
+    _put(hidden, "left-out.json", {"schema_version": 1, "answers": left_out})
+    for number, each in enumerate({each.path: each for each in found.unread}.values(), 1):
+        put(unread, f"{number:03d}-{_NOT_PLAIN.sub('_', each.path.name)[:60]}", each.raw)
+    sync_folder(unread)
+    sync_folder(hidden)
+    faults.step("after-written")
+    hidden.rename(collection.closed_folder)
+    sync_folder(collection.folder)
+
+
+def _put(folder: Path, name: str, value: object) -> None:
+    put(folder, name, (json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
+
+
+def _clean(collection: SurveyFolder) -> None:
+    """Delete what was folded; what remains tells neither when nor in which order answers came."""
+    for folder in (collection.answers_folder, collection.imports_folder, collection.tokens.folder):
+        if folder.exists():
+            shutil.rmtree(folder)
+    (collection.folder / "import-key").unlink(missing_ok=True)
+    for path in (collection.folder / "locks").iterdir():
+        if path.name != "all":
+            path.unlink()
+    # the last of all: as long as it is there, something may be left to be cleaned
+    (collection.folder / "closing").unlink(missing_ok=True)
+    sync_folder(collection.folder)

@@ -1,0 +1,218 @@
+"""One survey of an event: opened, answered, read and closed."""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hackathon.runs import kill_points as faults
+from hackathon.survey.closing import close
+from hackathon.survey.dropbox import box_is_empty, make_box
+from hackathon.survey.durable import held, names, put, replace_bytes, replace_with
+from hackathon.survey.frozen import freeze, read_frozen, to_json
+from hackathon.survey.gather import Gathered, gather
+from hackathon.survey.records import Answer, Value
+from hackathon.survey.storage import SURVEY_FILE, State, SurveyFolder, is_name, surveys_folder
+from hackathon.survey.tokens import TokenError, TokenState, digest, plain_token
+from hackathon.survey.values import read_stored, to_stored
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.files import read_json
+
+ACCEPT_STEPS = ("after-answer", "after-token")
+"""Steps of `accept` at which a test can kill the process: the answer is on the disk; the token is spent, too."""
+OPEN_STEPS = ("after-frozen", "after-box", "after-tokens")
+"""Steps of `open`: the questionnaire is frozen; people can answer in their accounts; the tokens are kept."""
+
+
+def find_collections(start: Path) -> "list[Collection]":
+    """Return the surveys of the event around a folder by name.
+
+    Raises RequestError when there is no event, or its surveys belong to another account.
+    """
+    folder = surveys_folder(start)
+    try:
+        return [
+            Collection(folder / name)
+            for name in names(folder)
+            if is_name(name) and (folder / name / SURVEY_FILE).exists()
+        ]
+    except PermissionError as error:
+        raise RequestError("survey.not_yours", folder=folder) from error
+
+
+def find_collection(name: str | None, start: Path, states: Sequence[State] = ()) -> "Collection":
+    """Return a survey of the event around a folder: by name, or the only one, or the only one in one of these states.
+
+    Raises RequestError: no event, no such survey, or several and no name.
+    """
+    found = {each.name: each for each in find_collections(start)}
+    if name is None:
+        if len(found) == 1:
+            return next(iter(found.values()))
+        fitting = [each for each in found.values() if each.state in states]
+        if len(fitting) == 1:
+            return fitting[0]
+        if found:
+            raise RequestError("survey.which", names=", ".join(found))
+        raise RequestError("survey.none")
+    if name in found:
+        return found[name]
+    from hackathon.config.problems import nearest
+
+    near = nearest(name, found)
+    raise (
+        RequestError("survey.unknown_near", name=name, near=near)
+        if near
+        else RequestError("survey.unknown", name=name, known=", ".join(found) or "–")
+    )
+
+
+class Collection(SurveyFolder):
+    """A survey that is written (draft), collects answers (open), or is over (closed)."""
+
+    # opening
+
+    def open(self, tokens: int = 0) -> list[str]:
+        """Freeze the questionnaire, make the drop box and return new tokens; again: more tokens.
+
+        Raises ConfigError (survey.yaml is wrong), RequestError (closed; changed after answers came) and
+        HackathonError (no permission, no locks).
+        """
+        survey = self.written()
+        frozen = freeze(survey, self.event())
+        try:
+            self.folder.chmod(0o700)
+            for folder in (self.answers_folder, self.imports_folder, self.folder / "locks"):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            self.tokens.make()
+            with self.alone():
+                self.refuse_closed()
+                kept = read_frozen(self.folder / "opened.json")
+                if kept is not None and (kept.source == frozen.source or self.has_answers()):
+                    if kept.source != frozen.source:
+                        raise RequestError("survey.changed", folder=self.folder, name=self.name)
+                    frozen = kept if kept.shared else replace(kept, shared=frozen.shared)
+                if frozen is not kept:
+                    replace_bytes(self.folder / "opened.yaml", (self.folder / SURVEY_FILE).read_bytes())
+                    replace_with(self.folder / "opened.json", to_json(frozen))
+                faults.step("after-frozen")
+                box = self.box()
+                if box is not None:
+                    make_box(box, self.name, frozen)
+                faults.step("after-box")
+                # the last of all: tokens of which nobody was told would count as handed out
+                made = self.tokens.issue(tokens)
+                faults.step("after-tokens")
+        except OSError as error:
+            raise HackathonError("survey.can_not_open", name=self.name, what=error) from error
+        return made
+
+    def has_answers(self) -> bool:
+        """Return whether anything came, through any channel."""
+        folders = (self.answers_folder, self.imports_folder)
+        kept = any(names(folder) for folder in folders)
+        box = None if kept else self.box()
+        return kept or (box is not None and not box_is_empty(box))
+
+    # answering
+
+    def token_state(self, token: str) -> TokenState:
+        """Return whether a token was handed out, and whether it was used; of a closed survey, too."""
+        if self.state == "closed":
+            kept = self._closed("tokens.json")
+            found = digest(token)
+            if found not in kept.get("issued", ()):
+                return "unknown"
+            return "spent" if found in kept.get("spent", ()) else "unused"
+        return self.tokens.state(token)
+
+    def accept(self, values: Mapping[str, Value], token: str) -> None:
+        """Take an answer that `read_values` has read. When this returns, the answer is on the disk and counts once.
+
+        The answer is on the disk before its token is spent: a crash in between lets one person answer again and loses
+        nothing. Raises TokenError (unknown, used), RequestError (not open, closed) and HackathonError (full disk):
+        then nothing was taken.
+        """
+        if self.frozen is None:
+            raise RequestError("survey.not_open", name=self.name)
+        found = digest(token)
+        stored = to_stored(values)
+        try:
+            with self.together(), held(self.folder / "locks" / found[:2]):
+                self.refuse_closed()
+                self.finish_spending()
+                state = self.tokens.state(token) if plain_token(token) else "unknown"
+                if state != "unused":
+                    raise TokenError(f"survey.token_{state}")
+                if read_stored(self.survey, stored)[1]:
+                    # the questionnaire was opened anew since it was shown, or a caller did not read the values
+                    raise RequestError("survey.opened_anew", name=self.name)
+                name = f"{secrets.token_hex(16)}.json"
+                put(self.answers_folder, name, encode_answer(self.digest, stored))
+                faults.step("after-answer")
+                try:
+                    self.tokens.spend([found])
+                except OSError:
+                    self._take_back(name, found)
+                    raise
+                faults.step("after-token")
+        except OSError as error:
+            raise HackathonError("survey.can_not_take", what=error.strerror or error) from error
+
+    def _take_back(self, name: str, token: str) -> None:
+        """Remove an answer whose token could not be spent: its respondent is told to try again, and counts once."""
+        if not (self.tokens.spent_folder / token).exists():
+            (self.answers_folder / name).unlink(missing_ok=True)
+
+    # afterwards
+
+    def gathered(self) -> Gathered:
+        """Return all answers with what does not count and what could not be read. Raises RequestError for a draft."""
+        return gather(self)
+
+    def answers(self) -> list[Answer]:
+        """Return the answers that count, in no order that says anything. Raises RequestError, HackathonError."""
+        if self.state != "closed":
+            return self.gathered().answers
+        kept = self._closed("answers.json")
+        read = [read_stored(self.survey, each) for each in kept["answers"]]
+        if any(problems for _, problems in read):
+            raise RequestError("survey.damaged_closed", file=self.closed_folder / "answers.json")
+        return [Answer(values) for values, _ in read]
+
+    def participation(self) -> tuple[int, int | None]:
+        """Return how many answered and how many were asked; None where nobody can tell."""
+        if self.state == "closed":
+            kept = self._closed("answers.json")
+            invited = kept.get("invited")
+            return len(kept.get("answers", ())), invited if isinstance(invited, int) else None
+        return len(self.answers()), self.invited()
+
+    def close(self) -> None:
+        """Fold all answers into shuffled files without times, tokens and users; nothing is accepted afterwards.
+
+        Repeatable: after a crash the same call finishes it. Raises RequestError for a draft, HackathonError.
+        """
+        close(self)
+
+    def kept(self) -> tuple[int, int, int, list[str]]:
+        """Return of a closed survey: tokens issued, tokens used, answers left out, names of files not read."""
+        tokens = self._closed("tokens.json")
+        left_out = self._closed("left-out.json").get("answers", ())
+        unread = names(self.closed_folder / "unread")
+        return len(tokens.get("issued", ())), len(tokens.get("spent", ())), len(left_out), unread
+
+    def _closed(self, name: str) -> dict[str, Any]:
+        kept = read_json(self.closed_folder / name)
+        lists = ("issued", "spent") if name == "tokens.json" else ("answers",)
+        if not isinstance(kept, dict) or not all(isinstance(kept.get(each), list) for each in lists):
+            raise RequestError("survey.damaged_closed", file=self.closed_folder / name)
+        return kept
+
+
+def encode_answer(survey: str, stored: Mapping[str, Any]) -> bytes:
+    """Return an answer to the questionnaire with this digest as the bytes of a file."""
+    value = {"schema_version": 1, "digest": survey, "values": stored}
+    return (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -1,0 +1,205 @@
+"""Two summaries side by side, e.g. of this year's and last year's event.
+
+What is compared are shares on target, whose interval holds for a handful of answers. Means stand side by side without
+an interval: of few answers on levels none is worth its name. Only what both summaries tell is looked at, so that
+nothing is told that is not in one of them.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from hackathon.config.survey import Question
+from hackathon.survey.records import ItemSummary, Share, SurveySummary
+from hackathon.survey.tables import Table, mean_text, plain_number, safe_cell
+from hackathon.text.messages import localized, message
+
+
+@dataclass(frozen=True)
+class ShareDifference:
+    """New share − old share with its 95 % interval; −1…1."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One question in two summaries, by its id."""
+
+    question: Question
+    """As the new one asks it, or the old one."""
+    old: ItemSummary | None
+    new: ItemSummary | None
+    why: str = ""
+    """Why it is not compared: only_old, only_new, kind, levels, target, unit, untold; empty: it is."""
+    reworded: bool = False
+    """Whether question or ends read differently."""
+    difference: ShareDifference | None = None
+    """rating: of the shares on target."""
+
+
+def difference(old: Share, new: Share) -> ShareDifference:
+    """Return the difference of two independent shares with its 95 % interval, from the two Wilson intervals.
+
+    Source: R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of
+    eleven methods", Statistics in Medicine 17 (1998), 873-890, method 10.
+    """
+    value = new.value - old.value
+    below = math.hypot(new.value - new.low, old.high - old.value)
+    above = math.hypot(new.high - new.value, old.value - old.low)
+    return ShareDifference(value, value - below, value + above)
+
+
+def compare(old: SurveySummary, new: SurveySummary) -> list[Pair]:
+    """Return the questions of both summaries, in the order of the new one, then what only the old one has."""
+    before = {item.question.id: item for item in old.items}
+    after = {item.question.id: item for item in new.items}
+    pairs = [
+        _pair(before[each], item) if each in before else Pair(item.question, None, item, "only_new")
+        for each, item in after.items()
+    ]
+    return pairs + [Pair(item.question, item, None, "only_old") for each, item in before.items() if each not in after]
+
+
+def _pair(old: ItemSummary, new: ItemSummary) -> Pair:
+    why = _obstacle(old, new)
+    found = difference(old.on_target, new.on_target) if not why and old.on_target and new.on_target else None
+    texts = [(each.question.text, each.question.low, each.question.high) for each in (old, new)]
+    return Pair(new.question, old, new, why, texts[0] != texts[1], found)
+
+
+def _obstacle(old: ItemSummary, new: ItemSummary) -> str:
+    one, other = old.question, new.question
+    if one.kind != other.kind:
+        return "kind"
+    if one.kind == "rating" and one.levels != other.levels:
+        return "levels"
+    if one.kind == "rating" and one.target != other.target:
+        return "target"
+    if one.kind == "number" and one.unit != other.unit:
+        return "unit"
+    return "" if old.shown and new.shown and old.n and new.n else "untold"
+
+
+def to_json(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return a comparison as JSON values."""
+    sides = {
+        name: {"survey": each.name, "title": each.survey.title, "n": each.n, "publishable": not each.private}
+        for name, each in (("old", old), ("new", new))
+    }
+    rows = [
+        {
+            "question": pair.question.id,
+            "compared": not pair.why,
+            "why_not": pair.why or None,
+            "reworded": pair.reworded,
+            "old": _side(pair.old),
+            "new": _side(pair.new),
+            "difference_on_target": asdict(pair.difference) if pair.difference else None,
+        }
+        for pair in pairs
+    ]
+    return {"schema_version": 1, **sides, "intervals": "95 %, Newcombe 1998 (method 10)", "questions": rows}
+
+
+def _side(item: ItemSummary | None) -> dict[str, Any] | None:
+    if item is None or not item.shown:
+        return None
+    share = item.on_target.value if item.on_target else None
+    return {"n": item.n, "counts": list(item.counts), "median": item.median, "mean": item.mean, "on_target": share}
+
+
+def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pair]) -> list[Table]:
+    """Return a comparison as tables, the first with what is compared."""
+    names = [localized(each.survey.title) or each.name for each in (old, new)]
+    notes = [f"{message(f'survey_summary.{side}')}: {name} (n = {each.n})"
+             for side, name, each in zip(("old", "new"), names, (old, new), strict=True)]  # fmt: skip
+    if old.private or new.private:
+        notes.append(message("survey_summary.private_note"))
+    made = [Table(message("survey_summary.comparison"), notes=tuple(notes))]
+    told = [(pair, pair.old, pair.new) for pair in pairs if not pair.why and pair.old and pair.new]
+    ratings = [each for each in told if each[0].question.kind == "rating"]
+    if ratings:
+        made.append(_ratings(ratings))
+    numbers = [each for each in told if each[0].question.kind == "number"]
+    if numbers:
+        keys = ("question", "n", "median", "mean")
+        rows = [(_name(pair), f"{one.n} → {other.n}", f"{plain_number(one.median)} → {plain_number(other.median)}",
+                 f"{plain_number(one.mean)} → {plain_number(other.mean)}") for pair, one, other in numbers]  # fmt: skip
+        made.append(
+            Table(
+                message("survey_summary.numbers"), tuple(message(f"survey_summary.{key}") for key in keys), tuple(rows)
+            )
+        )
+    made += [_options(*each) for each in told if each[0].question.kind in ("choice", "choices")]
+    if any(pair.reworded for pair, _, _ in told):
+        made[-1] = replace(made[-1], notes=(*made[-1].notes, message("survey_summary.reworded_note")))
+    lacking = tuple(
+        f"{localized(pair.question.text)} – {message(f'survey_summary.why_{pair.why}')}" for pair in pairs if pair.why
+    )
+    if lacking:
+        made.append(Table(message("survey_summary.not_compared"), lines=lacking))
+    return made
+
+
+def _ratings(ratings: Sequence[tuple[Pair, ItemSummary, ItemSummary]]) -> Table:
+    keys = ("question", "n", "median", "mean", "on_target", "difference")
+    rows = []
+    for pair, one, other in ratings:
+        shares = [f"{100 * share.value:.0f}" if share else "–" for share in (one.on_target, other.on_target)]
+        found = pair.difference
+        rows.append(
+            (
+                _name(pair),
+                f"{one.n} → {other.n}",
+                f"{plain_number(one.median)} → {plain_number(other.median)}",
+                f"{mean_text(one)} → {mean_text(other)}",
+                f"{shares[0]} → {shares[1]} %",
+                f"{100 * found.value:+.0f} ({100 * found.low:+.0f} … {100 * found.high:+.0f})" if found else "–",
+            )
+        )
+    heads = tuple(message(f"survey_summary.{key}") for key in keys)
+    notes = (message("survey_summary.difference_note"), message("survey_summary.others_note"))
+    return Table(message("survey_summary.ratings"), heads, tuple(rows), notes)
+
+
+def _options(pair: Pair, old: ItemSummary, new: ItemSummary) -> Table:
+    """Return the shares of options; one that a side does not have is `–` there."""
+    sides = [dict(zip(each.question.options, each.counts, strict=True)) for each in (old, new)]
+    labels = {**old.question.options, **new.question.options}
+    rows = []
+    for value in dict.fromkeys([*sides[1], *sides[0]]):
+        shares = [
+            f"{side[value]} ({100 * side[value] / each.n:.0f} %)" if value in side else "–"
+            for side, each in zip(sides, (old, new), strict=True)
+        ]
+        rows.append((localized(labels[value], value), *shares))
+    heads = (message("survey_summary.option"), *(
+        f"{message(f'survey_summary.{side}')} (n = {each.n})" for side, each in (("old", old), ("new", new))
+    ))  # fmt: skip
+    return Table(_name(pair), heads, tuple(rows))
+
+
+def _name(pair: Pair) -> str:
+    return localized(pair.question.text) + (" *" if pair.reworded else "")
+
+
+def comma_separated(pairs: Sequence[Pair]) -> str:
+    """Return one line a question (RFC 4180 with LF); no cell of text is a formula to a spreadsheet."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    numbers = [f"{side}_{name}" for side in ("old", "new") for name in ("n", "median", "mean", "on_target")]
+    writer.writerow(["question", "text", "compared", "why_not", *numbers, "difference", "low", "high"])
+    for pair in pairs:
+        row: list[object] = [pair.question.id, localized(pair.question.text), "" if pair.why else "yes", pair.why]
+        for side in (_side(pair.old), _side(pair.new)):
+            row += [(side or {}).get(name) for name in ("n", "median", "mean", "on_target")]
+        found = pair.difference
+        row += [found.value, found.low, found.high] if found else [None] * 3
+        writer.writerow([safe_cell("" if cell is None else cell) for cell in row])
+    return stream.getvalue()

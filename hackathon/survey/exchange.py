@@ -1,0 +1,137 @@
+"""A summary as JSON values, and back as far as another event is compared with it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.records import rebuild
+from hackathon.config.survey import Question, Survey
+from hackathon.survey.records import GroupSummary, ItemSummary, Share, SurveySummary
+from hackathon.survey.statistics import item
+from hackathon.text.errors import RequestError
+from hackathon.text.files import read_json
+
+SCHEMA_VERSION = 1
+MOST_ANSWERS = 100_000
+"""Of one question in a file that is read."""
+
+
+def to_json(summary: SurveySummary) -> dict[str, Any]:
+    """Return a summary as JSON values; what is not told is null or left out."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "survey": summary.name,
+        "title": summary.survey.title,
+        "publishable": summary.closed and not summary.private,
+        "closed": summary.closed,
+        "smallest_group": summary.survey.smallest_group,
+        "n": summary.n,
+        "invited": summary.invited,
+        "response_rate": summary.response_rate,
+        "intervals": "95 %, Wilson 1927",
+        "quartiles": "Hyndman and Fan 1996, type 7",
+        "items": [{"question": asdict(each.question), **_numbers(each)} for each in summary.items],
+        "breakdowns": [
+            {
+                "question": breakdown.question.id,
+                "withheld": breakdown.withheld,
+                "groups": [_group(group) for group in breakdown.groups],
+            }
+            for breakdown in summary.breakdowns
+        ],
+        "texts": [
+            {
+                "question": asdict(each.question),
+                "n": each.n or None,
+                "sentences": [{"text": sentence.text, "tags": list(sentence.tags)} for sentence in each.sentences],
+            }
+            for each in summary.texts
+        ],
+        "reviewed": summary.reviewed,
+    }
+
+
+def _group(group: GroupSummary) -> dict[str, Any]:
+    return {
+        "value": group.value or None,
+        "n": group.n,
+        "items": [{"question": each.question.id, **_numbers(each)} for each in group.items],
+    }
+
+
+def _numbers(found: ItemSummary) -> dict[str, Any]:
+    if not found.shown:
+        return {"shown": False}
+    shares = {"top": found.top, "bottom": found.bottom, "on_target": found.on_target}
+    return {
+        "shown": True,
+        "n": found.n,
+        "missing": found.missing,
+        **({} if found.question.kind == "number" else {"counts": list(found.counts)}),
+        **({} if found.mean is None else {"median": found.median, "quartiles": found.quartiles, "mean": found.mean}),
+        **{name: _share(share) for name, share in shares.items() if share is not None},
+        **(
+            {"too_low": found.too_low, "too_high": found.too_high}
+            if found.question.kind == "rating" and found.question.target == "middle"
+            else {}
+        ),
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {"count": share.count, "of": share.of, "share": share.value, "low": share.low, "high": share.high}
+
+
+def read_summary(path: Path) -> SurveySummary:
+    """Return the whole-event part of a summary in a JSON file, numbers of ratings computed anew from their counts.
+
+    Raises RequestError for a file that is none, or of a later version.
+    """
+    value = read_json(path)
+    if not isinstance(value, dict) or "schema_version" not in value or not isinstance(value.get("items"), list):
+        raise RequestError("survey_summary.no_summary", file=path)
+    if value["schema_version"] != SCHEMA_VERSION:
+        raise RequestError("survey_summary.other_version", file=path, version=str(value["schema_version"])[:20])
+    try:
+        items = tuple(_item(each) for each in value["items"])
+        n, invited = _natural(value["n"]), value.get("invited")
+        survey = rebuild(Survey, {"title": value.get("title") or "", "questions": []})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise RequestError("survey_summary.bad_summary", file=path, reason=str(error)[:200]) from None
+    return SurveySummary(
+        str(value.get("survey", "")), survey, n, invited if isinstance(invited, int) else None, True, items,
+        private=value.get("publishable") is not True,
+    )  # fmt: skip
+
+
+def _item(value: Mapping[str, Any]) -> ItemSummary:
+    question: Question = rebuild(Question, value["question"])
+    if value.get("shown") is not True:
+        return ItemSummary(question, 0, 0, False)
+    n, missing = _natural(value["n"]), _natural(value["missing"])
+    if question.kind == "number":
+        low, high = (_finite(each) for each in value["quartiles"])
+        return ItemSummary(question, n, missing, True, mean=_finite(value["mean"]), median=_finite(value["median"]),
+                           quartiles=(low, high))  # fmt: skip
+    counts = tuple(_natural(each) for each in value["counts"])
+    if len(counts) != (question.levels if question.kind == "rating" else len(question.options)):
+        raise ValueError(f"counts of {question.id}")
+    if question.kind != "rating":
+        return ItemSummary(question, n, missing, True, counts)
+    _natural(sum(counts))
+    return item(question, [level for level, count in enumerate(counts, 1) for _ in range(count)] + [None] * missing)
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"no number: {value}")
+    return number
+
+
+def _natural(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_ANSWERS:
+        raise ValueError(f"no count: {str(value)[:40]}")
+    return value

@@ -1,0 +1,111 @@
+"""A questionnaire as it was opened: options that come from the event are in it, and nothing changes it any more."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.config.records import rebuild
+from hackathon.config.survey import Question, Survey
+from hackathon.text.errors import RequestError
+from hackathon.text.files import read_json
+from hackathon.text.messages import LANGUAGES, speaking
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """What was opened."""
+
+    survey: Survey
+    digest: str
+    """Of the questionnaire with the event's options: answers name it."""
+    source: str
+    """Of the questionnaire as survey.yaml has it: tells whether that was changed."""
+    shared: str = ""
+    """The event's shared directory then, as hackathon.yaml had it: answers may lie there, whatever it says later."""
+
+
+def survey_digest(survey: Survey) -> str:
+    """Return 32 hexadecimal digits that differ when anything in a questionnaire differs."""
+    raw = json.dumps(asdict(survey), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(raw.encode()).hexdigest()[:32]
+
+
+def freeze(survey: Survey, event: "Event | None") -> Frozen:
+    """Return a questionnaire with the options that come from the event.
+
+    Raises RequestError when there is no event, or it has none of them (no teams, no kinds, no dates).
+    """
+    questions = [_resolved(question, event) if question.options_from else question for question in survey.questions]
+    whole = replace(survey, questions=questions)
+    shared = event.shared if event else None
+    return Frozen(whole, survey_digest(whole), survey_digest(survey), shared or "")
+
+
+def _resolved(question: Question, event: "Event | None") -> Question:
+    options = event_options(str(question.options_from), event) if event else {}
+    if not options:
+        raise RequestError("survey.no_event_options", question=question.id, what=question.options_from)
+    return replace(question, options=options)
+
+
+def event_options(what: str, event: "Event") -> dict[str, Any]:
+    """Return value → label of an event's teams that took part, kinds of participants among them, or days."""
+    if what == "teams":
+        return {team.name: team.name for team in event.teams if team.took_part}
+    if what == "days":
+        from hackathon.event.schedule import date_text
+
+        return {day: _in_all_languages(lambda day=day: date_text(day)) for day in event.dates}
+    from hackathon.event.kinds import kind_label
+    from hackathon.event.participation import participation
+
+    # `company` may be nobody's kind: then nobody is asked about it
+    kinds = [kind for kind, _ in participation(event).kinds if kind]
+    return {kind: _in_all_languages(lambda kind=kind: kind_label(event, kind)) for kind in kinds}
+
+
+def _in_all_languages(make: Any) -> dict[str, str]:
+    texts = {}
+    for code in LANGUAGES:
+        with speaking(code):
+            texts[code] = make()
+    return texts
+
+
+def to_json(frozen: Frozen) -> dict[str, Any]:
+    """Return an opened questionnaire as JSON values."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "digest": frozen.digest,
+        "source": frozen.source,
+        "shared": frozen.shared,
+        "survey": asdict(frozen.survey),
+    }
+
+
+def read_frozen(path: Path) -> Frozen | None:
+    """Return the opened questionnaire in a file; None when there is no file.
+
+    Raises RequestError for a file that is damaged, altered, or of a later version.
+    """
+    value = read_json(path)
+    if value is None and not path.exists():
+        return None
+    if isinstance(value, dict) and isinstance(value.get("schema_version"), int):
+        if value["schema_version"] > SCHEMA_VERSION:
+            raise RequestError("survey.newer", file=path)
+        try:
+            survey: Survey = rebuild(Survey, value.get("survey"))
+        except (ValueError, TypeError):
+            raise RequestError("survey.damaged", file=path) from None
+        if survey_digest(survey) == value.get("digest"):
+            source, shared = (str(value.get(name) or "") for name in ("source", "shared"))
+            return Frozen(survey, str(value["digest"]), source, shared)
+    raise RequestError("survey.damaged", file=path)

@@ -1,0 +1,142 @@
+"""All that came in for an open survey, through every channel: what counts, what does not, what cannot be read."""
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hackathon.survey.dropbox import BOX, Dropped, read_box
+from hackathon.survey.durable import names
+from hackathon.survey.records import Answer, Value
+from hackathon.survey.storage import SurveyFolder, accounts
+from hackathon.survey.values import read_stored
+from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
+from hackathon.text.messages import message
+
+LARGEST = 64 << 20
+"""Bytes of a file of answers; an import, which may hold many, is refused when it would become larger."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A file of answers that could not be read; it is kept."""
+
+    path: Path
+    why: str
+    """A message id."""
+    raw: bytes = b""
+    account: str = ""
+    """Of a file in the drop box: its owner."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in the current language."""
+        return message(self.why)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An answer in the drop box that can be read and does not count."""
+
+    account: str
+    why: str
+    """A message id: of no member, token unknown, token used."""
+    values: Mapping[str, Value]
+
+    @property
+    def reason(self) -> str:
+        """Why, in the current language."""
+        return message(self.why)
+
+
+@dataclass
+class Gathered:
+    """What came in."""
+
+    answers: list[Answer] = field(default_factory=list)
+    """Those that count, shuffled."""
+    spent: set[str] = field(default_factory=set)
+    """Digests of the tokens they used."""
+    by_channel: dict[str, int] = field(default_factory=dict)
+    """form, import, box → answers that count."""
+    unread: list[Unread] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    replaced: int = 0
+    """Answers in the drop box for which the same account wrote a newer one."""
+
+
+def gather(collection: SurveyFolder) -> Gathered:
+    """Return all that came in for a survey that was opened and is not closed. Raises RequestError for a draft."""
+    frozen = collection.frozen
+    if frozen is None:
+        raise RequestError("survey.not_open", name=collection.name)
+    result = Gathered(spent=collection.tokens.spent())
+    for channel, folder in (("form", collection.answers_folder), ("import", collection.imports_folder)):
+        before = len(result.answers)
+        for path in _files(folder):
+            _take(path, frozen.survey, frozen.digest, result)
+        result.by_channel[channel] = len(result.answers) - before
+    before = len(result.answers)
+    box = collection.box()
+    if box is not None:
+        dropped = read_box(box, collection.name, frozen)
+        result.unread += [
+            Unread(box.folder / BOX / each.name, each.why, each.raw, each.account) for each in dropped.bad
+        ]
+        _take_box(dropped.newest, accounts(collection.event(), frozen.survey.audience), collection, result)
+        result.replaced = dropped.replaced
+    result.by_channel["box"] = len(result.answers) - before
+    random.SystemRandom().shuffle(result.answers)
+    return result
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    yield from (folder / name for name in names(folder))
+
+
+def _take(path: Path, survey: Any, digest: str, result: Gathered) -> None:
+    """Add the answers in one file of the collecting account: one of the form, many of an import."""
+    raw = b""
+    try:
+        with open_regular(path) as stream:
+            raw = stream.read(LARGEST + 1)
+        value = json.loads(raw.decode()) if len(raw) <= LARGEST else None
+    except (OSError, ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict) or value.get("digest") != digest:
+        result.unread.append(Unread(path, "survey.unread_garbage", raw))
+        return
+    several = value.get("answers")
+    for stored in several if isinstance(several, list) else [value.get("values")]:
+        values, problems = read_stored(survey, stored)
+        if problems:
+            result.unread.append(Unread(path, "survey.unread_values", raw))
+        else:
+            result.answers.append(Answer(values))
+    tokens = value.get("tokens")
+    if isinstance(tokens, list):
+        result.spent.update(each for each in tokens if isinstance(each, str))
+
+
+def _take_box(newest: list[Dropped], members: frozenset[str], collection: SurveyFolder, result: Gathered) -> None:
+    """Add the newest answer of each account of the audience; a token counts once, and the form's answer goes first."""
+    issued = collection.tokens.issued()
+    claimed: set[str] = set()
+    for each in sorted(newest, key=lambda dropped: dropped.first):
+        why = ""
+        if each.account not in members:
+            why = "survey.left_account"
+        elif each.token and each.token not in issued:
+            why = "survey.left_token_unknown"
+        elif each.token and (each.token in result.spent or each.token in claimed):
+            why = "survey.left_token_spent"
+        if why:
+            result.left_out.append(LeftOut(each.account, why, each.values))
+            continue
+        if each.token:
+            claimed.add(each.token)
+        result.answers.append(Answer(each.values))
+    result.spent |= claimed

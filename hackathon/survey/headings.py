@@ -1,0 +1,221 @@
+"""Which column of a table is which question: by id, by question text, by an option's column, or as somebody says.
+
+Google Forms: `タイムスタンプ`, the question's text, `title [row]` for grids. LimeSurvey: `id`, `submitdate`, the code,
+`code[SQ001]` or `code[option]` for several choices, `text [label]` where headings are full texts, `code. text`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.config.survey import Question, Survey
+from hackathon.survey.values import texts_of
+from hackathon.text.normalise import plain
+
+IGNORED = "-"
+"""What --map says for a column that is no question, or for a question that has no column."""
+TOKENS = frozenset({"token", "access code", "トークン", "アクセスコード", "参加コード"})
+IDENTITY = frozenset(
+    plain(word)
+    for word in (
+        "timestamp", "タイムスタンプ", "id", "response id", "回答ID", "回答 ID", "submitdate", "date submitted",
+        "提出日", "提出日時", "送信日時", "完了日", "完了時刻", "startdate", "date started", "開始日", "開始日時",
+        "開始時刻", "datestamp", "date last action", "最終更新日時", "最終操作日", "ipaddr", "ip address",
+        "IPアドレス", "IP アドレス", "refurl", "referrer url", "email", "e-mail", "email address",
+        "e-mail address", "mail", "username", "ユーザー名", "メールアドレス", "メール", "メール アドレス", "name",
+        "your name", "full name", "名前", "お名前", "氏名", "firstname", "first name", "lastname", "last name",
+    )
+)  # fmt: skip
+"""Headings of who and when: never stored, but they tell whether two equal rows are one."""
+TECHNICAL = frozenset(
+    {
+        "lastpage",
+        "last page",
+        "startlanguage",
+        "start language",
+        "seed",
+        "最終ページ",
+        "開始言語",
+        "シード",
+        "スコア",
+        "score",
+    }
+)
+"""Headings of other columns that no questionnaire asks for."""
+_TIMING = re.compile(r"(?:interviewtime|grouptime\d*|questiontime\d*|total time|group time.*|question time.*)\Z")
+_PART = re.compile(r"(.*?)\s*[\[［]([^\[\]［］]*)[\]］]\s*\Z", re.DOTALL)
+_NUMBERED = re.compile(r"(?:q|問|設問)?\s*\d{1,3}\s*[.．:：、)）]\s*", re.IGNORECASE)
+_SUBQUESTION = re.compile(r"sq0*(\d{1,3})\Z")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column is."""
+
+    index: int
+    heading: str
+    question: str = ""
+    """A question's id; empty for a column that is none."""
+    option: str = ""
+    """choices: the option that this column tells about; empty when it tells about all."""
+    role: str = ""
+    """token, identity or ignored, for a column that is no question."""
+
+
+@dataclass
+class Columns:
+    """What the columns of a table are, and what is wrong with them."""
+
+    columns: list[Column] = field(default_factory=list)
+    problems: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    """(heading, message id, values)"""
+
+    def identify(self, cells: Sequence[str]) -> bool:
+        """Return whether a row says who answered, or when: then an equal row is the same answer."""
+        found = [cells[column.index] for column in self.columns if column.role == "identity"]
+        # LimeSurvey writes 1980-01-01 in the place of every time of an anonymised survey
+        return any(cell.strip() and not cell.startswith("1980-01-01") for cell in found)
+
+    def certain(self, survey: Survey) -> list[Question]:
+        """Return the questions whose columns are not in doubt."""
+        doubtful = {values.get("question") for _, _, values in self.problems}
+        return [each for each in survey.questions if self.of(each.id) and each.id not in doubtful]
+
+    @property
+    def token(self) -> Column | None:
+        """The column of tokens."""
+        return next((column for column in self.columns if column.role == "token"), None)
+
+    def of(self, question: str) -> list[Column]:
+        """Return the columns of a question."""
+        return [column for column in self.columns if column.question == question]
+
+
+def matching(survey: Survey, headings: Sequence[str]) -> int:
+    """Return how many headings are questions, tokens or known ones of other programs."""
+    return sum(_found(survey, index, heading) is not None for index, heading in enumerate(headings))
+
+
+def columns_of(survey: Survey, headings: Sequence[str], given: Sequence[tuple[str, str]] = ()) -> Columns:
+    """Return what each column of a table is; `given` has (heading or #number, question's id or `-`)."""
+    result = Columns()
+    said, without = _said(survey, headings, given, result)
+    for index, heading in enumerate(headings):
+        column = said.get(index) or _found(survey, index, heading)
+        if column is not None and index not in said and column.question in {each.question for each in said.values()}:
+            column = Column(index, heading, role="ignored") if column.question else column
+        if column is None:
+            if heading.strip():
+                result.problems.append((heading, "survey_import.no_column", {"number": index + 1}))
+            continue
+        result.columns.append(column)
+    for question in survey.questions:
+        columns = result.of(question.id)
+        if not columns and question.id not in without:
+            result.problems.append(("", "survey_import.missing_column", {"question": question.id}))
+        parts = [column.option for column in columns]
+        if len(set(parts)) < len(parts) or (len(parts) > 1 and "" in parts):
+            numbers = ", ".join(f"#{column.index + 1}" for column in columns)
+            heading = columns[-1].heading
+            values = {"question": question.id, "numbers": numbers, "number": columns[-1].index + 1}
+            result.problems.append((heading, "survey_import.column_twice", values))
+    if sum(column.role == "token" for column in result.columns) > 1:
+        result.problems.append((str(result.token.heading if result.token else ""), "survey_import.tokens_twice", {}))
+    return result
+
+
+def _said(
+    survey: Survey, headings: Sequence[str], given: Sequence[tuple[str, str]], result: Columns
+) -> tuple[dict[int, Column], set[str]]:
+    """Return the columns that the user names, and the questions that have none."""
+    known = {question.id: question for question in survey.questions}
+    said: dict[int, Column] = {}
+    without: set[str] = set()
+    for name, identifier in given:
+        if identifier != IGNORED and identifier not in known:
+            result.problems.append((name, "survey.no_question", {"question": identifier}))
+            continue
+        if name == IGNORED:
+            without.add(identifier)
+            continue
+        indices = [index for index, heading in enumerate(headings) if plain(heading) == plain(name)]
+        if not indices and name.startswith("#") and name[1:].isdecimal() and 1 <= int(name[1:]) <= len(headings):
+            indices = [int(name[1:]) - 1]
+        if indices:
+            said.update({index: _as_said(index, headings[index], identifier) for index in indices})
+            continue
+        parts = _parts(known.get(identifier), headings, name)
+        said.update({column.index: column for column in parts})
+        if not parts:
+            result.problems.append((name, "survey_import.no_heading", {}))
+    return said, without
+
+
+def _as_said(index: int, heading: str, identifier: str) -> Column:
+    return Column(index, heading, role="ignored") if identifier == IGNORED else Column(index, heading, identifier)
+
+
+def _parts(question: Question | None, headings: Sequence[str], name: str) -> list[Column]:
+    """Return the columns `name[option]` of a question whose code is another there: --map 'Q7=used'."""
+    found = []
+    for index, heading in enumerate(headings):
+        match = _PART.match(heading)
+        if question is not None and question.kind == "choices" and match and plain(match[1]) == plain(name):
+            option = _option_column(question, match[2])
+            found += [Column(index, heading, question.id, option)] if option else []
+    return found
+
+
+def _found(survey: Survey, index: int, heading: str) -> Column | None:
+    """Return what a column is by its heading; None when nobody can tell."""
+    word = _bare(heading)
+    question = _question(survey, word)
+    if question is not None:
+        return Column(index, heading, question.id)
+    if word in TOKENS:
+        return Column(index, heading, role="token")
+    if word in IDENTITY:
+        return Column(index, heading, role="identity")
+    if word in TECHNICAL or _TIMING.match(word):
+        return Column(index, heading, role="ignored")
+    match = _PART.match(heading)
+    if match is not None:
+        outer, inner = _question(survey, _bare(match[1])), match[2].strip()
+        if outer is not None and outer.kind == "choices":
+            option = _option_column(outer, inner)
+            return Column(index, heading, outer.id, option) if option else None
+        # a grid: its rows are questions of their own here
+        row = _question(survey, _bare(inner))
+        return Column(index, heading, row.id) if row else None
+    return None
+
+
+def _bare(heading: str) -> str:
+    """Return a heading as it is compared: without numbering, the star of required questions, a colon at its end."""
+    word = plain(heading).rstrip("*:?。 ").strip()
+    return _NUMBERED.sub("", word, count=1) if _NUMBERED.match(word) else word
+
+
+def _question(survey: Survey, word: str) -> Question | None:
+    if not word:
+        return None
+    found = [question for question in survey.questions if question.id.lower() == word] or [
+        question for question in survey.questions if word in [_bare(text) for text in texts_of(question.text)]
+    ]
+    if not found:
+        # LimeSurvey's headings with code and text: `length. 講習会時間`
+        code = re.match(r"([a-z][a-z0-9_]*)\s*[.:]\s+\S", word)
+        found = [question for question in survey.questions if code and question.id.lower() == code[1]]
+    return found[0] if len(found) == 1 else None
+
+
+def _option_column(question: Question, inner: str) -> str:
+    """Return the option that a column of its own stands for; empty for none."""
+    word = plain(inner)
+    for value, label in question.options.items():
+        if word == plain(value) or word in [plain(text) for text in texts_of(label)]:
+            return value
+    number = _SUBQUESTION.match(word)
+    options = list(question.options)
+    return options[int(number[1]) - 1] if number and 1 <= int(number[1]) <= len(options) else ""

@@ -1,0 +1,316 @@
+"""Take answers from files: CSV of Google Forms and LimeSurvey, and what the offline page saved.
+
+<survey>/imports/<128 random bits>.json   {"schema_version", "digest", "answers", "tokens", "rows"}: one import, whole
+<survey>/import-key                       256 random bits; deleted by `close`
+
+So that the same export counts once, a keyed digest (HMAC-SHA256) of every row that was taken is kept, and nothing of
+who and when. Without a time, a mail address or a number of the answer two equal rows are two people: there the digest
+also counts how often the row has come in this file.
+"""
+
+import hashlib
+import hmac
+import json
+import random
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.runs import kill_points as faults
+from hackathon.survey.durable import names, put, replace_bytes
+from hackathon.survey.gather import LARGEST
+from hackathon.survey.headings import Column, Columns, columns_of, matching
+from hackathon.survey.records import Value
+from hackathon.survey.spreadsheet import SheetRow, read_file, read_table
+from hackathon.survey.storage import SPENDING, SurveyFolder
+from hackathon.survey.tokens import digest as token_digest
+from hackathon.survey.values import read_stored, read_values, texts_of, to_stored
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.files import read_json
+from hackathon.text.messages import lookup, message
+from hackathon.text.normalise import plain
+
+if TYPE_CHECKING:
+    from hackathon.config.survey import Survey
+
+IMPORT_STEPS = ("after-import",)
+"""The answers are on the disk, and their tokens are not spent yet."""
+YES = frozenset({"y", "yes", "1", "true", "x", "✓", "✔", "○", "◯", "はい", "選択", "checked", "selected"})
+NO = frozenset(
+    {"", "n", "no", "0", "false", "-", "×", "いいえ", "n/a", "unchecked", "not selected", "no answer", "回答なし"}
+)
+"""What a column of one option says."""
+
+
+@dataclass(frozen=True)
+class ImportProblem:
+    """One thing that is wrong in a file."""
+
+    file: Path
+    id: str
+    values: dict[str, Any] = field(default_factory=dict)
+    line: int | None = None
+    column: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in the current language."""
+        return message(self.id, **self.values)
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it; empty where the text says it."""
+        return message(f"{self.id}_hint", **self.values) if lookup(f"{self.id}_hint") else ""
+
+    @property
+    def where(self) -> str:
+        """File, line and column."""
+        place = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{place}: {self.column}" if self.column else place
+
+
+@dataclass
+class Imported:
+    """What an import did."""
+
+    counted: int = 0
+    """Answers that were taken now."""
+    known: int = 0
+    """Rows that an earlier import took, or that stand twice in a table that tells who answered when."""
+    spent: int = 0
+    """Answers whose token was used before."""
+    blank: int = 0
+    """Rows in which no question is answered."""
+    skipped: int = 0
+    """Rows with a problem, left out on demand."""
+    stored: bool = False
+    """Whether anything was written: not when there are problems, and not when it was only tried."""
+    problems: list[ImportProblem] = field(default_factory=list)
+    whole_file: bool = False
+    """Whether something is wrong with a whole file or its columns: leaving out rows does not help."""
+    columns: list[tuple[Path, Column]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """An answer that was read."""
+
+    values: dict[str, Value]
+    row: str
+    """Its keyed digest."""
+    token: str
+    """The digest of its token; empty for none."""
+
+
+def import_answers(
+    collection: SurveyFolder,
+    files: Sequence[Path],
+    *,
+    encoding: str | None = None,
+    given: Sequence[tuple[str, str]] = (),
+    dry_run: bool = False,
+    skip_bad: bool = False,
+) -> Imported:
+    """Take the answers in files: all, or none when anything is wrong with them.
+
+    With `skip_bad` rows with a problem are left out; problems of columns and whole files stand in the way all the same.
+    Raises RequestError (not open, closed) and HackathonError (full disk).
+    """
+    frozen = collection.frozen
+    if frozen is None:
+        raise RequestError("survey.not_open", name=collection.name)
+    try:
+        with collection.alone():
+            collection.refuse_closed()
+            reader = _Reader(collection, frozen.survey, encoding, given, keep_key=not dry_run)
+            for path in files:
+                reader.read(path)
+            result = reader.result
+            if result.whole_file or (result.problems and not skip_bad):
+                result.counted = 0
+            elif not dry_run:
+                _store(collection, reader.taken)
+                result.stored = True
+    except OSError as error:
+        raise HackathonError("survey.can_not_take", what=error.strerror or error) from error
+    return result
+
+
+def _store(collection: SurveyFolder, taken: list[_Candidate]) -> None:
+    if not taken:
+        return
+    answers = [to_stored(each.values) for each in taken]
+    random.SystemRandom().shuffle(answers)
+    tokens = sorted(each.token for each in taken if each.token)
+    value = {
+        "schema_version": 1, "digest": collection.digest, "answers": answers, "tokens": tokens,
+        "rows": sorted(each.row for each in taken),
+    }  # fmt: skip
+    raw = (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    if len(raw) > LARGEST:
+        raise RequestError("survey_import.all_large", limit=LARGEST >> 20)
+    (collection.imports_folder / SPENDING).touch()
+    put(collection.imports_folder, f"{secrets.token_hex(16)}.json", raw)
+    faults.step("after-import")
+    collection.finish_spending()
+
+
+class _Reader:
+    """Reads files one after the other; a token and a row count once over all of them."""
+
+    def __init__(
+        self, collection: SurveyFolder, survey: "Survey", encoding: str | None, given: Sequence[tuple[str, str]],
+        *, keep_key: bool,
+    ) -> None:  # fmt: skip
+        self.collection = collection
+        self.survey = survey
+        self.encoding = encoding
+        self.given = given
+        self.result = Imported()
+        self.taken: list[_Candidate] = []
+        self._key = _key(collection, keep=keep_key)
+        collection.finish_spending()
+        self._issued = collection.tokens.issued()
+        self._spent = collection.tokens.spent()
+        self._rows: set[str] = set()
+        for name in names(collection.imports_folder):
+            kept = read_json(collection.imports_folder / name)
+            if isinstance(kept, dict):
+                self._rows.update(kept.get("rows", ()))
+
+    def read(self, path: Path) -> None:
+        """Read one file."""
+        try:
+            raw = read_file(path)
+            if raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+                self._read_saved(raw, path)
+            else:
+                self._read_csv(raw, path)
+        except RequestError as error:
+            self.result.whole_file = True
+            self.result.problems.append(ImportProblem(path, error.id, dict(error.values)))
+
+    def _read_csv(self, raw: bytes, path: Path) -> None:
+        table = read_table(raw, path, self.encoding, lambda headings: matching(self.survey, headings))
+        columns = columns_of(self.survey, table.headings, self.given)
+        self.result.columns += [(path, column) for column in columns.columns]
+        for heading, identifier, values in columns.problems:
+            self.result.whole_file = True
+            values = {"encoding": table.encoding, **values}
+            self.result.problems.append(ImportProblem(path, identifier, values, 1, heading))
+        # with a column in doubt nothing is taken, and yet all that is wrong in the other columns is told at once
+        survey = replace(self.survey, questions=columns.certain(self.survey)) if columns.problems else self.survey
+        seen: Counter[str] = Counter()
+        for row in table.rows:
+            self._take_row(row, table.headings, survey, columns, path, seen)
+
+    def _take_row(
+        self,
+        row: SheetRow,
+        headings: Sequence[str],
+        survey: "Survey",
+        columns: Columns,
+        path: Path,
+        seen: "Counter[str]",
+    ) -> None:
+        if len(row.cells) < len(headings) or any(cell.strip() for cell in row.cells[len(headings) :]):
+            counts = {"cells": len(row.cells), "columns": len(headings)}
+            self._skip([ImportProblem(path, "survey_import.cells", counts, row.line)])
+            return
+        raw, problems = _raw(survey, row, columns, path)
+        if not problems and not any(text.strip() for texts in raw.values() for text in texts):
+            self.result.blank += 1
+            return
+        values, wrong = read_values(survey, raw)
+        at = {column.question: column.heading for column in columns.columns if column.question}
+        problems += [
+            ImportProblem(path, each.id, dict(each.values), row.line, at.get(each.question, each.question))
+            for each in wrong
+        ]
+        word = columns.token
+        token = row.cells[word.index].strip() if word is not None else ""
+        cells = sorted((plain(heading), plain(cell)) for heading, cell in zip(headings, row.cells, strict=False))
+        same = json.dumps(cells, ensure_ascii=False)
+        seen[same] += 1
+        count = 1 if token or columns.identify(row.cells) else seen[same]
+        self._take(values, f"{count} {same}", token, problems, ImportProblem(path, "", {}, row.line, "token"))
+
+    def _read_saved(self, raw: bytes, path: Path) -> None:
+        """Take what the offline page saved: one answer in a file."""
+        try:
+            value = json.loads(raw.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            raise RequestError("survey_import.torn_json", file=path) from None
+        if not isinstance(value, dict) or not isinstance(value.get("values"), dict):
+            raise RequestError("survey_import.no_answer", file=path)
+        if value.get("digest") != self.collection.digest:
+            raise RequestError("survey_import.other_survey", file=path, name=self.collection.name)
+        token = value.get("token")
+        values, wrong = read_stored(self.survey, value["values"])
+        problems = [ImportProblem(path, each.id, dict(each.values), None, each.question) for each in wrong]
+        same = json.dumps([value["values"], token], ensure_ascii=False, sort_keys=True)
+        place = ImportProblem(path, "", {}, None, "token")
+        self._take(values, f"saved {same}", token if isinstance(token, str) else "", problems, place)
+
+    def _take(
+        self, values: dict[str, Value], same: str, token: str, problems: list[ImportProblem], place: ImportProblem
+    ) -> None:
+        row = hmac.new(self._key, same.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+        found = token_digest(token) if token else ""
+        if row in self._rows:
+            self.result.known += 1
+            return
+        if found and found not in self._issued:
+            problems = [*problems, ImportProblem(place.file, "survey.token_unknown", {}, place.line, place.column)]
+        if problems:
+            self._skip(problems)
+        elif found and found in self._spent:
+            self.result.spent += 1
+        else:
+            self._rows.add(row)
+            self._spent.update([found] if found else [])
+            self.taken.append(_Candidate(values, row, found))
+            self.result.counted += 1
+
+    def _skip(self, problems: list[ImportProblem]) -> None:
+        self.result.skipped += 1
+        self.result.problems += problems
+
+
+def _raw(
+    survey: "Survey", row: SheetRow, columns: Columns, path: Path
+) -> tuple[dict[str, list[str]], list[ImportProblem]]:
+    """Return the texts of a row by question, several columns of one question put together."""
+    raw: dict[str, list[str]] = {}
+    problems: list[ImportProblem] = []
+    for question in survey.questions:
+        for column in columns.of(question.id):
+            cell = row.cells[column.index]
+            if not column.option:
+                raw.setdefault(question.id, []).append(cell)
+            elif plain(cell) in YES or plain(cell) in _names_of(survey, question.id, column.option):
+                raw.setdefault(question.id, []).append(column.option)
+            elif plain(cell) not in NO:
+                values = {"value": " ".join(cell.split())[:60]}
+                problems.append(ImportProblem(path, "survey_import.no_yes", values, row.line, column.heading))
+    return raw, problems
+
+
+def _names_of(survey: "Survey", identifier: str, option: str) -> Iterator[str]:
+    yield plain(option)
+    question = next(each for each in survey.questions if each.id == identifier)
+    yield from map(plain, texts_of(question.options[option]))
+
+
+def _key(collection: SurveyFolder, *, keep: bool) -> bytes:
+    """Return the key of the digests of rows; made with the first import."""
+    path = collection.folder / "import-key"
+    if not path.exists():
+        key = secrets.token_bytes(32)
+        if keep:
+            replace_bytes(path, key)
+        return key
+    return path.read_bytes()

@@ -1,0 +1,133 @@
+"""Read a table that another program exported: any of the usual encodings and delimiters, bounded, never half.
+
+Source of the format: RFC 4180; delimiters `;` and tab as spreadsheets write them.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
+
+LARGEST = 16 << 20
+"""Bytes of a file."""
+MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 100_000, 2_000, 200_000
+DELIMITERS = (",", ";", "\t")
+GUESSED = ("utf-8", "cp932", "euc_jp")
+"""Encodings that are tried, in this order, where no byte order mark tells."""
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """A row of a table."""
+
+    line: int
+    """The line in the file where it begins; the first is 1."""
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table with its headings."""
+
+    headings: tuple[str, ...]
+    rows: tuple[SheetRow, ...]
+    """Without blank ones."""
+    encoding: str
+
+
+def read_file(path: Path) -> bytes:
+    """Return a file's bytes. Raises RequestError: missing, no plain file, too large, empty."""
+    try:
+        with open_regular(path) as stream:
+            raw = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise RequestError("survey_import.unreadable", file=path, what=error.strerror or error) from None
+    if len(raw) > LARGEST:
+        raise RequestError("survey_import.large", file=path, limit=LARGEST >> 20)
+    if not raw.strip():
+        raise RequestError("survey_import.empty", file=path)
+    return raw
+
+
+def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[Sequence[str]], int]) -> Sheet:
+    """Return the table in a file's bytes; `fitting` tells how many headings of a guess mean something.
+
+    Raises RequestError: wrong or unknown encoding, NUL characters, a quotation mark that nobody closes (half a file).
+    """
+    best: tuple[int, int, str, str, str] | None = None
+    failure: RequestError | None = None
+    for name in [encoding] if encoding else _encodings(raw):
+        try:
+            text = _decoded(raw, path, name)
+        except RequestError as error:
+            failure = failure or error
+            continue
+        for delimiter in DELIMITERS:
+            try:
+                cells = _headings(text, path, delimiter)
+            except RequestError as error:
+                failure = failure or error
+                continue
+            # the first of equal guesses: encodings and delimiters are tried in the order of how common they are
+            if cells and (best is None or (fitting(cells), len(cells)) > best[:2]):
+                best = (fitting(cells), len(cells), name, delimiter, text)
+        if name == "utf-8":
+            break  # nothing else is UTF-8 by chance
+    if best is None:
+        raise failure or RequestError("survey_import.empty", file=path)
+    _, _, name, delimiter, text = best
+    rows = list(_rows(text, path, delimiter))
+    body = tuple(SheetRow(line, tuple(cells)) for line, cells in rows[1:] if any(cell.strip() for cell in cells))
+    return Sheet(tuple(cell.strip() for cell in rows[0][1]), body, name)
+
+
+def _headings(text: str, path: Path, delimiter: str) -> list[str]:
+    return next(_rows(text, path, delimiter), (1, []))[1]
+
+
+def _encodings(raw: bytes) -> Sequence[str]:
+    if raw.startswith(b"\xef\xbb\xbf"):
+        return ("utf-8-sig",)
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return ("utf-16",)
+    if b"\0" in raw:
+        return ("latin-1",)  # no text of these encodings holds it: `_decoded` tells where it stands
+    return GUESSED
+
+
+def _decoded(raw: bytes, path: Path, encoding: str) -> str:
+    try:
+        text = raw.decode(encoding)
+    except LookupError:
+        raise RequestError("survey_import.no_encoding", encoding=encoding) from None
+    except UnicodeError as error:
+        at = getattr(error, "start", 0)
+        line = raw.count(b"\n", 0, at) + 1
+        raise RequestError("survey_import.encoding", file=path, line=line, encoding=encoding) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise RequestError("survey_import.nul", file=path, line=line)
+    return text.removeprefix("\ufeff")
+
+
+def _rows(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (first line, cells) of every row that is not blank."""
+    before = csv.field_size_limit(LONGEST_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    count, line = 0, 1
+    try:
+        for cells in reader:
+            if cells:
+                count += 1
+                if count > MOST_ROWS or len(cells) > MOST_COLUMNS:
+                    raise RequestError("survey_import.many", file=path, rows=MOST_ROWS, columns=MOST_COLUMNS)
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise RequestError("survey_import.torn", file=path, line=line, what=error) from None
+    finally:
+        csv.field_size_limit(before)

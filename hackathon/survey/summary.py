@@ -1,0 +1,192 @@
+"""The summary of a survey's answers: all questions over all respondents, breakdowns, free answers."""
+
+import json
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hackathon.config.survey import Question, Survey
+from hackathon.survey.records import (
+    Answer,
+    Breakdown,
+    FreeText,
+    GroupSummary,
+    ItemSummary,
+    Sentence,
+    SurveySummary,
+    Value,
+)
+from hackathon.survey.statistics import fits, item
+from hackathon.survey.suppression import Said, all_large, choose, crossed
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.survey.collection import Collection
+
+NO_ANSWER = ""
+"""The group of those who did not answer a breakdown's question."""
+
+
+def summarise(
+    name: str,
+    survey: Survey,
+    answers: Sequence[Answer],
+    *,
+    invited: int | None,
+    closed: bool,
+    texts: Mapping[str, Sequence[Sentence]] | None = None,
+    private: bool = False,
+) -> SurveySummary:
+    """Return all that may be said about answers; the same for the same answers in any order.
+
+    texts: question's id → sentences that somebody has read and released; None when nobody has.
+    private: for the organiser's own eyes, with groups of any size; it must not be published.
+    """
+    k = 1 if private else survey.smallest_group
+    base = SurveySummary(name, survey, len(answers), invited, closed, (), reviewed=texts is not None, private=private)
+    asked = [question for question in survey.questions if question.kind != "text"]
+    if len(answers) < k or not answers:
+        return replace(base, items=tuple(_untold(question) for question in asked))
+    return replace(
+        base,
+        items=tuple(_whole(survey, question, answers, k) for question in asked),
+        breakdowns=_breakdowns(survey, asked, answers, k),
+        texts=tuple(
+            _text(question, answers, k, (texts or {}).get(question.id, ()))
+            for question in survey.questions
+            if question.kind == "text"
+        ),
+    )
+
+
+def summary_of(collection: "Collection", *, private: bool = False) -> SurveySummary:
+    """Return the summary of a survey: of a closed one as it may be published, its free answers once reviewed.
+
+    private: the organiser's own view, of an open survey too, with groups of any size and all sentences.
+    Raises RequestError for a survey that is not closed, ConfigError for a wrong texts.yaml.
+    """
+    from hackathon.survey.texts import cut, read_texts
+
+    closed = collection.state == "closed"
+    if not closed and not private:
+        raise RequestError("survey_summary.not_closed", name=collection.name)
+    survey, answers = collection.survey, collection.answers()
+    _, invited = collection.participation()
+    kept = read_texts(collection.folder, survey)
+    texts: Mapping[str, Sequence[Sentence]] | None = kept.released if kept else None
+    if private and texts is None:
+        texts = kept.sentences if kept else cut(survey, answers)
+    found = summarise(collection.name, survey, answers, invited=invited, closed=closed, texts=texts, private=private)
+    return replace(found, reviewed=kept is not None and kept.reviewed)
+
+
+def tells_who(survey: Survey, question: Question) -> bool:
+    """Return whether a question says who somebody is: its answers are groups of people, not opinions."""
+    return question.kind in ("choice", "choices") and (
+        question.id in survey.breakdowns or question.options_from is not None
+    )
+
+
+def _whole(survey: Survey, question: Question, answers: Sequence[Answer], k: int) -> ItemSummary:
+    """Return a question over all respondents."""
+    found = item(question, _values(question, answers))
+    if found.n < k:
+        return _untold(question)
+    if tells_who(survey, question) and not all_large(list(_groups(question, answers).values()), k):
+        return _untold(question)
+    return found
+
+
+def _breakdowns(survey: Survey, asked: Sequence[Question], answers: Sequence[Answer], k: int) -> tuple[Breakdown, ...]:
+    """Return the breakdowns in their order, each as far as it fits to those before it."""
+    everybody = (1 << len(answers)) - 1
+    cells = [everybody]
+    said = {question.id: _said(question, answers, everybody) for question in asked if not tells_who(survey, question)}
+    # Of an item that is told of nobody there is nothing to break down.
+    item_cells = {each: [everybody] for each, found in said.items() if found.answered.bit_count() >= k}
+    items = [question for question in asked if question.id in said]
+    made = []
+    for question in dict.fromkeys(survey.breakdowns):
+        asked_for = next((each for each in asked if each.id == question and each.kind == "choice"), None)
+        if asked_for is None:
+            continue
+        groups = _groups(asked_for, answers)
+        told = choose(groups, cells, k)
+        blocks = {value: groups[value] for value in told}
+        cells = crossed(cells, list(blocks.values()))
+        shown: dict[str, tuple[str, ...]] = {}
+        for each, its_cells in item_cells.items():
+            shown[each] = choose(groups, its_cells, k, told, said[each])
+            item_cells[each] = crossed(its_cells, [groups[value] for value in shown[each]])
+        made.append(
+            Breakdown(
+                asked_for,
+                tuple(
+                    _group(
+                        value,
+                        _members(mask, answers),
+                        items,
+                        {each for each, values in shown.items() if value in values},
+                    )
+                    for value, mask in blocks.items()
+                ),
+                withheld=sum(mask.bit_count() for mask in blocks.values()) < len(answers),
+            )
+        )
+    return tuple(made)
+
+
+def _group(value: str, members: Sequence[Answer], items: Sequence[Question], shown: Container[str]) -> GroupSummary:
+    told = tuple(item(each, _values(each, members)) if each.id in shown else _untold(each) for each in items)
+    return GroupSummary(value, len(members), told)
+
+
+def _members(mask: int, answers: Sequence[Answer]) -> list[Answer]:
+    return [answer for number, answer in enumerate(answers) if mask >> number & 1]
+
+
+def _groups(question: Question, answers: Sequence[Answer]) -> dict[str, int]:
+    """Return the groups that a question makes, as bit masks over the answers; who did not answer is one, too.
+
+    Of several choices each combination is a group.
+    """
+    keys = list(question.options) if question.kind == "choice" else []
+    groups: dict[str, int] = dict.fromkeys([*keys, NO_ANSWER], 0)
+    for number, value in enumerate(_values(question, answers)):
+        key = NO_ANSWER
+        if isinstance(value, str) and fits(question, value):
+            key = value
+        elif isinstance(value, tuple) and fits(question, value):
+            key = json.dumps(sorted(set(value)))
+        groups[key] = groups.get(key, 0) | 1 << number
+    if question.required and not groups[NO_ANSWER]:
+        del groups[NO_ANSWER]  # it could not have been otherwise
+    return groups
+
+
+def _values(question: Question, answers: Sequence[Answer]) -> list[Value | None]:
+    return [answer.values.get(question.id) for answer in answers]
+
+
+def _said(question: Question, answers: Sequence[Answer], everybody: int) -> Said:
+    """Return who answered a question, and who gave each answer; of several choices: who chose each and who did not."""
+    same: dict[Value | None, int] = {}
+    for number, value in enumerate(_values(question, answers)):
+        given = value if fits(question, value) else None
+        for each in given if isinstance(given, tuple) else (given,):
+            same[each] = same.get(each, 0) | 1 << number
+    answered = everybody & ~same.get(None, 0)
+    # a group in which nobody chose what others chose is of one mind about it
+    others = (
+        [answered & ~mask for value, mask in same.items() if value is not None] if question.kind == "choices" else []
+    )
+    return Said(answered, tuple(mask for mask in (*same.values(), *others) if mask != everybody))
+
+
+def _untold(question: Question) -> ItemSummary:
+    return ItemSummary(question, 0, 0, False)
+
+
+def _text(question: Question, answers: Sequence[Answer], k: int, sentences: Sequence[Sentence]) -> FreeText:
+    wrote = sum(fits(question, value) for value in _values(question, answers))
+    return FreeText(question, wrote if wrote >= k else 0, tuple(sentences))

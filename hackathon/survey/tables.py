@@ -1,0 +1,320 @@
+"""A summary as tables: for the terminal, as Markdown and as CSV. Texts are in the current language."""
+
+import csv
+import io
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+
+from hackathon.config.survey import Question
+from hackathon.survey.records import Breakdown, FreeText, ItemSummary, Share, SurveySummary
+from hackathon.survey.statistics import ends
+from hackathon.text import markdown as markdown_text
+from hackathon.text.columns import aligned, wrapped
+from hackathon.text.csv_cells import harmless
+from hackathon.text.messages import localized, lookup, message
+from hackathon.text.printable import printable
+
+COLUMNS = 80
+"""Of a terminal that tables fit, unless a table has too many columns for it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table with its title and what is to be said about it."""
+
+    title: str
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    """The first cell is a name, all others are numbers."""
+    notes: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    """Sentences, instead of rows."""
+
+
+def tables(summary: SurveySummary) -> list[Table]:
+    """Return what a summary says as tables; the first one has no rows: title, participation, what is held back."""
+    made = [_heading(summary)]
+    if not summary.enough:
+        return made
+    made += _of_items(summary.items, {each.question.id for each in summary.breakdowns if each.groups})
+    made += [table for each in summary.breakdowns for table in _broken_down(each)]
+    return made + [_free(text, summary) for text in summary.texts if text.n or text.sentences]
+
+
+def text(made: Sequence[Table], columns: int = COLUMNS) -> str:
+    """Return tables for a terminal, every line at most so many columns where the numbers leave room for it."""
+    blocks = []
+    for table in made:
+        lines = wrapped(printable(table.title), columns)
+        lines += aligned([table.heads, *table.rows], columns) if table.rows else []
+        for each in table.lines:
+            lines += [
+                f"{'- ' if number == 0 else '  '}{part}" for number, part in enumerate(wrapped(each, columns - 2))
+            ]
+        for note in table.notes:
+            lines += wrapped(note, columns)
+        blocks.append("\n".join(line.rstrip() for line in lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def markdown(made: Sequence[Table]) -> str:
+    """Return tables as Markdown in which what others wrote is text and nothing else."""
+    blocks = []
+    for number, table in enumerate(made):
+        blocks.append(f"{'##' if number == 0 else '###'} {escaped(table.title)}")
+        if table.rows:
+            marks = ["---", *["---:"] * (len(table.heads) - 1)]
+            rows = [table.heads, *table.rows]
+            cells = [f"| {' | '.join(map(escaped, row))} |" for row in rows]
+            blocks.append("\n".join([cells[0], f"| {' | '.join(marks)} |", *cells[1:]]))
+        if table.lines:
+            blocks.append("\n".join(f"- {escaped(line)}" for line in table.lines))
+        blocks += [escaped(note) for note in table.notes]
+    return "\n\n".join(blocks) + "\n"
+
+
+def escaped(words: str) -> str:
+    """Return a text as one line of Markdown that shows just these letters."""
+    return markdown_text.escaped(printable(words))
+
+
+def comma_separated(summary: SurveySummary) -> str:
+    """Return one line a level or option (a number question: one; a sentence: one) with its question's numbers.
+
+    RFC 4180 with LF. No cell of text is a formula to a spreadsheet (OWASP, "CSV Injection"); numbers stay numbers.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        ["survey", "private", "breakdown", "group", "question", "text", "kind", "target", "level", "label", "count",
+         "n", "missing", "median", "quartile_1", "quartile_3", "mean", "tags"]
+    )  # fmt: skip
+    first = [summary.name, "yes" if summary.private else ""]
+    for item in summary.items:
+        writer.writerows(_cells([*first, "", ""], item))
+    for breakdown in summary.breakdowns:
+        for group in breakdown.groups:
+            for item in group.items:
+                writer.writerows(
+                    _cells([*first, breakdown.question.id, group.value or message("survey_summary.no_answer")], item)
+                )
+    for each in summary.texts:
+        about = [each.question.id, localized(each.question.text), "text", "", ""]
+        for sentence in each.sentences:
+            row = [*first, "", "", *about, sentence.text, "", each.n or "", *[""] * 5, " ".join(sentence.tags)]
+            writer.writerow([safe_cell(cell) for cell in row])
+    return stream.getvalue()
+
+
+def _cells(first: Sequence[str], item: ItemSummary) -> Iterable[list[object]]:
+    if not item.shown:
+        return
+    question = item.question
+    low, high = item.quartiles or ("", "")
+    numbers = [item.n, item.missing, _blank(item.median), low, high, _blank(item.mean), ""]
+    about = [*first, question.id, localized(question.text), question.kind, question.target or ""]
+    if question.kind == "number":
+        yield [safe_cell(cell) for cell in [*about, "", localized(question.unit), "", *numbers]]
+    for level, label, count in _levels(item):
+        yield [safe_cell(cell) for cell in [*about, level, label, count, *numbers]]
+
+
+def _blank(value: float | None) -> object:
+    return "" if value is None else value
+
+
+def safe_cell(cell: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula; numbers stay numbers."""
+    return harmless(printable(cell)) if isinstance(cell, str) else cell
+
+
+def _levels(item: ItemSummary) -> list[tuple[object, str, int]]:
+    """Return (level or option, its name, count)."""
+    question = item.question
+    if question.kind == "rating":
+        names = {1: localized(question.low), question.levels: localized(question.high)}
+        return [(level, names.get(level, ""), count) for level, count in enumerate(item.counts, 1)]
+    labels = [(value, localized(label, value)) for value, label in question.options.items()]
+    return [(value, label, count) for (value, label), count in zip(labels, item.counts, strict=True)]
+
+
+def label(question: Question, value: str) -> str:
+    """Return how an option is called; the group of those without an answer is named so."""
+    return localized(question.options.get(value, ""), value) if value else message("survey_summary.no_answer")
+
+
+def _heading(summary: SurveySummary) -> Table:
+    rate = summary.response_rate
+    if rate is not None:
+        who = message("survey_summary.answered_of", n=summary.n, invited=summary.invited, rate=f"{100 * rate:.0f}")
+    elif summary.crowded:
+        who = message("survey_summary.answered_more", n=summary.n, invited=summary.invited)
+    else:
+        who = message("survey_summary.answered", n=summary.n)
+    notes = [who]
+    if summary.private:
+        notes.append(message("survey_summary.private_note"))
+        if not summary.closed:
+            notes.append(message("survey_summary.open_note"))
+    elif not summary.enough:
+        notes.append(message("survey_summary.too_few", k=summary.survey.smallest_group))
+    return Table(localized(summary.survey.title) or summary.name, notes=tuple(notes))
+
+
+def _of_items(items: Sequence[ItemSummary], told_elsewhere: Container[str]) -> list[Table]:
+    """Return the tables of questions: all ratings in two, then one for each other question."""
+    ratings = [item for item in items if item.question.kind == "rating" and item.shown]
+    made = []
+    if ratings:
+        made += [_rating_table(ratings), _share_table(ratings)]
+    for item in items:
+        if item.shown and item.question.kind in ("choice", "choices"):
+            made.append(_choice_table(item))
+    numbers = [item for item in items if item.question.kind == "number" and item.shown]
+    if numbers:
+        made.append(_number_table(numbers))
+    hidden = [
+        localized(item.question.text) for item in items if not item.shown and item.question.id not in told_elsewhere
+    ]
+    if hidden:
+        made.append(Table(message("survey_summary.untold"), notes=(message("survey_summary.untold_note"),),
+                          lines=tuple(hidden)))  # fmt: skip
+    return made
+
+
+def _rating_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title: str = "") -> Table:
+    most = max(item.question.levels for item in items)
+    heads = [
+        message("survey_summary.group" if names else "survey_summary.question"),
+        *(str(level) for level in range(1, most + 1)),
+        *(message(f"survey_summary.{key}") for key in ("n", "missing", "median", "quartiles", "mean")),
+    ]
+    rows = []
+    for number, item in enumerate(items):
+        counts = [str(count) for count in item.counts] + [""] * (most - item.question.levels)
+        rows.append((names[number] if names else _with_ends(item.question), *counts, str(item.n), str(item.missing),
+                     plain_number(item.median), quartile_text(item), mean_text(item)))  # fmt: skip
+    notes = () if names else (message("survey_summary.ratings_note"),)
+    return Table(title or message("survey_summary.ratings"), tuple(heads), tuple(rows), notes)
+
+
+def _share_table(items: Sequence[ItemSummary]) -> Table:
+    """Return the table of shares; levels beyond the middle are told by number, for the share alone has no direction."""
+    keys = ("question", "on_target", "too_low", "too_high", "bottom", "top")
+    heads = tuple(message(f"survey_summary.{key}") for key in keys)
+    rows = []
+    for item in items:
+        between = item.question.target == "middle" and item.n
+        rows.append(
+            (localized(item.question.text), share_text(item.on_target), str(item.too_low) if between else "",
+             str(item.too_high) if between else "", share_text(item.bottom), share_text(item.top))
+        )  # fmt: skip
+    notes = [message("survey_summary.shares_note")]
+    if any(ends(item.question.levels) == 1 for item in items):
+        notes.append(message("survey_summary.few_levels_note"))
+    return Table(message("survey_summary.shares"), heads, tuple(rows), tuple(notes))
+
+
+def _choice_table(item: ItemSummary) -> Table:
+    heads = tuple(message(f"survey_summary.{key}") for key in ("option", "count", "share"))
+    rows = tuple((name, str(count), _percent(count, item.n)) for _, name, count in _levels(item))
+    notes = [message("survey_summary.of", n=item.n, missing=item.missing)]
+    if item.question.kind == "choices":
+        notes.append(message("survey_summary.choices_note"))
+    return Table(localized(item.question.text), heads, rows, tuple(notes))
+
+
+def _number_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title: str = "") -> Table:
+    keys = ("group" if names else "question", "n", "missing", "median", "quartiles", "mean")
+    heads = tuple(message(f"survey_summary.{key}") for key in keys)
+    rows = []
+    for number, item in enumerate(items):
+        unit = localized(item.question.unit)
+        name = names[number] if names else localized(item.question.text) + (f" [{unit}]" if unit else "")
+        rows.append((name, str(item.n), str(item.missing), plain_number(item.median), quartile_text(item),
+                     plain_number(item.mean)))  # fmt: skip
+    return Table(title or message("survey_summary.numbers"), heads, tuple(rows))
+
+
+def _broken_down(breakdown: Breakdown) -> list[Table]:
+    question = breakdown.question
+    made = [
+        Table(
+            message("survey_summary.by", question=localized(question.text)),
+            (message("survey_summary.group"), message("survey_summary.n")) if breakdown.groups else (),
+            tuple((label(question, group.value), str(group.n)) for group in breakdown.groups),
+            (message("survey_summary.withheld"),) if breakdown.withheld else (),
+        )
+    ]
+    items = zip(*(group.items for group in breakdown.groups), strict=True) if breakdown.groups else ()
+    for some in items:
+        shown = [(label(question, group.value), item) for group, item in zip(breakdown.groups, some, strict=True)
+                 if item.shown and item.n]  # fmt: skip
+        if not shown:
+            continue
+        names, told = [name for name, _ in shown], [item for _, item in shown]
+        asked = told[0].question
+        title = f"{localized(asked.text)} – {localized(question.text)}"
+        if asked.kind == "rating":
+            made.append(_rating_table(told, names, title))
+        elif asked.kind == "number":
+            made.append(_number_table(told, names, title))
+        else:
+            made.append(_options_by_group(told, names, title))
+    return made
+
+
+def _options_by_group(items: Sequence[ItemSummary], names: Sequence[str], title: str) -> Table:
+    heads = (message("survey_summary.option"), *names)
+    levels = [_levels(item) for item in items]
+    rows = [(name, *(str(column[number][2]) for column in levels)) for number, (_, name, _) in enumerate(levels[0])]
+    rows.append((message("survey_summary.n"), *(str(item.n) for item in items)))
+    return Table(title, heads, tuple(rows))
+
+
+def _free(free: FreeText, summary: SurveySummary) -> Table:
+    lines = [
+        sentence.text + (f" [{', '.join(tag_name(tag) for tag in sentence.tags)}]" if sentence.tags else "")
+        for sentence in free.sentences
+    ]
+    notes = [message("survey_summary.wrote", n=free.n)] if free.n else []
+    if not summary.reviewed:
+        notes.append(message("survey_summary.unreviewed"))
+    return Table(localized(free.question.text), notes=tuple(notes), lines=tuple(lines))
+
+
+def tag_name(tag: str) -> str:
+    """Return how a tag is called; those that the questionnaire defines are called as it says."""
+    key = f"survey_summary.tag_{tag}"
+    return message(key) if tag.isidentifier() and lookup(key) else tag
+
+
+def _with_ends(question: Question) -> str:
+    low, high = localized(question.low), localized(question.high)
+    return localized(question.text) + (f"\n({low} – {high})" if low and high else "")
+
+
+def mean_text(item: ItemSummary) -> str:
+    """Return a rating's mean as it is published, with one decimal."""
+    return "–" if item.mean is None else f"{item.mean:.1f}"
+
+
+def quartile_text(item: ItemSummary) -> str:
+    """Return the first and the third quartile as `3 – 3.5`."""
+    return "–" if item.quartiles is None else " – ".join(plain_number(value) for value in item.quartiles)
+
+
+def share_text(share: Share | None) -> str:
+    """Return `7: 64 % (35–85)`: count, share, 95 % interval."""
+    if share is None or not share.of:
+        return "–"
+    return f"{share.count}: {100 * share.value:.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
+
+
+def plain_number(value: float | None) -> str:
+    """Return a number with up to four digits, whole ones without decimals."""
+    return "–" if value is None else f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _percent(count: int, of: int) -> str:
+    return f"{100 * count / of:.0f} %" if of else "–"

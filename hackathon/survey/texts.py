@@ -1,0 +1,170 @@
+"""Free answers for somebody to read before they go out: `texts.yaml`, written once, edited by hand, read back."""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, shown
+from hackathon.config.survey import Survey
+from hackathon.config.yaml import parse_yaml, scalar
+from hackathon.survey.durable import put
+from hackathon.survey.records import Answer, Sentence
+from hackathon.survey.sentences import sentences, tags, words_of
+from hackathon.text.files import open_regular
+from hackathon.text.messages import LANGUAGES, message, speaking
+
+TEXTS_FILE = "texts.yaml"
+LARGEST = 16 * MAXIMUM_BYTES
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What texts.yaml says."""
+
+    reviewed: bool
+    sentences: Mapping[str, tuple[Sentence, ...]]
+    """Question's id → its sentences in the order of the file."""
+
+    @property
+    def released(self) -> Mapping[str, tuple[Sentence, ...]] | None:
+        """The sentences, None as long as nobody has reviewed them."""
+        return self.sentences if self.reviewed else None
+
+
+def cut(survey: Survey, answers: Sequence[Answer]) -> dict[str, list[Sentence]]:
+    """Return all sentences of free answers by question, tagged, in an order of the system's random numbers.
+
+    Each question is shuffled for itself: neither who wrote two sentences nor who answered first can be seen.
+    """
+    words = words_of(survey.tags)
+    found = {}
+    for question in survey.questions:
+        if question.kind == "text":
+            given = [answer.values.get(question.id) for answer in answers]
+            texts = [each for value in given if isinstance(value, str) for each in sentences(value)]
+            secrets.SystemRandom().shuffle(texts)
+            found[question.id] = [Sentence(each, tags(each, words)) for each in texts]
+    return found
+
+
+def write_texts(folder: Path, survey: Survey, answers: Sequence[Answer]) -> Path | None:
+    """Write texts.yaml of a closed survey for review; None when it is there already, or nobody wrote anything.
+
+    Whatever somebody changed in it stays. Raises OSError.
+    """
+    found = {question: some for question, some in cut(survey, answers).items() if some}
+    path = folder / TEXTS_FILE
+    if not found or path.exists():
+        return None
+    try:
+        put(folder, TEXTS_FILE, _yaml(survey, found).encode())
+        path.chmod(0o600)
+    except FileExistsError:
+        return None
+    return path
+
+
+def _yaml(survey: Survey, found: Mapping[str, Sequence[Sentence]]) -> str:
+    lines = []
+    for code in LANGUAGES:
+        with speaking(code):
+            header = message("survey_summary.texts_header", tags=", ".join(words_of(survey.tags)))
+        lines += [f"# {line}".rstrip() for line in (*header.splitlines(), "")]
+    lines += ["", "reviewed: false", "questions:"]
+    for question, some in found.items():
+        lines.append(f"  {_quoted(question)}:")
+        for each in some:
+            lines += [f"  - text: {_quoted(each.text)}", f"    tags: [{', '.join(map(_quoted, each.tags))}]"]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text in YAML's double quotes on one line; letters that cannot be seen are escaped."""
+    if text.isascii() and text.isidentifier() and scalar(text) == text:
+        return text
+    whole = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
+    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in whole)
+
+
+def read_texts(folder: Path, survey: Survey) -> Texts | None:
+    """Return what texts.yaml of a survey says, None when there is none.
+
+    A sentence may be written as plain text or with `text` and `tags`; one without text is left out.
+    Raises ConfigError with every problem and its line.
+    """
+    path = folder / TEXTS_FILE
+    raw = _read(path)
+    if raw is None:
+        return None
+    document = parse_yaml(raw, path)
+    problems: list[Problem] = []
+
+    def wrong(key: tuple[str | int, ...], identifier: str, **values: Any) -> None:
+        problems.append(Problem(identifier, path, document.line(key), key, values))
+
+    value = document.value if isinstance(document.value, dict) else {}
+    if not isinstance(document.value, dict):
+        wrong((), "survey_summary.texts_no_mapping")
+    for key in value:
+        if key not in ("reviewed", "questions"):
+            wrong((key,), "survey_summary.texts_unknown_key", word=shown(key))
+    reviewed = value.get("reviewed", False)
+    if not isinstance(reviewed, bool):
+        wrong(("reviewed",), "survey_summary.texts_reviewed", value=shown(reviewed))
+    known = [question.id for question in survey.questions if question.kind == "text"]
+    found: dict[str, tuple[Sentence, ...]] = {}
+    questions = value.get("questions") or {}
+    if not isinstance(questions, dict):
+        wrong(("questions",), "survey_summary.texts_no_mapping")
+        questions = {}
+    for question, some in questions.items():
+        if question not in known:
+            wrong(("questions", question), "survey_summary.texts_no_question", id=shown(question),
+                  known=", ".join(known) or "–")  # fmt: skip
+        elif not isinstance(some, list | None):
+            wrong(("questions", question), "survey_summary.texts_no_list")
+        else:
+            read = [_sentence(each, ("questions", question, number), wrong) for number, each in enumerate(some or ())]
+            found[question] = tuple(each for each in read if each is not None)
+    if problems:
+        raise ConfigError(problems)
+    return Texts(bool(reviewed), found)
+
+
+def _sentence(value: Any, key: tuple[str | int, ...], wrong: Any) -> Sentence | None:
+    """Return a sentence of the file, None for one without text and for what is none, which is noted."""
+    if not isinstance(value, dict):
+        value = {"text": value}
+    text, marks = value.get("text"), value.get("tags") or []
+    for name in value:
+        if name not in ("text", "tags"):
+            wrong((*key, name), "survey_summary.texts_unknown_key", word=shown(name))
+    if isinstance(marks, str):
+        marks = [marks]
+    if not isinstance(marks, list) or not all(isinstance(each, str) for each in marks):
+        wrong((*key, "tags"), "survey_summary.texts_tags", value=shown(marks))
+        marks = []
+    if isinstance(text, list | dict):
+        wrong((*key, "text"), "survey_summary.texts_text", value=shown(text))
+        return None
+    # `- 42` is a number to YAML and a sentence to who wrote it
+    plain = "" if text is None else str(text).strip()
+    return Sentence(plain, tuple(dict.fromkeys(each.strip() for each in marks if each.strip()))) if plain else None
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        with open_regular(path) as stream:
+            raw = stream.read(LARGEST + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(
+            [Problem("config.file_unreadable", path, values={"reason": error.strerror or str(error)})]
+        ) from None
+    if len(raw) > LARGEST:
+        raise ConfigError([Problem("config.file_too_large", path, values={"limit": f"{LARGEST >> 20} MiB"})])
+    return raw

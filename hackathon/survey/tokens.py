@@ -1,0 +1,86 @@
+"""One-time tokens: who has one may answer once. Only their digests are kept, apart from answers.
+
+tokens/issued.json   the digests of all that were handed out
+tokens/spent/        an empty file for each that was used, named by its digest
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from hackathon.survey.durable import names, put, replace_with
+from hackathon.text.errors import RequestError
+from hackathon.text.files import read_json
+
+TOKEN_LETTERS = 16
+"""Letters of a token, five bits each: 80 bits."""
+MOST_TOKENS = 100_000
+TokenState = Literal["unknown", "unused", "spent"]
+
+
+class TokenError(RequestError):
+    """A token that does not count: unknown, or used before."""
+
+
+def plain_token(text: str) -> str:
+    """Return a token as it was issued, however it was typed: capitals, full-width letters, dashes, blanks."""
+    word = unicodedata.normalize("NFKC", text[:200]).lower()
+    return "".join(letter for letter in word if letter.isascii() and letter.isalnum())
+
+
+def digest(token: str) -> str:
+    """Return the digest of a token, 64 hexadecimal digits. A token has 80 random bits: no salt is needed."""
+    return hashlib.sha256(b"hackathon survey token\0" + plain_token(token).encode()).hexdigest()
+
+
+class Tokens:
+    """The tokens of one survey."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.spent_folder = folder / "spent"
+
+    def make(self) -> None:
+        """Make the folders."""
+        self.spent_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def issued(self) -> set[str]:
+        """Return the digests of all tokens that were handed out."""
+        found: Any = read_json(self.folder / "issued.json")
+        tokens = found.get("tokens") if isinstance(found, dict) else None
+        return {each for each in tokens if isinstance(each, str)} if isinstance(tokens, list) else set()
+
+    def issue(self, count: int) -> list[str]:
+        """Return new tokens once their digests are kept. The caller holds the survey for itself."""
+        from hackathon.board.entry import letters
+
+        issued = self.issued()
+        if not 0 <= count <= MOST_TOKENS - len(issued):
+            raise RequestError("survey.tokens_many", count=count, limit=MOST_TOKENS - len(issued))
+        made = [letters(TOKEN_LETTERS) for _ in range(count)]
+        if made or not (self.folder / "issued.json").exists():
+            # in the order of digests, which says nothing of the order in which they were handed out
+            tokens = sorted({*issued, *map(digest, made)})
+            replace_with(self.folder / "issued.json", {"schema_version": 1, "tokens": tokens})
+        return made
+
+    def spent(self) -> set[str]:
+        """Return the digests of the tokens that were used."""
+        return set(names(self.spent_folder))
+
+    def state(self, token: str) -> TokenState:
+        """Return whether a token was handed out, and whether it was used."""
+        found = digest(token)
+        if found not in self.issued():
+            return "unknown"
+        return "spent" if (self.spent_folder / found).exists() else "unused"
+
+    def spend(self, digests: Iterable[str]) -> None:
+        """Note that tokens were used; returns once that is on the disk."""
+        for each in digests:
+            try:
+                put(self.spent_folder, each, b"")
+            except FileExistsError:
+                continue

@@ -1,0 +1,277 @@
+"""Read answers as people and other programs write them: one reader for form, offline page, terminal and CSV.
+
+Full-width digits, labels such as `4 (難)`, options by value or by label in any language, several choices in one cell.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.board.entry import clean
+from hackathon.config.survey import Question, Survey
+from hackathon.survey.records import Value
+from hackathon.text.messages import message
+from hackathon.text.normalise import plain
+
+LONGEST_WORD = 400
+"""Letters of a value that is no free text; a longer one is shown cut."""
+LONGEST_LIST = 10_000
+"""Letters of several choices in one text."""
+NOTHING = frozenset({"n/a", "no answer", "無回答", "回答なし", "未回答"})
+"""What other programs write for a question without an answer."""
+_LEVEL = re.compile(r"a?0*(\d{1,4})(?:\.0+)?\s*(.*)\Z", re.DOTALL)
+_NUMBER = re.compile(r"([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:e[+-]?\d{1,3})?)\s*(.*)\Z", re.DOTALL)
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\S*,)")
+_BRACKETS = {"(": ")", "[": "]", "「": "」", "【": "】", "〔": "〕"}
+_SEPARATORS = ";,、\n\t|"
+
+
+@dataclass(frozen=True)
+class ValueProblem:
+    """Why a value is not taken."""
+
+    question: str
+    """The question's id; empty for the answer as a whole."""
+    id: str
+    """Message id."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in the current language."""
+        return message(self.id, **self.values)
+
+
+def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[str, Value], list[ValueProblem]]:
+    """Return the values of an answer by question, and what is wrong with it.
+
+    `raw` has the texts that were given for each question; empty ones are no answer. Questions without an answer are
+    not among the values. An answer without any value is a problem of its own.
+    """
+    values: dict[str, Value] = {}
+    problems: list[ValueProblem] = []
+    known = {question.id: question for question in survey.questions}
+    for identifier in raw:
+        if identifier not in known:
+            problems.append(ValueProblem(_shown(identifier), "survey.no_question", {"question": _shown(identifier)}))
+    for question in survey.questions:
+        texts = [text for text in raw.get(question.id, ()) if not _empty(question, text)]
+        try:
+            value: Value = _READERS[question.kind](question, texts) if texts else ""
+        except _Wrong as wrong:
+            problems.append(ValueProblem(question.id, wrong.id, wrong.values))
+            continue
+        if value not in ("", ()):  # `;` is no choice
+            values[question.id] = value
+        elif question.required:
+            problems.append(ValueProblem(question.id, "survey.required"))
+    if not values and not problems:
+        problems.append(ValueProblem("", "survey.nothing_answered"))
+    return values, problems
+
+
+def read_stored(survey: Survey, stored: Any) -> tuple[dict[str, Value], list[ValueProblem]]:
+    """Return the values of an answer that was kept as JSON values, checked like any other answer."""
+    if not isinstance(stored, dict):
+        return {}, [ValueProblem("", "survey.no_values")]
+    raw: dict[str, list[str]] = {}
+    for identifier, value in stored.items():
+        parts = value if isinstance(value, list) else [value]
+        if any(isinstance(part, bool) or not isinstance(part, (str, int, float)) for part in parts):
+            return {}, [ValueProblem(_shown(identifier), "survey.no_values")]
+        raw[identifier] = [part if isinstance(part, str) else repr(part) for part in parts]
+    # a list holds whole options already: labels with a `;` in them are not taken apart
+    return read_values(survey, raw)
+
+
+def to_stored(values: Mapping[str, Value]) -> dict[str, Any]:
+    """Return values as they are kept in JSON."""
+    return {identifier: list(value) if isinstance(value, tuple) else value for identifier, value in values.items()}
+
+
+def texts_of(text: object) -> list[str]:
+    """Return a label in all its languages."""
+    found = text.values() if isinstance(text, Mapping) else (text,)
+    return [str(each) for each in found if each]
+
+
+class _Wrong(ValueError):
+    """A value that is not taken, and the message that says why."""
+
+    def __init__(self, identifier: str, **values: Any) -> None:
+        super().__init__(identifier)
+        self.id = identifier
+        self.values = values
+
+
+def _shown(text: str) -> str:
+    line = " ".join(clean(text[:LONGEST_WORD]).split())
+    return line if len(line) <= 60 else line[:59] + "…"
+
+
+def _empty(question: Question, text: str) -> bool:
+    if not text.strip():
+        return True
+    if question.kind == "text" or len(text) >= 40 or plain(text) not in NOTHING:
+        return False
+    return plain(text) not in _names(question)  # `N/A` may be an option
+
+
+def _only(texts: Sequence[str]) -> str:
+    if len(texts) > 1:
+        raise _Wrong("survey.one_only", count=len(texts))
+    return texts[0]
+
+
+def _rating(question: Question, texts: Sequence[str]) -> int:
+    text = _only(texts)
+    word = plain(text[:LONGEST_WORD])
+    wrong = _Wrong("survey.no_level", value=_shown(text), levels=question.levels)
+    low, high = ([plain(each) for each in texts_of(end)] for end in (question.low, question.high))
+    match = _LEVEL.match(word)
+    if match is None:
+        # LimeSurvey exports an end's label alone when levels are labelled there
+        if word in low and word not in high:
+            return 1
+        if word in high and word not in low:
+            return question.levels
+        raise wrong
+    level, rest = int(match[1]), match[2].strip()
+    if not 1 <= level <= question.levels:
+        raise wrong
+    if rest and not _only_a_label(rest, level, question, {*low, *high}):
+        raise wrong
+    return level
+
+
+def _only_a_label(rest: str, level: int, question: Question, labels: set[str]) -> bool:
+    """Return whether what stands behind a level explains it, and does not make it another answer (`3-4`)."""
+    if rest.replace(" ", "") == f"/{question.levels}":
+        return True
+    if rest[0] in _BRACKETS and rest[-1] == _BRACKETS[rest[0]]:
+        inside = rest[1:-1].strip()
+        return not any(letter.isdigit() for letter in inside) or inside in labels
+    return rest.lstrip(":.,-–—=、。・ ").strip() in labels
+
+
+def _choice(question: Question, texts: Sequence[str]) -> str:
+    text = _only(texts)
+    found = _option(question, _names(question), text)
+    if found is None:
+        raise _unknown_option(question, text)
+    return found
+
+
+def _names(question: Question) -> dict[str, str]:
+    """Return what an option may be called → its value: values go before labels, and a label of two is of none."""
+    labels: dict[str, set[str]] = {}
+    for value, label in question.options.items():
+        for text in texts_of(label):
+            labels.setdefault(plain(text), set()).add(value)
+    names = {word: next(iter(values)) for word, values in labels.items() if len(values) == 1}
+    for value in question.options:
+        names[plain(value)] = value
+    return names
+
+
+def _option(question: Question, names: Mapping[str, str], text: str) -> str | None:
+    """Return the option that a text names: by its value, or by its label in any language."""
+    if text in question.options:
+        return text
+    if len(text) > LONGEST_WORD:
+        return None
+    found = names.get(plain(text))
+    return _kind(question, text) if found is None and question.options_from == "kinds" else found
+
+
+def _kind(question: Question, text: str) -> str | None:
+    """Return the kind of participants that other words for it mean: `M2`, `修士課程学生`."""
+    from hackathon.event.kinds import kind_named
+
+    kind = kind_named(None, text)
+    return kind if kind in question.options else None
+
+
+def _unknown_option(question: Question, text: str) -> _Wrong:
+    from hackathon.text.messages import localized
+
+    known = ", ".join(
+        value if localized(label) in ("", value) else f"{value} ({localized(label)})"
+        for value, label in list(question.options.items())[:12]
+    )
+    return _Wrong("survey.no_option", value=_shown(text), known=known + (" …" if len(question.options) > 12 else ""))
+
+
+def _choices(question: Question, texts: Sequence[str]) -> tuple[str, ...]:
+    names = _names(question)
+    found: set[str] = set()
+    for text in texts:
+        option = _option(question, names, text)
+        found.update([option] if option is not None else _several(question, names, text))
+    return tuple(value for value in question.options if value in found)
+
+
+def _several(question: Question, names: Mapping[str, str], text: str) -> list[str]:
+    """Return the options in one text, which are parted by `;`, `,` and the like; labels may hold such signs too."""
+    if len(text) > LONGEST_LIST:
+        raise _Wrong("survey.text_long", count=len(text), limit=LONGEST_LIST)
+    parts = _parted(text)
+    # no longer than the option with the most signs in it: a text of nothing but signs is read in no time, too
+    most = max(len(_parted(each)) for value, label in question.options.items() for each in (value, *texts_of(label)))
+    found: list[str] = []
+    at = 0
+    while at < len(parts):
+        # the longest run of pieces that is an option: `a, b` is one label here and two there
+        for end in range(min(len(parts), at + most), at, -1):
+            option = _option(question, names, "".join(parts[at:end]).strip())
+            if option is not None:
+                found.append(option)
+                at = end
+                break
+        else:
+            if parts[at].strip() and parts[at] not in _SEPARATORS:
+                raise _unknown_option(question, parts[at].strip())
+            at += 1
+    return found
+
+
+def _parted(text: str) -> list[str]:
+    """Return a text's pieces and the signs between them, in their order."""
+    return re.split(f"([{_SEPARATORS}])", unicodedata.normalize("NFKC", text))
+
+
+def _number(question: Question, texts: Sequence[str]) -> float | int:
+    text = _only(texts)
+    word = plain(text[:LONGEST_WORD]).replace("−", "-")
+    if _GROUPED.match(word):
+        word = word.replace(",", "")
+    match = _NUMBER.match(word)
+    if match is None or (match[2] and match[2] not in [plain(unit) for unit in texts_of(question.unit)]):
+        raise _Wrong("survey.no_number", value=_shown(text))
+    number = float(match[1])
+    if not math.isfinite(number):
+        raise _Wrong("survey.no_number", value=_shown(text))
+    if question.least is not None and number < question.least:
+        raise _Wrong("survey.number_small", value=_shown(text), least=f"{question.least:g}")
+    if question.most is not None and number > question.most:
+        raise _Wrong("survey.number_large", value=_shown(text), most=f"{question.most:g}")
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _text(question: Question, texts: Sequence[str]) -> str:
+    text = clean(_only(texts).replace("\r\n", "\n").replace("\r", "\n")).strip()
+    if len(text) > question.longest:
+        raise _Wrong("survey.text_long", count=len(text), limit=question.longest)
+    return text
+
+
+_READERS: dict[str, Any] = {
+    "rating": _rating,
+    "choice": _choice,
+    "choices": _choices,
+    "number": _number,
+    "text": _text,
+}

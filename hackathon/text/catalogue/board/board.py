@@ -1,0 +1,195 @@
+"""Messages of the problem board, requests for help and the morning round: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    # where the board is
+    "no_shared": (
+        "no shared directory is configured for the event",
+        "イベントの共有ディレクトリが設定されていません",
+    ),
+    "no_shared_hint": (
+        "give --shared DIR, set HACKATHON_SHARED, or write `shared: DIR` in hackathon.yaml",
+        "--shared DIR を付けるか、HACKATHON_SHARED を設定するか、hackathon.yaml に `shared: DIR` と書いてください",
+    ),
+    "not_made": ("there is no board in {folder}", "{folder} に掲示板がありません"),
+    "not_made_hint": (
+        "the organisers create it once with `hackathon board init {folder!q}`",
+        "主催者が一度だけ `hackathon board init {folder!q}` で作ります",
+    ),
+    "other_mode": (
+        "the board in {path} already exists, in mode {mode}",
+        "{path} にはすでにモード {mode} の掲示板があります",
+    ),
+    "can_not_make": ("cannot create a board in {path}: {what}", "{path} に掲示板を作れません: {what}"),
+    "can_not_write": ("cannot write to {path}: {what}", "{path} に書き込めません: {what}"),
+    "can_not_read": ("{path} cannot be read: {what}", "{path} を読めません: {what}"),
+    "no_folder": (
+        "user {user} has no folder of their own: {path}",
+        "ユーザー {user} 専用のフォルダがありません: {path}",
+    ),
+    "no_folder_hint": (
+        "it must belong to {user}; root creates it with `hackathon board init --mode folders`",
+        "{user} の所有でなければなりません。root が `hackathon board init --mode folders` で作ります",
+    ),
+    "made": (
+        "the board is ready; add `shared: {path}` to hackathon.yaml",
+        "掲示板の準備ができました。hackathon.yaml に `shared: {path}` と書いてください",
+    ),
+    "for_root": (
+        "only root can create folders for other users; ask an administrator to run:",
+        "他のユーザーのフォルダは root しか作れません。管理者に次の実行を頼んでください:",
+    ),
+    # what is wrong with the directory
+    "open_to_others": (
+        "{path} can be changed by other users: chmod go-w",
+        "{path} は他のユーザーが変更できます: chmod go-w が必要です",
+    ),
+    "folder_gone": ("{path} is not a directory", "{path} はディレクトリではありません"),
+    "folder_replaced": (
+        "{path} does not belong to the creator of the board: somebody may have replaced it",
+        "{path} の所有者は掲示板の作成者ではありません。置き換えられた可能性があります",
+    ),
+    "not_sticky": (
+        "anyone can delete posts in {path}: it is writable without the sticky bit (chmod 1777)",
+        "{path} ではだれでも投稿を消せます。スティッキービットなしで書き込み可能です（chmod 1777 が必要）",
+    ),
+    "not_writable": (
+        "participants cannot write to {path}: its mode is not 1777",
+        "参加者が {path} に書き込めません。モードが 1777 ではありません",
+    ),
+    "replaceable": (
+        "other users can change {path} and replace the board with another directory (chmod go-w or +t)",
+        "{path} は他のユーザーが変更でき、掲示板ごとすり替えられるおそれがあります（chmod go-w か +t が必要）",
+    ),
+    "newer": (
+        "the board in {folder} was made by a newer hackathon (version {version}), which this one cannot read",
+        "{folder} の掲示板は新しい版の hackathon（版 {version}）で作られたため、この版では読めません",
+    ),
+    "newer_hint": (
+        "Update hackathon: `pip install --upgrade hackathon`.",
+        "hackathon を更新してください: `pip install --upgrade hackathon`",
+    ),
+    # files that are passed over
+    "passed_over": ("{count} {count:file|files} on the board ignored:", "掲示板の {count} 個のファイルを無視しました:"),
+    "over_garbage": ("not a valid post", "投稿の形式ではない"),
+    "over_newer": ("written by a newer version", "新しいバージョンで書かれている"),
+    "over_other_name": ("copy or link of a file with another name", "別名のファイルのコピーかリンク"),
+    "over_other_board": ("written for another board", "別の掲示板の投稿"),
+    "over_link": ("a symbolic link", "シンボリックリンク"),
+    "over_special": ("not a regular file", "通常のファイルではない"),
+    "over_large": ("larger than 1 MB", "1 MB を超えている"),
+    "over_crowded": (
+        "too many files: {count} not examined; {most} of {asked} sampled belong to this user",
+        "ファイルが多すぎるため {count} 個は調べていない（抽出した {asked} 個のうち {most} 個がこのユーザーのもの）",
+    ),
+    "over_many": ("too many files of this user", "このユーザーのファイルが多すぎる"),
+    "over_writable": ("other users can change it", "他のユーザーが変更できる"),
+    "over_unreadable": ("cannot be read", "読めない"),
+    "over_foreign": ("named after another user", "別のユーザーの名前が付いている"),
+    "over_no_such_post": ("reply to a post that does not exist", "返信先の投稿がない"),
+    "over_not_allowed": ("only the author or a tutor may do this", "投稿者かチューターにしかできない操作"),
+    # posts
+    "no_text": ("the text is empty", "本文がありません"),
+    "no_text_hint": (
+        "pass it as an argument, or pass `-` to read standard input",
+        "引数で渡すか、`-` で標準入力から読ませてください",
+    ),
+    "no_editor": ("editor {editor} failed", "エディタ {editor} が失敗しました"),
+    "no_editor_hint": ("set EDITOR to another editor", "EDITOR に別のエディタを設定してください"),
+    "text_long": (
+        "the text has {count} characters; the limit is {limit}",
+        "本文が {count} 文字あります。共有できるのは {limit} 文字までです",
+    ),
+    "no_such_part": ("there is no part {part!r}", "部分 {part!r} はありません"),
+    "no_such_part_hint": ("one of: {parts}", "次のどれかです: {parts}"),
+    "unknown": ("there is no post {text!r}", "投稿 {text!r} はありません"),
+    "unknown_hint": ("`hackathon board` lists them", "`hackathon board` で一覧を表示します"),
+    "unknown_request": ("there is no request {text!r}", "質問 {text!r} はありません"),
+    "unknown_request_hint": ("`hackathon ask list` lists them", "`hackathon ask list` で一覧を表示します"),
+    "ambiguous": ("{count} posts match {text!r}:\n{names}", "{text!r} に当てはまる投稿が {count} 件あります:\n{names}"),
+    "only_asker": (
+        "only {user}, who wrote it, or a tutor listed in hackathon.yaml can close it",
+        "これを閉じられるのは、投稿した {user} か、hackathon.yaml のチューターだけです",
+    ),
+    "only_tutors": (
+        "only tutors listed in hackathon.yaml can take requests for help ({user} asked)",
+        "質問（{user} から）を引き受けられるのは hackathon.yaml のチューターだけです",
+    ),
+    "only_requests": ("this is a post, not a request for help", "これは投稿であり、質問ではありません"),
+    "only_requests_hint": ("answer it: `hackathon board answer`", "`hackathon board answer` で回答してください"),
+    "template": (
+        "\n# The first line is the title. Lines that start with `# ` are ignored.\n",
+        "\n# 1 行目が題名になります。「# 」で始まる行は無視されます。\n",
+    ),
+    "template_answer": (
+        "\n# Your answer. Lines that start with `# ` are ignored.\n",
+        "\n# 回答を書いてください。「# 」で始まる行は無視されます。\n",
+    ),
+    "nothing_diagnosed": (
+        "no known failure was found in {run}; the post only names the run",
+        "{run} の診断では何も見つかりませんでした。実行の名前だけを付けて投稿します",
+    ),
+    "posted": ("posted: #{name}", "投稿しました: #{name}"),
+    "answered": ("answered: #{name}", "回答しました: #{name}"),
+    "solved": ("closed as solved: #{name}", "解決済みにしました: #{name}"),
+    # shown
+    "none": ("there are no posts yet", "まだ投稿はありません"),
+    "none_found": ("no post matches", "当てはまる投稿はありません"),
+    "head_post": ("post", "投稿"),
+    "head_age": ("age", "経過"),
+    "head_by": ("author", "投稿者"),
+    "head_part": ("part", "部分"),
+    "head_state": ("state", "状態"),
+    "head_title": ("title", "題名"),
+    "state_open": ("open", "未回答"),
+    "state_answered": ("answered", "回答あり"),
+    "state_taken": ("taken", "対応中"),
+    "state_taken_by": ("taken by {name}", "対応中: {name}"),
+    "state_solved": ("solved", "解決済み"),
+    "of_part": ("part {part}", "部分 {part}"),
+    "of_rule": ("rule {rule}", "ルール {rule}"),
+    "of_run": ("run: {run}", "実行: {run}"),
+    "of_rank": ("rank {rank}", "ランク {rank}"),
+    "diagnosed": ("diagnosis: {text}", "診断: {text}"),
+    "was_future": (
+        "(its date was later than the clock of the file system)",
+        "（投稿の日時が、ファイルシステムの時刻より後でした）",
+    ),
+    "step_answer": ("{name} answered", "{name} の回答"),
+    "step_take": ("{name} took the request", "{name} が対応"),
+    "step_solve": ("{name} closed it as solved", "{name} が解決済みに"),
+    "ago": ("{age} ago", "{age} 前"),
+    "similar": ("similar problems, solved:", "似た問題の解決例があります:"),
+    "similar_post": (
+        "{title} (`hackathon board show {name!q}`)",
+        "{title}（`hackathon board show {name!q}` で表示）",
+    ),
+    # requests for help
+    "asked": ("request sent to the tutors: #{name}", "チューターに届きました: #{name}"),
+    "asked_about": ("about run {run}: {about}", "対象の実行 {run}: {about}"),
+    "no_finding": ("no known failure was found", "診断では何も見つかりませんでした"),
+    "no_requests": ("no open requests", "待っている質問はありません"),
+    "taken_before": ("already taken by {name}", "すでに {name} が対応しています"),
+    "took": ("you took the request: #{name}", "引き受けました: #{name}"),
+    # the morning round
+    "no_report": ("the status report is empty", "報告が空です"),
+    "no_report_hint": (
+        "use --progress, --goals, --problems, or --solved, or run it in a terminal to open an editor",
+        "--progress、--goals、--problems、--solved のどれかを付けるか、端末で実行してエディタで書いてください",
+    ),
+    "bad_day": ("{day!r} is not a date", "{day!r} は日付ではありません"),
+    "bad_day_hint": ("write it as 2019-01-24", "2019-01-24 の形で書いてください"),
+    "template_standup": (
+        "Write under each heading; leave a section empty to skip it.",
+        "各見出しの下に書いてください。不要な項目は空のままで構いません。",
+    ),
+    "reported": ("status report posted: #{name}", "報告を受け付けました: #{name}"),
+    "round_of": ("Daily status report, {day}", "進捗報告 {day}"),
+    "no_team": ("no team", "チームなし"),
+    "wrote_nothing": ("no report yet: {names}", "未報告: {names}"),
+    "section_progress": ("Progress", "進捗"),
+    "section_goals": ("Goals", "目標"),
+    "section_problems": ("Problems", "困っていること"),
+    "section_solved": ("Solved (useful for others)", "解決したこと（他チームにも役立ちそうなもの）"),
+    "round_solved": ("Solved since yesterday", "昨日から解決したもの"),
+    "round_waiting": ("Not solved yet", "未解決のもの"),
+}

@@ -1,0 +1,78 @@
+"""Read fields of JSON that anybody may have written: each reader returns one type, whatever lies there."""
+
+import math
+import sys
+from typing import Any
+
+LONGEST = 2000
+"""Letters of a name that are kept."""
+MOST = 10**12
+"""Counts and seconds from here on are not believed: no machine has so many."""
+LATEST = 1e11
+"""Seconds since 1970 that the clocks of this toolkit do not reach."""
+_SHARED = 32  # letters of a text that thousands of runs may have in common
+
+
+def number(value: object) -> float | None:
+    """Return a JSON number as float, None for anything else (JSON's whole numbers can be too large for one)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def finite(value: object) -> float | None:
+    """Return a JSON number as float, None for anything else and for NaN and Infinity."""
+    found = number(value)
+    return found if found is not None and math.isfinite(found) else None
+
+
+def whole(value: object) -> int | None:
+    """Return a whole JSON number, None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def text_of(value: object) -> str:
+    """Return a text of at most LONGEST letters that can be written as UTF-8; a number as text, empty for the rest."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return ""
+    try:
+        text = str(value)[:LONGEST]
+    except ValueError:  # a whole number of thousands of digits
+        return ""
+    text = text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return sys.intern(text) if len(text) <= _SHARED else text
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """Return the entries of a JSON list as texts in full; () for anything else."""
+    return tuple(str(each) for each in listed(value))
+
+
+def count_of(value: object) -> int:
+    """Return a whole JSON number from 0 to MOST; 0, which is not known, for anything else."""
+    found = whole(value)
+    return found if found is not None and 0 <= found < MOST else 0
+
+
+def moment_of(value: object) -> float | None:
+    """Return seconds since 1970 as the clocks of this toolkit can have them, None for anything else."""
+    found = finite(value)
+    return found if found is not None and 0 < found < LATEST else None
+
+
+def mapping_of(value: object) -> dict[str, Any]:
+    """Return a JSON object; {} for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings_of(value: object) -> dict[str, dict[str, Any]]:
+    """Return those entries of a JSON object that are objects."""
+    return {name: each for name, each in mapping_of(value).items() if isinstance(each, dict)}
+
+
+def listed(value: object) -> list[Any]:
+    """Return a JSON list; [] for anything else."""
+    return value if isinstance(value, list) else []

@@ -1,0 +1,223 @@
+"""Hold requests against the budget of the team that makes them, before they are submitted."""
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.index.members import Members
+from hackathon.index.projects import ProjectFolder, bounds_of, find_projects, team_folders
+from hackathon.index.uses import read_uses
+from hackathon.jobs.cost import KINDS, cost, spent
+from hackathon.runs.lives import counted_twice, still_gpus
+from hackathon.text.files import read_json, write_json
+from hackathon.text.paths import user_cache
+from hackathon.usage.rows import Profiles, divided
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+    from hackathon.config.event import Budget, Event, Team
+    from hackathon.jobs.request import Request
+
+FOUND_FOR = 600.0
+"""Seconds for which a team's folders are not searched again for projects; the own project always counts."""
+MINUTE = 60
+CRUMB = 1e-9
+"""Hours by which sums of floating-point numbers may be off."""
+
+
+@dataclass(frozen=True)
+class BudgetLine:
+    """One thing that the budget limits, in hours or tokens."""
+
+    kind: str
+    budget: float
+    used: float
+    waiting: float
+    """What jobs in the queue, or running, can still take at most."""
+    request: float
+    """What the requests can take at most."""
+
+    @property
+    def left(self) -> float:
+        """What is free now, before the requests; not less than nothing."""
+        return max(0.0, self.budget - self.used - self.waiting)
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left that ended or running jobs have not used, and the requests need some."""
+        return self.request > 0 and self.used >= self.budget - CRUMB
+
+    @property
+    def over(self) -> bool:
+        """Whether the requests can go beyond the budget."""
+        return self.request > 0 and self.used + self.waiting + self.request > self.budget + CRUMB
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A team's budget on one cluster, and what requests would do to it."""
+
+    team: str
+    """Empty when the project and the account belong to no team."""
+    cluster: str
+    lines: tuple[BudgetLine, ...] = ()
+    folders: int = 0
+    """Folders of runs of the team."""
+    unread: int = 0
+    """Those of them that this account cannot read."""
+    walltime: int | None = None
+    """The longest walltime in seconds, in whole minutes, with which the requests would fit; None: not even a minute."""
+    jobs: int = 0
+    """How many of the jobs would fit as they are; 0 where they are not alike."""
+
+    @property
+    def spent(self) -> bool:
+        """Whether something that the requests need is used up."""
+        return any(line.spent for line in self.lines)
+
+    @property
+    def over(self) -> bool:
+        """Whether the requests can go beyond the budget."""
+        return any(line.over for line in self.lines)
+
+
+def budget_of(event: "Event", cluster: str) -> "Budget | None":
+    """Return what each team may use on a cluster; None where nothing is limited."""
+    entry = event.clusters.get(cluster)
+    limits = entry.budget if entry is not None else None
+    return limits if limits is not None and any(getattr(limits, kind) is not None for kind in KINDS) else None
+
+
+def standing(
+    event: "Event",
+    event_folder: Path,
+    requests: "Sequence[Request]",
+    cluster: "Cluster",
+    project: Path,
+    *,
+    repeat: int = 1,
+    now: float | None = None,
+) -> Standing | None:
+    """Return how the requests, each submitted `repeat` times, stand to the team's budget; None where there is none.
+
+    Counted are the runs in the team's folders and in `project` as far as this account can read them, by their own
+    markers and what schedulers said before: no scheduler is asked. What running jobs can still take, and jobs in the
+    queue, is told beside it.
+    """
+    limits = budget_of(event, cluster.name)
+    if limits is None:
+        return None
+    team = own_team(event, event_folder, project, requests[0].team)
+    if team is None:
+        return Standing("", cluster.name)
+    moment = time.time() if now is None else now
+    projects = _projects(event, team, event_folder, project, moment)
+    reads, _ = read_uses(projects, bounds_of(event_folder, event, [project]), now=moment)
+    members, profiles = Members(event), Profiles([event_folder])
+    profile = profiles.get(cluster.name) or cluster
+    counted = [each for read in reads for each in read.counted]
+    twice = counted_twice((each.key, each.use) for each in counted)
+    own = [
+        each
+        for each in counted
+        if each.use.cluster == cluster.name and members.team_of_run(each.project, each.use) == team.name
+    ]
+    rows = divided(own, twice, members, profiles, moment, days=False)
+    held = [math.fsum(row.node_seconds for row in rows), math.fsum(row.gpu_seconds for row in rows)]
+    still = [0.0, 0.0]
+    for each in own:
+        use = each.use
+        if use.closed or each.key in twice:
+            continue
+        seconds = use.held(moment).still(use.walltime) * use.nodes
+        still[0] += seconds
+        still[1] += seconds * still_gpus(use, profile)
+    used, waiting = (spent(nodes, gpus, profile.rates) for nodes, gpus in (held, still))
+    asked = cost(requests, cluster, repeat)
+    lines = tuple(
+        BudgetLine(kind, float(limit), used.of(kind), waiting.of(kind), asked.of(kind))
+        for kind in KINDS
+        if (limit := getattr(limits, kind)) is not None
+    )
+    closed = sum(_is_closed(folder) for folder in team_folders(team, event_folder))
+    unread = closed + sum(not read.readable for read in reads if read.project.team == team.name)
+    ours = sum(read.project.team == team.name for read in reads)
+    found = Standing(team.name, cluster.name, lines, ours + closed, unread)
+    return _with_nearest(found, requests, cluster, repeat) if found.over else found
+
+
+def own_team(event: "Event", event_folder: Path, project: Path, claimed: str | None) -> "Team | None":
+    """Return the team that a project belongs to: by its folder, else by the account, else as project.yaml says."""
+    place = os.path.realpath(project)
+    for team in event.teams:
+        for folder in team_folders(team, event_folder):
+            root = os.path.realpath(folder)
+            if place == root or place.startswith(f"{root.rstrip('/')}/"):
+                return team
+    members = Members(event)
+    own = members.team_of(members.account(os.geteuid())) or claimed
+    return next((team for team in event.teams if team.name == own), None)
+
+
+def _with_nearest(found: Standing, requests: "Sequence[Request]", cluster: "Cluster", repeat: int) -> Standing:
+    def fits(walltime: int) -> bool:
+        shorter = cost(requests, cluster, repeat, walltime)
+        return all(shorter.of(line.kind) <= line.left + CRUMB for line in found.lines if line.request > 0)
+
+    low, high = 0, max(request.walltime for request in requests) // MINUTE
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle * MINUTE) else (low, middle - 1)
+    jobs, each = len(requests) * repeat, cost(requests[:1], cluster)
+    if any(cost([request], cluster) != each for request in requests):
+        jobs = 0
+    for line in found.lines:
+        if line.request > 0 and jobs:
+            jobs = min(jobs, int((line.left + CRUMB) / each.of(line.kind)))
+    return replace(found, walltime=low * MINUTE or None, jobs=jobs)
+
+
+def _is_closed(folder: Path) -> bool:
+    """Return whether a folder is there and this account cannot look into it."""
+    return os.path.lexists(folder) and not os.access(folder, os.R_OK | os.X_OK, effective_ids=True)
+
+
+def _projects(event: "Event", team: "Team", event_folder: Path, project: Path, now: float) -> list[ProjectFolder]:
+    """Return the team's projects, the own one, and those of nobody; they are searched anew after FOUND_FOR seconds."""
+    import hashlib
+
+    folders = {each.name: team_folders(each, event_folder) for each in event.teams}
+    roots = [os.path.realpath(folder) for folder in folders[team.name]]
+    name = hashlib.sha256("\0".join([os.path.realpath(event_folder), team.name, *roots]).encode()).hexdigest()[:24]
+    try:
+        path = user_cache() / "usage" / f"team-{name}.json"
+    except RuntimeError:
+        path = Path(os.devnull) / name  # nothing is kept
+    kept: Any = read_json(path)
+    listed = kept.get("projects") if isinstance(kept, dict) and kept.get("roots") == roots else None
+    moment = kept.get("t") if isinstance(kept, dict) else None
+    fresh = isinstance(moment, (int, float)) and 0 <= now - moment < FOUND_FOR
+    if fresh and isinstance(listed, list) and all(_is_listed(each) for each in listed):
+        found = [ProjectFolder(Path(place), team.name if ours else "", shown=ours) for place, ours in listed]
+    else:
+        alone = replace(event, teams=[team])
+        others = [folder for other, places in folders.items() if other != team.name for folder in places]
+        found, _ = find_projects(event_folder, alone, [], strays=[], without=others)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            places = [[str(each.path), each.shown] for each in found]
+            write_json(path, {"t": now, "roots": roots, "projects": places})
+        except (OSError, ValueError):
+            pass  # the next submission searches again
+    known = {os.path.realpath(each.path) for each in found}
+    if os.path.realpath(project) not in known and (project / "runs").is_dir():
+        found = [*found, ProjectFolder(project, team.name)]
+    return found
+
+
+def _is_listed(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], bool)

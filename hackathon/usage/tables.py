@@ -1,0 +1,165 @@
+"""Usage as people and programs read it: a table, CSV, JSON."""
+
+from typing import Any
+
+from hackathon.jobs.cost import KINDS
+from hackathon.text.csv_cells import harmless
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
+from hackathon.usage.usage import Amount, Sum, Usage
+
+SCHEMA_VERSION = 1
+KEYS: dict[str, tuple[str, ...]] = {
+    "team": ("team",),
+    "day": ("day",),
+    "team,day": ("team", "day"),
+    "user": ("team", "user"),
+    "cluster": (),
+}
+"""What `--by` can be → what is told apart; clusters always are."""
+COLUMNS = (
+    "team", "in_event", "day", "user", "cluster", "jobs", "running", "end_not_seen", "unclear", *KINDS,
+    *(f"budget_{kind}" for kind in KINDS), *(f"left_{kind}" for kind in KINDS), "basis", "zone",
+)  # fmt: skip
+"""The same for every `--by`, so that files can be put together."""
+
+
+def team_name(each: Sum) -> str:
+    """Return how a team is shown; for runs of no team, whose they are."""
+    if each.team:
+        return each.team if each.known else message("usage.unknown_team", team=each.team)
+    return message("usage.no_team", user=each.user or "?")
+
+
+def table(usage: Usage, by: str) -> tuple[list[str], list[list[str]]]:
+    """Return (head, rows) of texts; by team and by cluster with budgets, one line for each thing that is counted."""
+    keys = KEYS[by]
+    sums = usage.sums(*keys)
+    noted = any(_note(each) for each in sums)
+    budgeted = keys in ((), ("team",))
+    last = ["basis", *(["note"] if noted else [])]
+    middle = ["what", "used", "budget", "share", "left"] if budgeted else [f"kind_{kind}" for kind in _kinds(sums)]
+    head = [*keys, "cluster", "jobs", *middle, *last]
+    rows: list[list[str]] = []
+    for each in sums:
+        first = [_key(each, key) for key in keys] + [each.cluster or "–", str(each.jobs)]
+        end = [message(f"usage.basis_{each.basis}") if each.basis else "–", *([_note(each)] if noted else [])]
+        if budgeted:
+            rows += [[*first, *_budgeted(amount), *end] for amount in each.amounts]
+        else:
+            cells = [f"{each.spent.of(kind):.3f}" for kind in _kinds(sums)]
+            rows.append([*first, *cells, *end])
+    names = [message(f"usage.{name}" if name.startswith("kind_") else f"usage.head_{name}") for name in head]
+    return names, rows
+
+
+def csv_text(usage: Usage, by: str) -> str:
+    """Return CSV: COLUMNS, hours as plain numbers; texts that a spreadsheet would take for a formula get a '."""
+    import csv
+    import io
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for value in _values(usage, by):
+        cells = [value["team"], value["in_event"], value["day"], value["user"], value["cluster"]]
+        cells += [value["jobs"], value["running"], value["end_not_seen"], value["unclear"]]
+        cells += [value[kind] for kind in KINDS]
+        cells += [value["budget"].get(kind) for kind in KINDS] + [value["left"].get(kind) for kind in KINDS]
+        writer.writerow([_cell(cell) for cell in [*cells, value["basis"], usage.zone]])
+    return stream.getvalue()
+
+
+def to_json(usage: Usage, by: str) -> dict[str, Any]:
+    """Return usage as JSON values; times are seconds since 1970, what is not known is null."""
+    from hackathon.text.messages import localized
+
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "event": localized(usage.event.title) if usage.event else None,
+        "now": usage.now,
+        "since": usage.since,
+        "until": usage.until,
+        "zone": usage.zone,
+        "by": by,
+        "asked": usage.asked,
+        "folders": usage.folders,
+        "unread": usage.unread,
+        "rows": _values(usage, by),
+        "problems": list(usage.problems),
+    }
+
+
+def notes(usage: Usage) -> list[str]:
+    """Return what has to be said below a table."""
+    sums = usage.sums()
+    texts = [message("usage.zone", zone=usage.zone)]
+    if any(each.basis in ("limit", "mixed") for each in sums) and any("limit" in row.bases for row in usage.rows):
+        texts.append(message("usage.limited"))
+    if any(each.unclear for each in sums):
+        texts.append(message("usage.unclear"))
+    if not usage.asked and usage.rows:
+        texts.append(message("usage.by_markers"))
+    if usage.unread:
+        texts.append(message("usage.counted", read=usage.folders - usage.unread, all=usage.folders))
+    return texts
+
+
+def _kinds(sums: list[Sum]) -> list[str]:
+    """Return what some sum has something of: node-hours always."""
+    return [kind for kind in KINDS if kind == "node_hours" or any(each.spent.of(kind) > 0 for each in sums)]
+
+
+def _key(each: Sum, key: str) -> str:
+    if key == "team":
+        return team_name(each)
+    return str(getattr(each, key) or "–")
+
+
+def _budgeted(amount: Amount) -> list[str]:
+    def number(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"
+
+    share = "–" if amount.share is None else f"{100 * amount.share:.1f} %"
+    kind = message(f"usage.kind_{amount.kind}")
+    return [kind, number(amount.used), number(amount.budget), share, number(amount.left)]
+
+
+def _note(each: Sum) -> str:
+    parts = (("running", each.running), ("no_end", each.no_end), ("unclear", each.unclear))
+    return ", ".join(message(f"usage.note_{name}", count=count) for name, count in parts if count)
+
+
+def _values(usage: Usage, by: str) -> list[dict[str, Any]]:
+    return [_value(each) for each in usage.sums(*KEYS[by])]
+
+
+def _value(each: Sum) -> dict[str, Any]:
+    return {
+        "team": each.team,
+        "in_event": each.known if each.team is not None else None,
+        "day": each.day,
+        "user": each.user,
+        "cluster": each.cluster or None,
+        "jobs": each.jobs,
+        "running": each.running,
+        "end_not_seen": each.no_end,
+        "unclear": each.unclear,
+        "node_hours": round(each.spent.node_hours, 6),
+        "gpu_hours": round(each.spent.gpu_hours, 6),
+        "tokens": None if each.spent.tokens is None else round(each.spent.tokens, 6),
+        "budget": {amount.kind: amount.budget for amount in each.amounts if amount.budget is not None},
+        "left": {amount.kind: round(amount.left, 6) for amount in each.amounts if amount.left is not None},
+        "basis": each.basis or None,
+    }
+
+
+def _cell(value: object) -> str:
+    """Return a cell: our numbers stay numbers, a text that begins like a formula gets a '."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return harmless(printable(str(value)))

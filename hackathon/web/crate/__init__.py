@@ -1,0 +1,1 @@
+"""RO-Crates: one run packed so that anyone can run it again."""

@@ -1,0 +1,1 @@
+"""The live dashboard: server, event stream, who may connect."""

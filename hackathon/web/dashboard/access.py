@@ -1,0 +1,156 @@
+"""Who may ask the dashboard what: method, Host, token, and the headers that every answer carries.
+
+The dashboard only reads, so nothing can be changed through it; what it shows is another matter. Other pages in the
+tutor's browser must not read it (DNS rebinding, frames, scripts of other origins), and on a port no other user of the
+login node may.
+"""
+
+import hmac
+import ipaddress
+import os
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Container, MutableMapping, Sequence
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+from hackathon.web.dashboard.endpoint import Endpoint, host_name
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Header = tuple[bytes, bytes]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""Names under which a browser reaches the dashboard through `ssh -L`, whatever the port is on its side."""
+WILDCARDS = frozenset({"0.0.0.0", "::"})
+ENTER = "/enter"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
+
+
+class Access:
+    """An ASGI application before the real one: it answers what must not pass, and adds the headers to the rest."""
+
+    def __init__(self, inner: Application, door: Endpoint) -> None:
+        self.inner = inner
+        self.token = door.token
+        self.names, self.any_number = names_of(door)
+        # The cookie's name differs from dashboard to dashboard: browsers keep cookies by host, not by port, and two
+        # dashboards forwarded to one laptop are both `localhost`.
+        self.cookie = f"hackathon-{secrets.token_hex(4)}"
+        self.session = secrets.token_hex(16)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers = scope["headers"]
+        if scope["method"] not in ("GET", "HEAD"):
+            await refuse(send, 405, "Only GET and HEAD.", [(b"allow", b"GET, HEAD")])
+        elif not self.known_host([value for name, value in headers if name == b"host"]):
+            await refuse(send, 421, "This address is not served here: use localhost.")
+        elif self.token and scope["path"] == ENTER:
+            await self._enter(scope, send)
+        elif self.token and not self._may_enter([value for name, value in headers if name == b"cookie"]):
+            text = "The token is missing or old: open the address that `hackathon dashboard` printed."
+            await refuse(send, 403, text)
+        else:
+            await self.inner(scope, receive, with_headers(send))
+
+    def known_host(self, values: Sequence[bytes]) -> bool:
+        """Return whether a request's Host headers name this dashboard: exactly one, with any port."""
+        return named_by(values, self.names, self.any_number)
+
+    async def _enter(self, scope: Scope, send: Send) -> None:
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
+        if len(given) != 1 or not same(given[0], self.token):
+            await refuse(send, 403, "This token is wrong or old: open the address that `hackathon dashboard` printed.")
+            return
+        cookie = f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Lax"
+        extra = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
+        await refuse(send, 303, "", extra)
+
+    def _may_enter(self, values: Sequence[bytes]) -> bool:
+        for value in values:
+            try:
+                found = SimpleCookie(value.decode("latin-1")).get(self.cookie)
+            except CookieError:  # another site's on the same host name
+                continue
+            if found is not None and same(found.value, self.session):
+                return True
+        return False
+
+
+def same(given: str, secret: str) -> bool:
+    """Return whether two texts are the same, in a time that does not tell where they differ."""
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())
+
+
+def named_by(values: Sequence[bytes], names: Container[str], any_number: bool = False) -> bool:
+    """Return whether a request's Host headers, exactly one, name one of ours, with any port.
+
+    A name of somebody else that leads here (DNS rebinding) would make the browser take that page for ours.
+    """
+    match = _HOST.match(values[0].decode("latin-1")) if len(values) == 1 else None
+    if match is None:
+        return False
+    name = match[1].lower()
+    return name in names or (any_number and _is_number(name))
+
+
+async def refuse(
+    send: Send, status: int, text: str, extra: Sequence[Header] = (), headers: Sequence[Header] = HEADERS
+) -> None:
+    """Answer with a status and one plain line, and the headers of every answer; a stranger's connection ends then."""
+    body = f"{text}\n".encode() if text else b""
+    own = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *extra]
+    if status >= 400:
+        own.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def with_headers(send: Send, headers: Sequence[Header] = HEADERS) -> Send:
+    """Return a way to send that adds headers to each answer, unless it has its own of that name."""
+
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            kept = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in kept}
+            message = {**message, "headers": [*kept, *(pair for pair in headers if pair[0] not in names)]}
+        await send(message)
+
+    return answer
+
+
+def names_of(door: Endpoint) -> tuple[frozenset[str], bool]:
+    """Return the names in Host under which a door is reached, and whether any address in numbers will do."""
+    if door.path is not None or door.address == "127.0.0.1":
+        return LOCAL, False
+    address = f"[{door.address}]" if ":" in door.address else door.address
+    own = {host_name().lower(), os.uname().nodename.lower()}
+    # An address in numbers comes from no name service, so that nobody can point it elsewhere.
+    return LOCAL | {address.lower()} | own, door.address in WILDCARDS
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,232 @@
+"""The dashboard's server: addresses to pages, kept rendered, with a stream for each viewer.
+
+Addresses: `/<language>/<kind>` and `?key=` for kinds that have one; the language in the address is the language that is
+remembered. Files come from a fixed table, never from a path in a request.
+"""
+
+import asyncio
+import contextlib
+import functools
+import hashlib
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from starlette.responses import RedirectResponse, Response
+
+from hackathon.index.catalog import Catalog
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.paths import shipped
+from hackathon.text.printable import printable
+from hackathon.web.dashboard.access import Access, Receive, Scope, Send
+from hackathon.web.dashboard.crowd import raise_open_files, room
+from hackathon.web.dashboard.endpoint import Endpoint
+from hackathon.web.dashboard.stream import KEPT_PAGES, Address, Pages, Watch, follow, in_thread, stream
+from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration, preferred
+from hackathon.web.page import pages as views
+from hackathon.web.page.sanitize import line
+from hackathon.web.page.scripts import FILES
+from hackathon.web.views.registry import VIEWS, values_of
+
+TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+KEYED = frozenset({"team", "study", "run", "diff", "survey"})
+LONGEST_KEY = 4000
+STREAMS = 3
+"""Streams are at most 1/STREAMS of all connections, so that pages are still given out."""
+LOOK_AT_DOOR = 5.0
+"""Seconds between two looks whether the socket is there: $XDG_RUNTIME_DIR goes when a user's last session ends."""
+
+
+class Dashboard:
+    """The application: pages of all kinds in all languages, files of the table, and the stream."""
+
+    def __init__(self, watch: Watch, title: Callable[[], str], cache: Path) -> None:
+        self.title, self.cache = title, cache
+        self.pages = Pages(watch, self.render, self._failed)
+        self._told: dict[Address, str] = {}
+        self._files: dict[str, bytes] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        if path == "/stream":
+            await self._stream(scope, receive, send)
+            return
+        if path == "/":
+            answer: Response = RedirectResponse(f"/{preferred(scope)}/now", 303)
+        elif path[1:] in FILES:
+            answer = await self._file(path[1:], preferred(scope))
+        elif path == "/favicon.ico":  # browsers ask for it unasked
+            answer = Response(status_code=204)
+        else:
+            answer = await self._page(path, scope["query_string"], preferred(scope))
+        await answer(scope, receive, send)
+
+    async def _page(self, path: str, query: bytes, preferred: str) -> Response:
+        address = address_of(path, query)
+        if address is None:
+            _, _, rest = path.partition("/")
+            code = rest.partition("/")[0]
+            if code in LANGUAGES and rest in (code, f"{code}/"):
+                return RedirectResponse(f"/{code}/now", 303)
+            return self._trouble(404, code if code in LANGUAGES else preferred)
+        try:
+            page = await self.pages.get(address)
+        except TimeoutError:
+            return self._trouble(504, address[2])
+        except Exception:
+            return self._trouble(500, address[2])
+        return _html(page.body) if page.body is not None else self._trouble(404, address[2])
+
+    async def _file(self, name: str, preferred: str) -> Response:
+        if name not in self._files:
+            try:
+                self._files[name] = await in_thread(lambda: FILES[name](self.cache))
+            except (HackathonError, OSError):  # pages do without scripts
+                return self._trouble(404, preferred)
+        # These are the program's own and hold nothing of the runs: a browser may keep them.
+        kept = {"cache-control": "private, max-age=3600"}
+        return Response(self._files[name], headers=kept, media_type=TYPES[Path(name).suffix])
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        given = parse_qs(scope["query_string"].decode("latin-1"), errors="surrogateescape")
+        path, _, query = given.get("page", [""])[0].partition("?")
+        address = address_of(path, query.encode("utf-8", "surrogateescape"))
+        if address is None:
+            await Response("no such page\n", 404, media_type="text/plain")(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":
+            await Response(media_type="text/event-stream")(scope, receive, send)
+            return
+        if self.pages.streams >= room() // STREAMS:  # a page asks again by itself
+            many = Response("too many streams\n", 503, {"retry-after": "5"}, "text/plain")
+            await many(scope, receive, send)
+            return
+        last = [value.decode("latin-1") for name, value in scope["headers"] if name == b"last-event-id"]
+        await stream(self.pages, address, last[0] if last else given.get("seen", [""])[0], receive, send)
+
+    def _failed(self, address: Address, error: BaseException) -> None:
+        """Tell the server's terminal what went wrong, once; a page would show folders to whoever reads it."""
+        what = repr(error)
+        if self._told.get(address) == what:
+            return
+        if len(self._told) > KEPT_PAGES:
+            self._told.clear()
+        self._told[address] = what
+        text = f"{address}\n{''.join(traceback.format_exception(error))}"
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(printable(text, kept="\n"))  # names of runs must not steer the terminal
+
+    def render(self, address: Address, source: Catalog, number: int) -> bytes | None:
+        """Return a page, None when there is none at this address; run in a thread."""
+        kind, key, language = address
+        with speaking(language):
+            found = values_of(kind, key, source)
+        if found is None:
+            return None
+        template, values = found
+        others = [(other, address_to(other, kind, key)) for other in LANGUAGES if other != language]
+        seen = f"{self.pages.nonce}.{number}"
+        return self._rendered(template, language, seen, others=others, here=kind, **values)
+
+    def _rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
+        with speaking(language):
+            title = line(self.title())
+        scripts = [f"/plots.js?{_digest('plots.js')}", f"/live.js?seen={seen}"] if seen else []
+        style = f"/style.css?{_digest('style.css')}"
+        site = views.Site(title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="")
+
+        def link(kind: str, key: str) -> str | None:
+            return link_to(language, kind, key)
+
+        page = views.render(template, site, language, link, now=time.time(), **values)
+        return page.encode("utf-8", "replace")
+
+    def _trouble(self, status: int, language: str) -> Response:
+        """Return a page that says what went wrong, without names of folders or programs."""
+        with speaking(language):
+            words = {"heading": message(f"dashboard.page_{status}"), "words": message(f"dashboard.page_{status}_lead")}
+        return _html(self._rendered("trouble.html.j2", language, **words), status)
+
+
+def link_to(language: str, kind: str, key: str = "") -> str | None:
+    """Return the address of a page in a language, None when there is none of this kind."""
+    if kind == "home":
+        return address_to(language, "now", "")
+    if kind not in VIEWS or (kind in KEYED) != bool(key) or len(key) > LONGEST_KEY:
+        return None
+    return address_to(language, kind, key)
+
+
+def address_to(language: str, kind: str, key: str) -> str:
+    """Return the address of a page."""
+    query = f"?key={quote(key, safe='', errors='surrogateescape')}" if key else ""
+    return f"/{language}/{kind}{query}"
+
+
+def address_of(path: str, query: bytes) -> Address | None:
+    """Return (kind, key, language) of an address, None when it is none of ours."""
+    parts = path.split("/")
+    if len(parts) != 3 or parts[0] or parts[1] not in LANGUAGES or parts[2] not in VIEWS:
+        return None
+    key = parse_qs(query.decode("latin-1"), errors="surrogateescape").get("key", [""])[0]
+    if (parts[2] in KEYED) != bool(key) or len(key) > LONGEST_KEY:
+        return None
+    return parts[2], key, parts[1]
+
+
+def _html(body: bytes, status: int = 200) -> Response:
+    return Response(body, status, media_type="text/html")
+
+
+@functools.cache
+def _digest(name: str) -> str:
+    return hashlib.sha256(shipped("templates", "pages", name).read_bytes()).hexdigest()[:12]
+
+
+def serve(
+    door: Endpoint,
+    dashboard: Dashboard,
+    ready: Callable[[], None] = lambda: None,
+    signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+) -> None:
+    """Serve until one of the signals, or until `dashboard.pages.close` is called in the loop's thread.
+
+    `ready` is called when requests are answered. Streams end at once, so that nobody waits for them.
+    Raises HackathonError when the socket was removed: nobody can come in any more.
+    """
+    raise_open_files()
+    if not asyncio.run(_serve(door, dashboard, ready, signals)):
+        raise HackathonError("dashboard.gone", path=door.path)
+
+
+async def _serve(
+    door: Endpoint, dashboard: Dashboard, ready: Callable[[], None], signals: Sequence[signal.Signals]
+) -> bool:
+    """Return False when the socket was removed, True when the end was asked for."""
+    loop, pages = asyncio.get_running_loop(), dashboard.pages
+    server = QuietServer(configuration(Access(dashboard, door)))
+
+    async def stop() -> bool:
+        while not pages.closing.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(pages.closing.wait(), LOOK_AT_DOOR)
+            if not pages.closing.is_set() and door.path is not None and not door.path.is_socket():
+                pages.close()
+                server.should_exit = True
+                return False
+        server.should_exit = True
+        return True
+
+    for each in signals:
+        loop.add_signal_handler(each, pages.close)
+    stopping = asyncio.create_task(stop())
+    follow(pages, loop)
+    ready()
+    await server.serve(sockets=[door.listener])
+    return await stopping

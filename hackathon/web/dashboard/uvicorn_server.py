@@ -1,0 +1,63 @@
+"""How our servers run in uvicorn: quiet, patient with nobody, ended by the one who started them."""
+
+import contextlib
+import functools
+import socket
+from collections.abc import Iterator, Sequence
+
+import uvicorn
+
+from hackathon.text.messages import LANGUAGES
+from hackathon.web.dashboard.access import Application, Scope
+from hackathon.web.dashboard.crowd import WAITING, Crowd, room
+from hackathon.web.dashboard.timeouts import PatientProtocol
+
+AT_ONCE = 8
+"""At most 1/AT_ONCE of all connections are accepted at a time: those too many are closed before the next ones come."""
+QUEUE = 1024
+"""Connections that wait in the kernel: a crowd in front must not make it turn away who comes after."""
+IDLE = 30
+"""Seconds after an answer in which the next request of a connection must be whole."""
+
+
+class QuietServer(uvicorn.Server):
+    """uvicorn without its own signal handlers: they would raise the signal again before doors are closed."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, with a longer queue than what is accepted at a time (which is one number in asyncio)."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(QUEUE)
+
+
+def configuration(application: Application, grace: int = 1) -> uvicorn.Config:
+    """Return how uvicorn runs: nothing is logged (addresses may hold a token), no header of a proxy is believed.
+
+    `grace`: seconds in which requests may end when the server does.
+    """
+    most = room()
+    protocol = functools.partial(PatientProtocol, crowd=Crowd(most // WAITING))
+    return uvicorn.Config(
+        application, loop="asyncio", ws="none", lifespan="off", log_config=None,
+        http=protocol,  # type: ignore[arg-type]  # it is only called, as a class would be
+        log_level="critical", access_log=False, server_header=False, proxy_headers=False,
+        limit_concurrency=most, backlog=max(1, most // AT_ONCE),
+        timeout_keep_alive=IDLE, timeout_graceful_shutdown=grace,
+    )  # fmt: skip
+
+
+def preferred(scope: Scope, languages: Sequence[str] = LANGUAGES) -> str:
+    """Return the language that a browser prefers among some, the first of them when it names none."""
+    wanted: list[tuple[float, str]] = []
+    for name, value in scope["headers"]:
+        if name != b"accept-language":
+            continue
+        for entry in value.decode("latin-1").split(",")[:20]:
+            code, _, weight = entry.strip().partition(";q=")
+            with contextlib.suppress(ValueError):
+                wanted.append((-float(weight or 1), code[:2].lower()))
+    return next((code for _, code in sorted(wanted, key=lambda pair: pair[0]) if code in languages), languages[0])

@@ -1,0 +1,33 @@
+"""The mask of an event: what its record and its runs name, under the rules of its hackathon.yaml."""
+
+import os
+from collections.abc import Sequence
+
+from hackathon.config.event import Publish
+from hackathon.diagnosis.scrub import own_names
+from hackathon.index.catalog import Catalog
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.names import Named, together
+
+
+def mask_of(source: Catalog, named: Sequence[Named], rules: Publish) -> Mask:
+    """Return the mask for all that a source names."""
+    found = together(named)
+    event = source.event
+    teams = event.teams if event else []
+    members = [member for team in teams for member in team.members]
+    tutors = event.tutors if event else []
+    users = {member.user for member in members} | {tutor.user for tutor in tutors} | own_names() | set(found.users)
+    users |= {user for team in teams for user in team.tutors} | {run.user for run in source.summaries}
+    roots = {str(project.path) for project in source.projects}
+    if source.event_folder is not None:
+        roots.add(str(source.event_folder.absolute()))
+    return Mask(
+        users,
+        {*found.hosts, os.uname().nodename},
+        people=[*(member.name for member in members), *(tutor.name for tutor in tutors)],
+        groups={*found.groups, *(team.group for team in teams if team.group)},
+        teams=[team.name for team in teams],
+        roots=roots,
+        rules=rules,
+    )

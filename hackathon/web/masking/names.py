@@ -1,0 +1,89 @@
+"""Whom and what run directories name – users, hosts, groups – and whether anything in them has changed."""
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.runs.directory import files_of
+
+MOST = 1 << 20
+"""Bytes at the beginning of a file that are looked at."""
+_HOST = re.compile(rb'"host": ?"([^"\\]{1,255})"')
+_TEXT = re.compile(rb'"(user|host|job_id)": ?"([^"\\]{1,255})"')
+_WATCHED = (
+    "request.json", "final.json", "source.json", "events", "events/job.jsonl", "logs", "logs/job.log", "metrics",
+    "metrics/rank-0.jsonl", "telemetry", "env", "client", "client/diagnosis.json",
+)  # fmt: skip
+"""What changes when a run goes on, ends, is diagnosed or gets a file."""
+_WATCHED_SEALED = ("request.json", "final.json", "client", "client/diagnosis.json")
+"""What may change of a run that is sealed."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """What one run directory names."""
+
+    users: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+def stamp(run: str, *, sealed: bool) -> str:
+    """Return a short text that changes when a run's files do: from sizes and times, nothing is read."""
+    found = ["sealed" if sealed else "open"]
+    for name in _WATCHED_SEALED if sealed else _WATCHED:
+        try:
+            status = os.stat(f"{run}/{name}")  # noqa: PTH116 — this runs for every file of every run
+        except OSError:
+            continue
+        found.append(f"{name} {status.st_size} {status.st_mtime_ns} {status.st_ino}")
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()[:20]
+
+
+def named(run: Path) -> Named:
+    """Return what a run directory names: its owner, hosts of clients, jobs and records, the job's server, its group."""
+    with contextlib.suppress(OSError), files_of(run).held() as files:
+        return _named(files)
+    return Named()
+
+
+def _named(run: GuardedFolder) -> Named:
+    users: set[str] = set()
+    hosts: set[str] = set()
+    groups: set[str] = set()
+    jobs = {run.text("claim/job_id", MOST).strip()[:255]}
+    names = {folder: run.names(folder) for folder in ("client", "env", "events", "telemetry")}
+    kept = {b"user": users, b"host": hosts, b"job_id": jobs}
+    for folder in ("client", "env"):
+        for name in names[folder]:
+            for kind, value in _TEXT.findall(run.read(f"{folder}/{name}", MOST) or b""):
+                kept[kind].add(value.decode("utf-8", "replace"))
+    request = run.json("request.json", MOST)  # only its own group: where the group came from is called so too
+    if isinstance(request.get("group"), str):
+        groups.add(request["group"])
+    for job in jobs:
+        server = job.partition(".")[2]
+        if server and not server.isdigit():
+            hosts.add(server)
+    for folder, suffix in (("env", ".json"), ("telemetry", ".csv")):
+        hosts.update(name.removesuffix(suffix) for name in names[folder] if name.endswith(suffix))
+    for name in names["events"]:
+        hosts.update(host.decode("utf-8", "replace") for host in _HOST.findall(run.read(f"events/{name}", MOST) or b""))
+    return Named(*(tuple(sorted(found - {""})) for found in (users, hosts, groups)))
+
+
+def together(each: Iterable[Named]) -> Named:
+    """Return what several run directories name."""
+    users: set[str] = set()
+    hosts: set[str] = set()
+    groups: set[str] = set()
+    for one in each:
+        users.update(one.users)
+        hosts.update(one.hosts)
+        groups.update(one.groups)
+    return Named(tuple(sorted(users)), tuple(sorted(hosts)), tuple(sorted(groups)))

@@ -1,0 +1,58 @@
+"""The words that this toolkit itself uses as keys in what it gives out: they name nobody, whoever has such a name."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+from hackathon.config.recipe import Check, Data, Metric
+from hackathon.jobs.request import Request
+from hackathon.logs.formats import UNITS
+from hackathon.runs.record import RecordedCheck as RunCheck
+from hackathon.runs.record import RunRecord, StudyPoint
+from hackathon.scaling.table import RunResult, results
+
+_OF_FILES = frozenset(
+    {"schema_version", "url", "size", "unpack", "sha256", "path", "variant", "digest", "built", "reason", "series"}
+)
+_OF_CRATES = frozenset(
+    {"run", "state", "open", "reason", "started", "ended", "seconds", "processes", "nodes", "metric", "unit", "check",
+     "metrics", "texts", "folder", "in_place", "digest", "files", "links", "added", "git", "commit", "branch", "dirty",
+     "source", "executable", "complete", "digest_as_run", "masked", "altered", "left_out"}
+)  # fmt: skip
+_OF_HOSTS = frozenset(
+    {"host", "kernel", "cores", "python", "executable", "packages", "modules", "mpi", "gpus", "interfaces"}
+)
+_OF_METERS = frozenset(
+    {"accuracy", "val_accuracy", "loss", "val_loss", "perplexity", "step", "epoch", "samples", "lr", "weights"}
+)
+_OF_SITES = frozenset(
+    {"event", "points", "title", "dates", "place", "team", "study", "name", "cluster", "repeats", "stdev"}
+)
+
+
+@cache
+def own_keys() -> frozenset[str]:
+    """Return the keys of requests, results, crates and tables; those of what a team chose (parameters) are not here."""
+    records = (Request, RunRecord, StudyPoint, Check, Data, Metric, RunResult)
+    found = {entry.name for each in records for entry in fields(each)} | set(_keys(_every_result()))
+    return frozenset(found | _OF_FILES | _OF_CRATES | _OF_HOSTS | _OF_METERS | _OF_SITES | set(UNITS))
+
+
+def _every_result() -> dict[str, Any]:
+    """Return the results of an invented study that has every part which results can have."""
+    runs = [
+        RunResult(f"{size}", None, size, 1, "SUCCEEDED", "why", 100.0 * size**0.9, "note", ("tag",), {"accuracy": 1.0})
+        for size in (1, 2, 4, 8)
+    ]
+    return results("s", "strong", "samples_per_s", "samples/s", runs, baseline=runs[0], check=RunCheck("accuracy", 0.9))
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from _keys(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _keys(each)

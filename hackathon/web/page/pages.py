@@ -1,0 +1,209 @@
+"""Views to HTML: the same templates for the published site and for the live dashboard.
+
+A page is a template `templates/pages/<name>.html.j2` and one record `view`. It refers to other pages by
+`link(kind, key)`, which each way out answers with its own addresses, or with None where it has no such page: then the
+template shows the words without a link.
+"""
+
+import base64
+import functools
+import hashlib
+import json
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hackathon.scaling import show
+from hackathon.scaling.table import SUCCEEDED, TARGET
+from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.paths import shipped
+from hackathon.text.units import format_moment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    from hackathon.web.page.survey_words import ItemView
+
+KINDS = (
+    "now", "teams", "team", "study", "run", "diff", "scaling", "board", "cluster", "schedule", "survey", "home", "file",
+)  # fmt: skip
+"""Kinds of pages. Keys: team, survey: its name; study and run: `<project folder>//<id>`; diff: two such with `|`
+between; file: a path in the site, e.g. a CSV; the others have none."""
+MENU = ("now", "schedule", "teams", "scaling", "board", "survey", "cluster")
+"""Pages of the menu, in its order; those without an address are left out."""
+
+Link = Callable[[str, str], str | None]
+"""(kind, key) → the address, relative to the page that is being made, or None."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all pages of one way out have in common."""
+
+    title: str
+    subtitle: str = ""
+    languages: Sequence[str] = LANGUAGES
+    live: bool = False
+    """Whether a server keeps the pages fresh: then `live.js` and the stream are there."""
+    masked: bool = True
+    """Whether names of people and machines were taken out: told in the footer."""
+    scripts: Sequence[str] = ()
+    """Addresses of script files for this page, e.g. `vega.js`; all of the same origin."""
+    stylesheet: str | None = None
+    """The address of the style sheet; None puts it into the page."""
+    policy: str | None = None
+    """The Content-Security-Policy for a `meta` element; None: the default below; "": the server sends a header."""
+
+
+def render(
+    template: str,
+    site: Site,
+    language: str,
+    link: Link,
+    *,
+    others: Sequence[tuple[str, str]] = (),
+    now: float | None = None,
+    here: str = "",
+    **values: Any,
+) -> str:
+    """Return a page in a language.
+
+    `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of its making.
+    """
+    with speaking(language):
+        page: str = environment().get_template(template).render(
+            site=site,
+            language=language,
+            others=others,
+            link=lambda kind, key="": link(kind, key),
+            here=here,
+            menu=[(kind, address) for kind in MENU if (address := link(kind, "")) is not None],
+            home=link("home", ""),
+            style=style() if site.stylesheet is None else "",
+            policy=default_policy() if site.policy is None else site.policy,
+            now=time.time() if now is None else now,
+            target=TARGET,
+            succeeded=SUCCEEDED,
+            **values,
+        )  # fmt: skip
+        return page
+
+
+@functools.cache
+def style() -> str:
+    """Return the style sheet of all pages."""
+    return shipped("templates", "pages", "style.css").read_text(encoding="utf-8")
+
+
+@functools.cache
+def default_policy() -> str:
+    """Return the policy of a page that holds its style and runs nothing."""
+    return f"default-src 'none'; style-src {allowed(style())}; base-uri 'none'; form-action 'none'"
+
+
+def allowed(text: str) -> str:
+    """Return how a policy allows a style or script that stands in the page (CSP level 3, section 2.3.1)."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@functools.cache
+def environment() -> "Environment":
+    """Return the templates' environment: everything is escaped, and what is not defined is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=FileSystemLoader(shipped("templates", "pages")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,  # a server that goes on while the program is replaced keeps what fits its code
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(
+        t=message,
+        processes=_processes,
+        remarks=show.remarks,
+        check_rule=show.check_rule,
+        varied_settings=show.varied,
+        settings_label=show.label,
+        below_target=show.below_target,
+        markup=Markup,
+    )
+    made.filters.update(
+        number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
+        spec=_spec, code=_code, part=_part, mean=_mean, quartiles=_quartiles,
+        shell=shlex.quote,  # a name of others in a command to paste
+    )  # fmt: skip
+    return made
+
+
+def _spec(spec: Mapping[str, Any]) -> "Markup":
+    """Return a specification as JSON that can stand in a `script` element: no `<`, `>`, `&` in any of its texts.
+
+    Numbers have six digits: nobody sees more in a plot.
+    """
+    from markupsafe import Markup
+
+    text = json.dumps(_rounded(spec), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)
+
+
+def _code(text: str) -> "Markup":
+    """Return a text with what stands between backticks as code; everything in it is escaped."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick without its other half is a letter like any other
+        return escape(text)
+    marked = (
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )
+    return Markup("").join(marked)
+
+
+def _part(part: str) -> str:
+    from hackathon.diagnosis.show import part_name
+
+    return part_name(part)
+
+
+def _mean(item: "ItemView") -> str:
+    from hackathon.web.page.survey_words import mean_text
+
+    return mean_text(item)
+
+
+def _quartiles(item: "ItemView") -> str:
+    from hackathon.web.page.survey_words import quartiles
+
+    return quartiles(item)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        short = float(f"{value:.6g}")
+        return int(short) if short.is_integer() and abs(short) < 1e15 else short
+    if isinstance(value, Mapping):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return [_rounded(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+
+
+def _processes(count: int) -> str:
+    return message("web.processes_one" if count == 1 else "web.processes_count", count=count)
+
+
+def moment(seconds: float | None) -> str:
+    """Return a moment as `2026-03-01 10:15 JST`; – for None."""
+    return "–" if seconds is None else format_moment(seconds, "%Y-%m-%d %H:%M %Z")
+
+
+def span(seconds: float) -> str:
+    """Return a duration as `2 min 20 s` would be typed on a clock: `0:02:20`."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

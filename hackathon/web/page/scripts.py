@@ -1,0 +1,87 @@
+"""The files beside the pages: the style sheet, the scripts, and Vega as one file.
+
+A page works without any of the scripts. `plots.js` loads `vega.js` from its own folder when somebody points at a plot.
+"""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from hackathon.text.errors import HackathonError, UnavailableError
+from hackathon.text.files import write_whole
+from hackathon.text.paths import shipped
+
+SECONDS = 120.0
+"""How long making the bundle may take on a busy login node; 2 s on a quiet one."""
+SNIPPET = "window.hackathonPlot = vegaEmbed;"
+"""What the bundle leaves behind for `plots.js`."""
+_PROGRAM = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle(sys.argv[1]).encode())"
+
+
+def vega_bundle(cache: Path) -> bytes:
+    """Return Vega, Vega-Lite and Vega-Embed as one classic script, 0.9 MB, made once in the folder `cache`.
+
+    It begins with the notices of their licences, which whoever publishes it has to pass on.
+
+    Raises UnavailableError without vl-convert and HackathonError when it cannot be made; the pages go on without.
+    """
+    try:
+        made_of = hashlib.sha256(SNIPPET.encode() + _notices()).hexdigest()[:12]
+        name = f"vega-{version('vl-convert-python')}-{made_of}.js"
+    except PackageNotFoundError:
+        raise UnavailableError("scaling.plot_missing_library") from None
+    with suppress(OSError):
+        head, _, kept = (cache / name).read_bytes().partition(b"\n")
+        if head == _seal(kept):
+            return kept
+    made = _bundle()
+    with suppress(OSError):  # a full disk: it is made again next time
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(cache / name, _seal(made) + b"\n" + made)
+    return made
+
+
+def _seal(content: bytes) -> bytes:
+    return b"// " + hashlib.sha256(content).hexdigest().encode()
+
+
+def _notices() -> bytes:
+    return shipped("templates", "pages", "vega-licences.txt").read_bytes()
+
+
+def _bundle() -> bytes:
+    # A process of its own, as for drawings: the engine may crash, and its memory goes with it.
+    try:
+        child = subprocess.run(
+            [sys.executable, "-P", "-c", _PROGRAM, SNIPPET], capture_output=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HackathonError("look.no_bundle", reason=error) from None
+    if child.returncode or SNIPPET.split(" ")[0].encode() not in child.stdout:
+        last = child.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise HackathonError("look.no_bundle", reason=last[-1][:300] if last else f"exit {child.returncode}")
+    # It is written as a module: its names must not become names of the page.
+    return b"/*!\n" + _notices() + b"*/\n" + b'(() => {\n"use strict";\n' + child.stdout + b"\n})();\n"
+
+
+def _page_file(name: str) -> Callable[[Path], bytes]:
+    def read(_: Path) -> bytes:
+        return shipped("templates", "pages", name).read_bytes()
+
+    return read
+
+
+FILES: dict[str, Callable[[Path], bytes]] = {
+    "style.css": _page_file("style.css"),
+    "plots.js": _page_file("plots.js"),
+    "live.js": _page_file("live.js"),
+    "vega.js": vega_bundle,
+}
+"""File name → what returns its content, given a folder of this machine for what takes long to make.
+
+A site links `plots.js` (and a server `live.js`); `vega.js` has to lie beside it and is loaded when it is needed.
+"""

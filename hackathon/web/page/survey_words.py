@@ -1,0 +1,75 @@
+"""A question of a survey as pages, Markdown and reports tell it: its numbers, and how they are written."""
+
+from dataclasses import dataclass
+
+from hackathon.scaling.show import number, percent
+from hackathon.text.messages import message
+
+
+@dataclass(frozen=True)
+class ShareView:
+    """A share of answers."""
+
+    label: str
+    count: int
+    of: int
+    value: float
+    """0…1."""
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ItemView:
+    """One question over all respondents, or those of one group."""
+
+    id: str
+    text: str
+    kind: str
+    n: int
+    missing: int
+    shown: bool
+    ends: tuple[str, str] = ("", "")
+    """rating: what the lowest and the highest level mean."""
+    target: str = ""
+    """rating: `middle`, `high`, `low`."""
+    unit: str = ""
+    counts: tuple[tuple[str, int], ...] = ()
+    """(level or option, count)."""
+    mean: float | None = None
+    median: float | None = None
+    quartiles: tuple[float, float] | None = None
+    shares: tuple[ShareView, ...] = ()
+    """On target, then the two highest and the two lowest levels."""
+    direction: str = ""
+    """With target `middle`: where those beside it are."""
+
+
+def quartiles(item: ItemView) -> str:
+    """Return the median with the first and third quartile: `3 (3–4)`; – for none."""
+    if item.median is None:
+        return "–"
+    if item.quartiles is None:
+        return number(item.median)
+    return f"{number(item.median)} ({number(item.quartiles[0])}–{number(item.quartiles[1])})"
+
+
+def mean_text(item: ItemView) -> str:
+    """Return a mean with one digit after the point; – for none."""
+    return "–" if item.mean is None else f"{item.mean:.1f}"
+
+
+def target_share(item: ItemView) -> ShareView | None:
+    """Return the share that an item aims at: on the middle, or at the good end; None where it may not be told."""
+    wanted = {"middle": 0, "high": 0, "low": 1}.get(item.target)
+    if not item.shown or not item.n or wanted is None or len(item.shares) <= wanted:
+        return None
+    return item.shares[wanted]
+
+
+def target_text(item: ItemView) -> str:
+    """Return the share that an item aims at in words: `63.6 % (7 of 11)`; – where it may not be told."""
+    share = target_share(item)
+    if share is None:
+        return "–"
+    return message("survey_page.share_told", share=percent(share.value), count=share.count, of=share.of)

@@ -1,0 +1,1 @@
+"""The report of an event and the slides of a team."""

@@ -1,0 +1,158 @@
+"""The files of an event's report: Markdown and HTML in each language, and the drawings that Markdown refers to."""
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.scaling.plot import pictures
+from hackathon.survey.records import SurveySummary
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message, speaking
+from hackathon.text.paths import shipped
+from hackathon.web.masking.event_mask import mask_of
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.masked_page import mask_page
+from hackathon.web.masking.names import named
+from hackathon.web.page import pages
+from hackathon.web.page.figures import drawn, themed
+from hackathon.web.page.markdown import render_markdown
+from hackathon.web.page.survey_words import mean_text, quartiles, target_text
+from hackathon.web.report.report import ReportView, figures_of_surveys, report_figures, report_view
+from hackathon.web.report.sentences import words_of
+from hackathon.web.report.signed_files import MARK, signed
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from hackathon.usage.usage import Usage
+
+POLICY = "policy"
+"""What stands in the template in place of the page's policy."""
+FIRST = "en"
+"""The language whose files have the plain names."""
+
+
+def report_files(
+    source: Catalog,
+    languages: Sequence[str],
+    *,
+    surveys: Sequence[SurveySummary] = (),
+    usage: "Usage | None" = None,
+    title: str = "",
+) -> tuple[dict[str, str], list[str]]:
+    """Return name → signed text of a report's files, masked as the event's publish rules say, and what went wrong.
+
+    `report.md` and `report.html` are English, `report.<language>.…` the others. Markdown refers to the drawings
+    `report-<survey>….svg` beside it; HTML holds its own.
+    """
+    assert source.event is not None
+    mask = mask_of(source, [named(run_folder(run.project, run.id)) for run in source.summaries], source.event.publish)
+    files: dict[str, str] = {}
+    troubles: list[str] = []
+    for language in languages:
+        ending = "" if language == FIRST else f".{language}"
+        with speaking(language):
+            view: ReportView = mask.value(report_view(source, surveys, usage=usage, title=title))
+            shown, trouble = _drawn(source, surveys)
+            troubles += [trouble] if trouble else []
+            told, other = _pictures(surveys if _allowed(source) else (), language, ending, mask, files)
+            troubles += [other] if other else []
+            values = {"view": view, "mark": MARK}
+            masked = _masks(source)
+            text = render_markdown(
+                "report.md.j2", language, words=words_of(view, masked=masked, pictures=told), **values
+            )
+            files[f"report{ending}.md"] = signed(text)
+            page = _page(language, {**values, "words": words_of(view, masked=masked), "shown": shown})
+            # a digest may look like a path: it comes in after the mask
+            page = mask_page(page, mask).replace(f'content="{POLICY}"', f'content="{_policy()}"', 1)
+            files[f"report{ending}.html"] = signed(page)
+    return files, list(dict.fromkeys(troubles))
+
+
+def run_folder(project: str, identifier: str) -> Path:
+    """Return the folder of a project's run."""
+    return Path(project) / "runs" / identifier
+
+
+def _allowed(source: Catalog) -> bool:
+    return source.event is not None and source.event.publish.surveys
+
+
+def _masks(source: Catalog) -> bool:
+    assert source.event is not None
+    rules = source.event.publish
+    return not (rules.users and rules.hosts and rules.paths)
+
+
+def _drawn(source: Catalog, surveys: Sequence[SurveySummary]) -> tuple[dict[str, Any], str]:
+    """Return the report's pictures, drawn: of all teams, of each survey; and why some are not."""
+    figures, view = report_figures(source)
+    by_survey = figures_of_surveys(surveys) if _allowed(source) else {}
+    made, problem = drawn([*figures, *(figure for each in by_survey.values() for figure in each)])
+    rest = iter(made)
+    teams = [next(rest) for _ in figures]
+    found = {name: [next(rest) for _ in each] for name, each in by_survey.items()}
+    trouble = message("report.no_plots", reason=problem) if problem else ""
+    return {"teams": teams, "overview": view, "surveys": found}, trouble
+
+
+def _pictures(
+    surveys: Sequence[SurveySummary], language: str, ending: str, mask: Mask, files: dict[str, str]
+) -> tuple[dict[str, tuple[str, str]], str]:
+    """Add the drawings that Markdown refers to; return survey → (what is to be seen, file), and why one is missing."""
+    from hackathon.survey.chart import chart
+
+    told: dict[str, tuple[str, str]] = {}
+    for summary in surveys:
+        made = chart(summary, language, titled=True)
+        if made is None:
+            continue
+        spec, alt, _, _ = made
+        try:
+            (raw,) = pictures([{**themed(spec), "background": "#ffffff", "padding": 12}], "svg")
+        except HackathonError as error:
+            return told, message("report.no_plots", reason=error.message)
+        file = f"report-{_plain(summary.name)}{ending}.svg"
+        files[file] = signed_drawing(raw.decode("utf-8", "replace"), mask)
+        told[summary.name] = (mask.text(alt), file)
+    return told, ""
+
+
+def signed_drawing(svg: str, mask: Mask) -> str:
+    """Return a drawing masked and signed."""
+    return signed(mask_page(svg, mask).rstrip() + f"\n<!-- {MARK} -->\n")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "survey"
+
+
+def _page(language: str, values: Mapping[str, Any]) -> str:
+    page: str = _environment().get_template("report.html.j2").render(language=language, style=_style(), **values)
+    return page
+
+
+@functools.cache
+def _environment() -> "Environment":
+    """Return the environment of pages with the report's own templates before theirs."""
+    from jinja2 import FileSystemLoader
+
+    loader = FileSystemLoader([shipped("templates", "report"), shipped("templates", "pages")])
+    made = pages.environment().overlay(loader=loader)
+    made.filters = {**made.filters, "mean": mean_text, "quartiles": quartiles, "on_target": target_text}
+    return made
+
+
+@functools.cache
+def _style() -> str:
+    return shipped("templates", "report", "report.css").read_text(encoding="utf-8")
+
+
+@functools.cache
+def _policy() -> str:
+    source = pages.allowed(_style())
+    return f"default-src 'none'; style-src {source}; img-src data:; base-uri 'none'; form-action 'none'"

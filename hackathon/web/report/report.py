@@ -1,0 +1,312 @@
+"""What an event's report says, in the current language: only what records and `hackathon.yaml` tell."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.event.kinds import kind_label
+from hackathon.event.participation import participation
+from hackathon.index.catalog import Catalog
+from hackathon.survey.records import SurveySummary
+from hackathon.text.messages import localized, message
+from hackathon.web.page.dates import days_text
+from hackathon.web.page.figures import Figure
+from hackathon.web.page.sanitize import block, line
+from hackathon.web.report.team import TeamResult, strangers, team_results
+from hackathon.web.views.board import PostView, board_view
+from hackathon.web.views.scaling import Overview, overview, overview_figures
+from hackathon.web.views.schedule import DayView, schedule_view
+from hackathon.web.views.survey import SurveyView, survey_figures, survey_view
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+    from hackathon.usage.usage import Usage
+
+LONGEST = 4000
+"""Letters of one text that a report repeats."""
+PROBLEMS = 30
+"""Problems with their solutions that a report tells, the newest ones."""
+
+
+@dataclass(frozen=True)
+class PeopleView:
+    """Who came."""
+
+    applied: int | None
+    """Teams that applied; None: not published."""
+    chosen: int
+    took_part: int
+    people: int
+    kinds: tuple[tuple[str, int], ...]
+    """(what the kind is called, people)."""
+
+
+@dataclass(frozen=True)
+class TutorsView:
+    """Who helped."""
+
+    count: int
+    names: tuple[str, ...]
+    """Empty where nobody may be named."""
+    knows: tuple[str, ...]
+    """What to ask about, each once."""
+
+
+@dataclass(frozen=True)
+class UsedRow:
+    """What a team used on a cluster; – where nothing counts it."""
+
+    team: str
+    cluster: str
+    runs: int
+    node_hours: float
+    gpu_hours: float | None
+    tokens: float | None
+
+
+@dataclass(frozen=True)
+class ProblemView:
+    """A solved problem of the board."""
+
+    title: str
+    part: str
+    solution: str
+    team: str
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """The report in one language."""
+
+    title: str
+    occasion: str
+    when: str
+    place: str
+    hosts: tuple[str, ...]
+    clusters: tuple[str, ...]
+    people: PeopleView
+    schedule: tuple[DayView, ...]
+    tutors: TutorsView
+    teams: tuple[TeamResult, ...]
+    used: tuple[UsedRow, ...]
+    used_in_all: tuple[UsedRow, ...]
+    """By cluster, over all teams."""
+    problems: tuple[ProblemView, ...]
+    solved: int
+    """Solved problems on the board, with those that are not told."""
+    surveys: tuple[SurveyView, ...]
+    lessons: tuple[str, ...]
+    made: str
+
+    @property
+    def has_gpu_hours(self) -> bool:
+        """Whether any cluster counts GPU-hours."""
+        return any(row.gpu_hours is not None for row in self.used_in_all)
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether any cluster has tokens."""
+        return any(row.tokens is not None for row in self.used_in_all)
+
+    @property
+    def measured(self) -> tuple[TeamResult, ...]:
+        """The teams with a speed-up."""
+        return tuple(team for team in self.teams if team.best is not None)
+
+    @property
+    def came(self) -> tuple[TeamResult, ...]:
+        """The teams that took part."""
+        return tuple(team for team in self.teams if team.came)
+
+
+def report_view(
+    source: Catalog, surveys: Sequence[SurveySummary] = (), *, usage: "Usage | None" = None, title: str = ""
+) -> ReportView:
+    """Return the report's content in the current language; `source` must have an event.
+
+    What the event does not publish (schedule, surveys, board, names of people) is not in it; what remains is still to
+    be masked.
+    """
+    event = source.event
+    assert event is not None
+    rules = event.publish
+    used, sums = _used(usage) if usage is not None else ((), ())
+    problems, solved = _problems(source) if rules.board else ((), 0)
+    return ReportView(
+        title=line(title or localized(event.title), 300),
+        occasion=_text(event.occasion),
+        when=days_text(event.dates),
+        place=line(localized(event.place), 300),
+        hosts=tuple(text for host in event.hosts if (text := line(localized(host), 200))),
+        clusters=_clusters(source),
+        people=_people(event),
+        schedule=schedule_view(source).days if rules.schedule else (),
+        tutors=_tutors(event),
+        teams=tuple(team_results(source)),
+        used=used,
+        used_in_all=sums,
+        problems=problems,
+        solved=solved,
+        surveys=tuple(survey_view(summary) for summary in surveys) if rules.surveys else (),
+        lessons=tuple(text for lesson in event.lessons if (text := _text(lesson))),
+        made=time.strftime("%Y-%m-%d", time.localtime(source.now)),
+    )
+
+
+def report_figures(source: Catalog) -> tuple[list[Figure], Overview]:
+    """Return the pictures of all teams' curves, not drawn yet, and what their key is made from."""
+    known = {team.name for team in source.event.teams if team.took_part} if source.event else set()
+    view = overview(_of_teams(source, known))
+    # the event's own results are the article's; published ones, on many more processes, would make them small
+    view = replace(view, references=replace(view.references, points=()))
+    return (overview_figures(view) if view.results else []), view
+
+
+def figures_of_surveys(surveys: Sequence[SurveySummary]) -> dict[str, list[Figure]]:
+    """Return survey → its pictures, not drawn yet."""
+    return {each.name: survey_figures(each, f"survey-{number}") for number, each in enumerate(surveys, 1)}
+
+
+def _of_teams(source: Catalog, known: set[str]) -> Catalog:
+    from hackathon.index.studies import by_team
+
+    runs = [run for team in by_team(source) if team.name in known for run in team.runs]
+    projects = [project for team in by_team(source) if team.name in known for project in source.projects
+                if project.path in team.projects]  # fmt: skip
+    return replace(source, summaries=runs, projects=projects)
+
+
+def _text(value: object) -> str:
+    return " ".join(block(localized(value), LONGEST).split())
+
+
+def _people(event: "Event") -> PeopleView:
+    found = participation(event)
+    kinds = tuple((line(kind_label(event, kind), 100), count) for kind, count in found.kinds)
+    return PeopleView(found.applied, found.chosen, found.took_part, found.people, kinds)
+
+
+def _tutors(event: "Event") -> TutorsView:
+    names = [line(tutor.name or tutor.user, 100) for tutor in event.tutors] if event.publish.users else []
+    knows = dict.fromkeys(line(each, 100) for tutor in event.tutors for each in tutor.knows)
+    return TutorsView(len(event.tutors), tuple(names), tuple(each for each in knows if each))
+
+
+def _clusters(source: Catalog) -> tuple[str, ...]:
+    """Return the clusters that the event names, by their titles; else those that runs name."""
+    from hackathon.schedulers.profiles import load_cluster
+    from hackathon.text.errors import HackathonError
+
+    assert source.event is not None
+    names = list(source.event.clusters) or sorted({run.cluster for run in source.summaries if run.cluster})
+    found = []
+    for name in names:
+        try:
+            cluster = load_cluster(name, [source.event_folder] if source.event_folder else [])
+            found.append(line(localized(cluster.title, name), 200))
+        except (HackathonError, OSError):
+            found.append(line(name, 200))
+    return tuple(dict.fromkeys(found))
+
+
+def _used(usage: "Usage") -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
+    """Return what each team of the event used on each cluster, and the sums over them by cluster."""
+    rows = [
+        UsedRow(
+            team=line(each.team or "", 100),
+            cluster=line(each.cluster, 60) or message("report.no_cluster"),
+            runs=each.jobs,
+            node_hours=each.spent.node_hours,
+            gpu_hours=each.spent.gpu_hours or None,
+            tokens=each.spent.tokens,
+        )
+        for each in usage.sums("team")
+        if each.known and each.jobs
+    ]
+    return tuple(rows), tuple(_sum(rows, cluster) for cluster in dict.fromkeys(row.cluster for row in rows))
+
+
+def _sum(rows: Sequence[UsedRow], cluster: str) -> UsedRow:
+    of = [row for row in rows if row.cluster == cluster]
+    gpu_hours = [row.gpu_hours for row in of if row.gpu_hours is not None]
+    tokens = [row.tokens for row in of if row.tokens is not None]
+    return UsedRow(
+        "", cluster, sum(row.runs for row in of), sum(row.node_hours for row in of),
+        sum(gpu_hours) if gpu_hours else None, sum(tokens) if tokens else None,
+    )  # fmt: skip
+
+
+def _problems(source: Catalog) -> tuple[tuple[ProblemView, ...], int]:
+    board = board_view(source)
+    return tuple(_problem(post) for post in board.solved[:PROBLEMS]), len(board.solved) + board.older
+
+
+def _problem(post: PostView) -> ProblemView:
+    from hackathon.diagnosis.show import part_name
+
+    said = [step.text for step in post.steps if step.kind in ("answer", "solve") and step.text]
+    return ProblemView(
+        title=post.title or post.finding,
+        part=part_name(post.part) if post.part else "",
+        solution=" – ".join(" ".join(each.split()) for each in said),
+        team=post.team,
+    )
+
+
+def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView) -> list[str]:
+    """Return what the report lacks and where it could be told, in the current language."""
+    event = source.event
+    assert event is not None
+    place = _Place(source.event_folder)
+    found = [
+        message("report.remark_empty", name=name, place=place.of((name,)))
+        for name, value in (
+            ("occasion", event.occasion), ("dates", event.dates), ("place", event.place), ("hosts", event.hosts),
+            ("schedule", event.schedule), ("lessons", event.lessons),
+        ) if not value
+    ]  # fmt: skip
+    for index, (team, result) in enumerate(zip(event.teams, view.teams, strict=False)):
+        if not team.took_part:
+            continue
+        here: dict[str, Any] = {"team": team.name, "place": place.of(("teams", index))}
+        found += [
+            message("report.remark_team_empty", name=name, **here)
+            for name, value in (("project", result.problem), ("model", team.model), ("done", team.done))
+            if not value
+        ]
+        if result.state in ("none", "failed", "base"):
+            found.append(message(f"report.remark_{result.state}", **here))
+        if not team.members:
+            found.append(message("report.remark_no_members", **here))
+    found += [message("report.remark_stranger", team=name) for name in strangers(source)]
+    if event.publish.surveys:
+        found += [
+            message("report.remark_unreviewed", survey=each.name)
+            for each in surveys
+            if not each.reviewed and any(question.kind == "text" for question in each.survey.questions)
+        ]
+    return found
+
+
+class _Place:
+    """Where something stands, or would stand, in `hackathon.yaml`."""
+
+    def __init__(self, folder: Path | None) -> None:
+        from hackathon.config.load import EVENT_FILE
+        from hackathon.config.yaml import Document, read_yaml
+        from hackathon.text.errors import HackathonError
+
+        self._name = EVENT_FILE
+        self._document: Document | None = None
+        try:
+            self._document = read_yaml(folder / EVENT_FILE) if folder is not None else None
+        except HackathonError:
+            return
+
+    def of(self, path: tuple[str | int, ...]) -> str:
+        """Return `hackathon.yaml, line 12`; the name alone for what is not in it."""
+        if self._document is None or (len(path) == 1 and path not in self._document.places):
+            return self._name
+        return message("report.place", file=self._name, line=self._document.line(path))

@@ -1,0 +1,181 @@
+"""The sentences of a report: what stands before its tables, made from the same record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hackathon.scaling.show import number, percent
+from hackathon.text.messages import message
+from hackathon.web.page.dates import joined, listed
+from hackathon.web.report.report import PeopleView, ReportView, TutorsView
+from hackathon.web.report.team import processes
+from hackathon.web.views.survey import SurveyView
+
+
+@dataclass(frozen=True)
+class SurveyWords:
+    """What is said of one survey."""
+
+    answered: str
+    shown: bool
+    """Whether an item may be shown at all."""
+    levels: tuple[str, ...]
+    """Heads of the columns of levels."""
+    directions: str
+    alt: str = ""
+    picture: str = ""
+    """The file of its drawing, beside the report."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """The sentences of a report in its language."""
+
+    held: str
+    """What was held where, and what for."""
+    summary: str
+    facts: tuple[tuple[str, str], ...]
+    people: str
+    tutors: str
+    used: str
+    problems: str
+    surveys: tuple[tuple[SurveyView, SurveyWords], ...]
+    end: str
+    """When it was made, and that names are left out."""
+
+
+def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str, str]] | None = None) -> Words:
+    """Return the sentences in the current language. `pictures`: survey → (what is to be seen, file)."""
+    made = message("report.made", day=view.made)
+    return Words(
+        held=joined(_held(view), view.occasion),
+        summary=_summary(view),
+        facts=tuple((name, text) for name, text in _facts(view) if text),
+        people=_people(view.people),
+        tutors=_tutors(view.tutors),
+        used=_used(view),
+        problems=_problems(view),
+        surveys=tuple((survey, survey_words(survey, *(pictures or {}).get(survey.name, ("", ""))))
+                      for survey in view.surveys),
+        end=joined(made, message("report.masked") if masked else ""),
+    )  # fmt: skip
+
+
+def counted(word: str, count: int) -> str:
+    """Return a number with what is counted: `1 team`, `8 teams`."""
+    return message(f"report.{word}_one" if count == 1 else f"report.{word}_many", count=count)
+
+
+def _held(view: ReportView) -> str:
+    key = "held" + ("_when" if view.when else "") + ("_place" if view.place else "")
+    return message(f"report.{key}", title=view.title, when=view.when, place=view.place)
+
+
+def _facts(view: ReportView) -> list[tuple[str, str]]:
+    people = view.people
+    came = message("report.people_of_teams", people=counted("people", people.people),
+                   teams=counted("teams", people.took_part)) if people.people else ""  # fmt: skip
+    return [
+        (message("report.f_when"), view.when),
+        (message("report.f_place"), view.place),
+        (message("report.f_host"), view.hosts[0] if view.hosts else ""),
+        (message("report.f_cohosts"), message("report.comma").join(view.hosts[1:])),
+        (message("report.f_clusters"), message("report.comma").join(view.clusters)),
+        (message("report.f_people"), came),
+    ]
+
+
+def _summary(view: ReportView) -> str:
+    """Return the article's first paragraph of results, empty when nobody came."""
+    if not view.people.took_part or not view.people.people:
+        return ""
+    told = []
+    if view.measured:
+        told.append(
+            message(
+                "report.summary", people=counted("people", view.people.people),
+                teams=counted("teams", view.people.took_part), measured=counted("teams", len(view.measured)),
+            )
+        )  # fmt: skip
+        best = max(view.measured, key=lambda team: team.best.speedup if team.best else 0.0)
+        assert best.best is not None
+        if best.best.speedup > 1:
+            told.append(
+                message(
+                    "report.summary_best", speedup=number(best.best.speedup, 3),
+                    processes=processes(best.best.processes), team=best.name,
+                )
+            )  # fmt: skip
+        else:
+            told.append(message("report.summary_none_faster"))
+    asked = [each for each in view.surveys if each.audience == "participants"][-1:]
+    for each in asked:
+        if each.rate is None:
+            continue
+        told.append(message("report.summary_survey", rate=percent(each.rate), n=each.n))
+    return joined(*told)
+
+
+def _people(people: PeopleView) -> str:
+    chosen = counted("teams", people.chosen)
+    if people.applied is None:
+        first = message("report.not_applied", chosen=chosen) if people.chosen else ""
+    else:
+        first = message("report.applied", teams=counted("teams", people.applied), chosen=chosen)
+    if not people.people:
+        return joined(first, message("report.nobody"))
+    came = {"teams": counted("teams", people.took_part), "people": counted("people", people.people)}
+    kinds = [message("report.kind_count", kind=kind, count=count) for kind, count in people.kinds]
+    second = message("report.took_part", kinds=message("report.comma").join(kinds), **came)
+    return joined(first, second)
+
+
+def _tutors(tutors: TutorsView) -> str:
+    count = counted("people", tutors.count)
+    first = (
+        message("report.tutors_named", count=count, names=listed(tutors.names))
+        if tutors.names
+        else message("report.tutors", count=count)
+    )
+    return joined(first, message("report.tutors_know", knows=listed(tutors.knows)) if tutors.knows else "")
+
+
+def _used(view: ReportView) -> str:
+    told = []
+    for each in view.used_in_all:
+        gpu = "" if each.gpu_hours is None else message("report.used_gpu", gpu_hours=number(each.gpu_hours, 3))
+        told.append(
+            message(
+                "report.used_sentence", node_hours=number(each.node_hours, 3), gpu=gpu,
+                runs=counted("runs", each.runs), cluster=each.cluster,
+            )
+        )  # fmt: skip
+    return joined(*told)
+
+
+def _problems(view: ReportView) -> str:
+    if not view.problems:
+        return ""
+    first = message("report.problems_one" if view.solved == 1 else "report.problems_lead", count=view.solved)
+    told = len(view.problems)
+    return joined(first, message("report.problems_some", count=told) if told < view.solved else "")
+
+
+def survey_words(survey: SurveyView, alt: str = "", picture: str = "") -> SurveyWords:
+    """Return what is said of one survey in the current language."""
+    if survey.invited and survey.n > survey.invited:
+        answered = message("report.survey_answered_more", title=survey.title, n=survey.n, invited=survey.invited)
+    elif survey.rate is None:
+        answered = message("report.survey_answered_plain", title=survey.title, n=survey.n)
+    else:
+        answered = message("report.survey_answered", title=survey.title, n=survey.n, invited=survey.invited,
+                           rate=percent(survey.rate))  # fmt: skip
+    shown = any(item.shown and item.n for item in survey.ratings)
+    if survey.n < survey.smallest:
+        answered = joined(answered, message("survey_page.too_few", smallest=survey.smallest))
+    told = [
+        message("report.survey_direction", item=item.text, direction=item.direction)
+        for item in survey.ratings
+        if item.direction
+    ]
+    directions = message("report.survey_directions", text=message("report.survey_semicolon").join(told)) if told else ""
+    return SurveyWords(answered, shown, tuple(map(str, range(1, survey.levels + 1))), directions, alt, picture)

@@ -1,0 +1,73 @@
+"""Files that this toolkit makes and people go on writing in: written together, and never over what somebody changed.
+
+Each file carries the digest of its own text, with zeros in its place: so it is known whether somebody changed it.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
+
+LARGEST = 32 << 20
+"""Bytes of a file that is looked at; larger ones are not ours."""
+_MARK = re.compile(rb"hackathon-made: ([0-9a-f]{64})")
+_ZEROS = "0" * 64
+MARK = f"hackathon-made: {_ZEROS}"
+"""Must stand once in a text that is signed, where its format has a place for remarks."""
+
+
+def signed(text: str) -> str:
+    """Return a text with its digest in the place of MARK's zeros. Raises ValueError when MARK is not in it once."""
+    if text.count(MARK) != 1:
+        raise ValueError("the mark must stand in the text once")
+    return text.replace(_ZEROS, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 1)
+
+
+def unchanged(path: Path) -> bool:
+    """Return whether a file is as this toolkit made it: nobody has changed it since."""
+    try:
+        with open_regular(path) as stream:
+            raw = stream.read(LARGEST + 1)
+    except OSError:
+        return False
+    found = _MARK.findall(raw)
+    if len(raw) > LARGEST or len(found) != 1:
+        return False
+    digest: bytes = found[0]
+    return hashlib.sha256(raw.replace(digest, _ZEROS.encode(), 1)).hexdigest().encode() == digest
+
+
+def write_together(folder: Path, files: Mapping[str, str], *, force: bool = False) -> None:
+    """Write signed texts into a folder: all of them or none.
+
+    Raises RequestError naming the files that are somebody else's or were changed (unless `force`), and when the folder
+    cannot be written. Each file takes its place by rename, after all of them are safely on the disk.
+    """
+    foreign = [name for name in files if os.path.lexists(folder / name) and not unchanged(folder / name)]
+    folders = [name for name in files if (folder / name).is_dir()]
+    if folders or (foreign and not force):
+        raise RequestError("report.not_over", files=", ".join(str(folder / name) for name in folders or foreign))
+    temporary: dict[str, Path] = {}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            path = folder / f".{name}.{os.getpid()}.{os.urandom(3).hex()}.tmp"
+            temporary[name] = path
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(text.encode("utf-8", "replace"))
+                stream.flush()
+                os.fsync(stream.fileno())
+        for name, path in temporary.items():
+            path.rename(folder / name)
+    except OSError as error:
+        raise RequestError("web.cannot_write", path=folder, reason=error.strerror or error) from None
+    finally:
+        for path in temporary.values():
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)

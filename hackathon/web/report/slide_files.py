@@ -1,0 +1,61 @@
+"""The files of a team's slides: a deck for Marp, and the plot that it shows."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from hackathon.config.event import Publish
+from hackathon.index.catalog import Catalog
+from hackathon.scaling.plot import pictures, plot_spec
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import language, message
+from hackathon.web.masking.event_mask import mask_of
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.names import named
+from hackathon.web.page.markdown import render_markdown
+from hackathon.web.report.files import run_folder, signed_drawing
+from hackathon.web.report.signed_files import MARK, signed
+from hackathon.web.report.slides import Deck, deck
+
+OWN = Publish(users=True, groups=True, hosts=True, logs=True, paths=True, source=True, board=True)
+"""The team shows its own work: nothing is taken out but secrets, e-mail addresses and network addresses."""
+
+
+def slide_files(source: Catalog, team: str, name: str) -> tuple[dict[str, str], str] | None:
+    """Return name → signed text of a deck in the current language and its plot, and why there is no plot, or "".
+
+    None when there is no such team. `name`: the deck's file; the plot's is `<stem>-speedup.svg` beside it.
+    """
+    found = deck(source, team)
+    if found is None:
+        return None
+    made, results = found
+    mask = mask_of(source, [named(run_folder(run.project, run.id)) for run in source.summaries], OWN)
+    shown: Deck = mask.value(made)
+    plot = f"{name.removesuffix('.md')}-speedup.svg"
+    files: dict[str, str] = {}
+    trouble = ""
+    if results is not None:
+        drawing, trouble = _drawing(results, mask)
+        files |= {plot: drawing} if drawing else {}
+    text = render_markdown(
+        "slides.md.j2", language(), deck=shown, plot=quote(plot) if plot in files else "", mark=MARK, title=shown.team
+    )
+    return {name: signed(text), **files}, trouble
+
+
+def _drawing(results: Mapping[str, Any], mask: Mask) -> tuple[str, str]:
+    """Return the drawing of a study on white, and why there is none."""
+    spec = {**plot_spec(results, title=""), "background": "#ffffff"}
+    try:
+        (raw,) = pictures([spec], "svg")
+    except HackathonError as error:
+        return "", message("report.no_plots", reason=error.message)
+    return signed_drawing(raw.decode("utf-8", "replace"), mask), ""
+
+
+def default_name(team: str) -> str:
+    """Return the file of a team's deck: `slides-aurora.md`; letters of all languages stay."""
+    plain = re.sub(r"[^\w-]+", "-", team).strip("-")[:60]
+    return f"slides-{plain}.md" if plain else "slides.md"

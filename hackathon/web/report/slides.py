@@ -1,0 +1,265 @@
+"""What a team's slides say, from its records: where it began, what it changed, how much faster, what was hard."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.board.entry import clean_line
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import StudyRuns, TeamRuns, by_study, by_team, reached, results_of, run_key
+from hackathon.runs.states import CANCELLED, ENDED
+from hackathon.scaling.show import remarks
+from hackathon.scaling.table import SUCCEEDED
+from hackathon.text.messages import language, localized, message
+from hackathon.web.page.dates import days_text, listed
+from hackathon.web.page.sanitize import line
+from hackathon.web.views.before_after import BeforeAfter, Measurement, change
+from hackathon.web.views.board import PostView, board_view
+from hackathon.web.views.diff import FileChange, diff_page
+from hackathon.web.views.team import Program, team_page
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+POINTS, CHANGED, FILES, TROUBLES, POSTS, REMARKS = 9, 8, 6, 4, 5, 3
+"""What one slide has room for."""
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """One size of the study with the largest speed-up."""
+
+    processes: int
+    nodes: int
+    value: float | None
+    speedup: float | None
+    efficiency: float | None
+    repeats: int
+
+
+@dataclass(frozen=True)
+class TroubleRow:
+    """A diagnosed failure, and what came after it."""
+
+    part: str
+    text: str
+    runs: tuple[str, ...]
+    """Ids of runs that failed so, the newest first."""
+    solved: str
+    """The next run that succeeded, and what it did differently; empty where none came."""
+
+
+@dataclass(frozen=True)
+class PostRow:
+    """What the team wrote on the board, and what became of it."""
+
+    title: str
+    solved: bool
+    answer: str
+
+
+@dataclass(frozen=True)
+class Deck:
+    """A team's slides."""
+
+    team: str
+    event: str
+    when: str
+    place: str
+    problem: str
+    model: str
+    done: str
+    clusters: tuple[str, ...]
+    program: Program | None
+    before: Measurement | None
+    """The first measurement."""
+    after: Measurement | None
+    """The best one after it."""
+    times: float | None
+    changed: tuple[tuple[str, str, str], ...]
+    """(what, before, after)."""
+    files: tuple[str, ...]
+    """Which files of the program differ between the two, in words."""
+    study: str
+    """The id of the study with the largest speed-up; empty without any."""
+    mode: str
+    unit: str
+    base: int
+    points: tuple[PointRow, ...]
+    remarks: tuple[str, ...]
+    """What is to be known about the study's numbers."""
+    troubles: tuple[TroubleRow, ...]
+    posts: tuple[PostRow, ...]
+
+
+def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | None:
+    """Return a team's deck in the current language, and the results of its best study; None without such a team."""
+    team = next((each for each in by_team(source) if each.name == name), None)
+    if team is None:
+        return None
+    studies = by_study(team.runs, source.memory)
+    compared = change(team.work, studies)
+    best = _best(studies)
+    results = results_of(best) if best else None
+    page = team_page(team, source, studies)
+    event, entry = source.event, team.team
+    return Deck(
+        team=line(team.name, 100),
+        event=line(localized(event.title), 200) if event else "",
+        when=days_text(event.dates) if event else "",
+        place=line(localized(event.place), 200) if event else "",
+        problem=page.title,
+        model=line(entry.model, 300) if entry else "",
+        done=line(localized(entry.done), 1000) if entry else "",
+        clusters=page.clusters,
+        program=page.program,
+        before=compared.before if compared else _first(team),
+        after=compared.after if compared else None,
+        times=compared.speedup if compared else None,
+        changed=_changed(compared),
+        files=_files(source, compared),
+        study=best.id if best else "",
+        mode=best.mode if best else "",
+        unit=line(results["unit"] or results["metric"], 40) if results else "",
+        base=results["base_processes"] if results else 0,
+        points=_points(results),
+        remarks=tuple(line(each, 300) for each in remarks(results)[:REMARKS]) if results else (),
+        troubles=_troubles(team.work),
+        posts=_posts(source, team.name),
+    ), results  # fmt: skip
+
+
+def _best(studies: Sequence[StudyRuns]) -> StudyRuns | None:
+    found = reached(studies)
+    return found.series if found is not None else None
+
+
+def _first(team: TeamRuns) -> Measurement | None:
+    """Return the team's first run that measured something, where nothing else was measured."""
+    good = [run for run in team.work if run.state == SUCCEEDED and run.value is not None]
+    if not good:
+        return None
+    run = min(good, key=lambda each: (each.created or 0.0, each.id))
+    return Measurement(
+        value=run.value or 0.0, unit=line(run.unit, 40), metric=line(run.metric, 60), processes=run.processes,
+        nodes=run.nodes, repeats=1, run=run_key(run), run_id=run.id, name=line(run.name, 100), created=run.created,
+    )  # fmt: skip
+
+
+def _changed(compared: BeforeAfter | None) -> tuple[tuple[str, str, str], ...]:
+    if compared is None:
+        return ()
+    rows = [(each.name, each.before, each.after) for each in compared.changed]
+    if compared.before.processes != compared.after.processes:
+        sizes = str(compared.before.processes), str(compared.after.processes)
+        rows.insert(0, (message("scaling.plot_processes"), *sizes))
+    return tuple(rows[:CHANGED])
+
+
+def _files(source: Catalog, compared: BeforeAfter | None) -> tuple[str, ...]:
+    """Return which files of the program differ between the two measurements, in words."""
+    if compared is None:
+        return ()
+    left, right = source.find(compared.before.run), source.find(compared.after.run)
+    if left is None or right is None:
+        return ()
+    page = diff_page(left, right)
+    told = [_file(each) for each in page.files[:FILES]]
+    more = len(page.files) - len(told) + page.files_left
+    return (*told, message("slides.more_files", count=more)) if more > 0 else tuple(told)
+
+
+def _file(each: FileChange) -> str:
+    if each.kind != "changed":
+        return message(f"slides.file_{each.kind}", name=each.name)
+    added = sum(kind == "add" for kind, _ in each.lines)
+    gone = sum(kind == "gone" for kind, _ in each.lines)
+    if not (added or gone) or each.left_out:
+        return message("slides.file_changed", name=each.name)
+    return message("slides.file_lines", name=each.name, added=added, gone=gone)
+
+
+def _points(results: dict[str, Any] | None) -> tuple[PointRow, ...]:
+    if results is None:
+        return ()
+    points = results["points"]
+    told = points if len(points) <= POINTS else [points[0], *points[1 - POINTS :]]
+    return tuple(
+        PointRow(
+            point["processes"], point["nodes"], point["value"], point["speedup"], point["efficiency"],
+            point["spread"]["n"],
+        ) for point in told
+    )  # fmt: skip
+
+
+def _troubles(runs: Sequence[RunEntry]) -> tuple[TroubleRow, ...]:
+    """Return the diagnosed failures by part and cause, the most frequent first."""
+    over = frozenset(ENDED) - {SUCCEEDED, CANCELLED}
+    found: dict[tuple[str, str], list[RunEntry]] = {}
+    for run in runs:
+        words = run.told_in(language())
+        if run.state in over and run.part and words is not None:
+            found.setdefault((run.part, line(words.message, 300)), []).append(run)
+    order = sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))
+    return tuple(
+        TroubleRow(_part(part), text, tuple(run.id for run in failed), _solved(failed[0], runs))
+        for (part, text), failed in order[:TROUBLES]
+    )
+
+
+def _part(part: str) -> str:
+    from hackathon.diagnosis.show import part_name
+
+    return part_name(part)
+
+
+def _solved(failed: RunEntry, runs: Sequence[RunEntry]) -> str:
+    """Return the next successful run of the same program, of the same size if there is one, and what differs in it."""
+    later = [
+        run for run in runs
+        if run.state == SUCCEEDED and run.name == failed.name and (run.created or 0.0) > (failed.created or 0.0)
+    ]  # fmt: skip
+    if not later:
+        return ""
+    good = min(later, key=lambda run: (run.processes != failed.processes, run.created or 0.0, run.id))
+    page = diff_page(failed, good, with_source=False)
+    request = next(part for part in page.parts if part.name == "request")
+    told = [f"{each.name}: {each.left} → {each.right}" for each in request.changes if each.name != "command"][:3]
+    told += [each.name for each in page.files[:3]]
+    if not told:
+        return message("slides.solved_same", run=good.id)
+    return message("slides.solved_by", run=good.id, changes=listed([line(each, 120) for each in told]))
+
+
+def _posts(source: Catalog, team: str) -> tuple[PostRow, ...]:
+    """Return what members of a team wrote on the board; nothing where there is no board or it cannot be read."""
+    from dataclasses import replace
+
+    board = board_view(replace(source, live=True))
+    shown = clean_line(team)  # as the board calls it
+    own = [post for post in (*board.open, *board.answered, *board.solved) if post.team == shown]
+    return tuple(_post(post) for post in own[:POSTS])
+
+
+def _post(post: PostView) -> PostRow:
+    said = [step.text for step in post.steps if step.kind in ("answer", "solve") and step.text]
+    return PostRow(post.title or post.finding, post.state == "solved", line(" – ".join(said), 300))
+
+
+def team_named(event: "Event", text: str) -> str | None:
+    """Return the name of the team that a person means: as it is written, or in other capitals; None for no team."""
+    names = [team.name for team in event.teams]
+    if text in names:
+        return text
+    near = [name for name in names if name.casefold() == text.casefold()]
+    return near[0] if len(near) == 1 else None
+
+
+def own_folder(start: Path) -> list[Path]:
+    """Return the project that a folder lies in, where its runs may be outside the team's folders."""
+    from hackathon.config.load import find_project
+
+    found = find_project(start)
+    return [found] if found is not None else []

@@ -1,0 +1,1 @@
+"""The published site: built aside, checked for leaks, exchanged in one step."""

@@ -1,0 +1,273 @@
+"""Make the files of a site: pages, tables, crates; the parts of many teams by two processes."""
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.event import Publish
+from hackathon.index.catalog import Catalog
+from hackathon.index.studies import results_of
+from hackathon.text.errors import HackathonError
+from hackathon.text.files import write_whole
+from hackathon.text.messages import localized, message, speaking
+from hackathon.web.crate import crate
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.masked_page import mask_page
+from hackathon.web.page import figures
+from hackathon.web.page.pages import Site, render
+from hackathon.web.page.scripts import FILES
+from hackathon.web.site import downloads
+from hackathon.web.site.site_map import ALL_RESULTS, SiteMap, SitePage, SiteSection
+from hackathon.web.views import home
+from hackathon.web.views.registry import values_of
+
+POLICY = (
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""`file:` is what `self` is not where the pages are opened from a disk."""
+GARBAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
+"""What a page raises that met something in a run's files that nobody thought of."""
+TOGETHER = 10
+"""Teams whose pictures are drawn by one drawing process."""
+
+
+@dataclass
+class BuiltPart:
+    """What was made, as one process tells the other."""
+
+    warnings: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+    """Files that lack something: the next publication makes them again."""
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    failed: str = ""
+    """Why a process gave up."""
+
+    def take(self, other: "BuiltPart") -> None:
+        """Add what another one made."""
+        self.warnings = list(dict.fromkeys([*self.warnings, *other.warnings]))
+        self.incomplete += other.incomplete
+        self.counts.update(other.counts)
+        for kind, examples in other.examples.items():
+            self.examples.setdefault(kind, []).extend(examples)
+        self.failed = self.failed or other.failed
+
+
+@dataclass(frozen=True)
+class SiteBuilder:
+    """All that the files of a site are made from."""
+
+    source: Catalog
+    site: SiteMap
+    mask: Mask
+    rules: Publish
+    title: str
+    """Empty: the event's."""
+    subtitle: str
+    whole: bool
+    """Whether all studies are in it, with the table of all results."""
+    cache: Path
+    """Folder of this user for drawings, and for what takes long to make and is the same in every site."""
+
+    def make(self, folder: Path, wanted: Iterable[str], parts: Sequence[SiteSection], *, general: bool) -> BuiltPart:
+        """Make those of the wanted files that belong to these parts, and with `general` those that belong to none."""
+        names = set(wanted)
+        made = BuiltPart()
+        if general:
+            self._files(folder, names, made)
+            self._pages(folder, names, [(page, self.source) for page in self.site.general], made)
+        for start in range(0, len(parts), TOGETHER):
+            some = parts[start : start + TOGETHER]
+            pages = [(page, self._source_of(part)) for part in some for page in part.pages]
+            self._pages(folder, names, pages, made)
+            for part in some:
+                self._tables(folder, names, part)
+                self._crates(folder, names, part, made)
+        return made
+
+    def _source_of(self, part: SiteSection) -> Catalog:
+        projects = [project for project in self.source.projects if project.path in part.team.projects]
+        return replace(self.source, summaries=part.team.runs, unseen=part.team.unseen, projects=projects)
+
+    def _pages(self, folder: Path, names: set[str], pages: Sequence[tuple[SitePage, Catalog]], made: BuiltPart) -> None:
+        todo = [
+            (page, source, language)
+            for page, source in pages
+            for language in self.site.languages
+            if self.site.file(page.name, language) in names
+        ]
+        # First all values, which asks for the pictures, so that one process draws all of them.
+        with figures.ahead() as asked:
+            found: list[tuple[tuple[str, dict[str, Any]] | None, bool]] = []
+            for page, source, language in todo:
+                before = asked.times
+                try:
+                    values = self._values(page, source, language)
+                except GARBAGE as error:  # one run's files are not what they should be: the others go out
+                    made.warnings.append(self._left_out(page, language, error))
+                    found.append((None, False))
+                    continue
+                found.append((values, asked.times > before))
+                if values is None:
+                    made.warnings.append(self._left_out(page, language, "–"))
+        for (page, source, language), (values, draws) in zip(todo, found, strict=True):
+            file = self.site.file(page.name, language)
+            if draws and values is not None:
+                values = _with_pictures(values) or self._values(page, source, language)
+            if values is None:
+                continue
+            problem = values[1].get("problem")
+            if problem:
+                made.warnings.append(message("web.no_plot", study=file, reason=problem))
+                made.incomplete.append(file)
+            write_whole(folder / file, self._page(page, language, *values))
+
+    def _left_out(self, page: SitePage, language: str, why: object) -> str:
+        name = type(why).__name__ if isinstance(why, Exception) else why
+        return message("site.page_left_out", page=self.site.file(page.name, language), reason=name)
+
+    def _values(self, page: SitePage, source: Catalog, language: str) -> tuple[str, dict[str, Any]] | None:
+        with speaking(language):
+            if page.kind == "home":
+                values = home.values(source, page.key)
+                return None if values is None else ("home.html.j2", values)
+            return values_of(page.kind, page.key, source)
+
+    def _page(self, page: SitePage, language: str, template: str, values: Mapping[str, Any]) -> str:
+        def link(kind: str, key: str) -> str | None:
+            return self.site.link(page, language, kind, key)
+
+        site = Site(
+            title=self.title_in(language),
+            subtitle=self.subtitle,
+            languages=self.site.languages,
+            masked=not (self.rules.users and self.rules.hosts and self.rules.paths),
+            scripts=("plots.js",),
+            stylesheet="style.css",
+            policy=POLICY,
+        )
+        others = self.site.others(page, language)
+        made = render(
+            template, site, language, link, others=others, now=self.source.now, here=page.kind, **values
+        )  # fmt: skip
+        return mask_page(made, self.mask, self.site.addresses)
+
+    def title_in(self, language: str) -> str:
+        """Return the title of the site in a language."""
+        with speaking(language):
+            return self.title or (localized(self.source.event.title) if self.source.event else "hackathon")
+
+    def _tables(self, folder: Path, names: set[str], part: SiteSection) -> None:
+        studies = {study.key: study for study in part.studies}
+        for page in part.pages:
+            if page.kind != "study" or f"{page.name}.csv" not in names:
+                continue
+            results = results_of(studies[page.key])
+            with speaking("en"):
+                write_whole(folder / f"{page.name}.csv", downloads.study_csv(results, self.mask))
+                write_whole(folder / f"{page.name}.json", downloads.study_json(results, self.mask))
+
+    def _crates(self, folder: Path, names: set[str], part: SiteSection, made: BuiltPart) -> None:
+        for name, run in part.crates.items():
+            if name not in names:
+                continue
+            path = Path(run.project) / "runs" / run.id
+            try:
+                (folder / name).parent.mkdir(exist_ok=True)
+                crate.write_crate(path, folder / name, mask=self.mask, publish=self.rules)
+            except (HackathonError, *GARBAGE) as error:
+                reason = error.message if isinstance(error, HackathonError) else type(error).__name__
+                made.warnings.append(message("site.page_left_out", page=name, reason=reason))
+
+    def _files(self, folder: Path, names: set[str], made: BuiltPart) -> None:
+        for name in ("style.css", "plots.js", "vega.js"):
+            if name not in names:
+                continue
+            try:
+                write_whole(folder / name, FILES[name](self.cache))
+            except HackathonError as error:
+                made.warnings.append(message("site.no_scripts", reason=error.message))
+        if f"{ALL_RESULTS}.csv" not in names:
+            return
+        lines = [
+            line
+            for part in self.site.parts
+            for study in part.studies
+            for line in downloads.rows(part.team.name, study, results_of(study), self.mask)
+        ]
+        event = self.source.event
+        about = {"title": event.title, "dates": event.dates, "place": event.place} if event else {}
+        write_whole(folder / f"{ALL_RESULTS}.csv", downloads.all_csv(lines))
+        write_whole(folder / f"{ALL_RESULTS}.json", downloads.all_json(self.mask.value(about), lines))
+
+
+def _with_pictures(found: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
+    """Return a page's values with its pictures, which are drawn by now; None where they are not all in one place."""
+    template, values = found
+    if "figures" not in values or "problem" not in values:
+        return None
+    pictures, problem = figures.drawn(values["figures"])
+    return template, {**values, "figures": pictures, "problem": problem}
+
+
+def made_by(maker: SiteBuilder, folder: Path, wanted: Sequence[str], workers: int) -> BuiltPart:
+    """Make the wanted files by so many processes, this one among them.
+
+    Raises HackathonError when another one gives up: then the site is not whole and must not be shown.
+    """
+    figures.keep_in(maker.cache)
+    try:
+        return _made_by(maker, folder, wanted, workers)
+    finally:
+        figures.keep_in(None)
+
+
+def _made_by(maker: SiteBuilder, folder: Path, wanted: Sequence[str], workers: int) -> BuiltPart:
+    parts = maker.site.parts
+    if workers < 2 or len(parts) < 2:
+        return maker.make(folder, wanted, parts, general=True)
+    context = multiprocessing.get_context("fork")
+    children = []
+    for number in range(1, workers):
+        here, there = context.Pipe(duplex=False)
+        child = context.Process(target=_work, args=(maker, folder, wanted, parts[number::workers], there))
+        child.start()
+        there.close()
+        children.append((child, here))
+    try:
+        made = maker.make(folder, wanted, parts[::workers], general=True)
+        for child, here in children:
+            try:
+                other: BuiltPart = here.recv()
+            except EOFError:
+                other = BuiltPart(failed="killed")
+            made.take(other)
+            child.join()
+    finally:
+        for child, here in children:
+            here.close()
+            if child.is_alive():
+                child.terminate()
+                child.join()
+    if made.failed:
+        raise HackathonError("site.worker_failed", reason=made.failed)
+    return made
+
+
+def _work(
+    maker: SiteBuilder, folder: Path, wanted: Sequence[str], parts: Sequence[SiteSection], there: Connection
+) -> None:
+    # What a child still writes when its parent was killed lies in a folder that nobody shows.
+    try:
+        made = maker.make(folder, wanted, parts, general=False)
+        made.counts = maker.mask.counts
+        made.examples = {kind: list(originals) for kind, originals in maker.mask.examples.items()}
+    except (HackathonError, OSError, ValueError) as error:
+        made = BuiltPart(failed=str(error) or type(error).__name__)
+    there.send(made)
+    there.close()

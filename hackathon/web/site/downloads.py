@@ -1,0 +1,72 @@
+"""The numbers of a site as CSV and JSON, masked, and harmless in a spreadsheet."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hackathon.index.studies import StudyRuns
+from hackathon.jobs.settings import settings_text
+from hackathon.scaling import show
+from hackathon.scaling.table import series_of
+from hackathon.text.csv_cells import harmless
+from hackathon.web.masking.mask import Mask
+
+COLUMNS = (
+    "team", "study", "name", "cluster", "mode", "metric", "unit", "processes", "nodes", "value", "stdev", "repeats",
+    "speedup", "efficiency", "status", "settings",
+)  # fmt: skip
+"""Of the table of all results."""
+
+
+def safe_cell(cell: object) -> object:
+    """Return a cell that no spreadsheet computes: text that looks like a formula gets `'` in front, numbers stay."""
+    if not isinstance(cell, str):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return harmless(cell)
+    return cell
+
+
+def study_csv(results: Mapping[str, Any], mask: Mask) -> str:
+    """Return a study's results as CSV."""
+    return show.render(mask.value(dict(results)), "csv")
+
+
+def study_json(results: Mapping[str, Any], mask: Mask) -> str:
+    """Return a study's results as JSON."""
+    return show.render(mask.value(dict(results)), "json")
+
+
+def rows(team: str, study: StudyRuns, results: Mapping[str, Any], mask: Mask) -> list[list[object]]:
+    """Return a study's points as lines of the table of all results, masked."""
+    clusters = " ".join(sorted({run.cluster for run in study.runs if run.cluster}))
+    head = [team, study.id, study.name, clusters, results["mode"], results["metric"], results["unit"]]
+    return [
+        [
+            *(mask.text(str(text)) for text in head),
+            point["processes"], point["nodes"], point["value"], point["spread"]["stdev"], point["spread"]["n"],
+            point["speedup"], point["efficiency"], point["status"], mask.text(settings_text(each["settings"], " ")),
+        ]
+        for each in series_of(results)
+        for point in each["points"]
+    ]  # fmt: skip
+
+
+def all_csv(lines: Iterable[Sequence[object]]) -> str:
+    """Return the table of all results as CSV."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([safe_cell(cell) for cell in line] for line in lines)
+    return stream.getvalue()
+
+
+def all_json(event: Mapping[str, Any], lines: Iterable[Sequence[object]]) -> str:
+    """Return the table of all results as JSON: `{"schema_version", "event", "points": [{column: value}]}`."""
+    points = [dict(zip(COLUMNS, line, strict=True)) for line in lines]
+    value = {"schema_version": 1, "event": event, "points": points}
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"

@@ -1,0 +1,125 @@
+"""Look once more through what would go out, for what looks like a secret though no rule of the mask knows it."""
+
+import hashlib
+import json
+import math
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from hackathon.web.crate.crate import shipped_hashes
+from hackathon.web.masking.encoded import readable
+from hackathon.web.masking.mask import Mask
+
+OWN = frozenset({"style.css", "plots.js", "vega.js"})
+"""Files that come with the toolkit."""
+LONGEST = 4 << 20
+"""Bytes of a file that are looked at."""
+BITS = 4.2
+"""Bits a letter of random base64 has about 6, an English word about 4, a path or a name of a run less."""
+
+_TAG = re.compile(r"<[^>]*>")
+_ATTRIBUTE = re.compile(r'="([^"]*)"')
+_RANDOM = re.compile(r"(?<![A-Za-z0-9_/+.-])[A-Za-z0-9_+/-]{24,256}={0,2}(?![A-Za-z0-9_/+-])")
+_NAME = re.compile(r"\d{8}-\d{6}-|[0-9a-fA-F]+\Z|sha256-")
+"""Ids of runs and studies, digests."""
+
+
+@dataclass(frozen=True)
+class Residue:
+    """Something that looks like a secret, a name or an address in a file that would go out."""
+
+    file: str
+    kind: str
+    """A kind of the mask, or `random`."""
+    sample: str
+    """Its beginning."""
+
+
+def residues(folder: Path, names: Sequence[str], mask: Mask) -> list[Residue]:
+    """Return what looks as if it should not go out, each once a file; the files are what was masked by `mask`."""
+    found: dict[Residue, None] = {}
+    for name in names:
+        if name in OWN:
+            continue
+        for inside, text in _texts(folder / name):
+            for residue in _in_text(f"{name}{inside}", text, mask):
+                found[residue] = None
+    return list(found)
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (name inside the file, text) of a file; of a page what is read of it.
+
+    Of a crate those of its members, but for files that come with the toolkit's recipes.
+    """
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            request = json.loads(archive.read("request.json"))
+            own = shipped_hashes(str(request.get("recipe") or "")).values()
+            for entry in archive.infolist():
+                raw = archive.read(entry) if entry.file_size <= LONGEST else b""
+                if hashlib.sha256(raw).hexdigest() not in own:
+                    text = readable(raw) if b"\0" in raw else _read(entry.filename, raw.decode("utf-8", "replace"))
+                    yield f":{entry.filename}", text
+        return
+    with path.open("rb") as stream:
+        text = stream.read(LONGEST).decode("utf-8", "replace")
+    yield "", _read(path.name, text)
+
+
+def _read(name: str, text: str) -> str:
+    """Return what is read of a file: the texts of a page and of its attributes, or of a JSON file's values."""
+    if name.endswith(".html"):
+        parts = [*_TAG.split(text), *(value for tag in _TAG.findall(text) for value in _ATTRIBUTE.findall(tag))]
+        return "\n".join(unescape(part) for part in dict.fromkeys(parts))
+    if name.endswith(".json"):
+        try:
+            return "\n".join(_words(json.loads(text)))
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield key
+            yield from _words(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _words(entry)
+
+
+def _in_text(name: str, text: str, mask: Mask) -> Iterator[Residue]:
+    for line in dict.fromkeys(text.split("\n")):
+        if len(line) < 4:
+            continue
+        for kind, original in mask.taken(line):
+            yield Residue(name, kind, _sample(original))
+        for match in _RANDOM.finditer(line) if len(line) >= 24 else ():
+            if _is_random(match[0]):
+                yield Residue(name, "random", _sample(match[0]))
+
+
+def _is_random(word: str) -> bool:
+    """Return whether a word has letters of all kinds without order, as keys have and names have not."""
+    kinds = (str.isupper, str.islower, str.isdigit)
+    if _NAME.match(word) or not all(any(kind(letter) for letter in word) for kind in kinds):
+        return False
+    if any(len(part) < 16 for part in re.split(r"[/_-]", word)):  # words with something between them
+        return False
+    bits = -sum(n / len(word) * math.log2(n / len(word)) for n in Counter(word).values())
+    return bits > BITS
+
+
+def _sample(text: str) -> str:
+    """Return the beginning of a text: who publishes has to find it, nobody has to read it."""
+    return text if len(text) <= 12 else f"{text[:8]}…"

@@ -1,0 +1,112 @@
+"""What the last publication into a folder was made from, so that the next one makes only what has changed.
+
+It lies in the user's own cache, not in the site: it holds names of users and hosts. It may be deleted or damaged at any
+time; then everything is made again.
+"""
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import hackathon
+from hackathon.index.record import RunEntry
+from hackathon.text.files import read_json, write_whole
+from hackathon.text.paths import shipped, user_cache
+from hackathon.web.masking.names import Named, named, stamp
+
+VERSION = 1
+_MAKERS = ("web", "index", "scaling", "event", "survey", "text")
+"""Packages of the toolkit that decide what stands on a page."""
+
+
+@dataclass
+class Kept:
+    """What is known of the site that lies in a folder."""
+
+    publication: str = ""
+    """The random name of that publication; pages of another one are not taken over."""
+    files: dict[str, str] = field(default_factory=dict)
+    """File → digest of what it was made from."""
+    named: dict[str, tuple[str, Named]] = field(default_factory=dict)
+    """Run directory → its stamp and what it names."""
+
+
+def recall(directory: Path) -> Kept:
+    """Return what is known of the site in a folder; nothing when there was none."""
+    path = _path(directory)
+    value = read_json(path) if path else None
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        return Kept()
+    try:
+        known = {run: (str(entry[0]), Named(*map(tuple, entry[1:4]))) for run, entry in value["named"].items()}
+        return Kept(str(value["publication"]), {str(k): str(v) for k, v in value["files"].items()}, known)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        return Kept()
+
+
+def keep(directory: Path, kept: Kept) -> None:
+    """Keep what a site was made from; does nothing when that cannot be done."""
+    path = _path(directory)
+    if path is None:
+        return
+    known = {run: [mark, one.users, one.hosts, one.groups] for run, (mark, one) in kept.named.items()}
+    value = {"version": VERSION, "publication": kept.publication, "files": kept.files, "named": known}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(path, json.dumps(value, ensure_ascii=False, separators=(",", ":")), mode=0o600)
+    except (OSError, ValueError):
+        return
+
+
+def named_in(runs: Iterable[RunEntry], kept: Kept) -> dict[str, tuple[str, Named]]:
+    """Return run directory → stamp and what it names; those that have not changed are not read again."""
+    found = {}
+    for run in runs:
+        name = f"{run.project}/runs/{run.id}"
+        mark = stamp(name, sealed=run.sealed)
+        known = kept.named.get(name)
+        found[name] = known if known is not None and known[0] == mark else (mark, named(Path(name)))
+    return found
+
+
+def digest(*values: Any) -> str:
+    """Return a short digest of texts, numbers and records."""
+    return hashlib.sha256("\x1f".join(map(repr, values)).encode("utf-8", "replace")).hexdigest()[:20]
+
+
+def digest_of_runs(runs: Iterable[RunEntry], marks: dict[str, tuple[str, Named]]) -> str:
+    """Return a digest of what the index holds of runs, and of their directories' stamps."""
+    made = hashlib.sha256()
+    for run in runs:
+        values = asdict(run) if run.told else vars(run)
+        words = repr([value for name, value in values.items() if name != "stale_seconds"])
+        made.update(f"{words}{marks.get(f'{run.project}/runs/{run.id}', ('',))[0]}".encode("utf-8", "replace"))
+    return made.hexdigest()[:20]
+
+
+@functools.cache
+def toolkit() -> str:
+    """Return a digest of all that pages are made with: the version, templates, and this toolkit's own modules."""
+    found = [hackathon.__version__]
+    package = Path(hackathon.__file__).parent
+    folders = [shipped("templates", "pages"), shipped("templates", "plots"), *(package / name for name in _MAKERS)]
+    for folder in folders:
+        for above, below, names in os.walk(folder):
+            below[:] = sorted(name for name in below if name != "__pycache__")
+            for name in sorted(names):
+                status = Path(above, name).stat()
+                found.append(f"{above}/{name} {status.st_size} {status.st_mtime_ns}")
+    return digest(*found)
+
+
+def _path(directory: Path) -> Path | None:
+    try:
+        name = hashlib.sha256(os.path.realpath(directory).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+        return user_cache() / "publish" / f"{name}.json"
+    except RuntimeError:  # nobody knows this user's home
+        return None

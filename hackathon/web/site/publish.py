@@ -1,0 +1,250 @@
+"""The published site: static pages of an event, or of a project's studies, that need no server and no other site.
+
+The pages are made beside those that are shown and take their place in one step (`web.swap`). What has not changed since
+the last publication is taken over by hard link (`web.kept_site`). Every page is masked after it was made
+(`web.masked_page`): no view can forget it.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hackathon.config.event import Publish
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import LANGUAGES
+from hackathon.text.messages import language as current_language
+from hackathon.text.paths import user_cache
+from hackathon.web.masking.event_mask import mask_of
+from hackathon.web.masking.mask import Mask
+from hackathon.web.masking.names import Named
+from hackathon.web.site import manifest as kept_site
+from hackathon.web.site import switch as swap
+from hackathon.web.site.build import SiteBuilder, made_by
+from hackathon.web.site.site_map import ALL_RESULTS, SiteMap, SitePage
+from hackathon.web.views import published_surveys
+
+SCRIPTS = ("plots.js", "vega.js")
+WORTH = 40
+"""So many files are worth a second process."""
+
+
+@dataclass
+class Published:
+    """What came of a publication."""
+
+    folder: Path
+    """Where the pages lie: inside the folder that was named."""
+    files: dict[str, int] = field(default_factory=dict)
+    """File, relative to `folder` → bytes."""
+    made: list[str] = field(default_factory=list)
+    """Those that were made now; the others were taken over."""
+    warnings: list[str] = field(default_factory=list)
+    """What is missing in the site."""
+    mask: Mask = field(default_factory=Mask)
+    """Tells by its counts what was taken out of the files that were made now."""
+    site: SiteMap | None = None
+
+    @property
+    def pages(self) -> list[str]:
+        """The files that are pages."""
+        return [name for name in self.files if name.endswith(".html")]
+
+
+def publish(
+    source: Catalog,
+    directory: Path,
+    *,
+    title: str = "",
+    subtitle: str = "",
+    languages: Sequence[str] | None = None,
+    studies: Sequence[str] | None = None,
+    workers: int = 2,
+) -> Published:
+    """Write the site of a source into `directory/site`, with `directory/index.html` that leads there.
+
+    The first language (default: those of the event, else the current one and the others) has the plain names, others
+    `.<language>.html`. `studies` (ids) leaves out all others. Publishing that fails or is killed leaves the old site
+    whole; foreign files in the directory are left alone. Raises RequestError when the directory cannot be written.
+    """
+    kept = kept_site.recall(directory)
+    plan = _plan(source, kept, title=title, subtitle=subtitle, languages=languages, studies=studies)
+    live = swap.live_folder(directory)
+    known = kept.files if live is not None and swap.publication(live) == kept.publication else {}
+    try:
+        if live is not None and known == plan.keys and _lie_in(live, known):
+            published = _told(live, plan, [])
+            kept_site.keep(directory, kept_site.Kept(kept.publication, known, plan.marks))
+            return published
+        with swap.staging(directory) as folder:
+            taken = _take_over(plan.keys, known, live, folder)
+            wanted = [name for name in plan.keys if name not in taken]
+            made = made_by(plan.maker, folder, wanted, workers if len(wanted) > WORTH else 1)
+            plan.mask.add(made.counts, made.examples)
+            entry = plan.maker.title_in(plan.site.languages[0])
+            place = swap.swap(directory, folder, plan.mask.text(entry), plan.site.languages[0])
+            published = _told(place, plan, made.warnings, wanted)
+            whole = {name: plan.keys[name] for name in published.files if name not in made.incomplete}
+            kept_site.keep(directory, kept_site.Kept(swap.publication(place), whole, plan.marks))
+            return published
+    except OSError as error:
+        raise RequestError("web.cannot_write", path=directory, reason=error.strerror or error) from None
+
+
+@contextlib.contextmanager
+def rehearsal(
+    source: Catalog,
+    *,
+    title: str = "",
+    languages: Sequence[str] | None = None,
+    studies: Sequence[str] | None = None,
+    workers: int = 2,
+) -> Iterator[Published]:
+    """Make a whole site in a private temporary folder, yield it as Published, and remove it."""
+    plan = _plan(source, kept_site.Kept(), title=title, subtitle="", languages=languages, studies=studies)
+    folder = Path(tempfile.mkdtemp(prefix="hackathon-check-"))
+    try:
+        wanted = list(plan.keys)
+        made = made_by(plan.maker, folder, wanted, workers if len(wanted) > WORTH else 1)
+        plan.mask.add(made.counts, made.examples)
+        yield _told(folder, plan, made.warnings, wanted)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass
+class _Plan:
+    """What a site consists of, before anything is made."""
+
+    site: SiteMap
+    mask: Mask
+    maker: SiteBuilder
+    keys: dict[str, str]
+    """File → digest of all that it is made from."""
+    marks: dict[str, tuple[str, Named]]
+
+
+def _plan(
+    source: Catalog,
+    kept: kept_site.Kept,
+    *,
+    title: str,
+    subtitle: str,
+    languages: Sequence[str] | None,
+    studies: Sequence[str] | None,
+) -> _Plan:
+    rules = source.event.publish if source.event is not None else Publish()
+    chosen = tuple(languages or (source.event.languages if source.event else ()) or _own_languages())
+    if not rules.logs:
+        source = replace(source, summaries=[without_evidence(run) for run in source.summaries])
+    marks = kept_site.named_in(source.summaries, kept)
+    mask = mask_of(source, [named for _, named in marks.values()], rules)
+    if studies is not None:  # single studies: the event's rules hold, its pages do not come along
+        source = replace(source, event=None, event_folder=None)
+    site = SiteMap(source, rules, chosen, mask, studies)
+    maker = SiteBuilder(source, site, mask, rules, title, subtitle, studies is None, cache_folder())
+    event = repr(source.event)
+    base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, subtitle, chosen, event, studies)
+    shown = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
+    keys: dict[str, str] = {}
+    everything = kept_site.digest(base, sorted(shown.items()))
+    for page in site.general:
+        more = _board_mark(source) if page.kind == "board" else ""
+        if page.kind in ("survey", "home") and source.event_folder is not None:
+            more = published_surveys.mark(source.event_folder)
+        _add(keys, site, page, kept_site.digest(everything, more))
+    for name in (f"{ALL_RESULTS}.csv", f"{ALL_RESULTS}.json") if maker.whole else ():
+        keys[name] = everything
+    for part in site.parts:
+        key = kept_site.digest(base, shown[part.team.name], part.team.projects)
+        for page in part.pages:
+            _add(keys, site, page, kept_site.digest(key, page))
+            if page.kind == "study":
+                keys[f"{page.name}.csv"] = keys[f"{page.name}.json"] = key
+        for name, run in part.crates.items():
+            mark = marks[f"{run.project}/runs/{run.id}"][0]
+            keys[name] = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, mark, run.id)
+    for name in ("style.css", *SCRIPTS):
+        keys[name] = kept_site.digest(kept_site.toolkit(), name)
+    return _Plan(site, mask, maker, keys, marks)
+
+
+def _add(keys: dict[str, str], site: SiteMap, page: SitePage, key: str) -> None:
+    for language in site.languages:
+        keys[site.file(page.name, language)] = key
+
+
+def without_evidence(run: RunEntry) -> RunEntry:
+    """Return a run's summary without the lines of its logs."""
+    if not run.told:
+        return run
+    return replace(run, told={code: replace(told, evidence="") for code, told in run.told.items()})
+
+
+def cache_folder() -> Path:
+    """Return this user's folder for what is drawn and kept between two publications."""
+    try:
+        return user_cache() / "drawings"
+    except RuntimeError:  # nobody knows this user's home
+        return Path(tempfile.mkdtemp(prefix="hackathon-"))
+
+
+def _own_languages() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((current_language(), *LANGUAGES)))
+
+
+def _board_mark(source: Catalog) -> str:
+    """Return a text that changes when something is written on the board."""
+    if source.event is None or source.event_folder is None or not source.event.shared:
+        return ""
+    place = source.event_folder / Path(source.event.shared).expanduser()
+    found = []
+    for folder in (place / "entries", place / "people"):
+        with contextlib.suppress(OSError):
+            found.append(folder.stat().st_mtime_ns)
+            found += [each.stat().st_mtime_ns for each in folder.iterdir() if each.is_dir()]
+    return str(sorted(found))
+
+
+def _take_over(keys: Mapping[str, str], known: Mapping[str, str], live: Path | None, folder: Path) -> set[str]:
+    """Take files that have not changed into the new folder, by hard link where the file system can; return them."""
+    taken = set()
+    folders = {Path(name).parent for name in keys}
+    for each in folders:
+        (folder / each).mkdir(parents=True, exist_ok=True)
+    for name, key in keys.items() if live is not None else ():
+        if known.get(name) != key:
+            continue
+        try:
+            os.link(f"{live}/{name}", f"{folder}/{name}", follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            try:
+                shutil.copy2(f"{live}/{name}", f"{folder}/{name}")
+            except OSError:
+                continue
+        taken.add(name)
+    return taken
+
+
+def _lie_in(folder: Path, names: Mapping[str, str]) -> bool:
+    """Return whether all files of a publication are still there."""
+    there = {name for name in os.listdir(folder)}  # noqa: PTH208, C416 — names, not paths
+    for below in {name.partition("/")[0] for name in names if "/" in name}:
+        with contextlib.suppress(OSError):
+            there |= {f"{below}/{name}" for name in os.listdir(folder / below)}  # noqa: PTH208
+    return all(name in there for name in names)
+
+
+def _told(folder: Path, plan: _Plan, warnings: Sequence[str], made: Sequence[str] = ()) -> Published:
+    files = {}
+    for name in plan.keys:
+        with contextlib.suppress(OSError):
+            files[name] = (folder / name).stat().st_size
+    return Published(folder, files, [name for name in made if name in files], list(warnings), plan.mask, plan.site)

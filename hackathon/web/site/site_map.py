@@ -1,0 +1,180 @@
+"""Which pages and files a published site has, and their names: by what there is, and by what may go out."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.config.event import Publish
+from hackathon.index.catalog import Catalog
+from hackathon.index.memory import Memory
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import StudyRuns, TeamRuns, best_series, by_study, by_team, results_of, run_key
+from hackathon.scaling.table import SUCCEEDED
+from hackathon.web.masking.mask import Mask
+from hackathon.web.views.published_surveys import foremost, published
+from hackathon.web.views.schedule import shown as has_schedule
+
+ALL_RESULTS = "results"
+"""Name, without suffix, of the files with the results of all studies."""
+CRATES = "crates"
+"""The folder of the runs' crates."""
+
+
+_ID = re.compile(r"(\d{8}-\d{6})-(.+)-([a-z2-7]{8})\Z")
+
+
+@dataclass(frozen=True)
+class SitePage:
+    """A page of the site, in every language."""
+
+    kind: str
+    key: str
+    name: str
+    """Of its files, without language and suffix."""
+
+
+@dataclass(frozen=True)
+class SiteSection:
+    """A team with its pages and files: what is made together, and anew when anything in it has changed."""
+
+    team: TeamRuns
+    studies: tuple[StudyRuns, ...]
+    """Those that are shown."""
+    pages: tuple[SitePage, ...]
+    crates: Mapping[str, RunEntry]
+    """Path in the site → the run."""
+
+
+class SiteMap:
+    """The pages of a site and the addresses by which they refer to each other.
+
+    `studies` (ids) leaves out all others, and all that is not about studies.
+    """
+
+    def __init__(
+        self,
+        source: Catalog,
+        rules: Publish,
+        languages: Sequence[str],
+        mask: Mask,
+        studies: Sequence[str] | None = None,
+    ) -> None:
+        self.languages = tuple(languages)
+        self.event = source.event
+        self._rules, self._mask = rules, mask
+        self._taken: set[str] = {"index", ALL_RESULTS}
+        self._names: dict[tuple[str, str], str] = {("home", ""): "index"}
+        self._crates: dict[str, str] = {}
+        self.general = [SitePage("home", "", "index")]
+        if source.event is not None:
+            told = {"schedule": has_schedule(source), "board": rules.board and bool(source.event.shared)}
+            kinds = [kind for kind in ("schedule", "teams", "scaling", "board", "cluster") if told.get(kind, True)]
+            self.general += [self._page(kind, "", kind) for kind in kinds]
+            surveys = published(source)
+            self.general += [
+                self._page("survey", each.name, f"survey-{_plain(mask.text(each.name)) or number}")
+                for number, each in enumerate(surveys, 1)
+            ]
+            first = foremost(surveys)
+            if first is not None:  # what the menu leads to
+                self._names[("survey", "")] = self._names[("survey", first.name)]
+        teams = enumerate(by_team(source), 1)
+        self.parts = [self._part(number, team, studies, source.memory) for number, team in teams]
+        names = [page.name for page in (*self.general, *(page for part in self.parts for page in part.pages))]
+        self.addresses = frozenset(
+            [self.file(name, language) for name in names for language in self.languages]
+            + [f"{name}.{suffix}" for name in (*names, ALL_RESULTS) for suffix in ("csv", "json")]
+            + [*self._crates.values(), "style.css"]
+        )
+        """All that a page may lead to."""
+
+    def _part(self, number: int, team: TeamRuns, wanted: Sequence[str] | None, memory: Memory) -> SiteSection:
+        studies = [study for study in by_study(team.runs, memory) if wanted is None or study.id in wanted]
+        pages = []
+        if self.event is not None:
+            slug = _plain(self._mask.text(team.name))
+            pages.append(self._page("team", team.name, f"team-{slug or number}"))
+        pages += [self._page("study", study.key, f"study-{self._plain_id(study.id)}") for study in studies]
+        shown = [run for study in studies for run in study.runs] if wanted is not None else list(team.runs)
+        for run in self._with_page(shown, studies):
+            pages.append(self._page("run", run_key(run), f"run-{self._plain_id(run.id)}"))
+        crates: dict[str, RunEntry] = {}
+        if self._rules.crates:
+            for run in (run for study in studies for run in study.runs if run.state == SUCCEEDED):
+                path = f"{CRATES}/{self._free(self._plain_id(run.id))}.zip"
+                crates[path] = run
+                self._crates[run_key(run)] = path
+        return SiteSection(team, tuple(studies), tuple(pages), crates)
+
+    def _with_page(self, runs: Sequence[RunEntry], studies: Sequence[StudyRuns]) -> Iterator[RunEntry]:
+        if self._rules.runs == "all":
+            yield from runs
+        elif self._rules.runs == "best":
+            yield from (run for study in studies if (run := best_run(study)) is not None)
+
+    def _page(self, kind: str, key: str, name: str) -> SitePage:
+        page = SitePage(kind, key, self._free(name))
+        self._names[(kind, key)] = page.name
+        return page
+
+    def _plain_id(self, identifier: str) -> str:
+        """Return an id for a file's name, masked: in its words, which many runs share, not in its time and letters."""
+        parts = _ID.match(identifier)
+        if parts is None:
+            return _plain(self._mask.text(identifier))
+        return f"{parts[1]}-{_plain(self._mask.text(parts[2]))}-{parts[3]}"
+
+    def _free(self, name: str) -> str:
+        found, number = name, 2
+        while found.lower() in self._taken:
+            found, number = f"{name}-{number}", number + 1
+        self._taken.add(found.lower())
+        return found
+
+    def file(self, name: str, language: str) -> str:
+        """Return the file of a page in a language; the first one has the plain names."""
+        return f"{name}.html" if language == self.languages[0] else f"{name}.{language}.html"
+
+    def link(self, page: SitePage, language: str, kind: str, key: str) -> str | None:
+        """Return the address of another page, or of a file, as it stands in `page`; None when the site has no such."""
+        if kind == "file":
+            return self._data(page, key)
+        name = self._names.get((kind, key))
+        return self.file(name, language) if name else None
+
+    def _data(self, page: SitePage, key: str) -> str | None:
+        """Return the address of a page's own CSV, JSON or crate, of the table of all results, or of a run's crate.
+
+        `….csv`, `….json`: those of a study's page, whatever the name. `….zip`: of a run's page, or of the run whose key
+        it is.
+        """
+        suffix = Path(key).suffix
+        if suffix == ".zip":
+            return self._crates.get(page.key if page.kind == "run" else key.removesuffix(suffix))
+        if suffix in (".csv", ".json"):
+            if page.kind == "study":
+                return f"{page.name}{suffix}"
+            if key == f"{ALL_RESULTS}{suffix}":
+                return key
+        return None
+
+    def others(self, page: SitePage, language: str) -> list[tuple[str, str]]:
+        """Return (language, address) of the same page in the other languages."""
+        return [(other, self.file(page.name, other)) for other in self.languages if other != language]
+
+
+def best_run(study: StudyRuns) -> RunEntry | None:
+    """Return the run that stands for a study: of its largest point with a value, the one nearest to it."""
+    study = best_series(study)
+    points = [point for point in results_of(study)["points"] if point["value"] is not None]
+    if not points:
+        return None
+    good = [run for run in study.runs if run.processes == points[-1]["processes"] and run.state == SUCCEEDED]
+    good = [run for run in good if run.value is not None]
+    return min(good, key=lambda run: abs((run.value or 0.0) - points[-1]["value"]), default=None)
+
+
+def _plain(name: str) -> str:
+    """Return a name for files: ASCII letters, digits, `-` and `_`, no path."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:100]

@@ -1,0 +1,134 @@
+"""Put a whole new folder in the place of an old one, so that whoever is killed leaves the one or the other.
+
+DIR/index.html      leads to the site and says which folder it is in; one small file, replaced by rename
+DIR/site/           the pages; exchanged with the new ones by one call (renameat2, RENAME_EXCHANGE)
+DIR/site-<random>/  where the file system cannot exchange (NFS, some Lustre): a new folder, then index.html is replaced
+
+All else in DIR is somebody else's and stays.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+
+from hackathon.text.errors import RequestError
+from hackathon.text.files import write_whole
+
+SITE, ENTRY, MARK = "site", "index.html", ".publication"
+"""The folder of the pages, the file that leads there, the file in the folder that says which publication it is."""
+ABANDONED = 3600.0
+"""Seconds after which a temporary folder of a killed publication is removed by the next one."""
+TEMPORARY = ".publishing-"
+
+_LED = re.compile(r'http-equiv="refresh" content="0; url=(site(?:-[0-9a-f]{8})?)/')
+_OWN = re.compile(r"site-[0-9a-f]{8}\Z")
+_CANNOT = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
+_AT_FDCWD, _EXCHANGE = -100, 2
+
+
+def live_folder(directory: Path) -> Path | None:
+    """Return the folder whose pages are shown now, None before the first publication."""
+    name = _led(directory)
+    folder = directory / name if name else None
+    return folder if folder and (folder / MARK).is_file() else None
+
+
+def publication(folder: Path | None) -> str:
+    """Return the random name of the publication that lies in a folder; empty when there is none."""
+    try:
+        return (folder / MARK).read_text("ascii").strip() if folder else ""
+    except (OSError, ValueError):
+        return ""
+
+
+@contextmanager
+def staging(directory: Path) -> Iterator[Path]:
+    """Make an empty folder inside `directory` (renames stay on one file system); remove it and abandoned ones after.
+
+    Raises RequestError when `directory/site` is not the toolkit's.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(directory / SITE) and not (directory / SITE / MARK).is_file():
+        raise RequestError("site.foreign_site", path=directory / SITE)
+    folder = directory / f"{TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _clean(directory)
+
+
+def swap(directory: Path, new: Path, title: str, language: str) -> Path:
+    """Show the pages of `new` in place of those that are shown now, and return their folder.
+
+    Either all of the old is shown or all of the new. What is left of the old lies in `new` afterwards, or goes.
+    """
+    write_whole(new / MARK, os.urandom(8).hex())
+    place = directory / SITE
+    if not place.exists():
+        new.rename(place)
+    elif not _exchange(new, place):
+        place = directory / f"{SITE}-{os.urandom(4).hex()}"
+        new.rename(place)
+    entry = _entry(place.name, title, language)
+    path = directory / ENTRY
+    if not path.is_file() or path.read_bytes() != entry.encode():
+        write_whole(path, entry)
+    return place
+
+
+def _entry(folder: str, title: str, language: str) -> str:
+    """Return the page that leads to the site at once, without a script; a reader that does not follow shows a link."""
+    address = f"{folder}/index.html"
+    return (
+        f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="refresh" content="0; url={address}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n</head>\n"
+        f'<body>\n<main>\n<h1><a href="{address}">{escape(title)}</a></h1>\n</main>\n</body>\n</html>\n'
+    )
+
+
+def _led(directory: Path) -> str:
+    try:
+        found = _LED.search((directory / ENTRY).read_text("utf-8", "replace")[:2000])
+    except OSError:
+        return ""
+    return found[1] if found else ""
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change their names in one step; False where kernel, library or file system cannot."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def _clean(directory: Path) -> None:
+    """Remove what killed publications left, and folders of pages that are shown no more."""
+    led = _led(directory)
+    with contextlib.suppress(OSError):
+        for path in list(directory.iterdir()):
+            if path.is_symlink() or not path.is_dir():
+                continue
+            old = path.name.startswith(TEMPORARY) and time.time() - path.stat().st_mtime > ABANDONED
+            replaced = led and _OWN.match(path.name) and path.name != led and (path / MARK).is_file()
+            if old or (replaced and time.time() - path.stat().st_mtime > ABANDONED):
+                shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,135 @@
+"""A questionnaire as a form: what stands at each question, what was typed, what is wrong with it.
+
+The same questions are shown by the server and by the offline page. The names of fields are `q-<id of the question>`, so
+that no question's name meets that of the token.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hackathon.config.survey import Question, Survey
+from hackathon.survey.values import ValueProblem
+from hackathon.text.messages import localized, message
+from hackathon.text.printable import printable
+
+PREFIX = "q-"
+TOKEN = "t"
+"""The token's field, in addresses and in the form."""
+LANGUAGE = "lang"
+_KEPT = "\n\u3000\u00a0\u200c\u200d"
+"""Letters of questions that are no control characters to a reader: blanks of other widths, and what joins emoji."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing to choose."""
+
+    value: str
+    label: str
+    chosen: bool
+    end: str = ""
+    """rating: what this level means, at the two ends."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One question as it is shown."""
+
+    name: str
+    kind: str
+    text: str
+    choices: tuple[Choice, ...] = ()
+    written: str = ""
+    """text and number: what was typed."""
+    low: str = ""
+    high: str = ""
+    unit: str = ""
+    longest: int = 0
+    hints: tuple[str, ...] = ()
+    """Lines below the question."""
+    needed: str = ""
+    """The word that says that an answer is required; empty when it is not."""
+    none: str = ""
+    """What to choose to take a choice back; empty where that can be done otherwise."""
+    problem: str = ""
+    """What is wrong with what was typed; empty when nothing is."""
+
+    @property
+    def anchor(self) -> str:
+        """The id of what gets the focus from a link to this question."""
+        return f"{self.name}-1" if self.choices else self.name
+
+
+def fields_of(
+    survey: Survey, typed: Mapping[str, Sequence[str]] | None = None, problems: Sequence[ValueProblem] = ()
+) -> list[Field]:
+    """Return the questions in the current language, with what was typed (question's id → values) and its problems."""
+    typed = typed or {}
+    wrong: dict[str, str] = {}
+    for problem in problems:
+        wrong.setdefault(problem.question, problem.text)
+    return [_field(each, [*typed.get(each.id, ())], wrong.get(each.id, "")) for each in survey.questions]
+
+
+def others_of(survey: Survey, problems: Sequence[ValueProblem]) -> list[str]:
+    """Return the problems that belong to no question that is shown: an empty form, a field of another form."""
+    known = {question.id for question in survey.questions}
+    return [problem.text for problem in problems if problem.question not in known]
+
+
+def shown(text: object) -> str:
+    """Return an organiser's text in the current language without what hides or steers."""
+    return printable(localized(text), kept=_KEPT).strip()
+
+
+def kept(text: str) -> str:
+    """Return what somebody typed, for the form that is shown again: all but what no page can hold."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(each for each in plain if each in "\n\t" or _may_stand(each))
+
+
+def _may_stand(letter: str) -> bool:
+    """Return whether a letter may stand in a page: no control character, half of a pair, or noncharacter of Unicode."""
+    number = ord(letter)
+    return (
+        unicodedata.category(letter) not in ("Cc", "Cs")
+        and number & 0xFFFE != 0xFFFE
+        and not 0xFDD0 <= number <= 0xFDEF
+    )
+
+
+def _field(question: Question, typed: list[str], problem: str) -> Field:
+    single = question.kind in ("rating", "choice")
+    return Field(
+        PREFIX + question.id, question.kind, shown(question.text), tuple(_choices(question, typed)),
+        kept(typed[0]) if typed and question.kind in ("text", "number") else "", shown(question.low),
+        shown(question.high), shown(question.unit) if question.kind == "number" else "",
+        question.longest if question.kind == "text" else 0, tuple(_hints(question)),
+        message("survey_form.required") if question.required else "",
+        message("survey_form.none") if single and not question.required else "", problem,
+    )  # fmt: skip
+
+
+def _choices(question: Question, typed: list[str]) -> list[Choice]:
+    if question.kind == "rating":
+        levels = [str(level) for level in range(1, question.levels + 1)]
+        ends = {levels[0]: shown(question.low), levels[-1]: shown(question.high)}
+        return [Choice(level, level, level in typed, ends.get(level, "")) for level in levels]
+    return [Choice(value, shown(label) or value, value in typed) for value, label in question.options.items()]
+
+
+def _hints(question: Question) -> list[str]:
+    hints = [shown(question.help)]
+    least, most = (None if bound is None else f"{bound:g}" for bound in (question.least, question.most))
+    if question.kind == "choices":
+        hints.append(message("survey_form.several"))
+    elif question.kind == "text":
+        hints.append(message("survey_form.longest", count=question.longest))
+    elif question.kind == "number" and least is not None and most is not None:
+        hints.append(message("survey_form.between", least=least, most=most))
+    elif question.kind == "number" and least is not None:
+        hints.append(message("survey_form.at_least", least=least))
+    elif question.kind == "number" and most is not None:
+        hints.append(message("survey_form.at_most", most=most))
+    return [hint for hint in hints if hint]

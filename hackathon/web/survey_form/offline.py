@@ -1,0 +1,110 @@
+"""The form as one file that works without a network, and the slips with links and codes to hand out."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.config.survey import Survey
+from hackathon.text.messages import language, message, speaking
+from hackathon.text.paths import shipped
+from hackathon.web.page.pages import allowed, environment, style
+from hackathon.web.survey_form.form import TOKEN, fields_of, shown
+
+GROUP = 4
+"""Letters of a code that stand together on a slip."""
+
+
+@dataclass(frozen=True)
+class Slip:
+    """What one person gets."""
+
+    code: str
+    link: str = ""
+    size: int = 0
+    """Modules of the QR code's side with its margin; 0: there is none."""
+    path: str = ""
+    """The QR code's dark modules as an SVG path."""
+
+
+def offline_page(name: str, digest: str, survey: Survey, event: str) -> str:
+    """Return the form in all its languages as one HTML file, which saves an answer for `survey import`.
+
+    The file that it saves is {"schema_version": 1, "survey", "digest", "token", "values"}; values are texts as typed,
+    or lists of chosen options. `digest` tells which questionnaire was answered.
+    """
+    forms: list[dict[str, Any]] = []
+    for code in survey.languages:
+        with speaking(code):
+            forms.append({
+                "language": code, "heading": shown(survey.title), "introduction": shown(survey.introduction),
+                "promise": message("survey.promise"), "fields": fields_of(survey), "event": event,
+                "texts": {word: message(f"survey_form.{word}") for word in PAGE_WORDS},
+            })  # fmt: skip
+    with speaking(survey.languages[0]):
+        return _page(
+            "survey_offline.html.j2", survey.languages[0], script(), heading=shown(survey.title), title=event,
+            event=event or shown(survey.title), forms=forms, name=name, digest=digest,
+        )  # fmt: skip
+
+
+PAGE_WORDS = ("save", "save_lead", "saved", "code_field", "code_wanted", "missing", "too_long")
+
+
+def sheet(survey: Survey, event: str, tokens: Sequence[str], base: str = "") -> str:
+    """Return slips to print and cut, one for each token, in the current language.
+
+    `base`: the form's address; empty: codes only.
+    """
+    slips = [slip(token, base) for token in tokens]
+    return _page(
+        "survey_sheet.html.j2", language(), "", heading=shown(survey.title), title=event,
+        event=event or shown(survey.title), slips=slips, base=base,
+    )  # fmt: skip
+
+
+def slip(token: str, base: str = "") -> Slip:
+    """Return what stands on a slip; without a QR code where the library for it is not installed."""
+    code = " ".join(token[at : at + GROUP] for at in range(0, len(token), GROUP))
+    if not base:
+        return Slip(code)
+    link = f"{base}?{TOKEN}={token}"
+    try:
+        import segno
+    except ImportError:
+        return Slip(code, link)
+    # Level M survives a fold of the paper; the margin of four modules is what readers need (ISO/IEC 18004).
+    rows = [list(row) for row in segno.make_qr(link, error="m").matrix_iter(border=4)]
+    return Slip(code, link, len(rows), _path(rows))
+
+
+def _path(rows: Sequence[Sequence[int]]) -> str:
+    parts: list[str] = []
+    for y, row in enumerate(rows):
+        x = 0
+        while x < len(row):
+            end = x
+            while end < len(row) and row[end]:
+                end += 1
+            if end > x:
+                parts.append(f"M{x} {y}h{end - x}v1h{x - end}z")
+            x = end + 1
+    return "".join(parts)
+
+
+def _page(template: str, code: str, running: str, **values: Any) -> str:
+    """Return a page that holds its style and its script and asks for nothing."""
+    scripts = f"script-src {allowed(running)}; " if running else ""
+    policy = f"default-src 'none'; style-src {allowed(style())}; {scripts}base-uri 'none'; form-action 'none'"
+    page: str = (
+        environment()
+        .get_template(template)
+        .render(language=code, others=(), style=style(), policy=policy, script=running, **values)
+    )
+    return page
+
+
+@functools.cache
+def script() -> str:
+    """Return the script of the offline page."""
+    return shipped("templates", "pages", "survey_offline.js").read_text(encoding="utf-8")

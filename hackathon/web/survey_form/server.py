@@ -1,0 +1,77 @@
+"""Run the form of a survey on a port until it is ended."""
+
+import asyncio
+import re
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from hackathon.text.errors import RequestError
+from hackathon.web.dashboard.crowd import raise_open_files
+from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration
+from hackathon.web.survey_form.app import SurveyApp
+
+GRACE = 20
+"""Seconds in which answers that are on their way may arrive when the server is ended."""
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+_PATH = re.compile(r"[A-Za-z0-9._~/-]*")
+
+
+@dataclass(frozen=True)
+class PublicAddress:
+    """Where participants find the form."""
+
+    url: str
+    """With a slash at its end."""
+    host: str
+    path: str
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Paths of the form: a proxy in front may take its own away, or not."""
+        return frozenset({"/", self.path, self.path.rstrip("/") or "/"})
+
+
+def public_address(url: str) -> PublicAddress:
+    """Return the address that links begin with. Raises RequestError for what is none."""
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port, parts.hostname or ""
+    except ValueError:
+        raise RequestError("survey_form.bad_url", url=url) from None
+    host = f"[{host}]" if ":" in host else host
+    plain = not (parts.username or parts.password or parts.query or parts.fragment or "?" in url or "#" in url)
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host) or not _PATH.fullmatch(parts.path):
+        raise RequestError("survey_form.bad_url", url=url)
+    if not plain or port == 0:
+        raise RequestError("survey_form.bad_url", url=url)
+    path = "/" + parts.path.strip("/") + ("/" if parts.path.strip("/") else "")
+    return PublicAddress(f"{parts.scheme}://{host}{f':{port}' if port else ''}{path}", host.lower(), path)
+
+
+def serve(
+    listener: socket.socket,
+    app: SurveyApp,
+    ready: Callable[[], None] = lambda: None,
+    signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+) -> None:
+    """Serve until one of the signals; `ready` is called when requests are answered."""
+    raise_open_files()
+    asyncio.run(_serve(listener, app, ready, signals))
+
+
+async def _serve(
+    listener: socket.socket, app: SurveyApp, ready: Callable[[], None], signals: Sequence[signal.Signals]
+) -> None:
+    server = QuietServer(configuration(app, GRACE))
+
+    def end() -> None:
+        server.should_exit = True
+
+    for each in signals:
+        asyncio.get_running_loop().add_signal_handler(each, end)
+    ready()
+    await server.serve(sockets=[listener])
+    app.close()

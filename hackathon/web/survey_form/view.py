@@ -1,0 +1,78 @@
+"""The pages that `survey serve` answers with, made of a questionnaire: the form, and pages of a few words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from hackathon.config.survey import Survey
+from hackathon.survey.values import ValueProblem
+from hackathon.text.messages import message, speaking
+from hackathon.web.page.pages import allowed, environment, style
+from hackathon.web.survey_form.form import LANGUAGE, TOKEN, fields_of, kept, others_of, shown
+
+
+def policy() -> str:
+    """Return what a page of the form may do: be styled by the sheet in it, and be sent to where it came from."""
+    return (
+        f"default-src 'none'; style-src {allowed(style())}; img-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
+
+
+@dataclass(frozen=True)
+class View:
+    """A questionnaire and the event it belongs to, as pages in its languages."""
+
+    survey: Survey
+    event: str
+    """The event's title in one language; empty: the questionnaire's own stands in its place."""
+
+    def form(
+        self,
+        language: str,
+        token: str,
+        typed: Mapping[str, Sequence[str]] | None = None,
+        problems: Sequence[ValueProblem] = (),
+        failed: bool = False,
+    ) -> str:
+        """Return the form for a token, with what was typed and what is wrong with it.
+
+        `failed`: the answer was right, and could not be stored.
+        """
+        with speaking(language):
+            return self._page(
+                "survey_form.html.j2", language, token,
+                heading=shown(self.survey.title), introduction=shown(self.survey.introduction),
+                promise=message("survey.promise"), token=token, fields=fields_of(self.survey, typed, problems),
+                general=others_of(self.survey, problems), failed=failed,
+            )  # fmt: skip
+
+    def words(self, language: str, what: str, *, ask: bool = False, unknown: str = "") -> str:
+        """Return a page that says one thing: the messages `survey_form.<what>` and `…_lead`.
+
+        `ask`: with a field for the token; `unknown`: a token that was typed there and is none.
+        """
+        with speaking(language):
+            lines = [message(f"survey_form.{what}_lead")]
+            thanks = shown(self.survey.thanks) if what in ("done", "again") else ""
+            return self._page(
+                "survey_words.html.j2", language, "", heading=message(f"survey_form.{what}"),
+                words=[thanks, *lines] if thanks else lines, ask=ask, unknown=kept(unknown)[:80],
+            )  # fmt: skip
+
+    def _page(self, template: str, language: str, key: str, **values: Any) -> str:
+        # what is said after an answer cannot be asked for once more
+        again = template == "survey_form.html.j2" or values["ask"]
+        others = [(other, address(other, key)) for other in self.survey.languages if again and other != language]
+        title = shown(self.survey.title)
+        page: str = environment().get_template(template).render(
+            language=language, others=others, action=f"?{urlencode({LANGUAGE: language})}", title=title,
+            event=self.event or title, style=style(), policy="", **values,
+        )  # fmt: skip
+        return page
+
+
+def address(language: str, token: str) -> str:
+    """Return the form's address in a language, relative to where it is."""
+    return "?" + urlencode({LANGUAGE: language} | ({TOKEN: token} if token else {}))

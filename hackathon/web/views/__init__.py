@@ -1,0 +1,1 @@
+"""One module per address: the values that its page shows."""

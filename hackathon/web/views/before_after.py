@@ -1,0 +1,134 @@
+"""Before and after: a team's first measurement beside its best later one, and what was changed between them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.index.record import RunEntry, parts_of
+from hackathon.index.studies import StudyRuns, results_of, run_key
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.record import RunRecord
+from hackathon.scaling.table import SUCCEEDED, lower_is_better, points_of
+from hackathon.web.page.sanitize import line
+
+FIELDS = ("recipe", "cluster", "queue", "launcher", "starter", "mpi", "processes_per_node", "threads", "gpus_per_node")
+"""Fields of a request that are compared, beside the parameters."""
+SHOWN = 20
+"""Parameters and fields that a page lists at most."""
+_PER_STEP = re.compile(r"step|iter|batch|\bit\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measurement: a point of a study, or a run of its own."""
+
+    value: float
+    """The median of a point's repeats."""
+    unit: str
+    metric: str
+    processes: int
+    nodes: int
+    repeats: int
+    run: str
+    """The key of a run's page: the run itself, or the first of the point."""
+    run_id: str
+    study: str = ""
+    """The key of the study's page; empty for a run of its own."""
+    name: str = ""
+    created: float | None = None
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One thing that differs."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """Two measurements of the same program by the same metric."""
+
+    before: Measurement
+    after: Measurement
+    speedup: float | None
+    """How many times as fast the later one is; None by a metric of single steps, whose size may have changed."""
+    changed: tuple[Changed, ...] = ()
+    more: int = 0
+    """Differences that are not listed."""
+
+
+def change(runs: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> BeforeAfter | None:
+    """Return the first measurement, on one process if there is one, and the best later one of the same program.
+
+    None when nothing was measured twice. Of several programs and metrics the one with the most runs counts.
+    """
+    good = [run for run in runs if run.state == SUCCEEDED and run.value is not None]
+    kinds = Counter((run.name, run.metric, run.unit) for run in good)
+    if not kinds:
+        return None
+    kind = max(kinds, key=lambda each: (kinds[each], each))
+    sides = sorted(_sides(kind, good, studies), key=lambda side: (side.created or 0.0, side.run_id))
+    if not sides:
+        return None
+    before = next((side for side in sides if side.processes == 1), sides[0])
+    later = sides[sides.index(before) + 1 :]
+    if not later:
+        return None
+    less = lower_is_better(before.unit)
+    after = min(later, key=lambda side: side.value if less else -side.value)
+    comparable = before.value > 0 and after.value > 0 and not _PER_STEP.search(before.unit)
+    ratio = (before.value / after.value if less else after.value / before.value) if comparable else None
+    changed = _changed(_record(before), _record(after))
+    return BeforeAfter(before, after, ratio, tuple(changed[:SHOWN]), max(0, len(changed) - SHOWN))
+
+
+def _sides(kind: tuple[str, str, str], good: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> list[Measurement]:
+    known = {(run.project, run.id): run for run in good if (run.name, run.metric, run.unit) == kind}
+    sides = [_side(run, run.value, 1, "") for run in known.values() if not run.study]
+    for study in studies:
+        for point in points_of(results_of(study)):
+            runs = [run for told in point["runs"] if (run := known.get((study.project, told["id"]))) is not None]
+            if runs and point["value"] is not None:
+                sides.append(_side(runs[0], point["value"], point["spread"]["n"], study.key))
+    return sides
+
+
+def _side(run: RunEntry, value: float | None, repeats: int, study: str) -> Measurement:
+    return Measurement(
+        value=value or 0.0,
+        unit=line(run.unit, 40),
+        metric=line(run.metric, 60),
+        processes=run.processes,
+        nodes=run.nodes,
+        repeats=repeats,
+        run=run_key(run),
+        run_id=run.id,
+        study=study,
+        name=line(run.name, 100),
+        created=run.created,
+    )
+
+
+def _record(side: Measurement) -> RunRecord:
+    project, identifier = parts_of(side.run)
+    return RunDirectory(Path(project) / "runs" / identifier).known()
+
+
+def _changed(before: RunRecord, after: RunRecord) -> list[Changed]:
+    """Return what two requests differ in; nothing where one cannot be read."""
+    if not before.readable or not after.readable:
+        return []
+    pairs: list[tuple[str, object, object]] = [(name, getattr(before, name), getattr(after, name)) for name in FIELDS]
+    old, new = before.parameters, after.parameters
+    pairs += [(name, old.get(name), new.get(name)) for name in dict.fromkeys([*old, *new])]
+    return [Changed(line(str(name), 60), shown(was), shown(now)) for name, was, now in pairs if was != now]
+
+
+def shown(value: object) -> str:
+    """Return a value of a request as a short text; – for none."""
+    return "–" if value is None or value == "" else line(str(value), 200)

@@ -1,0 +1,249 @@
+"""The problem board as a page: what is open, what was answered, what was solved, with findings and answers."""
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.board.board import Board, Post, Reply, read_board
+from hackathon.board.directory import VARIABLE, BoardDirectory, open_place
+from hackathon.board.people import People
+from hackathon.config.event import Publish
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import key_of
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import message
+from hackathon.web.page import sanitize as clean
+
+if TYPE_CHECKING:
+    pass
+
+SHOWN = 200
+"""Solved posts that a page shows, the newest ones; the others are found by `hackathon board search`."""
+LINE, LONGEST = 300, 4000
+"""Letters of a line, and of one text of several lines, on the page."""
+KEPT = 60.0
+"""Seconds that a board is used again when its directories did not change."""
+JUST_NOW = 3.0
+"""Seconds after a change in which a further change might not show in a directory's time."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An answer, or what became of a post."""
+
+    kind: str
+    """answer, take or solve."""
+    person: str
+    """Empty where nobody may be named."""
+    time: float
+    text: str
+
+
+@dataclass(frozen=True)
+class PostView:
+    """One post or request for help as the page shows it."""
+
+    id: str
+    short: str
+    """What people call it by."""
+    anchor: str
+    """The id of its place on the page: `post-` and the short id."""
+    kind: str
+    """post or ask."""
+    state: str
+    """open, taken, answered or solved."""
+    title: str
+    text: str
+    person: str
+    """Empty where nobody may be named."""
+    team: str
+    time: float
+    part: str = ""
+    rule: str = ""
+    run_id: str = ""
+    run: str = ""
+    """The run's key when the run is there; empty otherwise."""
+    folder: str = ""
+    finding: str = ""
+    """What the diagnosis said."""
+    evidence: str = ""
+    place: str = ""
+    """Where the line stands: `logs/rank-1.log:17`."""
+    advice: str = ""
+    steps: tuple[Step, ...] = ()
+    """Oldest first."""
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """The board's page."""
+
+    there: bool = False
+    """Whether the event has a board at all."""
+    open: tuple[PostView, ...] = ()
+    """Requests and posts that nobody answered, and requests that somebody took; requests first, the oldest first."""
+    answered: tuple[PostView, ...] = ()
+    """The newest first, as are those solved."""
+    solved: tuple[PostView, ...] = ()
+    older: int = 0
+    """Solved posts that are not shown."""
+    passed: int = 0
+    """Files on the board that are not taken for what they claim to be."""
+    problems: tuple[str, ...] = ()
+    named: bool = True
+    """Whether people are named."""
+
+    @property
+    def count(self) -> int:
+        """How many posts there are."""
+        return len(self.open) + len(self.answered) + len(self.solved) + self.older
+
+
+def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
+    """Return what the board's template shows; None on a site whose event does not publish its board."""
+    rules = source.event.publish if source.event is not None else Publish()
+    return {"view": board_view(source)} if source.live or rules.board else None
+
+
+def board_view(source: Catalog) -> BoardView:
+    """Return the event's board for a page; without authors, paths and log lines where the event does not allow them."""
+    board, problem = read(source)
+    if board is None:
+        return BoardView(there=bool(problem), problems=(problem,) if problem else ())
+    rules = source.event.publish if source.event is not None else Publish()
+    shown = _Shown(source, board.people, rules)
+    groups: dict[str, list[Post]] = {"open": [], "answered": [], "solved": []}
+    for post in board.posts:
+        groups["open" if post.state == "taken" else post.state].append(post)
+    waiting = sorted(groups["open"], key=lambda post: (post.kind != "ask", post.time))
+    solved = sorted(groups["solved"], key=lambda post: post.solved.time if post.solved else 0.0, reverse=True)
+    return BoardView(
+        there=True,
+        open=shown.posts(waiting),
+        answered=shown.posts(reversed(groups["answered"])),
+        solved=shown.posts(solved[:SHOWN]),
+        older=max(0, len(solved) - SHOWN),
+        passed=sum(each.count for each in board.passed),
+        problems=tuple(message(identifier, **values) for identifier, values in board.place.problems)
+        if source.live
+        else (),
+        named=shown.users,
+    )
+
+
+class _Shown:
+    """Turns posts into what a page may show of them."""
+
+    def __init__(self, source: Catalog, people: People, rules: Publish) -> None:
+        self._people = people
+        self.users = source.live or rules.users
+        self._teams = source.live or rules.teams
+        self._paths = source.live or rules.paths
+        self._logs = source.live or rules.logs
+        self._anchors: dict[str, int] = {}
+        self._runs: dict[str, list[str]] = {}
+        for each in source.summaries:
+            self._runs.setdefault(each.id, []).append(each.project)
+
+    def posts(self, posts: Iterable[Post]) -> tuple[PostView, ...]:
+        return tuple(self._post(post) for post in posts)
+
+    def _post(self, post: Post) -> PostView:
+        steps = [*post.answers, *(each for each in (post.taken, post.solved) if each)]
+        steps.sort(key=lambda each: (each.time, each.id))
+        found = post.finding.spoken() if post.finding else None
+        return PostView(
+            id=post.id,
+            short=post.short,
+            anchor=self._anchor(post.short),
+            kind=post.kind,
+            state=post.state,
+            title=line(post.title),
+            text=clean.block(post.text, LONGEST),
+            person=self._person(post.user),
+            team=self._people.team(post.user) if self._teams else "",
+            time=post.time,
+            part=line(post.part),
+            rule=line(post.rule),
+            run_id=line(post.run),
+            run=self._run(post),
+            folder=line(post.folder) if self._paths else "",
+            finding=line(found.message) if found else "",
+            evidence=line(found.text) if found and self._logs else "",
+            place=place_of(found.file, found.line) if found and self._logs else "",
+            advice=clean.block(found.advice, LONGEST) if found else "",
+            steps=tuple(self._step(each) for each in steps),
+        )
+
+    def _anchor(self, short: str) -> str:
+        # who writes files by hand could give two posts the same random end
+        self._anchors[short] = self._anchors.get(short, 0) + 1
+        return f"post-{short}" if self._anchors[short] == 1 else f"post-{short}-{self._anchors[short]}"
+
+    def _step(self, step: Reply) -> Step:
+        return Step(step.kind, self._person(step.user), step.time, clean.block(step.text, LONGEST))
+
+    def _person(self, account: str) -> str:
+        return line(self._people.name(account)) if self.users else ""
+
+    def _run(self, post: Post) -> str:
+        projects = self._runs.get(post.run, [])
+        where = str(Path(post.folder).parent.parent) if post.folder else ""
+        project = where if where in projects else projects[0] if len(projects) == 1 else ""
+        return key_of(project, post.run) if project else ""
+
+
+def line(said: str) -> str:
+    """Return what somebody wrote as one line without anything that steers a terminal or turns the reading direction."""
+    return clean.line(said, LINE).strip()
+
+
+def place_of(file: str, number: int | None) -> str:
+    """Return the place of a log line as people write it."""
+    return line(file if number is None or not file else f"{file}:{number}")
+
+
+def read(source: Catalog) -> tuple[Board | None, str]:
+    """Return the event's board, and why it cannot be read; (None, "") when the event has none.
+
+    HACKATHON_SHARED names it, else `shared` of hackathon.yaml. A board whose directories did not change is not read
+    again: entries are never changed, only added and taken away.
+    """
+    path = _folder(source)
+    if path is None:
+        return None, ""
+    try:
+        place = open_place(path)
+        signature = _signature(place)
+        now = time.time()
+        known = source.memory.recall("boards", path)
+        if known and known[0] == signature and 0 <= now - known[1] < KEPT and known[2] == source.event:
+            kept: Board = known[3]
+            return kept, ""
+        board = read_board(place, People(source.event))
+    except (HackathonError, OSError) as error:
+        return None, error.message if isinstance(error, HackathonError) else str(error.strerror or error)
+    if max(signature) / 1e9 < now - JUST_NOW:
+        source.memory.keep("boards", path, (signature, now, source.event, board), 1)
+    else:
+        source.memory.forget("boards", path)
+    return board, ""
+
+
+def _folder(source: Catalog) -> Path | None:
+    if os.environ.get(VARIABLE):
+        return Path(os.environ[VARIABLE]).expanduser().absolute()
+    if source.event is None or not source.event.shared or source.event_folder is None:
+        return None
+    return source.event_folder / Path(source.event.shared).expanduser()
+
+
+def _signature(place: BoardDirectory) -> tuple[int, ...]:
+    """Return the times of change of the directories that hold the entries."""
+    folders = [place.folder]
+    if place.mode == "folders":
+        folders += [Path(each.path) for each in os.scandir(place.folder) if each.is_dir(follow_symlinks=False)]
+    return tuple(found.st_mtime_ns for each in sorted(folders) if (found := each.stat()))

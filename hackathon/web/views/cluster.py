@@ -1,0 +1,301 @@
+"""The event's clusters as a page: queues and limits, the shape of a node, what was measured of its network."""
+
+import functools
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.cluster import Cluster, Queue
+from hackathon.config.event import Budget
+from hackathon.index.catalog import Catalog
+from hackathon.logs.values import number
+from hackathon.runs.states import ENDING, HELD, QUEUED, RUNNING
+from hackathon.scaling.cluster_measurements import measured
+from hackathon.scaling.plot import filled
+from hackathon.scaling.show import number as shown
+from hackathon.schedulers.profiles import known_dialect, load_cluster
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import localized, message
+from hackathon.text.paths import shipped
+from hackathon.text.units import format_size, format_walltime
+from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.views.board import line
+
+KEPT = 60.0
+"""Seconds that a profile is used again without looking at its file."""
+MOST = 20
+"""Clusters of one page; outside an event they are those of the runs."""
+PICTURED = "all-reduce"
+"""The operation that data-parallel training waits for."""
+
+
+@dataclass(frozen=True)
+class ClusterFact:
+    """One fact about a cluster."""
+
+    term: str
+    value: str
+    sure: bool = True
+    """False when the profile says that nobody confirmed it on the machine."""
+
+
+@dataclass(frozen=True)
+class QueueView:
+    """One queue and its limits."""
+
+    name: str
+    nodes: str
+    walltime: str
+    note: str
+    chosen: bool
+    """Whether it is the event's queue."""
+    sure_nodes: bool = True
+    sure_walltime: bool = True
+    running: int | None = None
+    """Runs of the event there now; None on a page that is not watched."""
+    waiting: int | None = None
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was measured of one operation on one shape."""
+
+    nodes: int
+    processes: int
+    backend: str
+    operation: str
+    latency: float | None
+    """α in µs."""
+    bandwidth: float | None
+    """B in GB/s."""
+    bus: float | None
+    """Bus bandwidth of the largest message in GB/s."""
+    size: str
+    """That message."""
+    day: str
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """One cluster."""
+
+    name: str
+    title: str
+    facts: tuple[ClusterFact, ...] = ()
+    node: tuple[ClusterFact, ...] = ()
+    queues: tuple[QueueView, ...] = ()
+    speeds: tuple[Speed, ...] = ()
+    figure: Figure | None = None
+    unsure: bool = False
+    """Whether something of it is marked as not confirmed."""
+    problem: str = ""
+    """Why its profile cannot be read."""
+
+
+@dataclass(frozen=True)
+class ClustersView:
+    """The page of clusters."""
+
+    clusters: tuple[ClusterView, ...] = ()
+    left: int = 0
+    live: bool = False
+    problems: tuple[str, ...] = ()
+
+
+def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
+    """Return what the template shows, figures drawn."""
+    view = clusters_view(source)
+    figures, _ = drawn([each.figure for each in view.clusters if each.figure])
+    made = {figure.name: figure for figure in figures}
+    clusters = [replace(each, figure=made[each.figure.name]) if each.figure else each for each in view.clusters]
+    return {"view": replace(view, clusters=tuple(clusters))}
+
+
+def clusters_view(source: Catalog) -> ClustersView:
+    """Return the clusters of the event, else those that runs name; no scheduler is asked."""
+    names = list(source.event.clusters) if source.event is not None else []
+    names += sorted({each.cluster for each in source.summaries if each.cluster} - set(names)) if not names else []
+    counts = _counts(source) if source.live else None
+    clusters = tuple(_cluster(source, name, number, counts) for number, name in enumerate(names[:MOST], 1))
+    problems = tuple(line(each) for each in source.problems) if source.live else ()
+    return ClustersView(clusters, max(0, len(names) - MOST), source.live, problems)
+
+
+def profile(source: Catalog, name: str) -> Cluster:
+    """Return a cluster's profile, as the event's folder or this machine has it. Raises HackathonError."""
+    found = _profile(name, source.event_folder, int(source.now // KEPT))
+    if isinstance(found, HackathonError):
+        raise found
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _profile(name: str, folder: Path | None, minute: int) -> Cluster | HackathonError:
+    try:
+        return load_cluster(name, [folder] if folder else [])
+    except HackathonError as error:
+        return error
+
+
+def cores(source: Catalog, name: str) -> int | None:
+    """Return the cores of a cluster's node, None when nobody knows."""
+    try:
+        cluster = profile(source, name)
+    except HackathonError:
+        return None
+    if isinstance(cluster.node.cores, int):
+        return cluster.node.cores
+    return os.cpu_count() if known_dialect(cluster).this_machine else None
+
+
+def _counts(source: Catalog) -> dict[tuple[str, str], list[int]]:
+    """Return (cluster, queue) → the event's running and waiting runs there."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for each in source.summaries:
+        if each.state in (RUNNING, ENDING, QUEUED, HELD):
+            found = counts.setdefault((each.cluster, each.queue), [0, 0])
+            found[each.state in (QUEUED, HELD)] += 1
+    return counts
+
+
+def _cluster(source: Catalog, name: str, position: int, counts: dict[tuple[str, str], list[int]] | None) -> ClusterView:
+    use = source.event.clusters.get(name) if source.event is not None else None
+    facts = []
+    if use is not None:
+        facts = [ClusterFact(message("machines.queue_event"), line(use.queue or ""))]
+        facts += [ClusterFact(message("machines.reservation"), line(use.reservation or ""))]
+        facts += _budget(use.budget)
+    try:
+        cluster = profile(source, name)
+    except HackathonError as error:
+        return ClusterView(line(name), line(name), tuple(each for each in facts if each.value), problem=error.message)
+    facts.insert(0, ClusterFact(message("machines.scheduler"), line(cluster.scheduler)))
+    facts.append(ClusterFact(message("machines.launchers"), ", ".join(cluster.launchers)))
+    node = _node(cluster)
+    queues = tuple(
+        _queue(cluster, each, queue, bool(use and use.queue == each), counts) for each, queue in cluster.queues.items()
+    )
+    speeds = tuple(speed for entry in measured(name) for speed in _speeds(entry))
+    return ClusterView(
+        name=line(name),
+        title=line(localized(cluster.title, name)),
+        facts=tuple(each for each in facts if each.value),
+        node=node,
+        queues=queues,
+        speeds=speeds,
+        figure=_figure(f"bus-{position}", line(localized(cluster.title, name)), speeds),
+        unsure=not all([*(each.sure for each in node), *(each.sure_nodes and each.sure_walltime for each in queues)]),
+    )
+
+
+def _budget(budget: Budget | None) -> list[ClusterFact]:
+    if budget is None:
+        return []
+    parts = {"node_hours": budget.node_hours, "gpu_hours": budget.gpu_hours, "tokens": budget.tokens}
+    text = [message(f"machines.{name}", count=shown(value)) for name, value in parts.items() if value is not None]
+    return [ClusterFact(message("machines.budget"), ", ".join(text))]
+
+
+def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
+    node, unsure = cluster.node, set(cluster.unverified)
+    gpus = f"{node.gpus} × {line(node.gpu)}" if node.gpu and node.gpus else str(node.gpus or "")
+    memory = format_size(node.memory).replace(".0 ", " ") if node.memory else ""
+    cores = "" if node.cores == "auto" else str(node.cores)
+    made = [
+        ClusterFact(
+            message("machines.gpus"), "" if node.gpus == "auto" else gpus, not unsure & {"node.gpus", "node.gpu"}
+        ),
+        ClusterFact(message("machines.cores"), cores, "node.cores" not in unsure),
+        ClusterFact(message("machines.memory"), memory, "node.memory" not in unsure),
+        ClusterFact(message("machines.network"), line(node.network or ""), "node.network" not in unsure),
+    ]
+    made += [
+        ClusterFact(
+            message("machines.peak", kind=line(kind)), f"{shown(float(value))} TFLOPS", "peak_tflops" not in unsure
+        )
+        for kind, value in cluster.peak_tflops.items()
+    ]
+    return tuple(each for each in made if each.value)
+
+
+def _queue(
+    cluster: Cluster, name: str, queue: Queue, chosen: bool, counts: dict[tuple[str, str], list[int]] | None
+) -> QueueView:
+    nodes = "–" if queue.nodes is None else f"{queue.min_nodes}–{queue.nodes}"
+    running, waiting = (None, None) if counts is None else counts.get((cluster.name, name), [0, 0])
+    return QueueView(
+        name=line(name),
+        nodes=str(queue.nodes) if queue.nodes == queue.min_nodes else nodes,
+        walltime=format_walltime(queue.walltime) if queue.walltime else "–",
+        note=line(localized(queue.note)) if queue.note else "",
+        chosen=chosen,
+        sure_nodes=f"queues.{name}.nodes" not in cluster.unverified,
+        sure_walltime=f"queues.{name}.walltime" not in cluster.unverified,
+        running=running,
+        waiting=waiting,
+    )
+
+
+def _speeds(entry: dict[str, Any]) -> list[Speed]:
+    """Return what a measurement says of each operation; people may have edited its file."""
+    made = []
+    for operation, found in entry["operations"].items():
+        size = _finite(found.get("bytes"))
+        made.append(
+            Speed(
+                nodes=entry["nodes"],
+                processes=entry["processes"],
+                backend=line(str(entry.get("backend", ""))),
+                operation=line(str(operation)),
+                latency=_finite(found["fits"].get("small", {}).get("alpha_us")),
+                bandwidth=_finite(found["fits"].get("large", {}).get("beta_gb_s")),
+                bus=_finite(found.get("busbw_gb_s")),
+                size=_binary(size) if size else "",
+                day=line(str(entry.get("date", ""))[:10]),
+            )
+        )
+    return made
+
+
+def _finite(value: object) -> float | None:
+    found = number(value)
+    return found if found is not None and math.isfinite(found) else None
+
+
+def _binary(size: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:g} {unit}"
+        size /= 1024
+    return f"{size:g} GiB"
+
+
+def _figure(name: str, title: str, speeds: Sequence[Speed]) -> Figure | None:
+    """Return the picture of the bus bandwidths of one operation, None without a measurement."""
+    known = [each for each in speeds if each.bus is not None]
+    chosen = PICTURED if any(each.operation == PICTURED for each in known) else known[0].operation if known else ""
+    points = [(_shape(each), each.bus or 0.0) for each in known if each.operation == chosen]
+    if not points:
+        return None
+    rows = [{"label": label, "bandwidth": bus, "shown": shown(bus, 3)} for label, bus in points]
+    try:
+        spec = filled(shipped("templates", "plots", "measured.vl.json"), {}, {"points": rows})
+    except HackathonError:
+        return None
+    spoken = "; ".join(f"{label}: {shown(bus, 3)}" for label, bus in points)
+    return Figure(
+        name=name,
+        title=message("machines.figure", operation=chosen),
+        alt=message("machines.figure_alt", operation=chosen, cluster=title, points=spoken),
+        spec=spec,
+        columns=(message("machines.shape"), message("machines.plot_bandwidth")),
+        rows=tuple((label, shown(bus, 3)) for label, bus in points),
+    )
+
+
+def _shape(speed: Speed) -> str:
+    key = "machines.shape_one" if speed.nodes == 1 else "machines.shape_count"
+    return message(key, nodes=speed.nodes, processes=speed.processes)

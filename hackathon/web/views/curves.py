@@ -1,0 +1,317 @@
+"""What a run measured over time, as pictures: its metrics, and the use of its devices."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.logs.metrics import curves_of, rank_of
+from hackathon.logs.values import number
+from hackathon.scaling.plot import filled
+from hackathon.scaling.show import number as shown
+from hackathon.text.messages import message
+from hackathon.text.paths import shipped
+from hackathon.web.page import sanitize as clean
+from hackathon.web.page.figures import Figure
+
+POINTS, BUCKETS = 240, 96
+"""Points of a curve of a metric, and moments of a curve of devices, that are drawn."""
+ROWS = 12
+"""Lines of the table beside a picture."""
+WIDE, NARROW = 440, 300
+"""Widths of pictures of which two, and three, lie side by side: their letters have the same size then."""
+CURVES = 4
+"""Metrics that are drawn."""
+MOST_METRICS, MOST_TELEMETRY = 32 << 20, 2 << 20
+"""Bytes at the end of a Meter's file, and of one host's telemetry, that are read."""
+HOSTS, LINES = 64, 8
+"""Hosts that are read, and up to how many have lines of their own."""
+STEP, STEPS = 15.0, 120
+"""Seconds, or twice, four times … as many, by which the curves of a run that goes on grow: at most so many steps. With
+every new line they would be drawn anew for everybody who looks."""
+FAR = 3600.0
+"""Seconds around a run in which its measurements must lie; else a clock is wrong, and they have a time of their own."""
+LARGEST = 1e100
+"""Values beyond are no measurements, and sums of them no numbers."""
+_MIB = 1024.0
+MEASURES = ("utilisation", "memory", "power")
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Host:
+    """The use of one host's devices over the run; None is not measured."""
+
+    name: str
+    devices: int
+    utilisation: float | None
+    """Mean, percent."""
+    memory: float | None
+    """The most of one device, GiB."""
+    power: float | None
+    """Mean of one device, W."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """The time that pictures of a run cover, in seconds since 1970."""
+
+    begin: float
+    end: float
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """The unit of the axis (a message's id) and its seconds."""
+        length = self.end - self.begin
+        if length < 180:
+            return "run_page.axis_seconds", 1.0
+        return ("run_page.axis_minutes", 60.0) if length < 3 * 3600 else ("run_page.axis_hours", 3600.0)
+
+
+def progress(
+    inside: GuardedFolder,
+    metric: str,
+    unit: str,
+    began: float | None,
+    ended: float | None,
+    *,
+    failed: bool,
+    going: bool,
+) -> list[Figure]:
+    """Return pictures of a run's metric, loss and what else its lowest rank told over time; none without a Meter.
+
+    `failed`: the end is marked. `going`: more will come, and the curves end at the last full STEP.
+    """
+    files = sorted((name for name in inside.names("metrics") if _is_meter(name)), key=lambda name: rank_of(Path(name)))
+    found = inside.end(f"metrics/{files[0]}", MOST_METRICS) if files else None
+    if found is None:
+        return []
+    lines = found[0].decode("utf-8", "replace").split("\n")
+    curves = {name: points for name, raw in curves_of(lines, over="t").items() if len(points := _usable(raw)) > 1}
+    made = []
+    chosen = _chosen(curves, metric)
+    width = NARROW if len(chosen) == 3 else WIDE
+    for order, name in enumerate(chosen):
+        points = _near(curves[name], began, ended)
+        points = _settled(points, began) if going else points
+        span = _span(points, began, ended)
+        end = [ended] if failed and ended is not None and span.begin <= ended <= span.end else []
+        own = unit if name == metric else ""
+        made.append(_progress_figure(f"progress-{order}", name, own, points, span, end, width))
+    return made
+
+
+def _usable(points: Points) -> Points:
+    return [(x, y) for x, y in points if math.isfinite(x) and abs(y) < LARGEST]
+
+
+def _is_meter(name: str) -> bool:
+    return name.startswith("rank-") and name.endswith(".jsonl") and rank_of(Path(name)) >= 0
+
+
+def _chosen(curves: Iterable[str], metric: str) -> list[str]:
+    """Return which curves are drawn: the run's metric, losses, accuracies."""
+    names = [name for name in curves if not name.endswith("_share")]
+    losses = sorted(name for name in names if "loss" in name.lower() and name != metric)
+    good = sorted(name for name in names if "acc" in name.lower() and name not in (metric, *losses))
+    return [*([metric] if metric in names else []), *losses, *good][:CURVES]
+
+
+def _near(points: Points, began: float | None, ended: float | None) -> Points:
+    """Return the points in their order of time, those of a run's own time where there are such."""
+    ordered = sorted(points)
+    if began is None:
+        return ordered
+    own = [each for each in ordered if began - FAR <= each[0] <= (ended or math.inf) + FAR]
+    return own if len(own) > 1 else ordered
+
+
+def _settled(points: Points, began: float | None) -> Points:
+    """Return the points up to the last full step since the beginning; all when these are too few."""
+    first, last = points[0][0], points[-1][0]
+    begin = began if began is not None and abs(first - began) <= FAR else first
+    step = STEP
+    while (last - begin) / step > STEPS:
+        step *= 2
+    until = begin + step * int((last - begin) // step)
+    kept = [each for each in points if each[0] <= until]
+    return kept if len(kept) > 1 else points
+
+
+def _span(points: Sequence[tuple[float, float]], began: float | None, ended: float | None) -> Span:
+    first, last = points[0][0], points[-1][0]
+    begin = began if began is not None and abs(first - began) <= FAR else first
+    end = ended if ended is not None and abs(ended - last) <= FAR else last
+    begin, end = min(begin, first), max(end, last)
+    return Span(begin, end if end > begin else begin + 1.0)
+
+
+def _thinned(points: Points, most: int) -> Points:
+    """Return at most about `most` points, each the mean of those that lie beside each other."""
+    size = -(-len(points) // most)
+    parts = [points[start : start + size] for start in range(0, len(points), size)]
+    return [(fmean(x for x, _ in part), fmean(y for _, y in part)) for part in parts]
+
+
+def _progress_figure(
+    name: str, metric: str, unit: str, points: Points, span: Span, ends: Sequence[float], width: int
+) -> Figure:
+    axis, seconds = span.unit
+    drawn = [((x - span.begin) / seconds, y) for x, y in _thinned(points, POINTS)]
+    values = [y for _, y in drawn]
+    least, most = min(values), max(values)
+    rate = metric.endswith(("_per_s", "_per_sec"))
+    if not rate and least > 0 and most / least > 50:
+        scale: dict[str, object] = {"type": "log", "nice": True}
+    else:
+        room = (most - least) * 0.08 or abs(most) * 0.1 or 1.0
+        low = 0.0 if rate and least >= 0 else least - room
+        scale = {"domain": [low, most + room], "nice": False}
+    spec = filled(
+        shipped("templates", "plots", "progress.vl.json"),
+        {
+            "width": width,
+            "x_title": message(axis),
+            "x_domain": [0, (span.end - span.begin) / seconds],
+            "y_scale": scale,
+            "y_format": "~s" if most >= 1000 else "~g",
+        },
+        {
+            "points": [{"x": x, "y": y} for x, y in drawn],
+            "last": [{"x": x, "y": y} for x, y in drawn[-1:]],
+            "end": [{"x": (end - span.begin) / seconds} for end in ends],
+        },
+    )
+    title = _title(metric, unit)
+    told = {"first": shown(drawn[0][1]), "last": shown(drawn[-1][1]), "least": shown(least), "most": shown(most)}
+    rows = tuple((shown(x, 3), shown(y)) for x, y in _thinned(drawn, ROWS))
+    alt = message("run_page.alt_progress", title=title, **told)
+    return Figure(name, title, alt, spec, (message(axis), title), rows)
+
+
+def _title(metric: str, unit: str) -> str:
+    known = {"samples_per_s": "run_page.throughput", "loss": "run_page.loss", "accuracy": "run_page.accuracy"}
+    words = message(known[metric]) if metric in known else clean.line(metric, 80)
+    return f"{words} [{clean.line(unit, 40)}]" if unit else words
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One line of telemetry: time, device, and its use (percent, GiB, W)."""
+
+    time: float
+    device: str
+    values: tuple[float | None, float | None, float | None]
+
+
+def telemetry(
+    inside: GuardedFolder, began: float | None, ended: float | None, *, going: bool
+) -> tuple[list[Figure], list[Host], str]:
+    """Return pictures of the use of a run's devices, the same by host, and their kind: `gpu`, `cpu`, empty for none.
+
+    `going`: as in `progress`.
+    """
+    names = [name for name in inside.names("telemetry") if name.endswith(".csv")][:HOSTS]
+    read = {name.removesuffix(".csv"): list(_samples(inside, f"telemetry/{name}")) for name in names}
+    kind = "gpu" if any(kind == "gpu" for samples in read.values() for kind, _ in samples) else "cpu"
+    hosts = {host: [each for which, each in samples if which == kind] for host, samples in read.items()}
+    hosts = {host: samples for host, samples in hosts.items() if samples}
+    if not hosts:
+        return [], [], ""
+    rows = [_host(host, samples) for host, samples in hosts.items()]
+    times = sorted((each.time, 0.0) for samples in hosts.values() for each in samples)
+    times = _near(times, began, ended)
+    span = _span(_settled(times, began) if going else times, began, ended)
+    figures = [
+        figure
+        for order, measure in enumerate(MEASURES)
+        if (figure := _telemetry_figure(measure, order, kind, hosts, span)) is not None
+    ]
+    return figures, rows, kind
+
+
+def _samples(inside: GuardedFolder, name: str) -> Iterable[tuple[str, Sample]]:
+    found = inside.end(name, MOST_TELEMETRY)
+    for raw in found[0].decode("utf-8", "replace").split("\n") if found else ():
+        fields = raw.strip().split(",")
+        if len(fields) < 6 or fields[1] not in ("gpu", "cpu"):
+            continue
+        time = number(fields[0])
+        if time is None or not math.isfinite(time):
+            continue
+        use, memory, power = (_finite(number(each)) for each in fields[3:6])
+        yield fields[1], Sample(time, fields[2], (use, None if memory is None else memory / _MIB, power))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and abs(value) < LARGEST else None
+
+
+def _host(name: str, samples: Sequence[Sample]) -> Host:
+    use, memory, power = ([value for each in samples if (value := each.values[i]) is not None] for i in range(3))
+    return Host(
+        name,
+        len({each.device for each in samples}),
+        fmean(use) if use else None,
+        max(memory, default=None),
+        fmean(power) if power else None,
+    )
+
+
+def _telemetry_figure(
+    measure: str, order: int, kind: str, hosts: Mapping[str, Sequence[Sample]], span: Span
+) -> Figure | None:
+    """Return one measure over time: the mean of all devices, its range, and single hosts where they are few."""
+    axis, seconds = span.unit
+    width = (span.end - span.begin) / BUCKETS
+    of_host: dict[str, dict[int, list[float]]] = {}
+    for host, samples in hosts.items():
+        for each in samples:
+            value = each.values[order]
+            if value is not None and span.begin <= each.time <= span.end:
+                bucket = min(BUCKETS - 1, int((each.time - span.begin) / width))
+                of_host.setdefault(host, {}).setdefault(bucket, []).append(value)
+    buckets = sorted({bucket for found in of_host.values() for bucket in found})
+    if len(buckets) < 2:
+        return None
+    together = {bucket: [value for found in of_host.values() for value in found.get(bucket, ())] for bucket in buckets}
+
+    def middle(bucket: int) -> float:
+        return (bucket + 0.5) * width / seconds
+
+    everything = [
+        {"x": middle(bucket), "least": min(values), "mean": fmean(values), "most": max(values)}
+        for bucket, values in together.items()
+    ]
+    few = 1 < len(of_host) <= LINES
+    lines = [
+        {"x": middle(bucket), "y": fmean(values), "host": host}
+        for host, found in (of_host.items() if few else ())
+        for bucket, values in sorted(found.items())
+    ]
+    most = max(each["most"] for each in everything)
+    spec = filled(
+        shipped("templates", "plots", "telemetry.vl.json"),
+        {
+            "x_title": message(axis),
+            "x_domain": [0, (span.end - span.begin) / seconds],
+            "y_domain": [0, 100 if measure == "utilisation" and most <= 100 else most * 1.1 or 1.0],
+        },
+        {"all": everything, "hosts": lines},
+    )
+    title = message(f"run_page.{kind}_{measure}")
+    mean = fmean(each["mean"] for each in everything)
+    least = min(each["least"] for each in everything)
+    alt = message(
+        "run_page.alt_telemetry", title=title, mean=shown(mean, 3), least=shown(least, 3), most=shown(most, 3)
+    )
+    columns = (message(axis), message("run_page.least"), message("run_page.mean"), message("run_page.most"))
+    picked = everything[:: -(-len(everything) // ROWS)]
+    rows = tuple(
+        (shown(each["x"], 3), shown(each["least"], 3), shown(each["mean"], 3), shown(each["most"], 3))
+        for each in picked
+    )
+    return Figure(f"telemetry-{measure}", title, alt, spec, columns, rows)

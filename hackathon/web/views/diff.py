@@ -1,0 +1,287 @@
+"""Two runs side by side: what differs in what was asked, in source and environment, and in what came out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import run_key
+from hackathon.runs.directory import files_of
+from hackathon.runs.record import read_record
+from hackathon.scaling.show import number
+from hackathon.scaling.show import state as state_word
+from hackathon.text.json_fields import finite
+from hackathon.text.messages import message
+from hackathon.web.page import sanitize as clean
+from hackathon.web.page.pages import span
+from hackathon.web.views.run import allowed, marked
+from hackathon.web.views.run_view import HOSTS, counted, end_metrics, end_texts, mapping, request_rows
+
+FILE, FILE_LINES = 200_000, 3000
+"""Bytes and lines of a file up to which its lines are compared."""
+SHOWN, SHOWN_IN_ALL = 400, 1500
+"""Lines of a difference that are shown, of one file and of all."""
+FILES = 100
+"""Files that differ which are named."""
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class DiffSide:
+    """One of the two runs."""
+
+    key: str
+    id: str
+    name: str
+    team: str
+    state: str
+    processes: int
+    created: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class DiffEntry:
+    """One thing that differs."""
+
+    name: str
+    left: str
+    right: str
+    ratio: str = ""
+    """Right to left, where both are numbers."""
+
+
+@dataclass(frozen=True)
+class DiffSection:
+    """What differs in one respect."""
+
+    name: str
+    """`results`, `request`, `environment`, `source`."""
+    changes: tuple[DiffEntry, ...]
+    same: int
+    """Things that are equal and not shown."""
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """One file of the source that differs."""
+
+    name: str
+    kind: str
+    """`changed`, `new` (only on the right), `gone` (only on the left)."""
+    lines: tuple[tuple[str, str], ...] = ()
+    """(kind, line) of the unified difference."""
+    left_out: int = 0
+    """Lines of it that are not shown."""
+    why: str = ""
+    """Why there are no lines: binary, too long, not kept; empty when there are."""
+
+
+@dataclass(frozen=True)
+class DiffPage:
+    """Two runs as their page shows them."""
+
+    left: DiffSide
+    right: DiffSide
+    parts: tuple[DiffSection, ...]
+    files: tuple[FileChange, ...]
+    same_files: int
+    files_left: int = 0
+    """Files that differ and are not named."""
+
+    @property
+    def swapped(self) -> str:
+        """The key of the page with the sides changed."""
+        return f"{self.right.key}|{self.left.key}"
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of the page of two runs, key `<run>|<run>`; None when the index does not have both."""
+    for at in (at for at, letter in enumerate(key) if letter == "|"):
+        left, right = source.find(key[:at]), source.find(key[at + 1 :])
+        if left is not None and right is not None:
+            rules = allowed(source)
+            return {"view": diff_page(left, right, with_source=rules is None or rules.source)}
+    return None
+
+
+def diff_page(left: RunEntry, right: RunEntry, *, with_source: bool = True) -> DiffPage:
+    """Return what differs between two runs, every text cleaned; files that cannot be read leave gaps.
+
+    `with_source` False: files that differ are named, their lines are not shown.
+    """
+    first, second = _Run(left), _Run(right)
+    files, same_files, left_over = _files(first, second)
+    if not with_source:
+        files = [replace(each, lines=(), left_out=0) for each in files]
+    page = DiffPage(
+        _side(left),
+        _side(right),
+        (
+            _part("results", first.results(), second.results()),
+            _part("request", first.request(), second.request()),
+            _part("environment", first.environment(), second.environment()),
+            _part("source", first.source(), second.source()),
+        ),
+        tuple(files),
+        same_files,
+        left_over,
+    )
+    cleaned: DiffPage = clean.value(page)
+    return cleaned
+
+
+def _side(summary: RunEntry) -> DiffSide:
+    return DiffSide(
+        run_key(summary),
+        summary.id,
+        summary.name,
+        summary.team,
+        summary.state,
+        summary.processes,
+        summary.created,
+        summary.note,
+    )
+
+
+Value = tuple[str, float | None]
+"""A value as it is shown, and as a number where it is one that has a ratio."""
+
+
+class _Run:
+    """One run's files, each read when it is asked for."""
+
+    def __init__(self, summary: RunEntry) -> None:
+        self.summary = summary
+        self.path = Path(summary.project) / "runs" / summary.id
+        self.inside = files_of(self.path)
+        self.record = read_record(self.path, self.inside.json)
+        self.origin = self.inside.json("source.json")
+
+    def results(self) -> dict[str, Value]:
+        """Return what came out."""
+        summary = self.summary
+        found: dict[str, Value] = {message("diff_page.state"): (state_word(summary.state), None)}
+        found[message("diff_page.reason")] = (summary.reason or NONE, None)
+        if summary.seconds is not None:
+            found[message("diff_page.seconds")] = (span(summary.seconds), summary.seconds)
+        numbers = end_metrics(self.path, self.inside, self.record).values
+        first = (summary.metric, "loss", "accuracy")
+        names = [*(name for name in first if name in numbers), *sorted(set(numbers) - set(first))]
+        found |= {name: (number(numbers[name]), numbers[name]) for name in names}
+        return found | {name: (text, None) for name, text in end_texts(self.inside)}
+
+    def request(self) -> dict[str, Value]:
+        """Return what was asked, parameters first, then the command."""
+        rows = [(row.name, row.value) for row in request_rows(self.record)]
+        first = [each for each in rows if each[0].startswith("parameter ")]
+        words = " ".join(self.record.command)
+        rest = [each for each in rows if each not in first]
+        return {name: (value, None) for name, value in [*first, ("command", words), *rest] if value}
+
+    def environment(self) -> dict[str, Value]:
+        """Return what its hosts ran with: settings, then packages, each with its different values."""
+        settings: dict[str, dict[str, None]] = {}
+        packages: dict[str, dict[str, None]] = {}
+        for name in [name for name in self.inside.names("env") if name.endswith(".json")][:HOSTS]:
+            host = self.inside.json(f"env/{name}")
+            # the kernel's line names the host, which is no difference
+            kernel = " ".join(word for word in str(host.get("kernel") or "").split() if word != host.get("host"))
+            listed = {
+                "python": str(host.get("python") or ""),
+                "mpi": str(host.get("mpi") or ""),
+                "gpus": counted(host.get("gpus")),
+                "cores": str(host.get("cores") or ""),
+                "kernel": kernel,
+                "modules": _lines(host.get("modules")),
+                "interfaces": _lines(host.get("interfaces")),
+            }
+            for key, value in listed.items():
+                if value:
+                    settings.setdefault(message(f"web.env_{key}"), {})[value] = None
+            for key, version in mapping(host.get("packages")).items():
+                packages.setdefault(str(key), {})[str(version)] = None
+        return {name: (", ".join(found), None) for name, found in [*settings.items(), *sorted(packages.items())]}
+
+    def source(self) -> dict[str, Value]:
+        """Return where its program came from, but the files."""
+        git = mapping(self.origin.get("git"))
+        found = {
+            message("diff_page.commit"): str(git.get("commit") or ""),
+            message("diff_page.branch"): str(git.get("branch") or ""),
+            message("diff_page.digest"): str(self.origin.get("digest") or ""),
+        }
+        return {name: (value, None) for name, value in found.items() if value}
+
+    def hashes(self) -> dict[str, str]:
+        """Return path → SHA-256 of its files, `→ target` of its links."""
+        files = {str(name): str(digest) for name, digest in mapping(self.origin.get("files")).items()}
+        return files | {str(name): f"→ {to}" for name, to in mapping(self.origin.get("links")).items()}
+
+    def lines_of(self, name: str) -> list[str] | str:
+        """Return the lines of a file of its copy, or why there are none (a message's id)."""
+        raw = self.inside.read(f"source/{name}", FILE + 1)
+        if raw is None:
+            return "diff_page.not_kept"
+        if b"\0" in raw:
+            return "diff_page.binary"
+        lines = raw.decode("utf-8", "replace").splitlines()
+        return "diff_page.long" if len(raw) > FILE or len(lines) > FILE_LINES else lines
+
+
+def _lines(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else ""
+
+
+def _part(name: str, left: Mapping[str, Value], right: Mapping[str, Value]) -> DiffSection:
+    changes, same = [], 0
+    for key in dict.fromkeys((*left, *right)):
+        (shown, value), (other, new) = left.get(key, (NONE, None)), right.get(key, (NONE, None))
+        if (shown, value) == (other, new):
+            same += 1
+            continue
+        first, second = finite(value), finite(new)
+        ratio = _ratio(second / first) if first and second is not None else ""
+        changes.append(DiffEntry(key, shown, other, ratio))
+    return DiffSection(name, tuple(changes), same)
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f} ×" if 0.01 <= abs(value) < 100 else f"{number(value, 3)} ×"
+
+
+def _files(left: _Run, right: _Run) -> tuple[list[FileChange], int, int]:
+    """Return the files that differ, how many do not, and how many more differ."""
+    then, now = left.hashes(), right.hashes()
+    names = sorted({*then, *now})
+    differing = [name for name in names if then.get(name) != now.get(name)]
+    room = SHOWN_IN_ALL
+    found = []
+    for name in differing[:FILES]:
+        change = _file(left, right, name, then, now, min(SHOWN, room))
+        room -= len(change.lines)
+        found.append(change)
+    return found, len(names) - len(differing), max(0, len(differing) - FILES)
+
+
+def _file(left: _Run, right: _Run, name: str, then: Mapping[str, str], now: Mapping[str, str], room: int) -> FileChange:
+    kind = "gone" if name not in now else "new" if name not in then else "changed"
+    if any(digest.startswith("→ ") for digest in (then.get(name, ""), now.get(name, ""))):
+        return FileChange(name, kind, why=f"{then.get(name, NONE)} · {now.get(name, NONE)}")
+    before: list[str] | str = left.lines_of(name) if name in then else []
+    after: list[str] | str = right.lines_of(name) if name in now else []
+    if isinstance(before, str) or isinstance(after, str):
+        why = before if isinstance(before, str) else str(after)
+        return FileChange(name, kind, why=message(why))
+    lines = marked(_without_head(unified_diff(before, after, lineterm="", n=3)))
+    if not lines:
+        return FileChange(name, kind, why=message("diff_page.not_kept"))
+    return FileChange(name, kind, tuple(lines[:room]), max(0, len(lines) - room))
+
+
+def _without_head(lines: Iterable[str]) -> Sequence[str]:
+    """Return a unified difference without the two lines that name the file: the page does."""
+    return list(lines)[2:]

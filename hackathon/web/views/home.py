@@ -1,0 +1,168 @@
+"""The first page of a published site: the event, its figures, and what each team reached; or a project's studies."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.event.participation import Participation, participation
+from hackathon.index.catalog import Catalog
+from hackathon.index.studies import StudyRuns, best_series, by_study, by_team, results_of
+from hackathon.scaling.show import percent
+from hackathon.scaling.table import SUCCEEDED
+from hackathon.text.messages import localized, message
+from hackathon.web.page.dates import days_text
+from hackathon.web.page.pages import moment
+from hackathon.web.page.sanitize import line
+from hackathon.web.page.survey_words import target_share
+from hackathon.web.views import teams
+from hackathon.web.views.published_surveys import foremost, published
+from hackathon.web.views.survey import SurveyView, survey_view
+
+HIGHLIGHTS = 2
+"""Items of the survey that the first page tells."""
+
+
+@dataclass(frozen=True)
+class LargestPoint:
+    """What the largest point of a study, or of a team's studies, reached."""
+
+    processes: int
+    speedup: float
+    efficiency: float
+
+
+@dataclass(frozen=True)
+class Card:
+    """A team, or a study outside any event."""
+
+    kind: str
+    """Kind of its page: `team`, `study`."""
+    key: str
+    name: str
+    about: tuple[str, ...] = ()
+    """What it works on; of a study when, where and how."""
+    best: LargestPoint | None = None
+    runs: int = 0
+    succeeded: int = 0
+    studies: int = 0
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """What one item of the participants' survey came to."""
+
+    survey: str
+    """The key of the survey's page."""
+    item: str
+    share: str
+    """On the middle or at the good end: `81.8 %`."""
+    note: str
+
+
+@dataclass(frozen=True)
+class HoursView:
+    """What was used of one thing on all clusters together."""
+
+    name: str
+    """What it is called: GPU-hours."""
+    used: float
+    clusters: tuple[tuple[str, float], ...]
+    """(cluster, used there), the one with most first."""
+
+
+@dataclass(frozen=True)
+class HomeView:
+    """The first page."""
+
+    title: str
+    """Empty: the site's."""
+    when: str
+    """Its days."""
+    place: str
+    event: bool
+    cards: tuple[Card, ...]
+    sums: teams.TeamsView
+    hours: tuple[HoursView, ...] = ()
+    """What the event's teams used: GPU-hours where there were any, node-hours, and tokens where they are counted."""
+    people: Participation | None = None
+    """Who took part; None outside an event, and where it is not known who did."""
+    answers: SurveyView | None = None
+    """The participants' survey; None where none is published."""
+    highlights: tuple[Highlight, ...] = ()
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of the first page."""
+    if key:
+        return None
+    event = source.event
+    found = teams.values(source, "")
+    assert found is not None
+    sums: teams.TeamsView = found["view"]
+    if event is not None:
+        studies = {team.name: len(by_study(team.runs, source.memory)) for team in by_team(source)}
+        cards = tuple(_team(row, studies.get(row.name, 0)) for row in sums.rows)
+    else:
+        cards = tuple(_study(study) for study in by_study(source.summaries, source.memory))
+    people = participation(event) if event is not None else None
+    asked = foremost(published(source))
+    answers = survey_view(asked) if asked is not None and asked.n else None
+    view = HomeView(
+        title=line(localized(event.title), 200) if event else "",
+        when=days_text(event.dates) if event else "",
+        place=line(localized(event.place), 200) if event else "",
+        event=event is not None,
+        cards=cards,
+        sums=sums,
+        hours=tuple(_hours(sums.use)),
+        people=people if people is not None and people.people else None,
+        answers=answers,
+        highlights=tuple(_highlights(answers))[:HIGHLIGHTS] if answers else (),
+    )
+    return {"view": view}
+
+
+def _highlights(answers: SurveyView) -> Iterator[Highlight]:
+    """Yield the items of a survey that tell most: those with a good end, then the others."""
+    order = sorted(answers.ratings, key=lambda item: item.target == "middle")
+    for item in order:
+        share = target_share(item)
+        if share is not None:
+            note = message("survey_page.highlight", label=share.label, count=share.count, of=share.of)
+            yield Highlight(answers.name, item.text, percent(share.value), note)
+
+
+def _hours(uses: Sequence[teams.Use]) -> Iterator[HoursView]:
+    names = {
+        "gpu_hours": message("site.gpu_hours"), "node_hours": message("site.node_hours"),
+        "tokens": message("site.tokens"),
+    }  # fmt: skip
+    for kind, name in names.items():
+        found = [(use.cluster, amount) for use in uses if (amount := getattr(use, kind)) is not None]
+        whole = teams.total([amount for _, amount in found])
+        if whole is not None and whole.used > 0:
+            clusters = [(cluster, amount.used) for cluster, amount in found if amount.used > 0]
+            yield HoursView(name, whole.used, tuple(sorted(clusters, key=lambda each: -each[1])))
+
+
+def _team(row: teams.TeamRow, studies: int) -> Card:
+    best = LargestPoint(row.best.processes, row.best.speedup, row.best.efficiency) if row.best else None
+    about = (line(row.title, 200),) if row.title else ()
+    return Card("team", row.name, row.name, about, best, row.runs, row.succeeded, studies)
+
+
+def _study(study: StudyRuns) -> Card:
+    good = [point for point in results_of(best_series(study))["points"] if point["speedup"] is not None]
+    best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"]) if good else None
+    clusters = sorted({run.cluster for run in study.runs if run.cluster})
+    mode = [message(f"web.mode_{study.mode}")] if study.mode else []
+    return Card(
+        "study",
+        study.key,
+        line(study.name, 200),
+        (moment(study.created), *(line(name, 60) for name in clusters), *mode),
+        best,
+        len(study.runs),
+        sum(run.state == SUCCEEDED for run in study.runs),
+        1,
+    )

@@ -1,0 +1,116 @@
+"""The closed surveys of an event that may go out, summed up; read again only when one of their files has changed."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.config.event import Publish
+from hackathon.index.catalog import Catalog
+from hackathon.index.memory import Memory
+from hackathon.survey.records import SurveySummary
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+    from hackathon.survey.collection import Collection
+
+SURVEYS = "surveys"
+"""The folder beside `hackathon.yaml` with a folder for each survey."""
+FILES = 10_000
+"""Files of a survey whose last change is looked at."""
+
+
+def published(source: Catalog) -> list[SurveySummary]:
+    """Return the summaries of closed surveys that the event lets go out; those asked of participants first, as closed.
+
+    Raises HackathonError when a closed survey cannot be read: a page without it would say that there was none.
+    """
+    rules = source.event.publish if source.event is not None else Publish()
+    if source.event is None or source.event_folder is None or not rules.surveys:
+        return []
+    return summaries(source.event_folder, source.event, source.memory)
+
+
+def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummary]:
+    """Return the summaries of all closed surveys of an event: of participants, then of tutors, each as they closed."""
+    from hackathon.survey.summary import summary_of
+
+    folder = folder.absolute()
+    signature = (mark(folder), repr(event))
+    known = memory.recall("surveys", folder)
+    if known is not None and known[0] == signature:
+        kept: list[SurveySummary] = known[1]
+        return kept
+    closed = [each for each in _collections(folder) if each.state == "closed"]
+    closed.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
+    found = [summary_of(each) for each in closed]
+    memory.keep("surveys", folder, (signature, found), 1)
+    return found
+
+
+def foremost(found: Sequence[SurveySummary]) -> SurveySummary | None:
+    """Return the survey that stands for the event: of participants, the last one that closed; None without any."""
+    asked = [each for each in found if each.survey.audience == "participants"]
+    return asked[-1] if asked else found[0] if found else None
+
+
+def _closed(collection: "Collection") -> int:
+    """Return when a survey was closed, for its order: nanoseconds since 1970."""
+    try:
+        return collection.closed_folder.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def unfinished(folder: Path) -> list[str]:
+    """Return the names of surveys that are open: what they say is not known yet."""
+    return [each.name for each in _collections(folder) if each.state == "open"]
+
+
+def _collections(folder: Path) -> "list[Collection]":
+    """Return the surveys of an event that this account may read: they are private to the one that collects."""
+    from hackathon.survey.collection import Collection
+    from hackathon.survey.storage import SURVEY_FILE
+
+    places = [folder / SURVEYS / name for name in _names(folder) if _readable(folder / SURVEYS / name)]
+    return [Collection(place) for place in places if (place / SURVEY_FILE).exists()]
+
+
+def unreadable(folder: Path) -> list[str]:
+    """Return the names of surveys that this account may not read."""
+    return [name for name in _names(folder) if not _readable(folder / SURVEYS / name)]
+
+
+def _readable(folder: Path) -> bool:
+    return os.access(folder, os.R_OK | os.X_OK)
+
+
+def mark(folder: Path) -> str:
+    """Return a text that changes when a survey's files do."""
+    found: list[str] = []
+    for name in _names(folder):
+        found.append(name)
+        below = folder / SURVEYS / name
+        for each in (below, below / "closed"):
+            found += _stamps(each)
+    return "\n".join(found[:FILES])
+
+
+def _stamps(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(
+                f"{entry.path} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
+                for entry in entries
+                if (status := entry.stat(follow_symlinks=False)) is not None
+            )
+    except OSError:
+        return []
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder / SURVEYS) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []

@@ -1,0 +1,30 @@
+"""Which view answers for which kind of page."""
+
+import importlib
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+
+VIEWS = {
+    "now": ("now.html.j2", "hackathon.web.views.now"),
+    "teams": ("teams.html.j2", "hackathon.web.views.teams"),
+    "team": ("team.html.j2", "hackathon.web.views.team"),
+    "study": ("study.html.j2", "hackathon.web.views.study"),
+    "run": ("run.html.j2", "hackathon.web.views.run"),
+    "diff": ("diff.html.j2", "hackathon.web.views.diff"),
+    "scaling": ("scaling.html.j2", "hackathon.web.views.scaling"),
+    "board": ("board.html.j2", "hackathon.web.views.board"),
+    "cluster": ("cluster.html.j2", "hackathon.web.views.cluster"),
+    "schedule": ("schedule.html.j2", "hackathon.web.views.schedule"),
+    "survey": ("survey.html.j2", "hackathon.web.views.survey"),
+}
+"""Kind → template and module; the module's `values(source, key)` returns the template's values, None: no such page."""
+
+
+def values_of(kind: str, key: str, source: Catalog) -> tuple[str, dict[str, Any]] | None:
+    """Return the template and the values of a page in the current language, None when there is no such page."""
+    if kind not in VIEWS:
+        return None
+    template, module = VIEWS[kind]
+    values: dict[str, Any] | None = importlib.import_module(module).values(source, key)
+    return None if values is None else (template, values)

@@ -1,0 +1,291 @@
+"""The page of one run: how it stands, what is wrong, its numbers over time, its logs, and how it was made."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry, key_of
+from hackathon.index.studies import run_key
+from hackathon.logs.metrics import rank_of
+from hackathon.runs.directory import RunDirectory, files_of
+from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, SUCCEEDED
+from hackathon.text.units import format_size
+from hackathon.usage.usage import Amount, Ledger
+from hackathon.web.page import sanitize as clean
+from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.views.curves import Host, progress, telemetry
+from hackathon.web.views.run_view import RunView, end_texts, run_view
+from hackathon.web.views.timeline import Timeline, timeline
+from hackathon.web.views.verdict import Verdict, verdict, without_lines
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Publish
+
+LOGS = 12
+"""Logs of ranks that are shown: that of the rank that failed first, then from rank 0 on."""
+DIFF = 100_000
+"""Letters of `source.diff` that are shown."""
+CHILDREN = 8
+"""Runs that follow this one which are named."""
+COMPARABLE = 20
+"""Other runs of the project that are offered beside this one."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another run that this one has to do with."""
+
+    key: str
+    id: str
+    state: str
+
+
+@dataclass(frozen=True)
+class Log:
+    """The end of one log."""
+
+    name: str
+    """`job.log`, `rank-3.log`."""
+    lines: tuple[tuple[str, bool], ...]
+    """(line, whether it is the evidence of a finding)."""
+    size: str
+    """Of the whole file, as text."""
+    whole: bool
+    """Nothing was left out."""
+    shown: bool = False
+    """Whether it is open when the page comes."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the program came from."""
+
+    files: int
+    in_place: bool
+    diff: tuple[tuple[str, str], ...]
+    """(kind, line) of `source.diff`; kind: add, gone, place, head, same."""
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """One run as its page shows it."""
+
+    key: str
+    summary: RunEntry
+    run: RunView
+    seconds: float | None
+    """How long it ran, or has run until now; of a run in the queue how long it waits."""
+    waits: bool
+    """The seconds are those of waiting."""
+    hours: tuple[Amount, ...]
+    """GPU-hours of a run that had GPUs, and node-hours, of all its attempts."""
+    going: bool
+    """It is, or may be, with the scheduler."""
+    verdict: Verdict
+    progress: tuple[Figure, ...]
+    devices: tuple[Figure, ...]
+    hosts: tuple[Host, ...]
+    kind: str
+    """`gpu` or `cpu`: what the devices are; empty when nothing was measured."""
+    logs: tuple[Log, ...] | None
+    """None: the event publishes no logs."""
+    logs_left: int
+    timeline: Timeline
+    source: Origin
+    study: str = ""
+    """The key of its study; empty when it is no point of one."""
+    parent: Other | None = None
+    previous: Other | None = None
+    """The run of the same name that was made before it."""
+    children: tuple[Other, ...] = ()
+    comparable: tuple[Other, ...] = ()
+    """Other runs of its project, the newest first."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """What it told at its end in words, such as the digest of its weights."""
+    refused: tuple[str, ...] = ()
+    """What lies in its folder and is not read: links that lead outside, pipes, sockets."""
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of a run's page in the current language; None when the index does not have it.
+
+    `problem`: why pictures are missing, empty when none is.
+    """
+    summary = source.find(key)
+    if summary is None:
+        return None
+    page = run_page(source, summary)
+    figures, problem = drawn([*page.progress, *page.devices])
+    count = len(page.progress)
+    page = replace(page, progress=tuple(figures[:count]), devices=tuple(figures[count:]))
+    return {"view": page, "problem": problem}
+
+
+def allowed(source: Catalog) -> "Publish | None":
+    """Return the rules of the event by which a page goes out; None for the live page, which shows everything."""
+    if source.live:
+        return None
+    from hackathon.config.event import Publish
+
+    return source.event.publish if source.event is not None else Publish()
+
+
+def run_page(source: Catalog, summary: RunEntry) -> RunPage:
+    """Return a run as its page shows it, figures not yet drawn; every text of others is cleaned.
+
+    Files that are missing, half-written, unreadable or none at all leave gaps.
+    """
+    path = Path(summary.project) / "runs" / summary.id
+    inside = files_of(path)
+    summary = _explained(summary, path)
+    run = run_view(path, inside)
+    ended = summary.ended if summary.state not in OPEN else None
+    failed = summary.state not in OPEN and summary.state not in (SUCCEEDED, CREATED)
+    found = verdict(source, summary, inside)
+    going = summary.state in OPEN
+    devices, hosts, kind = telemetry(inside, summary.started, ended, going=going)
+    curves = progress(inside, summary.metric, summary.unit, summary.started, ended, failed=failed, going=going)
+    rules = allowed(source)
+    with_logs, with_source = rules is None or rules.logs, rules is None or rules.source
+    found = found if with_logs else without_lines(found)
+    logs, left = _logs(inside, summary, found, failed=failed) if with_logs else ([], 0)
+    seconds, waits = _length(source, summary)
+    spent = Ledger(source).of([summary]).of_team("")
+    amounts = {each.kind: each for found in spent for each in found.amounts if each.used > 0}
+    page = RunPage(
+        key=run_key(summary),
+        summary=summary,
+        run=run,
+        seconds=seconds,
+        waits=waits,
+        hours=tuple(amounts[kind] for kind in ("gpu_hours", "node_hours") if kind in amounts),
+        going=going,
+        verdict=found,
+        progress=tuple(curves),
+        devices=tuple(devices),
+        hosts=tuple(hosts),
+        kind=kind,
+        logs=tuple(logs) if with_logs else None,
+        logs_left=left,
+        timeline=timeline(inside),
+        source=_source(inside, with_diff=with_source),
+        study=key_of(summary.project, summary.study) if summary.study else "",
+        texts=tuple(end_texts(inside)),
+        refused=tuple(each.name for each in RunDirectory(path).refused()),
+        **_others(source, summary),
+    )
+    cleaned: RunPage = clean.value(page)
+    return cleaned
+
+
+def previous_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
+    """Return the run of the same project and name that was made before this one; None for the first."""
+    same = [
+        each
+        for each in source.summaries
+        if each.project == summary.project and each.name == summary.name and each.id < summary.id
+    ]
+    return max(same, key=lambda each: each.id, default=None)
+
+
+def parent_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
+    """Return the run that this one follows or repeats; None without one, or when it is gone."""
+    return source.find(key_of(summary.project, summary.parent)) if summary.parent else None
+
+
+def _others(source: Catalog, summary: RunEntry) -> dict[str, Any]:
+    parent, previous = parent_of(source, summary), previous_of(source, summary)
+    children = [each for each in source.summaries if each.parent == summary.id and each.project == summary.project]
+    return {
+        "parent": _other(parent) if parent else None,
+        "previous": _other(previous) if previous and previous != parent else None,
+        "children": tuple(_other(each) for each in children[:CHILDREN]),
+        "comparable": tuple(map(_other, _comparable(source, summary, (parent, previous)))),
+    }
+
+
+def _comparable(source: Catalog, summary: RunEntry, named: Sequence[RunEntry | None]) -> Iterator[RunEntry]:
+    """Yield runs that one may want beside this one: of its project, but for those that are named already."""
+    if not source.live:
+        return  # a site has no page of two runs
+    wanted = (each for each in source.summaries if each.project == summary.project and each.id != summary.id)
+    yield from itertools.islice((each for each in wanted if each not in named), COMPARABLE)
+
+
+def _other(summary: RunEntry) -> Other:
+    return Other(run_key(summary), summary.id, summary.state)
+
+
+def _explained(summary: RunEntry, path: Path) -> RunEntry:
+    """Return the summary with its reason in the current language, where the run's folder tells the same state."""
+    from hackathon.runs.status import status
+    from hackathon.text.errors import HackathonError
+
+    try:
+        found = status([RunDirectory(path)], ask=False, write=False)[0]
+    except (HackathonError, OSError, ValueError, TypeError):
+        return summary
+    same = found.state == summary.state and found.explanation
+    return replace(summary, reason=found.explanation) if same else summary
+
+
+def _length(source: Catalog, summary: RunEntry) -> tuple[float | None, bool]:
+    """Return the seconds that a run took or has taken, or those that it waits, and whether they are of waiting."""
+    if summary.state in (QUEUED, HELD) and summary.submitted is not None:
+        return max(0.0, source.now - summary.submitted), True
+    if summary.started is None or summary.state == LOST:
+        return summary.seconds, False
+    if summary.state in ENDED:
+        return summary.seconds, False
+    return max(0.0, source.now - summary.started), False
+
+
+def _logs(inside: GuardedFolder, summary: RunEntry, found: Verdict, *, failed: bool) -> tuple[list[Log], int]:
+    """Return the ends of a run's logs, the most telling one open, and how many others there are."""
+    names = [name for name in inside.names("logs") if name.endswith(".log")]
+    ranks = sorted((name for name in names if rank_of(Path(name)) >= 0), key=lambda name: rank_of(Path(name)))
+    place = found.findings[0].place if found.findings else ""
+    first = [name for name in ranks if rank_of(Path(name)) == summary.rank or f"logs/{name}" in place]
+    chosen = sorted({*first, *ranks[: LOGS - len(first)]}, key=lambda name: rank_of(Path(name)))
+    shared = [name for name in ("scheduler.log", "job.log") if name in names]
+    evidence = [each.evidence.strip() for each in found.findings if len(each.evidence.strip()) > 3]
+    telling = next((name for name in [*chosen, *shared] if failed and f"logs/{name}" in place), "")
+    telling = telling or next(iter([*(first if failed else ()), *chosen, *shared]), "")
+    logs = []
+    for name in [*shared, *chosen]:
+        tail = clean.tail(inside, f"logs/{name}")
+        if tail is not None:
+            lines, before, size = tail
+            shown = tuple((each, any(words in each for words in evidence)) for each in lines)
+            logs.append(Log(name, shown, format_size(size), before == 0, name == telling))
+    return logs, len(names) - len(shared) - len(chosen)
+
+
+def _source(inside: GuardedFolder, *, with_diff: bool) -> Origin:
+    record = inside.json("source.json")
+    files = record.get("files")
+    diff = inside.text("source.diff", DIFF + 1) if with_diff else ""
+    return Origin(
+        len(files) if isinstance(files, dict) else 0,
+        bool(record.get("in_place")),
+        tuple(marked(clean.block(diff, DIFF).splitlines())),
+    )
+
+
+def marked(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (kind, line) of a unified diff: add, gone, place (`@@`), head (a file's), same."""
+    found = []
+    for each in lines:
+        kind = "same"
+        if each.startswith(("+++ ", "--- ", "diff ", "index ", "new file", "deleted file", "Binary files")):
+            kind = "head"
+        elif each.startswith("@@"):
+            kind = "place"
+        elif each[:1] in "+-" and each:
+            kind = "add" if each[0] == "+" else "gone"
+        found.append((kind, each))
+    return found

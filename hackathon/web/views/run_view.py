@@ -1,0 +1,218 @@
+"""What a page shows of one run: its request, scripts, source, environment, and how it ended. Nothing is masked here."""
+
+import math
+import shlex
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.logs.final import MOST_LOGS, Numbers, final_numbers
+from hackathon.logs.metrics import rank_of
+from hackathon.logs.values import number
+from hackathon.runs.record import RunRecord, read_record
+from hackathon.text.errors import RequestError
+from hackathon.text.units import format_walltime
+
+LAST = 64 << 10
+"""Bytes at the end of a Meter's file in which its final line is looked for."""
+KEPT = 500
+"""Runs whose final numbers are held."""
+HOSTS = 256
+"""Hosts whose environment is read."""
+LONGEST_TEXT = 200_000
+"""Letters of a script that a page shows."""
+PACKAGES = (
+    "torch", "tensorflow", "chainer", "horovod", "mpi4py", "cupy", "jax", "numpy",
+    "nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11",
+)  # fmt: skip
+"""Packages that decide a result; the rest of the list stays in the run directory."""
+_PATHS = frozenset({"source"})
+
+
+@dataclass(frozen=True)
+class RunFact:
+    """One line of a table: a name, a value, and where the value came from."""
+
+    name: str
+    value: str
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run as its page shows it."""
+
+    id: str
+    job_id: str
+    """Without the server's name."""
+    command: str
+    """The training command as one would type it."""
+    rerun: str
+    """The toolkit's command that submits it again."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    cluster: str = ""
+    scheduler: str = ""
+    queue: str = ""
+    request: tuple[RunFact, ...] = ()
+    """The resolved request with origins, empty fields left out."""
+    script: str = ""
+    rank_script: str = ""
+    commit: str = ""
+    """git commit of the source, with `+` when files differed from it; empty outside git."""
+    digest: str = ""
+    """SHA-256 over the source's names, contents and modes; empty when it was not recorded."""
+    environment: tuple[RunFact, ...] = ()
+    metrics: tuple[tuple[str, float | None], ...] = ()
+    """Final numbers by name; None: not finite."""
+    whole: bool = True
+    """Whether everything was read that they can come from."""
+    attempts: int = 0
+
+
+def run_view(path: Path, inside: GuardedFolder) -> RunView:
+    """Return a run for a page; files that are missing, half-written or no files leave gaps."""
+    record = read_record(path, inside.json)
+    source = inside.json("source.json")
+    found = end_metrics(path, inside, record)
+    metrics = sorted(found.values.items())
+    return RunView(
+        id=path.name,
+        # some schedulers add the server's name to the number
+        job_id=_job_of(inside).partition(".")[0],
+        command=shlex.join(record.command),
+        rerun=f"hackathon rerun {shlex.quote(path.name)}",
+        note=record.note,
+        tags=record.tags,
+        cluster=record.cluster,
+        scheduler=record.scheduler,
+        queue=record.queue,
+        request=tuple(request_rows(record)),
+        script=inside.text("job.sh", LONGEST_TEXT),
+        rank_script=inside.text("rank.sh", LONGEST_TEXT),
+        commit=_commit(mapping(source.get("git"))),
+        digest=str(source.get("digest") or ""),
+        environment=tuple(_environment_rows(inside)),
+        metrics=tuple((name, value if math.isfinite(value) else None) for name, value in metrics),
+        whole=found.whole,
+        attempts=sum(event.get("event") == "started" for event in inside.lines("events/job.jsonl")),
+    )
+
+
+def _job_of(inside: GuardedFolder) -> str:
+    """Return the job's id as RunDirectory.job_id does; empty when there is none."""
+    facts = (inside.json(f"client/{name}.json").get("job_id") for name in ("submitted", "recovered", "adopted"))
+    claim = inside.text("claim/job_id", 1000).strip()
+    return claim or next((str(each) for each in facts if each), "")
+
+
+_read: OrderedDict[tuple[object, ...], Numbers] = OrderedDict()
+"""Metrics that were read, by what tells that nothing changed."""
+
+
+def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord) -> Numbers:
+    """Return a run's final numbers, or what it told so far; not all was read where a file of it is refused.
+
+    They are read again only when a file has changed.
+    """
+    over = bool(inside.json("final.json")) or any(
+        each.get("event") == "ended" for each in inside.lines("events/job.jsonl")
+    )
+    key = (str(path), over, *inside.facts(("metrics", "logs")))
+    if key not in _read:
+        try:
+            found = final_numbers(path, record, over=over, most_bytes=MOST_LOGS)
+            refused = inside.refused(("metrics", "logs", "request.json"))
+            _read[key] = replace(found, whole=found.whole and not refused)
+        except RequestError:
+            return Numbers(whole=False)
+        while len(_read) > KEPT:
+            _read.popitem(last=False)
+    return _read.get(key, Numbers(whole=False))
+
+
+def end_texts(inside: GuardedFolder) -> list[tuple[str, str]]:
+    """Return what the run told at its end in words, such as the digest of its weights: (name, text), by name."""
+    files = [(rank_of(Path(name)), name) for name in inside.names("metrics") if name.endswith(".jsonl")]
+    first = min((each for each in files if each[0] >= 0), default=None)
+    finals = [line for line in inside.lines(f"metrics/{first[1]}", LAST) if line.get("final")] if first else []
+    return sorted((name, value) for name, value in (finals[-1] if finals else {}).items() if _is_word(value))
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and number(value) is None
+
+
+def request_rows(record: RunRecord) -> list[RunFact]:
+    """Return the request's fields that say something; parameters and variables one line each."""
+    origins = record.origins
+    rows = []
+    hidden = {"origins", "schema_version", "note", "tags", "parent", "study", "command", "metrics"}
+    for name, value in record.raw.items():
+        if name in hidden or value in (None, "", [], {}):
+            continue
+        if name in ("parameters", "variables") and isinstance(value, dict):
+            short = name.removesuffix("s")
+            rows += [RunFact(f"{short} {key}", str(entry), _origin(origins, name, key)) for key, entry in value.items()]
+        elif isinstance(value, dict):
+            shown = ", ".join(f"{key} {entry}" for key, entry in value.items() if entry is not None)
+            rows.append(RunFact(name, shown, str(origins.get(name) or "")))
+        elif isinstance(value, list):
+            rows.append(RunFact(name, "\n".join(str(entry) for entry in value), str(origins.get(name) or "")))
+        elif name == "walltime" and isinstance(value, int):
+            rows.append(RunFact(name, format_walltime(value), str(origins.get(name) or "")))
+        else:
+            shown = Path(str(value)).name if name in _PATHS else str(value)
+            rows.append(RunFact(name, shown, str(origins.get(name) or "")))
+    return rows
+
+
+def _origin(origins: Mapping[str, Any], name: str, key: str) -> str:
+    return str(origins.get(f"{name}.{key}") or origins.get(name) or "")
+
+
+def _environment_rows(inside: GuardedFolder) -> list[RunFact]:
+    """Return what the hosts ran with, each different value once; names are keys of the catalogue (`web.env_…`)."""
+    names = [name for name in inside.names("env") if name.endswith(".json")][:HOSTS]
+    hosts = [host for name in names if (host := inside.json(f"env/{name}"))]
+    rows = []
+
+    def add(name: str, values: Iterable[str]) -> None:
+        different = list(dict.fromkeys(value for value in values if value))
+        if different:
+            rows.append(RunFact(name, "\n".join(different)))
+
+    add("python", (str(host.get("python") or "").split(" ")[0] for host in hosts))
+    packages = [mapping(host.get("packages")) for host in hosts]
+    add("packages", (f"{name} {each[name]}" for name in PACKAGES for each in packages if name in each))
+    add("mpi", (str(host.get("mpi") or "") for host in hosts))
+    add("modules", (" ".join(_listed(host.get("modules"))) for host in hosts))
+    add("gpus", (counted(host.get("gpus")) for host in hosts))
+    add("cores", (str(host.get("cores") or "") for host in hosts))
+    add("kernel", (str(host.get("kernel") or "") for host in hosts))
+    add("interfaces", (" ".join(_listed(host.get("interfaces"))) for host in hosts))
+    return rows
+
+
+def counted(values: object) -> str:
+    """Return `2 × P100` from a list of equal texts."""
+    counts = Counter(_listed(values))
+    return ", ".join(f"{count} × {value}" if count > 1 else value for value, count in counts.items())
+
+
+def _listed(values: object) -> list[str]:
+    """Return a JSON list's texts; anything else is an empty one."""
+    return [str(value) for value in values] if isinstance(values, list) else []
+
+
+def _commit(git: Mapping[str, Any]) -> str:
+    """Return the git commit of the snapshot, `+` behind it when the files differed."""
+    return f"{git['commit']}{'+' if git.get('dirty') else ''}" if git.get("commit") else ""
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return a JSON object; anything else is an empty one."""
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,285 @@
+"""The scaling results of all teams in one picture and one table, beside published ones."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.studies import StudyRuns, by_settings, by_study, by_team, results_of
+from hackathon.scaling.plot import PANELS, filled, panel
+from hackathon.scaling.show import number, percent
+from hackathon.scaling.table import SUCCEEDED, TARGET
+from hackathon.text.messages import message
+from hackathon.text.paths import shipped
+from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.page.references import References, read_references
+from hackathon.web.page.sanitize import line
+
+SIZE = {"width": 480, "height": 360, "autosize": {"type": "fit", "contains": "padding"}}
+"""Of one picture; on the right lies what the two lines are called."""
+PADDING = {"left": 2, "right": 44, "top": 6, "bottom": 2}
+COLOURS = ("#0b5cad", "#f5197a", "#008c70", "#b08206", "#3b1d8a", "#3e94f3", "#6b1a0a", "#1a1a1a")
+"""One each for a team, apart for readers who see red and green alike, and 3 : 1 and more on white. The style sheet has
+their brothers for dark pages."""
+SHAPES = {
+    "circle": "M4,0A4,4,0,1,1,-4,0A4,4,0,1,1,4,0Z",
+    "square": "M-3.6,-3.6h7.2v7.2h-7.2Z",
+    "triangle-up": "M0,-4.2L4.4,3.4H-4.4Z",
+    "diamond": "M0,-5L4,0L0,5L-4,0Z",
+    "triangle-down": "M0,4.2L4.4,-3.4H-4.4Z",
+    "cross": "M-1.6,-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3Z",
+    "triangle-right": "M4.2,0L-3.4,4.4V-4.4Z",
+    "triangle-left": "M-4.2,0L3.4,4.4V-4.4Z",
+}
+"""Vega's name of a mark → the same as a path for the key, 10 units wide."""
+SHOWN = 24
+"""Teams with a colour and a mark of their own, the fastest; the lines of the others are thin."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How a team is told from the others in the picture."""
+
+    colour: str
+    shape: str
+    """A path around 0,0, 10 units wide."""
+
+
+@dataclass(frozen=True)
+class ReachedRow:
+    """What one study reached: a line of the table."""
+
+    team: str
+    """Its name as it is shown."""
+    team_key: str
+    """The key of its page."""
+    study: str
+    """The key of its page."""
+    name: str
+    mode: str
+    """`weak`, `strong` or empty."""
+    clusters: tuple[str, ...]
+    base: int
+    processes: int
+    speedup: float
+    efficiency: float
+    value: float | None
+    unit: str
+    good: int
+    """Successful runs."""
+    total: int
+    points: tuple[tuple[int, float, float], ...]
+    """(processes, speed-up, efficiency), by size."""
+    further: int = 0
+    """Further studies of the team with a speed-up."""
+    mark: Mark | None = None
+    """None: its line is thin among the others."""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The page of scaling results."""
+
+    results: tuple[ReachedRow, ...]
+    """The study with the largest speed-up of each team, the fastest first."""
+    references: References
+    waiting: tuple[str, ...]
+    """Teams without a speed-up yet."""
+    other_bases: bool
+    """Whether a study began with more than one process."""
+    thin: int
+    """Teams that are drawn without a colour of their own."""
+
+
+def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
+    """Return the values of the page of scaling results, pictures drawn."""
+    view = overview(source)
+    figures, problem = drawn(overview_figures(view)) if view.results else ([], "")
+    return {"view": view, "figures": figures, "problem": problem}
+
+
+def overview(source: Catalog) -> Overview:
+    """Return what all teams reached. Of files only `study.json` and the references are read."""
+    found: list[list[ReachedRow]] = []
+    waiting = []
+    for team in by_team(source):
+        studies = by_study(team.runs, source.memory)
+        results = [result for study in studies if (result := _best(team.name, study)) is not None]
+        results.sort(key=lambda result: (-result.speedup, result.study))
+        if results:
+            found.append(results)
+        else:
+            waiting.append(line(team.name, 100))
+    found.sort(key=lambda results: (-results[0].speedup, results[0].team))
+    return Overview(
+        results=tuple(_marked(results[0], order, len(results) - 1) for order, results in enumerate(found)),
+        references=read_references(source.event_folder),
+        waiting=tuple(waiting),
+        other_bases=any(results[0].base != 1 for results in found),
+        thin=max(0, len(found) - SHOWN),
+    )
+
+
+def _best(team: str, study: StudyRuns) -> ReachedRow | None:
+    """Return what a study reached, with its best settings; None as long as there is nothing beside its base."""
+    found = [result for series in by_settings(study) if (result := _result(team, series)) is not None]
+    return max(found, key=lambda result: result.speedup, default=None)
+
+
+def _result(team: str, study: StudyRuns) -> ReachedRow | None:
+    """Return what one series of a study reached, None as long as there is nothing beside its base."""
+    results = results_of(study)
+    points = [point for point in results["points"] if point["speedup"]]
+    base = results["base_processes"]
+    beyond = [point for point in points if point["processes"] > base]
+    if not beyond:
+        return None
+    best = max(beyond, key=lambda point: point["speedup"])
+    return ReachedRow(
+        team=line(team, 100),
+        team_key=team,
+        study=study.key,
+        name=line(study.name, 100),
+        mode=study.mode,
+        clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),
+        base=base,
+        processes=best["processes"],
+        speedup=best["speedup"],
+        efficiency=best["efficiency"],
+        value=best["value"],
+        unit=line(results["unit"] or results["metric"], 40),
+        good=sum(run.state == SUCCEEDED for run in study.runs),
+        total=len(study.runs),
+        points=tuple((point["processes"], point["speedup"], point["efficiency"]) for point in points),
+    )
+
+
+def _marked(result: ReachedRow, order: int, further: int) -> ReachedRow:
+    mark = None
+    if order < SHOWN:
+        shapes = list(SHAPES.values())
+        mark = Mark(COLOURS[order % len(COLOURS)], shapes[_shape(order)])
+    return replace(result, further=further, mark=mark)
+
+
+def _shape(order: int) -> int:
+    # The ninth team has the colour of the first, and another mark.
+    return (order + order // len(COLOURS)) % len(SHAPES)
+
+
+def overview_figures(view: Overview) -> list[Figure]:
+    """Return the pictures of speed-up and of efficiency over processes, both log2, not drawn yet."""
+    template = shipped("templates", "plots", "overview.vl.json")
+    made = []
+    for name in PANELS:
+        fills = _fills(view, name)
+        made.append(_figure(view, filled(template, fills, _datasets(view, fills, name)), name))
+    return made
+
+
+def _fills(view: Overview, name: str) -> dict[str, Any]:
+    marked = [result for result in view.results if result.mark]
+    sizes = [size for result in view.results for size, _, _ in result.points]
+    sizes += [reference.processes for reference in view.references.points]
+    speedups = [speedup * result.base for result in view.results for _, speedup, _ in result.points]
+    speedups += [each.efficiency * each.processes for each in view.references.points]
+    low, high = min(sizes), max(*sizes, 2 * min(sizes))
+    bottom, top = min(*speedups, low * TARGET), max(*speedups, high)
+    efficiencies = [efficiency for result in view.results for _, _, efficiency in result.points]
+    names = list(SHAPES)
+    order = list(range(len(marked)))
+    return {
+        "x_domain": [_short(low / 2**0.15), _short(high * 2**0.2)],
+        "x_ticks": _powers(low, high),
+        "y_domain": [_short(bottom / 2**0.15), _short(top * 2**0.25)],
+        "y_ticks": _powers(bottom, top),
+        "efficiency_domain": [0, min(2.0, max(1.08, 1.05 * max(efficiencies)))],
+        "target_name": view.references.target_name,
+        "colours": {"domain": order, "range": [result.mark.colour for result in marked if result.mark]},
+        "shapes": {"domain": order, "range": [names[_shape(number)] for number in order]},
+        "tooltip": [
+            {"field": "name", "type": "nominal", "title": message("look.column_who")},
+            {"field": "processes", "type": "quantitative", "title": message("scaling.plot_processes")},
+            {"field": "told", "type": "nominal", "title": message(f"scaling.plot_{name}")},
+        ],
+    }  # fmt: skip
+
+
+def _powers(low: float, high: float) -> list[float]:
+    """Return the powers of two within two ends, every second one where there are many."""
+    steps = range(math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9) + 1)
+    return [2.0**step for step in steps if len(steps) <= 10 or step % 2 == 0]
+
+
+def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, list[dict[str, Any]]]:
+    """Return what one of the two pictures is made from; both lie in the page, so nothing of the other is in it."""
+    points: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for order, result in enumerate(view.results):
+        for size, speedup, efficiency in result.points:
+            # All lines begin on the ideal one, whatever number of processes a study began with.
+            value = speedup * result.base if name == "speedup" else efficiency
+            place = {"processes": size, name: _short(value)}
+            if result.mark:
+                points.append({**place, "order": order, "name": result.team, "told": _told(name, speedup, efficiency)})
+            else:
+                others.append({**place, "team": result.team})
+    marks: list[dict[str, Any]] = []
+    ranges: list[dict[str, Any]] = []
+    names: list[dict[str, Any]] = []
+    range_names: list[dict[str, Any]] = []
+    for each in view.references.points:
+        scale = each.processes if name == "speedup" else 1
+        place = {"processes": each.processes, name: _short(each.efficiency * scale)}
+        single = each.low == each.high
+        if single:
+            marks.append({**place, "name": each.name, "told": _told(name, each.speedup, each.efficiency)})
+        else:
+            ranges.append({"processes": each.processes, "low": each.low * scale, "high": each.high * scale})
+        if each.label:
+            (names if single else range_names).append({**place, "label": each.label})
+    target = view.references.target
+    lines = [
+        {"processes": x, "ideal": x, "target": _short(target * x)}
+        if name == "speedup" else {"processes": x, "ideal": 1, "target": target}
+        for x in fills["x_domain"]
+    ]  # fmt: skip
+    return {
+        "points": points, "others": others, "marks": marks, "ranges": ranges, "names": names,
+        "range_names": range_names, "lines": lines, "ends": lines[1:],
+    }  # fmt: skip
+
+
+def _told(name: str, speedup: float, efficiency: float) -> str:
+    return f"{number(speedup, 3)} ×" if name == "speedup" else percent(efficiency)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _figure(view: Overview, spec: dict[str, Any], name: str) -> Figure:
+    best = view.results[0]
+    chart = {**panel(spec, name), "background": None, "padding": PADDING, **SIZE}
+    return Figure(
+        name=f"all-{name}",
+        title=message(f"scaling.plot_{name}"),
+        alt=message(
+            f"look.alt_{name}", count=len(view.results), team=best.team, processes=best.processes,
+            speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
+        ),
+        spec=chart,
+        columns=(
+            message("look.column_who"), message("scaling.plot_processes"), message(f"scaling.plot_{name}"),
+        ),
+        rows=tuple(_rows(view, name)),
+    )  # fmt: skip
+
+
+def _rows(view: Overview, name: str) -> Iterable[tuple[str, ...]]:
+    for result in view.results:
+        for size, speedup, efficiency in result.points:
+            yield result.team, str(size), number(speedup, 3) if name == "speedup" else percent(efficiency)
+    for each in view.references.points:
+        yield each.name, str(each.processes), each.speedups if name == "speedup" else each.share

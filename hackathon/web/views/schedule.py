@@ -1,0 +1,119 @@
+"""The event's schedule as a page: its days, and on the dashboard what is on now and what comes next."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hackathon.config.event import Publish
+from hackathon.event.schedule import Day, Slot, days, now
+from hackathon.index.catalog import Catalog
+from hackathon.text.messages import localized
+from hackathon.web.page.dates import day_text, days_text
+from hackathon.web.page.sanitize import line
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+MINUTES = 90
+"""Minutes up to which a wait is told in minutes."""
+
+
+@dataclass(frozen=True)
+class SlotView:
+    """One item of the schedule."""
+
+    time: str
+    """`09:30–10:00`, `17:15–`; empty for an item without a time."""
+    title: str
+    state: str = ""
+    """`on` or `next` while the event goes on, on the dashboard; else empty."""
+
+
+@dataclass(frozen=True)
+class DayView:
+    """One day."""
+
+    date: str
+    """2019-01-24."""
+    title: str
+    """With the day of the week."""
+    slots: tuple[SlotView, ...]
+
+
+@dataclass(frozen=True)
+class ScheduleView:
+    """The schedule."""
+
+    days: tuple[DayView, ...]
+    when: str
+    """The event's days."""
+    place: str
+    live: bool
+    running: bool = False
+    """Whether the event is on at this moment."""
+    on: tuple[SlotView, ...] = ()
+    """What is on now."""
+    next: SlotView | None = None
+    """What comes next, today or on a later day."""
+    next_day: str = ""
+    """The day of `next`; empty where it is today."""
+    wait: int | None = None
+    """Minutes until then, where it is soon."""
+
+
+def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
+    """Return the values of the schedule's page; None on a site whose event does not publish its schedule."""
+    if key or (not source.live and not shown(source)):
+        return None
+    return {"view": schedule_view(source)}
+
+
+def shown(source: Catalog) -> bool:
+    """Return whether a site of this event shows a schedule."""
+    rules = source.event.publish if source.event is not None else Publish()
+    return rules.schedule and source.event is not None and bool(source.event.schedule)
+
+
+def schedule_view(source: Catalog) -> ScheduleView:
+    """Return the schedule for a page, every text cleaned; on the dashboard with what is on at the source's moment."""
+    event = source.event
+    if event is None:
+        return ScheduleView((), "", "", source.live)
+    when, place = days_text(event.dates), line(localized(event.place), 200)
+    found = days(event)
+    if not source.live:
+        return ScheduleView(tuple(_day(day) for day in found), when, place, live=False)
+    return _with_now(event, found, source.now, when, place)
+
+
+def _with_now(event: "Event", found: list[Day], moment: float, when: str, place: str) -> ScheduleView:
+    here = now(event, moment)
+    states = {slot.index: "on" for slot in here.on}
+    soon = here.wait is not None and here.wait <= MINUTES
+    next_day = ""
+    if here.next is not None:
+        if here.running and soon:
+            states[here.next.index] = "next"
+        on_days = {slot.day for slot in here.on}
+        same = here.next.day in on_days or soon
+        next_day = "" if same else day_text(here.next.day)
+    return ScheduleView(
+        days=tuple(_day(day, states) for day in found),
+        when=when,
+        place=place,
+        live=True,
+        running=here.running,
+        on=tuple(_slot(slot, "on") for slot in here.on),
+        next=_slot(here.next) if here.next is not None else None,
+        next_day=next_day,
+        wait=here.wait if soon else None,
+    )
+
+
+def _day(day: Day, states: dict[int, str] | None = None) -> DayView:
+    told = states or {}
+    return DayView(day.date, day_text(day.date), tuple(_slot(slot, told.get(slot.index, "")) for slot in day.slots))
+
+
+def _slot(slot: Slot, state: str = "") -> SlotView:
+    span = f"{slot.start}–{slot.end}" if slot.start else ""
+    return SlotView(span, line(slot.title, 300), state)

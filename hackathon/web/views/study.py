@@ -1,0 +1,279 @@
+"""A study as a page: what it reached, its curves, and its runs; from the index, and the ends of its runs' metrics."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry, parts_of
+from hackathon.index.studies import (
+    StudyRuns,
+    best_series,
+    by_study,
+    by_team,
+    results_of,
+    run_key,
+)
+from hackathon.jobs.settings import settings_text
+from hackathon.scaling.plot import PANELS, panel, plot_spec
+from hackathon.scaling.show import label, number, percent
+from hackathon.scaling.table import SUCCEEDED, points_of, series_of
+from hackathon.text.messages import language, message
+from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.page.sanitize import line, value
+
+SIZE = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
+"""Both pictures of a page are of this size whatever their labels need, so that they line up side by side."""
+QUIET = "#5b6675"
+"""The colour of what lies beside, which the style sheet knows."""
+ALT = {"speedup": "web.alt_speedup", "efficiency": "web.alt_efficiency"}
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run as a table of many shows it."""
+
+    key: str
+    """Of its page."""
+    id: str
+    name: str
+    processes: int
+    nodes: int
+    value: float | None
+    unit: str
+    state: str
+    reason: str = ""
+    """Why it ended so; empty when it succeeded."""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    check_passed: bool | None = None
+    gpu_percent: float | None = None
+    created: float | None = None
+    seconds: float | None = None
+    settings: str = ""
+    """What sets it apart in its study beside the process count."""
+    whole: bool = True
+    """Whether everything was read that its numbers can come from."""
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """One study as a page shows it."""
+
+    key: str
+    id: str
+    name: str
+    team: str
+    """The key of its team's page."""
+    shown_team: str
+    results: dict[str, Any]
+    """DESIGN's results JSON."""
+    runs: tuple[RunRow, ...]
+    """By size, then by age."""
+    created: float | None
+    clusters: tuple[str, ...]
+    again: RunRow | None
+    """The run that stands for it, to run again: of its largest point with a good one; None where none succeeded."""
+    missing: int = 0
+    """Points without a run."""
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """The results of each series of settings."""
+        return series_of(self.results)
+
+    @property
+    def foremost(self) -> dict[str, Any]:
+        """The series whose largest point has the largest speed-up, the first where none has one."""
+        return max(self.parts, key=lambda part: (_last_good(part) or {"speedup": 0.0})["speedup"])
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The largest point with a speed-up of the foremost series, None when there is none."""
+        return _last_good(self.foremost)
+
+
+def _last_good(results: Mapping[str, Any]) -> dict[str, Any] | None:
+    good = [point for point in results["points"] if point["speedup"] is not None]
+    return good[-1] if good else None
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of a study's page; None when no run of it is in the index."""
+    project, identifier = parts_of(key)
+    runs = [run for run in source.summaries if run.study == identifier and run.project == project]
+    if not identifier or not runs:
+        return None
+    (study,) = by_study(runs, source.memory)
+    names = {path: team.name for team in by_team(source) for path in team.projects}
+    view = study_page(study, runs[0].team or names.get(Path(project), Path(project).name))
+    figures, problem = drawn(study_figures(view.results))
+    return {"view": view, "figures": figures, "problem": problem}
+
+
+def study_page(study: StudyRuns, team: str = "") -> StudyPage:
+    """Return a study for a page; files that are missing or half-written leave gaps, never an error."""
+    order = {run.id: (settings_text(run.settings), run.processes) for run in study.runs}
+    rows = sorted((run_row(run) for run in study.runs), key=lambda row: (order[row.id], row.created or 0.0, row.id))
+    foremost = {run.id for run in best_series(study).runs}
+    largest = [row for row in rows if row.state == SUCCEEDED and row.id in foremost]
+    return StudyPage(
+        key=study.key,
+        id=study.id,
+        name=line(study.name, 200),
+        team=team,
+        shown_team=line(team, 100),
+        results=value(results_of(study)),
+        runs=tuple(rows),
+        created=study.created,
+        clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),
+        again=largest[-1] if largest else None,
+        missing=max(0, study.points - len(study.runs)),
+    )
+
+
+def _why(run: RunEntry) -> str:
+    """Return why a run failed: what was found, in the current language, else the state's reason as it was recorded."""
+    told = run.told_in(language())
+    return line(told.message if told else run.reason, 300)
+
+
+def run_row(run: RunEntry) -> RunRow:
+    """Return a run as one line of a table."""
+    return RunRow(
+        key=run_key(run),
+        id=run.id,
+        name=line(run.name, 100),
+        processes=run.processes,
+        nodes=run.nodes,
+        value=run.value,
+        unit=line(run.unit, 40),
+        state=run.state,
+        reason="" if run.state == SUCCEEDED else _why(run),
+        note=line(run.note, 300),
+        tags=tuple(line(tag, 60) for tag in run.tags),
+        check_passed=run.check_passed,
+        gpu_percent=run.gpu_percent,
+        created=run.created,
+        seconds=run.seconds,
+        settings=line(settings_text(run.settings), 200),
+        whole=run.whole,
+    )
+
+
+def study_figures(
+    results: Mapping[str, Any], *, others: Sequence[tuple[str, Mapping[str, Any]]] = (), prefix: str = ""
+) -> list[Figure]:
+    """Return speed-up and efficiency over processes, log2, with ideal, the 75 % line and repeats as points.
+
+    `others`: (name, results) of studies from the same base that are drawn beside it, quietly. Several series have a
+    colour each. Nothing when no point has a speed-up. `prefix` keeps the names of these pictures apart from others in
+    the page.
+    """
+    if not any(point["speedup"] is not None for point in points_of(results)):
+        return []
+    if len(series_of(results)) > 1:
+        spec = plot_spec(results, title="")
+        return [_series_figure(spec, results, name, prefix) for name in PANELS]
+    points = [point for found in (results, *(found for _, found in others)) for point in found["points"]]
+    # The axes have room for all studies, the points are those of the one.
+    spec = plot_spec({**results, "points": points, "series": []}, title="")
+    own = plot_spec(results, title="")["datasets"]
+    spec["datasets"].update({name: own[name] for name in ("points", "repeats", "failed")})
+    spec["datasets"]["others"] = [
+        {"study": name, **{key: point[key] for key in ("processes", *PANELS)}}
+        for name, found in others
+        for point in found["points"]
+        if point["speedup"] is not None
+    ]
+    return [_figure(spec, results, others, name, prefix) for name in PANELS]
+
+
+def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: str, prefix: str) -> Figure:
+    """Return one picture of several series, each with a colour and a column of its own."""
+    chart = copy.deepcopy({**panel(spec, name), "background": None, "padding": 2, **SIZE})
+    chart.pop("title", None)
+    _lighten(chart, name)
+    series = series_of(results)
+    told = [
+        {point["processes"]: _text(point, name) for point in each["points"] if point[name] is not None}
+        for each in series
+    ]
+    names = [label(each) for each in series]
+    sizes = sorted({size for each in told for size in each})
+    points = "; ".join(
+        f"{who}: {', '.join(f'{size}: {text}' for size, text in each.items())}"
+        for who, each in zip(names, told, strict=True)
+    )
+    return Figure(
+        name=f"{prefix}{name}",
+        title=message(f"scaling.plot_{name}"),
+        alt=message(ALT[name], points=points),
+        spec=chart,
+        columns=(message("scaling.plot_processes"), *names),
+        rows=tuple((str(size), *(each.get(size, "–") for each in told)) for size in sizes),
+    )
+
+
+def _figure(
+    spec: Mapping[str, Any],
+    results: Mapping[str, Any],
+    others: Sequence[tuple[str, Mapping[str, Any]]],
+    name: str,
+    prefix: str,
+) -> Figure:
+    chart = copy.deepcopy({**panel(spec, name), "background": None, "padding": 2, **SIZE})
+    chart.pop("title", None)
+    axis = chart["encoding"]["x"]["axis"]
+    axis["values"] = sorted(set(axis["values"]))
+    if others:
+        quiet = {"encoding": {"y": {"field": name}, "detail": {"field": "study"}}, "data": {"name": "others"}}
+        line_mark = {"type": "line", "color": QUIET, "strokeWidth": 1.5, "opacity": 0.7}
+        point_mark = {"type": "point", "color": QUIET, "filled": True, "size": 24, "opacity": 0.7}
+        chart["layer"] = [{**quiet, "mark": line_mark}, {**quiet, "mark": point_mark}, *chart["layer"]]
+    _lighten(chart, name)
+    told = {point["processes"]: _text(point, name) for point in results["points"] if point[name] is not None}
+    beside = [{point["processes"]: _text(point, name) for point in found["points"]} for _, found in others]
+    sizes = sorted({*told, *(size for each in beside for size in each)})
+    return Figure(
+        name=f"{prefix}{name}",
+        title=message(f"scaling.plot_{name}"),
+        alt=message(ALT[name], points=", ".join(f"{size}: {text}" for size, text in told.items())),
+        spec=chart,
+        columns=(
+            message("scaling.plot_processes"), message(f"scaling.plot_{name}"), message("teams.single_runs"),
+            *(other for other, _ in others),
+        ),
+        rows=tuple(
+            (str(size), told.get(size, "–"), _singles(spec, size, name), *(each.get(size, "–") for each in beside))
+            for size in sizes
+        ),
+    )  # fmt: skip
+
+
+def _lighten(chart: dict[str, Any], name: str) -> None:
+    """Take out of a chart what it does not draw: it lies in the page beside its drawing."""
+    unused = set(PANELS) - {name}
+    chart["datasets"] = {
+        each: [{key: _rounded(told) for key, told in row.items() if key not in unused} for row in rows]
+        for each, rows in chart["datasets"].items()
+        if rows
+    }
+    chart["layer"] = [layer for layer in chart["layer"] if layer["data"]["name"] in chart["datasets"]]
+    chart["config"] = {key: told for key, told in chart["config"].items() if key != "title"}
+
+
+def _rounded(told: object) -> object:
+    return float(f"{told:.6g}") if isinstance(told, float) else told
+
+
+def _text(point: Mapping[str, Any], name: str) -> str:
+    return number(point[name], 3) if name == "speedup" else percent(point[name])
+
+
+def _singles(spec: Mapping[str, Any], processes: int, name: str) -> str:
+    """Return what single repeats of a point reached, – where there is one run alone."""
+    told = [each for each in spec["datasets"]["repeats"] if each["processes"] == processes]
+    return ", ".join(_text(each, name) for each in told) or "–"

@@ -1,0 +1,222 @@
+"""A closed survey as a page: how many answered, what each item came to, by group where allowed, and free answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.survey.records import Breakdown, FreeText, ItemSummary, Share, SurveySummary
+from hackathon.text.messages import language, localized, lookup, message
+from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.page.sanitize import line
+from hackathon.web.page.survey_words import ItemView, ShareView
+from hackathon.web.views.published_surveys import published
+
+if TYPE_CHECKING:
+    from hackathon.config.survey import Question
+
+TAGS = ("thanks", "request", "difficulty")
+"""Tags of a questionnaire that has none of its own, in the order of a page."""
+LONGEST = 2000
+"""Letters of a free answer's sentence that are shown."""
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """The respondents who gave one answer."""
+
+    label: str
+    n: int
+    items: tuple[ItemView, ...]
+
+
+@dataclass(frozen=True)
+class BreakdownView:
+    """Results told apart by one question."""
+
+    title: str
+    groups: tuple[GroupView, ...]
+    withheld: bool
+
+
+@dataclass(frozen=True)
+class TagView:
+    """Sentences with one tag."""
+
+    name: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TextsView:
+    """The free answers to one question."""
+
+    title: str
+    n: int
+    tags: tuple[TagView, ...]
+
+
+@dataclass(frozen=True)
+class SurveyView:
+    """One closed survey."""
+
+    name: str
+    title: str
+    n: int
+    invited: int | None
+    audience: str
+    smallest: int
+    """No group of fewer respondents is told apart."""
+    ratings: tuple[ItemView, ...]
+    others: tuple[ItemView, ...]
+    """choice, choices, number."""
+    breakdowns: tuple[BreakdownView, ...]
+    texts: tuple[TextsView, ...]
+    more: tuple[tuple[str, str], ...] = ()
+    """(key, title) of the event's other closed surveys."""
+
+    @property
+    def rate(self) -> float | None:
+        """Who answered of those who were asked, 0…1; None where it is not known how many were asked, or fewer were."""
+        return self.n / self.invited if self.invited and self.n <= self.invited else None
+
+    @property
+    def levels(self) -> int:
+        """The most levels of a rating item: columns of the table."""
+        return max((len(item.counts) for item in self.ratings), default=0)
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of a survey's page; None on the dashboard, and of one that is not published."""
+    if source.live:
+        return None
+    all_of_them = published(source)
+    found = next((each for each in all_of_them if each.name == key), None)
+    if found is None:
+        return None
+    more = tuple((each.name, line(localized(each.survey.title, each.name), 200))
+                 for each in all_of_them if each.name != key)  # fmt: skip
+    figures, problem = drawn(survey_figures(found))
+    return {"view": survey_view(found, more), "figures": figures, "problem": problem}
+
+
+def survey_view(summary: SurveySummary, more: Sequence[tuple[str, str]] = ()) -> SurveyView:
+    """Return a summary for a page or a report, in the current language, every text cleaned.
+
+    Free answers are in it only when somebody has reviewed them; what suppression leaves out is not.
+    """
+    items = [_item(item) for item in summary.items]
+    order = [*summary.survey.tags, *TAGS]
+    return SurveyView(
+        name=summary.name,
+        title=line(localized(summary.survey.title, summary.name), 200),
+        n=summary.n,
+        invited=summary.invited,
+        audience=summary.survey.audience,
+        smallest=summary.survey.smallest_group,
+        ratings=tuple(item for item in items if item.kind == "rating"),
+        others=tuple(item for item in items if item.kind != "rating"),
+        breakdowns=tuple(_breakdown(each) for each in summary.breakdowns if each.groups or each.withheld),
+        texts=tuple(_texts(each, order) for each in summary.texts if each.sentences) if summary.reviewed else (),
+        more=tuple(more),
+    )
+
+
+def survey_figures(summary: SurveySummary, prefix: str = "survey") -> list[Figure]:
+    """Return the picture of a survey's rating items, not drawn yet; nothing where none may be shown."""
+    from hackathon.survey.chart import chart
+
+    made = chart(summary, language())
+    if made is None:
+        return []
+    spec, alt, columns, rows = made
+    return [Figure(f"{prefix}-ratings", message("survey_page.chart"), alt, spec, columns, rows)]
+
+
+def _item(item: ItemSummary) -> ItemView:
+    question = item.question
+    return ItemView(
+        id=question.id,
+        text=_text_of(question),
+        kind=question.kind,
+        n=item.n,
+        missing=item.missing,
+        shown=item.shown,
+        ends=(line(localized(question.low), 60), line(localized(question.high), 60)),
+        target=question.target or "",
+        unit=line(localized(question.unit), 40),
+        counts=tuple(zip(_labels(question), item.counts, strict=False)),
+        mean=item.mean,
+        median=item.median,
+        quartiles=item.quartiles,
+        shares=_shares(item),
+        direction=_direction(item),
+    )
+
+
+def _text_of(question: "Question") -> str:
+    return line(localized(question.text, question.id), 300)
+
+
+def _labels(question: "Question") -> list[str]:
+    if question.kind == "rating":
+        return [str(level) for level in range(1, question.levels + 1)]
+    return [line(localized(label, value), 200) for value, label in question.options.items()]
+
+
+def _shares(item: ItemSummary) -> tuple[ShareView, ...]:
+    if item.question.kind != "rating":
+        return ()
+    told = [("on_target", item.on_target)] if item.question.target == "middle" else []
+    told += [("top", item.top), ("bottom", item.bottom)]
+    one = item.question.levels < 4  # then the highest and the lowest level stand alone
+    return tuple(
+        _share(f"{name}_one" if one and name != "on_target" else name, share)
+        for name, share in told
+        if share is not None
+    )
+
+
+def _share(name: str, share: Share) -> ShareView:
+    return ShareView(message(f"survey_page.share_{name}"), share.count, share.of, share.value, share.low, share.high)
+
+
+def _direction(item: ItemSummary) -> str:
+    """Return where those who are not on the middle are, in the words of the item's ends."""
+    question = item.question
+    if question.target != "middle" or not item.shown or not item.n or not (item.too_low or item.too_high):
+        return ""
+    low, high = (line(localized(end), 60) for end in (question.low, question.high))
+    return message("survey_page.direction", low=low or 1, below=item.too_low, high=high or question.levels,
+                   above=item.too_high)  # fmt: skip
+
+
+def _breakdown(found: Breakdown) -> BreakdownView:
+    labels = {value: line(localized(label, value), 200) for value, label in found.question.options.items()}
+    labels[""] = message("survey_page.group_none")
+    return BreakdownView(
+        title=_text_of(found.question),
+        groups=tuple(
+            GroupView(
+                labels.get(group.value) or line(group.value, 200),
+                group.n,
+                tuple(_item(item) for item in group.items),
+            )
+            for group in found.groups
+        ),
+        withheld=found.withheld,
+    )
+
+
+def _texts(found: FreeText, wanted: Sequence[str]) -> TextsView:
+    """Return sentences by tag; one with several tags stands with the first, those without a tag come last."""
+    by_tag: dict[str, list[str]] = {}
+    for sentence in found.sentences:
+        by_tag.setdefault(sentence.tags[0] if sentence.tags else "", []).append(line(sentence.text, LONGEST))
+    order = sorted(by_tag, key=lambda tag: (tag == "", wanted.index(tag) if tag in wanted else len(wanted)))
+    return TextsView(_text_of(found.question), found.n, tuple(TagView(_tag(tag), tuple(by_tag[tag])) for tag in order))
+
+
+def _tag(tag: str) -> str:
+    known = f"survey_page.tag_{tag or 'none'}"
+    return message(known) if lookup(known) else line(tag, 60)

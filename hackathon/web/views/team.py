@@ -1,0 +1,250 @@
+"""One team: its problem, model and data, how its training scales, what it changed, and all its runs."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import (
+    StudyRuns,
+    TeamRuns,
+    best_series,
+    by_settings,
+    by_study,
+    by_team,
+    reached,
+    results_of,
+    run_key,
+)
+from hackathon.runs.directory import RunDirectory
+from hackathon.scaling.table import SUCCEEDED
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import localized
+from hackathon.usage.usage import Ledger
+from hackathon.web.page.figures import drawn
+from hackathon.web.page.sanitize import line
+from hackathon.web.views.before_after import BeforeAfter, change, shown
+from hackathon.web.views.study import RunRow, run_row, study_figures
+from hackathon.web.views.teams import TeamRow, team_row
+
+RUNS = 100
+"""Runs that the table shows, the newest ones."""
+STUDIES = 30
+"""Studies that the page lists, the newest ones."""
+CURVES = 4
+"""Studies whose curves lie in one picture."""
+PARAMETERS = 40
+"""Parameters of the program that a page lists at most."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a team trains, as its newest successful run tells, or its newest one where none succeeded."""
+
+    name: str
+    good: bool = True
+    """Whether the run that tells it succeeded."""
+    title: str = ""
+    """Of its recipe, in the current language."""
+    framework: str = ""
+    launcher: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+    data: tuple[tuple[str, str], ...] = ()
+    """(name, where it comes from)."""
+    run: str = ""
+    """The id of the run that tells it."""
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """One study as the table shows it."""
+
+    key: str
+    name: str
+    mode: str
+    created: float | None
+    processes: int
+    """Of its largest point with a speed-up; 0 without one."""
+    speedup: float | None
+    efficiency: float | None
+    good: int
+    runs: int
+
+
+@dataclass(frozen=True)
+class TeamPage:
+    """One team as a page shows it."""
+
+    name: str
+    title: str
+    """Its problem."""
+    row: TeamRow
+    members: int = 0
+    kinds: tuple[tuple[str, int], ...] = ()
+    """(kind, count) of members."""
+    people: tuple[str, ...] = ()
+    """Names of members; empty where nobody may be named."""
+    tutors: int = 0
+    tutor_names: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    """Names of its project folders."""
+    clusters: tuple[str, ...] = ()
+    program: Program | None = None
+    studies: tuple[StudyRow, ...] = ()
+    more_studies: int = 0
+    curves: tuple[str, ...] = ()
+    """Names of the studies in the picture, the one that stands out first."""
+    change: BeforeAfter | None = None
+    runs: tuple[RunRow, ...] = ()
+    more_runs: int = 0
+    again: RunRow | None = None
+    """The best run, to run it again; None where none succeeded."""
+    live: bool = False
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of a team's page; None for a team that is not there."""
+    team = next((each for each in by_team(source) if each.name == key), None)
+    if team is None:
+        return None
+    studies = by_study(team.runs, source.memory)
+    chosen = _curves(studies)
+    results = [results_of(study) for study in chosen]
+    names = [line(study.name, 60) for study in chosen]
+    made = study_figures(results[0], others=list(zip(names[1:], results[1:], strict=True))) if chosen else []
+    figures, problem = drawn(made)
+    return {"view": team_page(team, source, studies, names), "figures": figures, "problem": problem}
+
+
+def team_page(team: TeamRuns, source: Catalog, studies: Sequence[StudyRuns], curves: Sequence[str] = ()) -> TeamPage:
+    """Return a team for a page; files that are missing or half-written leave gaps, never an error."""
+    compared = change(team.work, studies)
+    best = compared.after.run if compared else ""
+    good = [run for run in team.work if run.state == SUCCEEDED]
+    again = next((run for run in good if run_key(run) == best), next(iter(good), None))
+    kinds = Counter(line(member.kind, 40) for member in team.team.members if member.kind) if team.team else Counter()
+    return TeamPage(
+        name=team.name,
+        title=line(localized(team.title), 300) or _own_title(team),
+        row=team_row(team, source, Ledger(source)),
+        members=len(team.team.members) if team.team else 0,
+        kinds=tuple(kinds.most_common()),
+        projects=tuple(sorted({line(path.name, 100) for path in team.projects})),
+        clusters=tuple(sorted({line(run.cluster, 60) for run in team.runs if run.cluster})),
+        program=_program(team, source),
+        studies=tuple(_study_row(study) for study in studies[:STUDIES]),
+        more_studies=max(0, len(studies) - STUDIES),
+        curves=tuple(curves),
+        change=compared,
+        runs=tuple(run_row(run) for run in team.runs[:RUNS]),
+        more_runs=max(0, len(team.runs) - RUNS),
+        again=run_row(again) if again else None,
+        live=source.live,
+        **_people(team, source),
+    )
+
+
+def _people(team: TeamRuns, source: Catalog) -> dict[str, Any]:
+    """Return tutors, and names where they may be told: to tutors, and on the site when the event says so."""
+    if team.team is None:
+        return {}
+    told: dict[str, Any] = {"tutors": len(team.team.tutors)}
+    if source.event is not None and (source.live or source.event.publish.users):
+        names = {tutor.user: tutor.name for tutor in source.event.tutors}
+        told["tutor_names"] = tuple(line(names.get(user) or user, 100) for user in team.team.tutors)
+        told["people"] = tuple(line(member.name or member.user, 100) for member in team.team.members)
+    return told
+
+
+def _curves(studies: Sequence[StudyRuns]) -> list[StudyRuns]:
+    """Return the series of studies for one picture: the one that reached most, then newer ones from the same base."""
+    series = [each for study in studies for each in by_settings(study)]
+    told = [each for each in series if reached([each])]
+    best = reached(told)
+    if best is None:
+        return [each for each in series if any(point["speedup"] for point in results_of(each)["points"])][:1]
+    first = best.series
+    base = results_of(first)["base_processes"]
+    others = [study for study in told if study != first and results_of(study)["base_processes"] == base]
+    return [first, *others[: CURVES - 1]]
+
+
+def _study_row(study: StudyRuns) -> StudyRow:
+    points = [point for point in results_of(best_series(study))["points"] if point["speedup"] is not None]
+    best = points[-1] if points else {}
+    return StudyRow(
+        key=study.key,
+        name=line(study.name, 100),
+        mode=study.mode,
+        created=study.created,
+        processes=best.get("processes", 0),
+        speedup=best.get("speedup"),
+        efficiency=best.get("efficiency"),
+        good=sum(1 for run in study.runs if run.state == SUCCEEDED),
+        runs=max(len(study.runs), study.points),
+    )
+
+
+def _own_title(team: TeamRuns) -> str:
+    """Return the title that one of the projects gives itself, empty without one."""
+    from hackathon.config.load import PROJECT_FILE, load_project
+
+    for folder in team.projects:
+        if not GuardedFolder(folder, any_owner=True).is_file(PROJECT_FILE):
+            continue
+        try:
+            title = localized(load_project(folder).title)
+        except (HackathonError, OSError, ValueError):
+            continue
+        if title:
+            return line(title, 300)
+    return ""
+
+
+def _program(team: TeamRuns, source: Catalog) -> Program | None:
+    """Return what the newest successful run trained, or the newest one where none succeeded."""
+    run = next((run for run in team.work if run.state == SUCCEEDED), next(iter(team.work), None))
+    if run is None:
+        return None
+    record = RunDirectory(Path(run.project) / "runs" / run.id).known()
+    return Program(
+        name=line(record.recipe or record.name or run.name, 100),
+        good=run.state == SUCCEEDED,
+        title=_recipe_title(record.recipe, run, source),
+        framework=line(record.framework, 60),
+        launcher=line(record.launcher, 60),
+        parameters=tuple((line(name, 60), shown(each)) for name, each in islice(record.parameters.items(), PARAMETERS)),
+        data=tuple(_data(entry) for entry in record.data[:PARAMETERS]),
+        run=run.id,
+    )
+
+
+def _recipe_title(recipe: str, run: RunEntry, source: Catalog) -> str:
+    from hackathon.config.load import RECIPE_FILE, load_recipe
+
+    if not recipe or "/" in recipe:
+        return ""
+    own = GuardedFolder(run.project, any_owner=True).is_file(f"recipes/{recipe}/{RECIPE_FILE}")
+    folders = [*([Path(run.project)] if own else []), *([source.event_folder] if source.event_folder else [])]
+    try:
+        found, _ = load_recipe(recipe, folders)
+    except (HackathonError, OSError, ValueError):
+        return ""
+    return line(localized(found.title), 300)
+
+
+def _data(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a data set's name and its address: without what may be secret in it (user, password, query)."""
+    try:
+        address = urlsplit(str(entry.get("url") or ""))
+        host = address.hostname or ""
+    except ValueError:
+        return line(str(entry.get("name") or ""), 100), ""
+    where = f"{address.scheme}://{host}{address.path}" if host else Path(address.path).name
+    return line(str(entry.get("name") or ""), 100), line(where, 300)

@@ -1,0 +1,202 @@
+"""All teams at a glance: the state of their runs, what they reached, what went wrong last, what they used."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import Reached, TeamRuns, by_study, by_team, reached, run_key
+from hackathon.text.messages import language, localized
+from hackathon.text.units import format_age
+from hackathon.usage.usage import Amount, Ledger, Sum
+from hackathon.web.page.sanitize import line
+
+OPEN = ("RUNNING", "ENDING", "QUEUED", "HELD", "UNCERTAIN")
+"""States of runs that are, or may be, with the scheduler, in the order in which they are shown."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """What runs used on one cluster, with those that go on until now."""
+
+    cluster: str
+    node_hours: Amount
+    gpu_hours: Amount | None = None
+    """None where no run had a GPU and none are given."""
+    tokens: Amount | None = None
+    """None where the cluster's profile has no rate and no budget is given."""
+
+    @property
+    def amounts(self) -> tuple[Amount, ...]:
+        """All amounts, the one that is shown first: of those that a budget limits, else GPU-hours before node-hours."""
+        known = [each for each in (self.gpu_hours, self.node_hours, self.tokens) if each is not None]
+        return tuple(sorted(known, key=lambda each: each.budget is None))
+
+
+@dataclass(frozen=True)
+class TeamFailure:
+    """The newest diagnosed failure."""
+
+    part: str
+    message: str
+    run: str
+    """The key of the run's page."""
+    when: float | None = None
+
+
+@dataclass(frozen=True)
+class TeamRow:
+    """One team as the table shows it."""
+
+    name: str
+    """The key of its page, as it is."""
+    shown: str = ""
+    """The name to show."""
+    title: str = ""
+    runs: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    open: tuple[tuple[str, int], ...] = ()
+    """(state, count) of runs that are with the scheduler."""
+    best: Reached | None = None
+    gpu_percent: float | None = None
+    """Mean over the GPUs of runs that go on; of the newest run that tells it where none goes on."""
+    trouble: TeamFailure | None = None
+    use: tuple[Use, ...] = ()
+    """By cluster, the one that was used most first."""
+    last: float | None = None
+    """When something happened last."""
+    quiet: str = ""
+    """How long ago that was: `4 min`; empty where nothing ever happened."""
+
+
+@dataclass(frozen=True)
+class TeamsView:
+    """The table of all teams, and sums over it."""
+
+    rows: tuple[TeamRow, ...]
+    use: tuple[Use, ...]
+    """Of the event's teams together, by cluster, against the budgets of all of them; of all projects outside one."""
+    best: Reached | None
+    best_team: str
+    live: bool
+
+    @property
+    def active(self) -> int:
+        """Teams with a run."""
+        return sum(1 for row in self.rows if row.runs)
+
+    @property
+    def runs(self) -> int:
+        """Runs of all teams."""
+        return sum(row.runs for row in self.rows)
+
+    @property
+    def running(self) -> int:
+        """Runs that go on."""
+        return sum(count for row in self.rows for state, count in row.open if state in ("RUNNING", "ENDING"))
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of the page of all teams."""
+    if key:
+        return None
+    teams = by_team(source)
+    ledger = Ledger(source)
+    rows = tuple(team_row(team, source, ledger) for team in teams)
+    known = {team.name for team in teams if team.team is not None}
+    best = max((row for row in rows if row.best), key=lambda row: row.best.speedup if row.best else 0.0, default=None)
+    view = TeamsView(
+        rows=rows,
+        use=_together([use for row in rows if row.name in known or not known for use in row.use]),
+        best=best.best if best else None,
+        best_team=best.shown if best else "",
+        live=source.live,
+    )
+    return {"view": view}
+
+
+def team_row(team: TeamRuns, source: Catalog, ledger: Ledger) -> TeamRow:
+    """Return a team's line: from what the index holds alone."""
+    states = Counter(run.state for run in team.runs)
+    last = last_activity(team.runs)
+    return TeamRow(
+        name=team.name,
+        shown=line(team.name, 100),
+        title=line(localized(team.title), 300),
+        runs=len(team.runs),
+        succeeded=states["SUCCEEDED"],
+        failed=len(team.runs) - states["SUCCEEDED"] - sum(states[state] for state in (*OPEN, "CREATED", "CANCELLED")),
+        open=tuple((state, states[state]) for state in OPEN if states[state]),
+        best=reached(by_study(team.runs, source.memory)),
+        gpu_percent=gpu_percent(team.runs),
+        trouble=newest_trouble(team.runs),
+        use=used(team, ledger),
+        last=last,
+        quiet="" if last is None else format_age(max(0.0, source.now - last)),
+    )
+
+
+def gpu_percent(runs: Sequence[RunEntry]) -> float | None:
+    """Return the mean utilisation over the GPUs of runs that go on, else the newest run's that tells it, 0…100."""
+    told = [run for run in runs if run.gpu_percent is not None]
+    going = [run for run in told if run.state in ("RUNNING", "ENDING")]
+    if not going:
+        return told[0].gpu_percent if told else None
+    weights = [max(1, run.gpus) for run in going]
+    return sum((run.gpu_percent or 0.0) * weight for run, weight in zip(going, weights, strict=True)) / sum(weights)
+
+
+def newest_trouble(runs: Iterable[RunEntry]) -> TeamFailure | None:
+    """Return the cause of the newest diagnosed failure in the current language."""
+    for run in runs:
+        if run.part:
+            words = run.told_in(language())
+            text = line(words.message, 500) if words else ""
+            return TeamFailure(line(run.part, 60), text, run_key(run), run.ended or run.progress)
+    return None
+
+
+def last_activity(runs: Iterable[RunEntry]) -> float | None:
+    """Return when a run of these was made, started, ended or wrote something last."""
+    moments = (run.progress or run.ended or run.started or run.submitted or run.created for run in runs)
+    return max((moment for moment in moments if moment is not None), default=None)
+
+
+def used(team: TeamRuns, ledger: Ledger) -> tuple[Use, ...]:
+    """Return what a team's runs used by cluster, the one that was used most first; a silent one's budgets too."""
+    made = [_use(each) for each in ledger.of((*team.runs, *team.unseen)).of_team(team.name)]
+    return tuple(sorted(made, key=lambda use: (-use.node_hours.used, use.cluster)))
+
+
+def _use(found: Sum) -> Use:
+    amounts = {each.kind: each for each in found.amounts}
+    return Use(line(found.cluster, 60), amounts["node_hours"], amounts.get("gpu_hours"), amounts.get("tokens"))
+
+
+def _together(uses: Iterable[Use]) -> tuple[Use, ...]:
+    """Return the sums over teams by cluster."""
+    found: dict[str, list[Use]] = {}
+    for use in uses:
+        found.setdefault(use.cluster, []).append(use)
+    return tuple(
+        Use(
+            cluster,
+            total([use.node_hours for use in each]) or Amount("node_hours", 0.0),
+            total([use.gpu_hours for use in each]),
+            total([use.tokens for use in each]),
+        )
+        for cluster, each in found.items()
+    )
+
+
+def total(amounts: Iterable[Amount | None]) -> Amount | None:
+    """Return the sum of amounts of one kind and of their budgets; None of nothing."""
+    known = [amount for amount in amounts if amount is not None]
+    if not known:
+        return None
+    budgets = [amount.budget for amount in known if amount.budget is not None]
+    return Amount(known[0].kind, math.fsum(amount.used for amount in known), sum(budgets) if budgets else None)

@@ -1,0 +1,185 @@
+"""What happened to a run, in the order of time: facts of the toolkit, events of the job and of its ranks."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.logs.collapse import ranks_text
+from hackathon.logs.values import number
+from hackathon.text.json_fields import finite
+from hackathon.text.messages import lookup, message
+from hackathon.text.units import format_moment
+
+RANKS = 256
+"""Ranks whose events are read."""
+BYTES = 1 << 20
+"""Bytes at the end of one file of events that are read."""
+SHOWN = 120
+"""Moments that are shown: the first and the last half of them."""
+NEAR = 60.0
+"""Seconds between the same events of several ranks that are one moment."""
+SKEW = 5.0
+"""Seconds by which an event may lie before what it follows; more is a clock that is wrong."""
+_FACTS = ("created", "after", "submitted", "refused", "recovered", "adopted", "cancelled")
+
+
+@dataclass(frozen=True)
+class TimelineEvent:
+    """One thing that happened, perhaps to several ranks."""
+
+    time: float
+    kind: str
+    """The event's name, as it was written."""
+    words: str
+    """What it is called."""
+    text: str = ""
+    """What it says: an exit code, a path, a warning."""
+    who: str = ""
+    """`rank 3`, `ranks 0-7`; empty for the job."""
+    host: str = ""
+    """Where, when it was one host."""
+    bad: bool = False
+    """It tells of something that went wrong."""
+
+    @property
+    def day(self) -> str:
+        """The day, as `03-01`, by this machine's time."""
+        return format_moment(self.time, "%m-%d")
+
+    @property
+    def clock(self) -> str:
+        """When on that day, as `10:15:30`."""
+        return format_moment(self.time, "%H:%M:%S")
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All that happened."""
+
+    moments: tuple[TimelineEvent, ...]
+    left: int = 0
+    """Moments in the middle that are not shown."""
+    skewed: bool = False
+    """Clocks of its hosts differ: something is dated before what it followed."""
+
+
+def timeline(inside: GuardedFolder) -> Timeline:
+    """Return what happened to a run; files that are not there or torn leave gaps."""
+    found = [*_facts(inside), *_job(inside)]
+    ranks = _ranks(inside)
+    skewed = _is_skewed(found, ranks)
+    found += ranks
+    found.sort(key=lambda each: each.time)
+    if len(found) <= SHOWN:
+        return Timeline(tuple(found), 0, skewed)
+    half = SHOWN // 2
+    return Timeline((*found[:half], *found[-half:]), len(found) - 2 * half, skewed)
+
+
+def _facts(inside: GuardedFolder) -> Iterator[TimelineEvent]:
+    for name in _FACTS:
+        fact = inside.json(f"client/{name}.json", BYTES)
+        moment = _time(fact)
+        if moment is not None:
+            text = {
+                "created": "",
+                "after": f"{fact.get('about') or ''} {fact.get('run') or ''}".strip(),
+                "refused": str(fact.get("message") or ""),
+                "cancelled": "",
+            }.get(name, str(fact.get("job_id") or ""))
+            yield TimelineEvent(moment, name, _words(name), text, bad=name in ("refused", "cancelled"))
+
+
+def _job(inside: GuardedFolder) -> Iterator[TimelineEvent]:
+    for event in inside.lines("events/job.jsonl", BYTES):
+        moment = _time(event)
+        if moment is not None:
+            yield _moment(event, moment, "job_")
+
+
+def _ranks(inside: GuardedFolder) -> list[TimelineEvent]:
+    """Return the moments of ranks; the same event of several within NEAR seconds is one."""
+    numbered = sorted(
+        (int(digits), name)
+        for name in inside.names("events")
+        if name.startswith("rank-")
+        and name.endswith(".jsonl")
+        and (digits := name[5:-6]).isascii()
+        and digits.isdigit()
+        and len(digits) < 10
+    )
+    groups: dict[tuple[str, str, int], list[tuple[TimelineEvent, list[int], set[str]]]] = {}
+    for rank, name in numbered[:RANKS]:
+        for event in inside.lines(f"events/{name}", BYTES // 4):
+            time = _time(event)
+            if time is None:
+                continue
+            moment = _moment(event, time, "rank_")
+            same = groups.setdefault((moment.kind, moment.text, _attempt(event)), [])
+            for _, ranks, hosts in (each for each in same if abs(each[0].time - time) <= NEAR):
+                ranks.append(rank)
+                hosts.add(moment.host)
+                break
+            else:
+                same.append((moment, [rank], {moment.host}))
+    return [
+        TimelineEvent(
+            first.time,
+            first.kind,
+            first.words,
+            first.text,
+            message("run_page.rank" if len(set(ranks)) == 1 else "run_page.ranks", ranks=ranks_text(ranks)),
+            hosts.pop() if len(hosts) == 1 else message("run_page.hosts", count=len(hosts)),
+            first.bad,
+        )
+        for same in groups.values()
+        for first, ranks, hosts in same
+    ]
+
+
+def _moment(event: Mapping[str, Any], time: float, who: str) -> TimelineEvent:
+    kind = str(event.get("event") or "?")[:40]
+    attempt = _attempt(event)
+    text, bad = "", False
+    if kind == "ended":
+        code, signal = event.get("exit_code"), event.get("signal")
+        bad = bool(code) or bool(signal)
+        text = message("run_page.exit_code", code=code)
+        if signal:
+            text = message("run_page.signal", signal=signal)
+    elif kind == "started":
+        text = message("run_page.attempt", attempt=attempt) if attempt > 1 else ""
+    elif kind == "ranks_started":
+        seconds = number(event.get("seconds"))
+        text = message("run_page.after_seconds", seconds=f"{seconds:.1f}") if seconds is not None else ""
+    else:
+        bad = kind in ("warned", "told")
+        text = str(event.get("text") or event.get("path") or event.get("about") or "")
+    return TimelineEvent(time, kind, _words(who + kind, kind), text, host=str(event.get("host") or ""), bad=bad)
+
+
+def _words(key: str, plain: str = "") -> str:
+    for identifier in (f"run_page.event_{key}", f"run_page.event_{plain}"):
+        if lookup(identifier):
+            return message(identifier)
+    return plain or key
+
+
+def _is_skewed(first: Sequence[TimelineEvent], ranks: Sequence[TimelineEvent]) -> bool:
+    """Return whether ranks began before their job, or the job before it was submitted."""
+    begun = {each.kind: each.time for each in reversed(first)}
+    submitted = begun.get("submitted", -math.inf)
+    started = begun.get("started", -math.inf)
+    began = min((each.time for each in ranks if each.kind == "started"), default=math.inf)
+    return began < started - SKEW or (started > -math.inf and started < submitted - SKEW)
+
+
+def _attempt(event: Mapping[str, Any]) -> int:
+    value = event.get("attempt", 1)
+    return value if isinstance(value, int) else 1
+
+
+def _time(value: Mapping[str, Any]) -> float | None:
+    return finite(value.get("t"))

@@ -1,0 +1,185 @@
+"""Whether a run needs somebody, and the sentences that say why, since when and what to do."""
+
+from collections.abc import Callable
+
+from hackathon.index.record import RunEntry
+from hackathon.runs.states import (
+    FAILED,
+    HELD,
+    LOST,
+    NODE_FAILED,
+    OUT_OF_MEMORY,
+    QUEUED,
+    RUNNING,
+    SUCCEEDED,
+    TIMEOUT,
+    UNCERTAIN,
+)
+from hackathon.scaling.show import state as state_word
+from hackathon.text.messages import message
+from hackathon.text.units import format_age, format_moment
+from hackathon.web.views.board import line
+
+KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "lost", "warned")
+"""Why somebody needs help, the most urgent first."""
+RECENT = 24 * 3600.0
+"""Seconds after its end in which a run still calls for help."""
+LONG_WAIT, LONG_HOLD = 15 * 60.0, 5 * 60.0
+"""Seconds in the queue, or held, that are longer than a hackathon has."""
+STANDS, INTERVALS = 5 * 60.0, 20
+"""A run without a new line for so many seconds and so many of its intervals makes no progress."""
+SETTLED = 3 * 60.0
+"""Seconds after which a run should be at work."""
+IDLE, FULL = 20.0, 95.0
+"""Percent of use below which a device idles, of memory above which it has too little."""
+LAST_MINUTES = 3 * 60.0
+"""Seconds before the walltime in which warnings are about its end."""
+SILENT = 3600.0
+"""Seconds after its end in which a success that is not what it seems is worth a look."""
+SUBMITTING = 60.0
+"""Seconds that a submission may take before it is uncertain."""
+
+Says = tuple[str, str]
+"""What is the matter, and what to do."""
+
+
+def moment(run: RunEntry) -> float:
+    """Return when something last became of a run; 0 when nobody knows."""
+    return run.ended or run.started or run.submitted or run.created or 0.0
+
+
+def kind_of(run: RunEntry, now: float, cores: Callable[[], int | None]) -> str:
+    """Return why a run needs somebody, as one of KINDS; empty when it does not.
+
+    `cores` returns the cores of a node of its cluster, None when they are not known; asked only for runs without GPUs.
+    """
+    if run.state in (QUEUED, HELD):
+        return "waits" if _stuck(run, now) else ""
+    if run.state == RUNNING:
+        return _running(run, now, cores)
+    if run.state == LOST or (run.state == UNCERTAIN and now - (run.submitted or run.created or 0.0) > SUBMITTING):
+        return "lost"
+    if run.state == SUCCEEDED:
+        fresh = run.ended is not None and now - run.ended < SILENT
+        return "warned" if fresh and (run.check_passed is False or _warns(run, run.seconds)) else ""
+    failed = run.state in (FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAILED) and run.cause != "preflight_failed"
+    return "failed" if failed else ""
+
+
+def _stuck(run: RunEntry, now: float) -> bool:
+    if run.cause == "never_runs":
+        return True
+    if run.state == HELD and run.parent:
+        return False  # it waits for the segment or the preflight before it
+    since = run.submitted or run.created
+    return since is not None and now - since > (LONG_HOLD if run.state == HELD else LONG_WAIT)
+
+
+def _running(run: RunEntry, now: float, cores: Callable[[], int | None]) -> str:
+    if run.started is None:
+        return ""
+    runs = now - run.started
+    if now - max(run.progress or 0.0, run.started) > max(STANDS, INTERVALS * (run.interval or 0.0)):
+        return "stands"
+    if runs > SETTLED and _idles(run, cores):
+        return "idle"
+    if run.memory_percent is not None and run.memory_percent > FULL:
+        return "memory"
+    return "warned" if _warns(run, runs) else ""
+
+
+def _warns(run: RunEntry, seconds: float | None) -> bool:
+    """Return whether there are warnings that are not about the walltime's end."""
+    ends = bool(run.walltime) and (seconds or 0.0) > run.walltime - LAST_MINUTES
+    return bool(run.warned) and not ends
+
+
+def _idles(run: RunEntry, cores: Callable[[], int | None]) -> bool:
+    if run.gpus:
+        return run.gpu_percent is not None and run.gpu_percent < IDLE
+    if run.cpu_percent is None:
+        return False
+    room = cores()
+    # a process uses one core at least: two processes on 36 cores are at work with 6 %
+    return bool(room) and run.cpu_percent < IDLE * min(1.0, run.processes / ((room or 1) * max(1, run.nodes)))
+
+
+def since(kind: str, run: RunEntry) -> float | None:
+    """Return when a run's trouble began; for a run that idles when the run began. None is not known."""
+    if kind == "waits":
+        return run.submitted or run.created
+    if kind == "stands":
+        return max(run.progress or 0.0, run.started or 0.0)
+    return moment(run) or None
+
+
+def says(kind: str, run: RunEntry, now: float) -> Says:
+    """Return the sentences of a kind of trouble, for a run of which no diagnosis says more."""
+    return _SAYS[kind](run, now)
+
+
+def _says_failed(run: RunEntry, now: float) -> Says:
+    said = line(run.reason) or message("now.says_failed", state=state_word(run.state))
+    return said, message("now.advice_failed", run=line(run.id))
+
+
+def _says_waits(run: RunEntry, now: float) -> Says:
+    kind = "never" if run.cause == "never_runs" else "held" if run.state == HELD else "waits"
+    said = message(f"now.says_{kind}", queue=line(run.queue) or line(run.cluster), age=age(now, since("waits", run)))
+    reason = line(run.reason)
+    advice = message(f"now.advice_{kind}", run=line(run.id), cluster=line(run.cluster))
+    return f"{said}: {reason}" if reason else said, advice
+
+
+def _says_stands(run: RunEntry, now: float) -> Says:
+    key = "now.says_stands" if run.progress and run.progress > (run.started or 0.0) else "now.says_silent"
+    step = message("now.at_step", step=run.step) if run.step is not None else ""
+    said = message(key, age=age(now, since("stands", run)), step=step)
+    return said, message("now.advice_stands", run=line(run.id))
+
+
+def _says_idle(run: RunEntry, now: float) -> Says:
+    if run.gpus:
+        said = message("now.says_idle_gpu", percent=f"{run.gpu_percent:.0f}")
+        return said, message("now.advice_idle_gpu")
+    return message("now.says_idle_cpu", percent=f"{run.cpu_percent:.0f}"), message("now.advice_idle_cpu")
+
+
+def _says_memory(run: RunEntry, now: float) -> Says:
+    return message("now.says_memory", percent=f"{run.memory_percent:.0f}"), message("now.advice_memory")
+
+
+def _says_warned(run: RunEntry, now: float) -> Says:
+    if run.check_passed is False:
+        return message("now.says_check"), message("now.advice_check")
+    return line(run.warned[-1]), message("now.advice_warned", run=line(run.id))
+
+
+def _says_lost(run: RunEntry, now: float) -> Says:
+    kind = run.state.lower()
+    return message(f"now.says_{kind}"), message(f"now.advice_{kind}", run=line(run.id))
+
+
+_SAYS: dict[str, Callable[[RunEntry, float], Says]] = {
+    "failed": _says_failed,
+    "waits": _says_waits,
+    "stands": _says_stands,
+    "idle": _says_idle,
+    "memory": _says_memory,
+    "warned": _says_warned,
+    "lost": _says_lost,
+}
+"""Kind → its sentences, for a run of which no diagnosis says more."""
+
+
+def clock(now: float, since: float | None) -> str:
+    """Return a moment as a clock shows it, with its date when that is not today's; – when it is not known."""
+    if since is None:
+        return "–"
+    today = format_moment(since, "%Y-%m-%d") == format_moment(now, "%Y-%m-%d")
+    return format_moment(since, "%H:%M" if today else "%Y-%m-%d %H:%M")
+
+
+def age(now: float, since: float | None) -> str:
+    """Return how long ago a moment was, as one short number; – when it is not known."""
+    return format_age(max(0.0, now - since)) if since is not None else "–"

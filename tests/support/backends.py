@@ -1,0 +1,370 @@
+"""What the tests over all back-ends share: a back-end to run on, and a project driven through the command line."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from support import pbs
+from support.paths import ROOT, TESTS
+from support.slurm_lab.lab import SlurmLab
+
+PROGRAM = Path(__file__).with_name("backend_program.py")
+PATIENCE = 60.0
+"""Seconds that a condition may take on a busy machine."""
+
+
+def until(look: Callable[[], Any], what: str = "", seconds: float = PATIENCE) -> Any:
+    """Return the first true answer; AssertionError when none comes in time."""
+    end = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < end, f"waited {seconds:.0f} s for {what or look}"
+        time.sleep(0.05)
+    return found
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a JSON-lines file, none when it is not there."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+class Backend:
+    """One scheduler to run jobs on; subclasses say how it is reached and what it knows without the toolkit's help."""
+
+    name = ""
+    scheduler = ""
+    starter = "local"
+    launchers = ("local", "torchrun", "mpirun")
+    """The first one starts ranks of a program that knows nothing."""
+    node_names: tuple[str, ...] = ()
+    """Hosts that a job can have; empty where there is one, with a name that this machine decides."""
+    extra: Mapping[str, Any] = {}
+    """Further keys of the cluster profile."""
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of a person who works there."""
+        folder = str(Path(sys.executable).parent)
+        return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def profile(self) -> dict[str, Any]:
+        """Return the cluster profile (JSON is YAML)."""
+        folder = str(Path(sys.executable).parent)
+        return {
+            "name": "lab",
+            "scheduler": self.scheduler,
+            "node": {"cores": 4, "gpus": 0},
+            "processes_per_node": 2,
+            "threads": 1,
+            "launchers": list(self.launchers),
+            "starter": self.starter,
+            "telemetry_seconds": 1,
+            # the programs are Python; a job does not get the submitter's PATH everywhere
+            "environment": [f'PATH="{folder}:$PATH"'],
+            **self.extra,
+        }
+
+    def jobs_named(self, name: str) -> list[str]:
+        """Return the ids of all jobs of a name, as the scheduler itself has them."""
+        raise NotImplementedError
+
+    def submitted_script(self, run: "Run") -> bytes:
+        """Return the script as the scheduler keeps it."""
+        raise NotImplementedError
+
+    def by_hand(self, run: "Run") -> int:
+        """Submit a run's script as a person would, wait for its end and return its exit code."""
+        raise NotImplementedError
+
+    def signal_script(self, run: "Run") -> None:
+        """Send TERM to the job script alone."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """End what a test left behind."""
+
+
+class LocalBackend(Backend):
+    """No scheduler: a supervisor a job, with its state in the test's own folder."""
+
+    name = scheduler = "local"
+
+    def __init__(self, folder: Path) -> None:
+        self.state, self.slots = folder / "local", folder / "slots"
+
+    def environment(self) -> dict[str, str]:
+        return {
+            **super().environment(),
+            "HACKATHON_LOCAL_DIR": str(self.state),
+            "HACKATHON_LOCAL_SLOTS_DIR": str(self.slots),
+            "HACKATHON_LOCAL_SLOTS": "4",
+            "HACKATHON_LOCAL_GRACE": "3",
+        }
+
+    def _jobs(self) -> dict[str, Path]:
+        """Return the jobs' folders by their number."""
+        return {path.name: path for path in self.state.glob("*/jobs/*")}
+
+    def jobs_named(self, name: str) -> list[str]:
+        found = {number: json.loads((path / "job.json").read_text()) for number, path in self._jobs().items()}
+        return [f"{number}.{os.uname().nodename}.local" for number, facts in found.items() if facts["name"] == name]
+
+    def _script(self, job_id: str) -> Path:
+        return self._jobs()[job_id.partition(".")[0]] / "script"
+
+    def submitted_script(self, run: "Run") -> bytes:
+        return self._script(run.job_id).read_bytes()
+
+    def by_hand(self, run: "Run") -> int:
+        return subprocess.run(["bash", "job.sh"], cwd=run.path, env=self.environment(), timeout=60).returncode
+
+    def signal_script(self, run: "Run") -> None:
+        os.kill(self._running(self._script(run.job_id))[0], signal.SIGTERM)
+
+    @staticmethod
+    def _running(script: Path) -> list[int]:
+        """Return the shells that run a script: it and its subshells, the script itself first."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (path / "cmdline").read_bytes() == b"bash\0" + os.fsencode(script) + b"\0":
+                    found.append(int(path.name))
+        return sorted(found)
+
+    def stop(self) -> None:
+        for path in self._jobs().values():
+            (path / "cancel").touch()
+        until(lambda: not list(self.state.glob("*/supervisors/*")), "the end of all supervisors")
+
+
+class KumoBackend(LocalBackend):
+    """A batch system that does not exist, behind a plug-in that was installed as any other."""
+
+    name = scheduler = "kumo"
+    extra: Mapping[str, Any] = {"dialect": {"express": True}, "queues": {"main": {"nodes": 1}, "express": {"nodes": 1}}}
+
+    def __init__(self, folder: Path, plug_ins: Path) -> None:
+        super().__init__(folder)
+        self.plug_ins = plug_ins
+
+    def environment(self) -> dict[str, str]:
+        inherited = super().environment()
+        command = TESTS / "support" / "kumo" / "bin"
+        return {**inherited, "PATH": f"{command}:{inherited['PATH']}", "PYTHONPATH": f"{ROOT}:{self.plug_ins}"}
+
+    def ask(self, *words: str) -> str:
+        """Return what Kumo's command printed."""
+        return subprocess.run(words, env=self.environment(), capture_output=True, text=True, check=True).stdout
+
+    def jobs_named(self, name: str) -> list[str]:
+        return [job_id.partition(".")[0] for job_id in super().jobs_named(name)]
+
+
+class SlurmBackend(Backend):
+    """The real four-node Slurm of `slurm_lab/`."""
+
+    name = scheduler = "slurm"
+    starter = "srun"
+    launchers = ("srun", "torchrun", "mpirun", "local")
+    extra: Mapping[str, Any] = {"dialect": {"group": "account"}, "queues": {"main": {"nodes": 4}}}
+
+    def __init__(self, lab: SlurmLab) -> None:
+        self.lab = lab
+        if lab.network != "flat":
+            self.node_names = tuple(lab.names)
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), **self.lab.environment}
+
+    def jobs_named(self, name: str) -> list[str]:
+        queued = self.lab.run("squeue", "-h", "-t", "all", "-n", name, "-o", "%A")
+        return sorted(set(queued.split()))
+
+    def submitted_script(self, run: "Run") -> bytes:
+        return self.lab.run("scontrol", "write", "batch_script", run.job_id, "-").encode()
+
+    def by_hand(self, run: "Run") -> int:
+        command = ["sbatch", "--wait", "--job-name", "by-hand", "--output", "by-hand.log", "job.sh"]
+        return subprocess.run(command, cwd=run.path, env=self.environment(), capture_output=True, timeout=60).returncode
+
+    def signal_script(self, run: "Run") -> None:
+        self.lab.run("scancel", "--batch", "--signal=TERM", run.job_id)
+
+    def stop(self) -> None:
+        self.lab.run("scancel", "--user", self.lab.layout.user)
+        until(lambda: not self.lab.run("squeue", "-h"), "an empty queue")
+
+
+class PbsBackend(Backend):
+    """The commands of `pbs_stub`, which answer with OpenPBS's recorded words and really run scripts."""
+
+    name = scheduler = "pbs"
+    starter = "pbs_tmrsh"
+    node_names = ("pn01", "pn02", "pn03", "pn04")
+    extra: Mapping[str, Any] = {"dialect": {"place": "scatter"}, "queues": {"workq": {"nodes": 4}}}
+
+    def __init__(self, folder: Path) -> None:
+        self.state, self.home = folder / "pbs", folder / "pbs-home"
+        self.home.mkdir(parents=True)
+        pbs.configure(self.state, kill_delay=3)
+
+    def environment(self) -> dict[str, str]:
+        return {**pbs.environment(self.state, super().environment()), "HOME": str(self.home)}
+
+    def ask(self, *words: str, folder: Path | None = None) -> str:
+        """Return what a PBS command printed."""
+        return subprocess.run(
+            words, env=self.environment(), cwd=folder, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+
+    def attributes(self, job_id: str) -> dict[str, str]:
+        """Return what `qstat -f` says about a job."""
+        lines = self.ask("qstat", "-x", "-f", "-w", job_id).splitlines()
+        return dict(line.strip().split(" = ", 1) for line in lines if " = " in line)
+
+    def jobs_named(self, name: str) -> list[str]:
+        return self.ask("qselect", "-x", "-N", name).split()
+
+    def submitted_script(self, run: "Run") -> bytes:
+        return (self.state / "scripts" / f"{run.job_id}.SC").read_bytes()
+
+    def by_hand(self, run: "Run") -> int:
+        job_id = self.ask("qsub", "-N", "by-hand", "-o", "by-hand.log", "job.sh", folder=run.path).strip()
+        return int(until(lambda: self.attributes(job_id).get("Exit_status"), "the job that was submitted by hand"))
+
+    def signal_script(self, run: "Run") -> None:
+        os.kill(int(self.attributes(run.job_id)["session_id"]), signal.SIGTERM)
+
+    def stop(self) -> None:
+        pbs.stop(self.state)
+
+
+@dataclass
+class Run:
+    """A run as the tests see it: its folder, read as anyone can read it."""
+
+    path: Path
+    job_id: str
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self.path.name
+
+    @property
+    def job_events(self) -> list[dict[str, Any]]:
+        """`events/job.jsonl`."""
+        return json_lines(self.path / "events" / "job.jsonl")
+
+    def rank_events(self, rank: int) -> list[dict[str, Any]]:
+        """`events/rank-<n>.jsonl`."""
+        return json_lines(self.path / "events" / f"rank-{rank}.jsonl")
+
+    def has(self, event: str) -> bool:
+        """Whether the job wrote this event."""
+        return any(each["event"] == event for each in self.job_events)
+
+    def await_end(self) -> dict[str, Any]:
+        """Return the job's `ended` event when it is there."""
+        until(lambda: self.has("ended"), f"the end of {self.path}")
+        return self.job_events[-1]
+
+    def log(self, name: str = "rank-0") -> str:
+        """Return a log."""
+        return (self.path / "logs" / f"{name}.log").read_text(errors="surrogateescape")
+
+    def written(self, name: str) -> Path:
+        """Return a file that the program wrote in the run's folder, as soon as it is there."""
+        until((self.path / name).exists, f"{name} of {self.path}; see its logs")
+        return self.path / name
+
+
+@dataclass
+class Site:
+    """A project on a back-end, and the command line in it."""
+
+    backend: Backend
+    folder: Path
+    more: dict[str, str] = field(default_factory=dict)
+    """Further environment variables."""
+
+    def write_project(self, command: str, **keys: Any) -> None:
+        """Write `project.yaml`, its program and the profile of the cluster `lab`."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "program.py").write_bytes(PROGRAM.read_bytes())
+        values = {"name": "small", "command": command, "cluster": "lab", "walltime": 60, "processes": 1, **keys}
+        (self.folder / "project.yaml").write_text(json.dumps(values))
+        self.write_profile()
+
+    def write_profile(self, **keys: Any) -> None:
+        """Write the profile of the cluster `lab`, with other values where given."""
+        clusters = self.folder / "templates" / "clusters"
+        clusters.mkdir(parents=True, exist_ok=True)
+        (clusters / "lab.yaml").write_text(json.dumps({**self.backend.profile(), **keys}))
+
+    def start(self, *words: str, **more: str) -> "subprocess.Popen[bytes]":
+        """Start `python -m hackathon …` in the project."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "hackathon", *words],
+            cwd=self.folder,
+            env={**self.backend.environment(), **self.more, **more},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def run(self, *words: str, code: int | None = 0, seconds: float = 120, **more: str) -> bytes:
+        """Return what a command wrote to stdout; it must end with `code` (None: any)."""
+        process = self.start(*words, **more)
+        try:
+            stdout, stderr = process.communicate(timeout=seconds)
+        except BaseException:
+            process.kill()
+            process.communicate()
+            raise
+        assert code in (None, process.returncode), (words, process.returncode, stdout.decode(), stderr.decode())
+        return stdout
+
+    def submit(self, *words: str, **more: str) -> Run:
+        """Return the run that `submit` made."""
+        return self.submit_all(*words, **more)[0]
+
+    def submit_all(self, *words: str, **more: str) -> list[Run]:
+        """Return the runs that `submit` made."""
+        rows = json.loads(self.run("submit", "--json", *words, **more))["runs"]
+        return [Run(Path(row["path"]), row["job_id"]) for row in rows]
+
+    def states(self, *names: str) -> list[dict[str, Any]]:
+        """Return what `status --json` says about these runs."""
+        found: list[dict[str, Any]] = json.loads(self.run("status", "--json", *names))["runs"]
+        return found
+
+    def state(self, run: Run) -> dict[str, Any]:
+        """Return what `status --json` says about a run."""
+        return self.states(run.id)[0]
+
+    def diagnosed(self, run: Run) -> dict[str, Any]:
+        """Return what `diagnose --json` names as the cause."""
+        found: list[dict[str, Any]] = json.loads(self.run("diagnose", "--json", run.id))["findings"]
+        assert found and found[0]["level"] == "root", found
+        return found[0]
+
+    def await_state(self, run: Run, *wanted: str, seconds: float = PATIENCE) -> dict[str, Any]:
+        """Return the run's status when it has one of these states."""
+        found: dict[str, Any] = {}
+
+        def there() -> bool:
+            found.update(self.state(run))
+            return found["state"] in wanted
+
+        try:
+            until(there, f"{wanted}", seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it is {found}") from error
+        return found

@@ -1,0 +1,1 @@
+"""A private Slurm of several virtual nodes on this machine."""

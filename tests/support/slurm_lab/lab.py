@@ -1,0 +1,353 @@
+"""A private Slurm with several virtual nodes on this machine, for tests and for trying things by hand.
+
+    PYTHONPATH=tests python -m support.slurm_lab.lab start /tmp/lab      # then: . /tmp/lab/env.sh; sinfo
+    PYTHONPATH=tests python -m support.slurm_lab.lab stop /tmp/lab
+
+Each virtual node has its own host name, process numbers and /dev/shm, and with `netns` its own network interface on a
+bridge of this lab. Daemons run in the foreground as children, so that every process number is known; what was made is
+written down in `lab.json` before it is used, so that `stop` finds it after a crash.
+"""
+
+import contextlib
+import getpass
+import json
+import os
+import random
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+from support.slurm_lab import files as slurm_files
+from support.slurm_lab import network as slurm_network
+from support.slurm_lab.files import Layout
+from support.slurm_lab.network import NEW_NODE, SEARCH, LabError, best_network
+from support.slurm_lab.processes import MARK, kill_marked, started_at, until
+
+DAEMONS = ("munged", "slurmctld", "slurmd")
+DATABASE = ("slurmdbd", "mariadbd", "mariadb-install-db")
+
+
+def missing(accounting: bool = True) -> str | None:
+    """Return why the lab can not run on this machine, or None when it can."""
+    absent = [name for name in DAEMONS + (DATABASE if accounting else ()) if not shutil.which(name, path=SEARCH)]
+    if absent:
+        return f"not installed: {', '.join(absent)} (apt-get install slurm-wlm munge slurmdbd mariadb-server)"
+    return None
+
+
+class SlurmLab:
+    """A Slurm of its own; a context manager. `accounting` adds MariaDB and slurmdbd (about 10 s more)."""
+
+    def __init__(
+        self,
+        directory: Path | str,
+        nodes: int = 4,
+        cpus: int = 4,
+        gpus: int = 2,
+        accounting: bool = True,
+        network: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        self.directory = Path(directory).resolve()
+        self.network = network or best_network()
+        if len(os.fsencode(self.directory)) > 90:
+            raise LabError(f"{self.directory} is too long for a unix socket")
+        self.accounting = accounting
+        self._shape = (nodes, cpus, gpus)
+        self._options = dict(options or {})
+        self._processes: dict[str, tuple[int, int]] = {}
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._bridge = ""
+        self.layout = self._lay_out("")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a client needs to talk to this Slurm."""
+        return {"SLURM_CONF": str(self.layout.conf)}
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes' names."""
+        return self.layout.names
+
+    def start(self) -> "SlurmLab":
+        """Start all daemons and wait until every node is idle; on failure nothing is left running. Raises LabError."""
+        if (self.directory / "lab.json").exists():
+            raise LabError(f"{self.directory} already holds a lab: stop it first")
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End every daemon and every job of this lab and remove its network; harmless when nothing runs."""
+        if not self.directory.exists():
+            return
+        self._recall()
+        order = sorted(self._processes, key=lambda name: (not name.startswith("node"), _rank(name)))
+        for name in order:
+            self._end(name)
+        kill_marked(self.directory)
+        if self._bridge:
+            slurm_network.remove(self._bridge)
+            self._bridge = ""
+        (self.directory / "lab.json").unlink(missing_ok=True)
+
+    def kill_node(self, number: int) -> None:
+        """Let a node die: its daemon and everything that runs there is gone at once, without a word."""
+        self._end(f"node{number}", at_once=True)
+        if self.network == "flat":
+            kill_marked(self.directory, node=f"node{number}")
+
+    def restore_node(self, number: int) -> None:
+        """Start the daemon of a node again and wait until it is idle."""
+        if self.network == "netns":
+            slurm_network.make_node(self._bridge, number, self.layout.address(number))
+        self._start_node(number)
+        self._wait_idle({f"node{number}"})
+
+    def run(self, *command: str, timeout: float = 60, check: bool = True) -> str:
+        """Return what a client command printed. Raises CalledProcessError, TimeoutExpired."""
+        environment = {**os.environ, **self.environment, "PATH": SEARCH, "LC_ALL": "C"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+        if check and done.returncode:
+            raise LabError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def __enter__(self) -> "SlurmLab":
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # ---- starting
+
+    def _lay_out(self, subnet: str) -> Layout:
+        nodes, cpus, gpus = self._shape
+        host = socket.gethostname().split(".")[0]
+        port = _free_ports(4 + nodes)
+        return Layout(
+            self.directory, nodes, cpus, gpus, self.accounting, self.network, port, host, subnet, getpass.getuser(),
+            self._options,
+        )  # fmt: skip
+
+    def _start(self) -> None:
+        for part in ("etc", "log", "pid", "state"):
+            (self.directory / part).mkdir(parents=True, exist_ok=True)
+        self.directory.chmod(0o755)
+        subnet = ""
+        if self.network == "netns":
+            self._bridge, subnet = slurm_network.make_bridge()
+        self.layout = self._lay_out(subnet)
+        self._remember()
+        self._write_files()
+        self._start_munge()
+        if self.accounting:
+            self._start_accounting()
+        self._spawn("slurmctld", ["slurmctld", "-D", "-f", str(self.layout.conf)])
+        self._wait("slurmctld", lambda: "UP" in self.run("scontrol", "ping", timeout=10, check=False))
+        for number in range(1, self.layout.nodes + 1):
+            if self.network == "netns":
+                slurm_network.make_node(self._bridge, number, self.layout.address(number))
+            self._start_node(number)
+        self._wait_idle(set(self.names))
+
+    def _write_files(self) -> None:
+        layout, etc = self.layout, self.directory / "etc"
+        layout.conf.write_text(slurm_files.slurm_conf(layout))
+        (etc / "gres.conf").write_text(slurm_files.gres_conf(layout))
+        # slurmd always loads a cgroup plug-in; this one starts where nothing is mounted.
+        (etc / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+        (etc / "hosts").write_text(slurm_files.hosts(layout))
+        (etc / "task_prolog").write_text(slurm_files.task_prolog(layout))
+        (etc / "task_prolog").chmod(0o755)
+        for name in self.names:
+            (self.directory / f"spool.{name}").mkdir(exist_ok=True)
+            temporary = self.directory / f"tmp.{name}"
+            temporary.mkdir(exist_ok=True)
+            temporary.chmod(0o1777)
+        lines = [f"export {key}='{value}'\n" for key, value in self.environment.items()]
+        (self.directory / "env.sh").write_text("".join(lines))
+
+    def _start_munge(self) -> None:
+        key, log = self.directory / "etc" / "munge.key", self.directory / "log" / "munged.log"
+        key.unlink(missing_ok=True)
+        descriptor = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(secrets.token_bytes(1024))
+        self.layout.socket.unlink(missing_ok=True)
+        state = self.directory / "state"
+        options = {"key-file": key, "socket": self.layout.socket, "log-file": log, "seed-file": state / "munge.seed"}
+        options["pid-file"] = self.directory / "pid" / "munged.pid"
+        flags = [f"--{name}={value}" for name, value in options.items()]
+        self._spawn("munged", ["munged", "--foreground", "--force", "--num-threads=4", *flags])
+        self._wait("munged", self.layout.socket.exists)
+
+    def _start_accounting(self) -> None:
+        data, password = self.directory / "mysql", secrets.token_hex(16)
+        port, user = self.layout.port + 2, self.layout.user
+        login = ["mariadb", "--no-defaults", "-uroot", "-S", str(data / "s")]
+        if not (data / "mysql").is_dir():
+            subprocess.run(
+                ["mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}", "--skip-test-db",
+                 "--auth-root-authentication-method=normal"],
+                stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=120,
+            )  # fmt: skip
+        self._spawn("mariadbd", [
+            "mariadbd", "--no-defaults", f"--datadir={data}", f"--user={user}", "--bind-address=127.0.0.1",
+            f"--port={port}", f"--socket={data}/s", f"--pid-file={self.directory}/pid/mariadbd.pid",
+            "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900",
+        ])  # fmt: skip
+        self._wait("mariadbd", lambda: _succeeds([*login, "-e", "select 1"]))
+        accounts = [f"slurm@'{host}' identified by '{password}'" for host in ("127.0.0.1", "localhost")]
+        grant = [f"create or replace user {a}; grant all on slurm_acct_db.* to {a.split()[0]};" for a in accounts]
+        subprocess.run([*login, "-e", " ".join(grant)], check=True, capture_output=True, timeout=60)
+        conf = self.directory / "etc" / "slurmdbd.conf"
+        conf.touch(0o600)
+        conf.write_text(slurm_files.slurmdbd_conf(self.layout, password))
+        self._spawn("slurmdbd", ["slurmdbd", "-D"])
+        self._wait("slurmdbd", lambda: _succeeds(["sacctmgr", "-n", "-i", "show", "cluster"], self.environment))
+        if "lab" not in self.run("sacctmgr", "-nP", "show", "cluster", "lab", "format=cluster"):
+            self.run("sacctmgr", "-iQ", "add", "cluster", "lab")
+            self.run("sacctmgr", "-iQ", "add", "account", "proj1", "cluster=lab", "Description=p", "Organization=lab")
+            self.run("sacctmgr", "-iQ", "add", "user", user, "account=proj1", "cluster=lab", check=False)
+
+    def _start_node(self, number: int) -> None:
+        name = f"node{number}"
+        (self.directory / "pid" / f"slurmd.{name}.pid").unlink(missing_ok=True)
+        daemon = ["slurmd", "-D", "-f", str(self.layout.conf), "-N", name]
+        if self.network == "flat":
+            self._spawn(name, daemon)
+            return
+        enter = slurm_network.enter_namespace(self._bridge, number) if self.network == "netns" else []
+        first = Path(__file__).resolve().with_name("processes.py")
+        inside = [sys.executable, "-S", "-E", str(first), name, str(self.directory / "etc" / "hosts")]
+        self._spawn(name, [*enter, *NEW_NODE, *inside, *daemon])
+
+    def _wait_idle(self, names: set[str]) -> None:
+        def idle() -> bool:
+            return names <= set(self.run("sinfo", "-hN", "-p", "main", "-t", "idle", "-o", "%N", check=False).split())
+
+        self._wait("/".join(sorted(names)), idle)
+
+    def _wait(self, what: str, ready: Callable[[], bool], seconds: float = 60) -> None:
+        """Wait until `ready`; a daemon of ours that ended meanwhile is the answer. Raises LabError."""
+        end = time.monotonic() + seconds
+        while not ready():
+            for name, child in self._children.items():
+                if child.poll() is not None:
+                    raise LabError(f"{name} ended with {child.returncode}: {self._log_tail(name)}")
+            if time.monotonic() > end:
+                raise LabError(f"{what} is not up after {seconds:.0f} s; see {self.directory}/log")
+            time.sleep(0.05)
+
+    def _log_tail(self, name: str) -> str:
+        for path in (self.directory / "log" / f"{name}.out", self.directory / "log" / f"slurmd.{name}.log"):
+            with contextlib.suppress(OSError):
+                if text := path.read_text(errors="replace").strip():
+                    return text[-800:]
+        return "no log"
+
+    # ---- processes
+
+    def _spawn(self, name: str, argv: list[str]) -> None:
+        """Start a daemon in a session of its own; its environment carries the mark by which it is found again."""
+        environment = {**os.environ, **self.environment, MARK: str(self.directory), "PATH": SEARCH, "LC_ALL": "C"}
+        with (self.directory / "log" / f"{name}.out").open("ab") as log:
+            child = subprocess.Popen(
+                argv, env=environment, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        self._children[name] = child
+        self._processes[name] = (child.pid, started_at(child.pid))
+        self._remember()
+
+    def _end(self, name: str, at_once: bool = False) -> None:
+        pid, born = self._processes.pop(name, (0, -1))
+        child = self._children.pop(name, None)
+        if pid and started_at(pid) == born:
+            # Killing `unshare` kills the node's first process, and with it everything in its process namespace.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL if at_once or name.startswith("node") else signal.SIGTERM)
+            if not until(lambda: started_at(pid) != born, 15):
+                os.kill(pid, signal.SIGKILL)
+        if child is not None:
+            child.wait()
+        self._remember()
+
+    # ---- memory between two commands
+
+    def _remember(self) -> None:
+        record = {"processes": self._processes, "bridge": self._bridge, "network": self.network}
+        record |= {"shape": self._shape, "accounting": self.accounting, "port": self.layout.port}
+        temporary = self.directory / ".lab.json.tmp"
+        temporary.write_text(json.dumps(record))
+        temporary.rename(self.directory / "lab.json")
+
+    def _recall(self) -> None:
+        """Take over what another process started in this directory."""
+        try:
+            record = json.loads((self.directory / "lab.json").read_text())
+        except (OSError, ValueError):
+            return
+        self._processes = {name: (pid, born) for name, (pid, born) in record["processes"].items()}
+        self._bridge, self.network = record["bridge"], record["network"]
+
+
+def _succeeds(argv: list[str], extra: Mapping[str, str] | None = None) -> bool:
+    environment = {**os.environ, **(extra or {})}
+    try:
+        return not subprocess.run(argv, env=environment, capture_output=True, check=False, timeout=5).returncode
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _free_ports(count: int) -> int:
+    """Return the first of `count` free ports: above those of jobs' ranks, below the range that the kernel gives out."""
+    for base in random.sample(range(30000, 32700, 20), 100):
+        with contextlib.ExitStack() as stack:
+            try:
+                for port in range(base, base + count):
+                    stack.enter_context(socket.socket()).bind(("", port))
+            except OSError:
+                continue
+            return base
+    raise LabError("no free block of ports")
+
+
+def _rank(name: str) -> int:
+    order = ("slurmctld", "slurmdbd", "mariadbd", "munged")
+    return order.index(name) if name in order else -1
+
+
+def main(arguments: list[str]) -> int:
+    """`start DIR [netns|uts|flat]`, `stop DIR`."""
+    match arguments:
+        case ["start", directory, *network]:
+            if reason := missing():
+                print(reason, file=sys.stderr)
+                return 3
+            began = time.monotonic()
+            Path(directory).mkdir(parents=True, exist_ok=True)
+            lab = SlurmLab(directory, network=network[0] if network else None).start()
+            print(f"ready after {time.monotonic() - began:.1f} s ({lab.network}): . {lab.directory}/env.sh")
+        case ["stop", directory]:
+            SlurmLab(directory, network="flat").stop()
+        case _:
+            print((__doc__ or "").strip(), file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

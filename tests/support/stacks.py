@@ -1,0 +1,57 @@
+"""Environments of recipes for tests: built once for a checkout, by the real `hackathon env create`, into `.stacks/`."""
+
+import fcntl
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from support.paths import ROOT
+
+FOLDER = ROOT / ".stacks"
+BUILDING = 3600
+"""Time limit of tests that may have to wait until Horovod is compiled: a quarter of an hour where nothing else runs."""
+# read before any test changes it: packages that were once downloaded are taken from the caller's cache
+_CACHE = {name: os.environ[name] for name in ("XDG_CACHE_HOME", "PIP_CACHE_DIR", "UV_CACHE_DIR") if name in os.environ}
+_ACTIVE = ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "XDG_CACHE_HOME")
+
+
+def stack(name: str) -> Path:
+    """Return the environment of a recipe, built when it is not there or its requirements have changed.
+
+    Tests that run at the same time wait for one another. Raises AssertionError with what the installer said.
+    """
+    code, stdout, stderr = _create(name)
+    assert code == 0, stderr
+    return Path(json.loads(stdout)["path"])
+
+
+@functools.cache
+def _create(name: str) -> tuple[int, str, str]:
+    """Return (exit code, stdout, stderr) of the command; a build that failed is not tried again by every test."""
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = {
+            key: value for key, value in os.environ.items() if key not in _ACTIVE and not key.startswith("HACKATHON_")
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "hackathon", "env", "create", name, "--cluster", "laptop", "--json"],
+            cwd=ROOT, env={**kept, **_CACHE, "HACKATHON_ENVS": str(FOLDER), "HACKATHON_LANG": "en"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def stack_environ(name: str) -> dict[str, str]:
+    """Return variables for a child process in which a recipe's environment is the active one, and jobs take it too."""
+    path = stack(name)
+    kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "CONDA_PREFIX")}
+    return {
+        **kept,
+        "HACKATHON_ENVS": str(FOLDER),
+        "VIRTUAL_ENV": str(path),
+        "PATH": f"{path}/bin{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+    }

@@ -1,0 +1,332 @@
+"""The command line: help, languages, exit codes, what it loads, and what it says to wrong usage."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hackathon.cli.main import COMMANDS, run
+from hackathon.config import load
+from support.paths import ROOT
+
+NAMES = [name for names in COMMANDS.values() for name in names]
+REEDBUSH = ["--cluster", "reedbush-h", "--queue", "h-debug", "--group", "pz0425"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_teaches_by_example(
+    name: str, language: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in [each for each in sys.modules if each.startswith("hackathon.cli.") and each != "hackathon.cli.main"]:
+        monkeypatch.delitem(sys.modules, module)  # texts of options are looked up when a command is imported
+    assert run([name, "--help", "--lang", language]) == 0
+    text = capsys.readouterr().out
+    assert f"hackathon {name}" in text.split("Usage:")[1].split("\n", 1)[1], "an example is missing"
+    assert any("぀" <= each <= "ヿ" for each in text) == (language == "ja")
+
+
+def test_group_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {name} " in text for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["submit", "--help"], ["scale", "--help"], ["results", "--help"], ["completion", "bash"]]
+)
+def test_help_and_completion_load_nothing_heavy(arguments: list[str]) -> None:
+    script = (
+        "import sys; from hackathon.cli.main import run; run(sys.argv[1:]);"
+        "print(sorted(set(sys.modules) & {'pydantic','rich','jinja2','yaml','torch','asyncio'}), file=sys.stderr)"
+    )
+    answer = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    assert answer.stderr.splitlines()[-1] == "[]"
+
+
+def test_completion_offers_commands_and_options() -> None:
+    def complete(line: str, number: int) -> str:
+        environment = {
+            "_HACKATHON_COMPLETE": "bash_complete",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(number),
+            "PATH": "/bin",
+        }
+        argv = [sys.executable, "-c", "from hackathon.cli.main import main; main()"]
+        return subprocess.run(argv, capture_output=True, text=True, env=environment, cwd=ROOT).stdout
+
+    assert "plain,scale" in complete("hackathon sc", 1)
+    assert "plain,--max-queued" in complete("hackathon scale --max", 2)
+
+
+def test_unknown_command_and_option_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["scael"]) == 2
+    assert "scale" in capsys.readouterr().err
+    assert run(["scale", "--proceses", "2"]) == 2
+    assert "--processes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["render"], "project.yaml"),
+        (["render", "torch-dpd", "--cluster", "laptop"], "torch-ddp"),
+        (["render", "torch-ddp", "--cluster", "reedbsh-h"], "reedbush-h"),
+        (["render", "torch-ddp", "--cluster", "laptop", "-p", "epoch=3"], "epochs"),
+        (["render", "torch-ddp", "--cluster", "laptop", "-p", "epochs=many"], "many"),
+        (["render", "torch-ddp", "--cluster", "laptop", "-p", "epochs=0"], "below"),
+        (["render", "torch-ddp", "--cluster", "laptop", "-p", "epochs"], "NAME=VALUE"),
+        (["render", "torch-ddp", "--cluster", "laptop", "--walltime", "soon"], "soon"),
+        (["render", "torch-ddp", "--cluster", "laptop", "--launcher", "srun"], "srun"),
+        (["render", "torch-ddp", "--cluster", "laptop", "--nodes", "2"], "single machine"),
+        (["render", "torch-ddp", "--cluster", "reedbush-h"], "group"),
+        (["render", "torch-ddp", *REEDBUSH, "--processes", "3"], "2 or 4"),
+        (["scale", "torch-ddp", "--cluster", "laptop"], "--processes"),
+        (["scale", "torch-ddp", "--cluster", "laptop", "--processes", "1,x"], "1,x"),
+        (["scale", "torch-ddp", "--cluster", "laptop", "--processes", "1,7", "--mode", "strong"], "divided"),
+        (["status", "nothing"], "nothing"),
+        (["results"], "study"),
+        (["init"], "--recipe"),
+        (["init", "--command", "python train.py | tee log"], "run.sh"),
+        (["init", "--command", "python train.py --lr {lr}"], "-p lr="),
+        (["adopt", "1.x", "--cluster", "nowhere"], "nowhere"),
+    ],
+)
+def test_wrong_requests_exit_with_2_and_say_what_to_do(
+    project: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert not shown.out
+    assert list(project.iterdir()) == [], "nothing may be left behind by a wrong request"
+
+
+def test_a_request_that_no_queue_takes_names_the_nearest_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["torch-ddp", *REEDBUSH, "--nodes", "200", "--walltime", "100:00:00"]
+    assert run(["check", *asked]) == 2
+    text = capsys.readouterr().err
+    assert "200 nodes" in text and "100:00:00" in text
+    assert "--queue h-regular --nodes 32 --walltime 48:00:00" in text
+    assert run(["check", *asked, "--json"]) == 2
+    nearest = json.loads(capsys.readouterr().out)["nearest"]
+    assert (nearest["queue"], nearest["nodes"], nearest["walltime"]) == ("h-regular", 32, 48 * 3600)
+    accepted = ["--queue", "h-regular", "--nodes", "32", "--walltime", "48:00:00"]
+    assert run(["render", "torch-ddp", "--cluster", "reedbush-h", "--group", "pz0425", *accepted]) == 0
+
+
+def test_reedbush_header(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", "torch-ddp", *REEDBUSH, "--nodes", "2", "--walltime", "00:15:00"]) == 0
+    header = [line for line in capsys.readouterr().out.splitlines() if line.startswith("#PBS")]
+    assert header == [
+        "#PBS -q h-debug", "#PBS -l select=2:mpiprocs=2:ompthreads=1", "#PBS -l walltime=00:15:00",
+        "#PBS -W group_list=pz0425", "#PBS -j oe",
+    ]  # fmt: skip
+
+
+def test_precedence_and_explain(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "project.yaml").write_text(
+        "name: digits\nrecipe: torch-ddp\ncluster: reedbush-h\nqueue: h-short\ngroup: pz0425\nparameters: {lr: 0.2}\n"
+    )
+    monkeypatch.setenv("HACKATHON_QUEUE", "h-regular")
+
+    def origins(*options: str) -> dict[str, list[str]]:
+        assert run(["render", "--explain", *options]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        return {line.split()[0]: line.split() for line in lines[1:]}
+
+    found = origins()
+    assert found["queue"] == ["queue", "h-regular", "environment"]
+    assert found["group"] == ["group", "pz0425", "project.yaml"]
+    assert found["parameters.lr"] == ["parameters.lr", "0.2", "project.yaml"]
+    assert found["walltime"][2:] == ["cluster", "reedbush-h"]
+    assert found["node.cores"][1] == "unverified"
+    assert origins("--queue", "h-debug", "-p", "lr=0.3")["queue"][1:] == ["h-debug", "command", "line"]
+
+
+def test_bad_environment_variable_is_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HACKATHON_WALLTIME", "tomorrow")
+    assert run(["render", "torch-ddp", "--cluster", "laptop"]) == 2
+    assert "HACKATHON_WALLTIME" in capsys.readouterr().err
+
+
+def test_init_with_recipe_makes_a_project_that_renders(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run(["init", "--recipe", "torch-ddp", "--cluster", "laptop", "--team", "青", "digits", "-p", "epochs=3"]) == 0
+    )
+    made = load.load_project(project / "digits")
+    assert (made.name, made.team, made.parameters["epochs"]) == ("digits", "青", 3)
+    assert run(["init", "--recipe", "torch-ddp", "digits"]) == 2
+    assert run(["render", "digits"]) == 0
+    assert "--epochs 3" in capsys.readouterr().out
+
+
+def test_init_with_copy_runs_the_copy(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", "--recipe", "torch-ddp", "--cluster", "laptop", "--copy", "mine"]) == 0
+    assert (project / "mine" / "train.py").is_file()
+    assert run(["render", "mine", "--json"]) == 0
+    output = capsys.readouterr().out
+    request = json.loads(output[output.index('{"request"') :])["request"]
+    assert request["source"] == str((project / "mine").resolve())
+
+
+def test_init_around_own_code_changes_nothing_of_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "train.py").write_text("print('mine')\n")
+    assert (
+        run(
+            ["init", "--command", "python train.py --lr {lr} --note '日本 $(x)'", "-p", "lr=0.1", "--cluster", "laptop"]
+        )
+        == 0
+    )
+    assert (project / "train.py").read_text() == "print('mine')\n"
+    assert run(["render", "-p", "lr=0.5", "--json"]) == 0
+    output = capsys.readouterr().out
+    command = json.loads(output[output.index('{"request"') :])["request"]["command"]
+    assert command == ["python", "train.py", "--lr", "0.5", "--note", "日本 $(x)"]
+
+
+def test_render_prints_what_json_says(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", "torch-ddp", "--cluster", "laptop"]) == 0
+    plain = capsys.readouterr().out
+    assert run(["render", "torch-ddp", "--cluster", "laptop", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["job"] == plain
+    assert run(["render", "torch-ddp", "--cluster", "laptop", "--rank"]) == 0
+    assert capsys.readouterr().out.startswith("#!/bin/bash\n# rank.sh")
+
+
+@pytest.mark.parametrize("name", ["project", "recipe", "cluster", "event", "user"])
+def test_schema_is_json_schema(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", name]) == 0
+    assert "properties" in json.dumps(json.loads(capsys.readouterr().out))
+
+
+def test_clusters_and_recipes_as_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["clusters", "--json"]) == 0
+    assert {"laptop", "slurm", "reedbush-h", "abci3"} <= {
+        each["name"] for each in json.loads(capsys.readouterr().out)["clusters"]
+    }
+    assert run(["clusters", "reedbush-h"]) == 0
+    assert "1–4 ?" in capsys.readouterr().out
+    assert run(["recipes", "torch-ddp", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metric"] == "samples_per_s"
+
+
+def test_study_dry_run_costs_and_leaves_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [
+        "scale",
+        "torch-ddp",
+        *REEDBUSH,
+        "--processes",
+        "2,4,8",
+        "--walltime",
+        "00:30:00",
+        "--repeat",
+        "2",
+        "--dry-run",
+    ]
+    assert run(asked) == 0
+    text = capsys.readouterr().err
+    assert "6 jobs, 7.00 node-hours, 14.00 GPU-hours" in text
+    assert list(project.iterdir()) == []
+
+
+def test_interactive_job_has_the_header_of_the_batch_job(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["shell", "torch-ddp", *REEDBUSH, "--nodes", "2", "--dry-run"]) == 0
+    words = capsys.readouterr().out.split()
+    assert words[:4] == ["qsub", "-I", "-q", "h-debug"]
+    assert "select=2:mpiprocs=2:ompthreads=1" in words and "group_list=pz0425" in words
+    assert run(["shell", "torch-ddp", "--cluster", "slurm", "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("salloc --nodes=1")
+
+
+def test_doctor_names_what_is_missing(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert run(["doctor", "torch-ddp", "--cluster", "reedbush-h", "--json"]) == 1
+    findings = {each["about"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert findings["scheduler"]["level"] == "bad" and "qstat" in findings["scheduler"]["text"]
+    assert findings["folder"]["level"] == "bad" or "/lustre" in json.dumps(findings)
+
+
+def test_errors_are_japanese_when_asked_for(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", "torch-ddp", "--cluster", "laptop", "--nodes", "2", "--lang", "ja"]) == 2
+    text = capsys.readouterr().err
+    assert "エラー" in text and "1台のマシン" in text
+
+
+def test_results_of_one_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_folder = project / "runs" / "20260101-000000-mine-2p-abcdefgh"
+    for name in ("client", "metrics"):
+        (run_folder / name).mkdir(parents=True)
+    check = {"metric": "accuracy", "at_least": 0.97, "at_most": None}
+    request = {"name": "mine", "processes": 2, "nodes": 1, "scheduler": "slurm", "cluster": "slurm", "check": check}
+    (run_folder / "request.json").write_text(json.dumps(request))
+    (run_folder / "client" / "created.json").write_text('{"t": 1}')
+    (run_folder / "final.json").write_text('{"state": "SUCCEEDED", "job_id": "7", "sealed": 2}')
+    (run_folder / "metrics" / "rank-0.jsonl").write_text(
+        '{"t": 1, "final": true, "samples_per_s": 50, "accuracy": 0.98}\n'
+    )
+    assert run(["results"]) == 0
+    text = capsys.readouterr().out
+    assert "50 samples/s" in text and "✓ accuracy ≥ 0.97" in text
+    assert run(["results", "abcd", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["job_id"], found["metrics"]["accuracy"], found["check"]["passed"]) == ("7", 0.98, True)
+
+
+@pytest.mark.parametrize(("value", "styled"), [("1", False), ("", True)])
+def test_no_color_on_a_terminal(value: str, styled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("TERM", "xterm")
+    leader, follower = os.openpty()
+    try:
+        subprocess.run([sys.executable, "-m", "hackathon", "clusters"], stdout=follower, check=True, timeout=120)
+        assert (b"\x1b[" in os.read(leader, 65536)) is styled
+    finally:
+        os.close(leader)
+        os.close(follower)
+
+
+def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which $H is the command."""
+    environment = {**os.environ, "HACKATHON_LANG": "en", "H": f"{sys.executable} -m hackathon"}
+    words = ["bash", "-c", f"set -o pipefail; {script}"]
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", ["event show", "event init", "survey check", "ready", "slides A", "check"])
+def test_a_current_folder_that_was_deleted(tmp_path: Path, command: str) -> None:
+    answer = shell(f"mkdir x && cd x && rmdir ../x && $H {command}", tmp_path)
+    assert answer.returncode == 2 and answer.stderr.startswith("error: the current folder no longer exists")
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_path_that_nobody_can_have(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["event", "init", "x" * 300, "--lang", "en"]) == 2
+    assert "File name too long" in capsys.readouterr().err
+
+
+def test_output_that_can_not_be_written_and_a_reader_that_has_gone(tmp_path: Path) -> None:
+    (tmp_path / "hackathon.yaml").write_text("title: T\nteams: [{name: A, members: [{user: a}]}]\n")
+    full = shell("$H event show > /dev/full", tmp_path)
+    assert full.returncode == 3 and full.stderr.splitlines()[0].endswith("No space left on device")
+    assert "Traceback" not in full.stderr and "Exception ignored" not in full.stderr
+    gone = shell("$H event show | true", tmp_path)
+    assert (gone.returncode, gone.stderr) == (0, "")

@@ -1,0 +1,131 @@
+"""The shipped cluster profiles: readable, honest about what nobody confirmed, and as the machines' users wrote."""
+
+from typing import Any
+
+import pytest
+import yaml as pyyaml
+
+from hackathon.config.check import find_key
+from hackathon.config.cluster import Cluster
+from hackathon.config.yaml import read_yaml
+from hackathon.schedulers import profiles
+from hackathon.text.messages import localized, set_language
+from hackathon.text.paths import shipped
+
+FOLDER = shipped("templates", "clusters")
+NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+PBS = [name for name in NAMES if profiles.load_cluster(name).scheduler == "pbs"]
+
+
+@pytest.fixture(params=NAMES)
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    return profiles.load_cluster(request.param)
+
+
+def test_the_machines_that_are_shipped() -> None:
+    assert set(NAMES) >= {"laptop", "slurm", "reedbush-h", "reedbush-l", "reedbush-u", "miyabi-g", "abci3"}
+    clusters, problems = profiles.list_clusters()
+    assert [each.name for each in clusters] == NAMES
+    assert not problems
+
+
+def test_titles_in_two_languages(cluster: Cluster) -> None:
+    titles = set()
+    for language in ("en", "ja"):
+        set_language(language)
+        titles.add(localized(cluster.title))
+    assert len(titles) == 2
+
+
+def test_unverified_paths_name_values_of_the_file(cluster: Cluster) -> None:
+    raw = read_yaml(FOLDER / f"{cluster.name}.yaml").value
+    for path in cluster.unverified:
+        assert find_key(raw, path) is not None, path
+
+
+def test_what_nobody_confirmed_is_marked() -> None:
+    assert {"queues.h-debug.nodes", "queues.h-regular.nodes", "node.cores"} <= set(
+        profiles.load_cluster("reedbush-h").unverified
+    )
+    assert {"node.gpu", "node.network"} <= set(profiles.load_cluster("miyabi-g").unverified)
+    assert "queues" in profiles.load_cluster("reedbush-u").unverified
+
+
+def test_one_process_for_each_gpu(cluster: Cluster) -> None:
+    if isinstance(cluster.node.gpus, int) and cluster.node.gpus:
+        assert cluster.processes_per_node == cluster.node.gpus
+
+
+def test_laptop_needs_no_scheduler_and_has_no_limits() -> None:
+    laptop = profiles.load_cluster("laptop")
+    assert (laptop.scheduler, laptop.starter, laptop.queues, laptop.mpi) == ("local", "local", {}, "auto")
+    assert (laptop.node.cores, laptop.node.gpus, laptop.processes_per_node) == ("auto", "auto", "auto")
+    assert laptop.launchers == ["torchrun", "mpirun", "local", "horovodrun", "horovodrun-mpi"]
+
+
+def test_generic_slurm() -> None:
+    slurm = profiles.load_cluster("slurm")
+    assert (slurm.scheduler, slurm.starter, slurm.processes_per_node, slurm.queues) == ("slurm", "srun", 2, {})
+    assert (slurm.dialect["group"], slurm.dialect["gpu_request"]) == ("account", "none")
+    assert slurm.launchers == ["torchrun", "srun", "mpirun", "horovodrun", "horovodrun-mpi"]
+
+
+def test_reedbush_h_asks_only_for_what_its_users_named() -> None:
+    reedbush = profiles.load_cluster("reedbush-h")
+    assert (reedbush.dialect["group"], reedbush.dialect["gpu_request"], reedbush.dialect["cpu_request"]) == (
+        "group_list",
+        "none",
+        "none",
+    )
+    assert (reedbush.processes_per_node, reedbush.threads, reedbush.starter, reedbush.mpi) == (
+        2,
+        1,
+        "mpirun",
+        "openmpi",
+    )
+    assert (reedbush.queues["h-debug"].nodes, reedbush.queues["h-debug"].walltime) == (4, 1800)
+    assert (reedbush.queues["h-regular"].nodes, reedbush.queues["h-regular"].walltime) == (32, 48 * 3600)
+    assert reedbush.environment[0] == ". /etc/profile.d/modules.sh"
+    assert reedbush.variables["HOME"] == "/lustre/$GROUP/$USER"
+    assert reedbush.visible_from_nodes == ["/lustre"]
+    assert reedbush.peak_tflops == {"fp32": 10.6, "fp16": 21.2}
+    assert reedbush.node.memory == 256 * 10**9
+
+
+def test_reedbush_groups_match_their_pattern() -> None:
+    import re
+
+    pattern = profiles.load_cluster("reedbush-h").patterns["group"]
+    for group in ("pz0425", "gi99", "pz0xxx"):
+        assert re.fullmatch(pattern, group)
+    for group in ("", "PZ0425", "gi99;id", "g", "gi 99", "gi99\n"):
+        assert not re.fullmatch(pattern, group)
+
+
+def test_other_machines_limits_and_dialects() -> None:
+    abci = profiles.load_cluster("abci3")
+    assert (abci.dialect["group"], abci.starter, abci.directives) == ("project", "ssh", ["-v USE_SSH=1"])
+    assert abci.queues["rt_HF"].nodes == 128
+    for name in ("rt_HG", "rt_HC"):
+        assert (abci.queues[name].nodes, abci.queues[name].processes_per_node) == (1, 1)
+    assert (abci.node.gpus, abci.peak_tflops["bf16"]) == (8, 989.4)
+    assert profiles.load_cluster("reedbush-l").node.gpus == 4
+    assert profiles.load_cluster("reedbush-l").queues["l-regular"].walltime == 100 * 3600
+    assert profiles.load_cluster("reedbush-u").node.gpus == 0
+    miyabi = profiles.load_cluster("miyabi-g")
+    assert (miyabi.dialect["group"], miyabi.processes_per_node) == ("group_list", 1)
+    assert miyabi.queues["regular-g"].walltime == 48 * 3600
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_old_yaml_reader_sees_the_same_file(name: str) -> None:
+    """A centre's editor or script may use YAML 1.1: nothing but walltimes may mean something else there."""
+    path = FOLDER / f"{name}.yaml"
+
+    def without_walltimes(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without_walltimes(entry) for key, entry in value.items() if key != "walltime"}
+        return value
+
+    old = pyyaml.safe_load(path.read_text(encoding="utf-8"))
+    assert without_walltimes(old) == without_walltimes(read_yaml(path).value)

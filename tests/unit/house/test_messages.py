@@ -1,0 +1,195 @@
+"""Every message that the program can ask for is in the catalogue, in both languages, and none lies there unused."""
+
+import ast
+import importlib
+import re
+import string
+import threading
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from hackathon.text.catalogue import FOLDERS
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import language, lookup, message, set_language, speaking
+from support.paths import ROOT
+
+CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
+PACKAGES = sorted(FOLDERS)
+MODULES = sorted(path for path in (ROOT / "hackathon").rglob("*.py") if CATALOGUE not in path.parents)
+IDENTIFIER = re.compile(rf"({'|'.join(PACKAGES)})\.[a-z][a-z0-9_]*")
+TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in (".j2", ".json"))
+JAPANESE = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]")
+
+
+@cache
+def messages(package: str) -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = importlib.import_module(
+        f"hackathon.text.catalogue.{FOLDERS[package]}.{package}"
+    ).MESSAGES
+    return found
+
+
+ALL = [(package, key) for package in PACKAGES for key in messages(package)]
+
+
+@cache
+def nodes() -> list[tuple[str, list[ast.AST]]]:
+    """Return (name, all nodes of the syntax tree) of every module: each is read and walked once."""
+    return [
+        (str(path.relative_to(ROOT)), list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) for path in MODULES
+    ]
+
+
+def asked() -> list[tuple[str, str]]:
+    """Return (place, id) of every call whose first argument is a literal message id."""
+    return [
+        (f"{name}:{node.lineno}", node.args[0].value)
+        for name, found in nodes()
+        for node in found
+        if isinstance(node, ast.Call)
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, str)
+        and IDENTIFIER.fullmatch(node.args[0].value)
+    ]
+
+
+def fields(text: str) -> set[str]:
+    return {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def test_the_list_of_folders_is_complete() -> None:
+    there = {path.stem: path.parent.name for path in CATALOGUE.glob("*/[!_]*.py")}
+    assert there == FOLDERS
+    assert not list(CATALOGUE.glob("[!_]*.py")), "a module of texts belongs into the folder of its package"
+
+
+def test_every_message_that_is_asked_for_exists() -> None:
+    assert [f"{place}: {identifier}" for place, identifier in asked() if not lookup(identifier)] == []
+
+
+def test_both_languages_have_the_same_placeholders() -> None:
+    different = [
+        f"{package}.{key}" for package, key in ALL if len(set(map(frozenset, map(fields, messages(package)[key])))) > 1
+    ]
+    assert different == []
+
+
+def test_texts_are_in_their_language() -> None:
+    wrong = []
+    for package, key in ALL:
+        english, japanese = messages(package)[key]
+        # a language is named in itself; a command is the same for everybody
+        if key.startswith("language_") or all(line.startswith("hackathon ") for line in english.splitlines()):
+            continue
+        words = re.sub(r"\{[^{}]*\}", "", english)
+        # what has no word of three letters (a unit, a sign, an example of syntax) may be the same in both languages
+        translatable = english != japanese or re.search(r"[A-Za-z]{3} [a-z]", words)
+        untranslated = translatable and not JAPANESE.search(japanese)
+        if untranslated or JAPANESE.search(english) or not english.strip() or not japanese.strip():
+            wrong.append(f"{package}.{key}")
+    assert wrong == []
+
+
+def _literals() -> tuple[set[str], list[re.Pattern[str]]]:
+    """Return the ids that stand in the code as text, and patterns of the ids that are put together there."""
+    words: set[str] = set()
+    patterns: list[re.Pattern[str]] = []
+    for node in (node for _, found in nodes() for node in found):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words.update(match[0] for match in IDENTIFIER.finditer(node.value))
+        elif isinstance(node, ast.JoinedStr):
+            parts = [
+                re.escape(str(part.value)) if isinstance(part, ast.Constant) else "[a-z0-9_.-]+" for part in node.values
+            ]
+            # only what names at least a package or an ending of a key; `{a}.{b}` would allow everything
+            if any(re.match(rf"({'|'.join(PACKAGES)})\\\.", part) for part in parts) or parts[-1].startswith("_"):
+                patterns.append(re.compile("".join(parts)))
+    for path in TEMPLATES:
+        found = {match[0] for match in IDENTIFIER.finditer(path.read_text(encoding="utf-8"))}
+        words |= found
+        # "web.language_" ~ code
+        patterns += [re.compile(f"{re.escape(each)}[a-z0-9_]+") for each in found if each.endswith("_")]
+    return words, patterns
+
+
+def test_no_message_is_unused() -> None:
+    words, patterns = _literals()
+    unused = []
+    for package, key in ALL:
+        # a hint belongs to its message and is found by the error itself
+        names = {f"{package}.{key}", f"{package}.{key}".removesuffix("_hint")}
+        if not names & words and not any(pattern.fullmatch(name) for pattern in patterns for name in names):
+            unused.append(f"{package}.{key}")
+    assert unused == []
+
+
+def test_hints_belong_to_a_message() -> None:
+    hints = [(package, key) for package, key in ALL if key.endswith("_hint")]
+    assert [f"{package}.{key}" for package, key in hints if key.removesuffix("_hint") not in messages(package)] == []
+
+
+def test_every_placeholder_gets_its_value() -> None:
+    """`message("…")` and `…Error("…")` give all values that the text, and an error's hint, wants."""
+    assert [each for name, found in nodes() for each in _lacking(name, found)] == []
+
+
+def _lacking(module: str, found: list[ast.AST]) -> Iterator[str]:
+    # the help of an option is shown as it stands; braces in it are braces
+    helps = {id(node.value) for node in found if isinstance(node, ast.keyword) and node.arg == "help"}
+    for node in found:
+        if (
+            id(node) in helps
+            or not isinstance(node, ast.Call)
+            or not node.args
+            or not isinstance(node.args[0], ast.Constant)
+        ):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        identifier = str(node.args[0].value)
+        given = {keyword.arg for keyword in node.keywords}
+        if not (name == "message" or name.endswith("Error")) or None in given or not lookup(identifier):
+            continue
+        texts = [lookup(identifier), lookup(f"{identifier}_hint") if name != "message" else None]
+        wanted = set().union(*(fields(pair[0]) for pair in texts if pair))
+        if wanted - given:
+            yield f"{module}:{node.lineno}: {identifier} lacks {sorted(wanted - given)}"
+
+
+def test_a_message_in_the_chosen_language() -> None:
+    set_language("ja")
+    assert JAPANESE.search(message("config.missing"))
+    set_language("en")
+    assert message("config.missing") == "is missing"
+    with pytest.raises(KeyError):
+        message("config.no_such_message")
+
+
+def test_an_error_shows_itself_in_the_language_of_the_moment() -> None:
+    error = RequestError("config.name_long", limit=60)
+    set_language("ja")
+    assert "60 文字" in error.message
+    set_language("en")
+    assert error.message == str(error) == "the name is longer than 60 characters"
+
+
+def test_a_hint_without_values_shows_braces_once() -> None:
+    from hackathon.text.errors import RequestError
+
+    assert "- {name: " in str(RequestError("data.none").hint)
+    assert "`scaling: {strong: {divide: batch_size}}`" in str(RequestError("jobs.strong_needs_divide").hint)
+
+
+def test_a_block_speaks_its_language_in_its_own_thread_only() -> None:
+    heard: list[str] = []
+    set_language("en")
+    with speaking("ja"):
+        thread = threading.Thread(target=lambda: heard.append(language()))
+        thread.start()
+        thread.join()
+        heard.append(language())
+    assert [*heard, language()] == ["en", "ja", "en"]
+    with pytest.raises(ValueError, match="must be one of"), speaking("fr"):
+        pass

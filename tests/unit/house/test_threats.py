@@ -1,0 +1,320 @@
+"""Whose files each command reads, and which test shows that they do no harm: nothing that reads stays off the list.
+
+Rows are inputs that somebody else can write, columns are the commands that read them. A cell is a test; what a row does
+not name does not read that input, for the reason that the row gives. A search of the code keeps the list complete: a
+new place that opens or parses a file fails a test until somebody says here whose file it is.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from hackathon.cli.main import COMMANDS
+
+ROOT = next(parent for parent in Path(__file__).resolve().parents if (parent / "pyproject.toml").exists())
+CODE = ROOT / "hackathon"
+
+FAULTS, UNIT = "tests/faults", "tests/unit"
+LINKS = f"{FAULTS}/test_foreign_links_users.py::test_links_of_a_participant_show_nothing_of_the_tutors"
+FORMATS = f"{FAULTS}/test_foreign_formats.py::test_files_of_a_run"
+DESCRIPTOR = f"{UNIT}/access/test_run_reading.py::test_commands_open_files_of_runs_from_the_descriptor_of_the_run"
+TRUST = f"{FAULTS}/test_trust_users.py::test_a_strangers_event_above_is_asked_about_and_runs_nothing"
+PROJECT = f"{FAULTS}/test_trust_users.py::test_a_strangers_project_above_is_read_and_not_run"
+TUTOR = f"{FAULTS}/test_trust_users.py::test_a_tutor_reads_a_teams_project_and_runs_it_only_with_trust"
+WRITTEN = f"{FAULTS}/test_foreign_formats.py::test_files_that_people_write"
+TEMPLATE = f"{FAULTS}/test_foreign_code_users.py::test_a_teams_template_runs_nothing_as_the_tutor"
+COMPILED = f"{FAULTS}/test_foreign_code_users.py::test_compiled_templates_of_another_account_are_not_loaded"
+BOARD = f"{FAULTS}/test_board_users.py::test_links_fifos_folders_and_big_files_are_passed_over_without_waiting"
+BOUNDS = f"{UNIT}/index/test_bounds.py::test_a_link_to_another_teams_runs_gives_nobody_anything"
+SLOW = f"{UNIT}/diagnosis/test_rule_limits.py::test_a_project_with_slow_rules_hides_no_cause_of_another"
+ENDLESS = f"{UNIT}/diagnosis/test_rule_limits.py::test_a_rule_that_does_not_end_costs_itself_only"
+CRATE = f"{FAULTS}/test_foreign_code_users.py::test_a_strangers_crate_is_refused_and_its_values_stay_text"
+SURVEY = f"{FAULTS}/test_survey_users.py::test_a_hostile_user_reads_and_alters_nothing"
+JOBS = f"{UNIT}/runs/test_job_owner.py"
+
+THREATS: dict[str, tuple[dict[str, str], str]] = {
+    "file of a run": (
+        {
+            "status": DESCRIPTOR, "results": LINKS, "compare": DESCRIPTOR, "logs": LINKS, "diagnose": LINKS,
+            "top": LINKS, "dashboard": f"{UNIT}/index/test_foreign.py::test_nothing_of_the_tutor_s_is_shown",
+            "publish": LINKS, "slides": FORMATS, "event": FORMATS, "ready": FORMATS, "board": LINKS, "ask": LINKS,
+            "standup": FORMATS,
+            "notify": FORMATS, "scale": DESCRIPTOR, "submit": DESCRIPTOR, "rerun": DESCRIPTOR,
+            "cancel": f"{FAULTS}/test_cancel_users.py::test_cancel_ends_no_job_that_anothers_files_name",
+            "adopt": f"{JOBS}::test_adopt_takes_no_job_of_another", "clean": FORMATS, "doctor": DESCRIPTOR,
+            "clusters": DESCRIPTOR,
+        },
+        "makes or shows something before there is a run",
+    ),
+    "link in the place of a run, of its files or of `runs`": (
+        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale"), BOUNDS)
+        | dict.fromkeys(("results", "logs", "diagnose", "board", "ask"), LINKS)
+        | {"status": DESCRIPTOR, "compare": DESCRIPTOR},
+        "reads no runs of others, or only one that its user names",
+    ),
+    "study": (
+        dict.fromkeys(
+            ("scale", "results", "compare", "top", "dashboard", "publish", "slides", "event"),
+            f"{FAULTS}/test_foreign_formats.py::test_a_study",
+        ),
+        "reads single runs",
+    ),
+    "metric pattern of a run": (
+        dict.fromkeys(
+            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale"),
+            f"{UNIT}/logs/test_patterns.py::test_a_pattern_that_takes_long_is_ended_and_told_with_its_project",
+        ),
+        "shows no numbers of a run",
+    ),
+    "project": (
+        dict.fromkeys(("check", "render", "submit", "scale", "shell", "rerun", "ready", "env", "data"), PROJECT)
+        | dict.fromkeys(("status", "results", "logs", "diagnose", "top", "dashboard", "publish", "event"), TUTOR),
+        "reads no project.yaml of others",
+    ),
+    "event": (
+        dict.fromkeys(("check", "render", "submit", "scale", "shell", "rerun", "ready", "env", "data"), TRUST)
+        | dict.fromkeys(("trust", "board", "survey", "rules", "ask", "standup"), TRUST)
+        | dict.fromkeys(("event", "dashboard", "top", "publish", "slides", "notify", "clusters", "recipes"), WRITTEN),
+        "the event has no say in it",
+    ),
+    "job template": (
+        dict.fromkeys(("check", "render", "submit", "scale", "shell", "ready", "rerun", "clusters"), TEMPLATE),
+        "renders no script",
+    ),
+    "cluster profile": (
+        dict.fromkeys(("check", "render", "submit", "scale", "shell", "rerun", "ready", "env", "data"), TRUST)
+        | {"clusters": WRITTEN, "doctor": WRITTEN},
+        "asks no cluster",
+    ),
+    "failure rule": (
+        {"diagnose": ENDLESS, "rules": ENDLESS, "top": SLOW, "publish": SLOW, "dashboard": SLOW, "board": ENDLESS,
+         "ask": ENDLESS, "event": SLOW, "slides": SLOW, "notify": SLOW, "status": ENDLESS, "submit": ENDLESS,
+         "scale": ENDLESS},
+        "diagnoses nothing",
+    ),
+    "recipe": (
+        dict.fromkeys(("check", "render", "submit", "scale", "shell", "ready", "env", "data", "rerun"), TRUST)
+        | {"recipes": WRITTEN, "init": WRITTEN},
+        "needs no recipe",
+    ),
+    "requirements of a recipe or project": (
+        {"env": f"{UNIT}/runs/test_environments.py::test_a_strangers_files_do_not_say_where_packages_come_from"},
+        "installs nothing",
+    ),
+    "questionnaire": (dict.fromkeys(("survey", "publish", "event", "dashboard"), WRITTEN), "shows no survey"),
+    "drop box and token": (
+        {"survey": SURVEY, "publish": SURVEY, "event": SURVEY, "dashboard": SURVEY}, "shows no answers"
+    ),
+    "crate": ({"rerun": CRATE, "compare": f"{FAULTS}/test_foreign_formats.py::test_a_crate"}, "takes no crate"),
+    "entry of the board": (
+        dict.fromkeys(("board", "ask", "standup", "dashboard", "publish", "top", "event", "ready", "slides"), BOARD)
+        | {"notify": BOARD, "diagnose": BOARD},
+        "does not read the board",
+    ),
+    "cache": (
+        dict.fromkeys(("check", "render", "submit", "scale", "shell", "ready", "rerun"), COMPILED)
+        | dict.fromkeys(
+            ("diagnose", "top", "dashboard", "publish", "event", "results", "clusters"),
+            f"{UNIT}/config/test_trust.py::test_a_cache_of_another_account_is_not_used",
+        ),
+        "keeps nothing between two calls",
+    ),
+    "temporary folder of a node": (
+        dict.fromkeys(
+            ("submit", "scale", "shell", "rerun", "ready"),
+            f"{FAULTS}/test_scratch_users.py::test_caches_lie_in_a_folder_of_the_users_alone",
+        )
+        | {"data": f"{FAULTS}/test_scratch_users.py::test_data_that_somebody_else_staged_are_not_read"},
+        "starts no job",
+    ),
+    "socket": (
+        {"dashboard": f"{FAULTS}/test_dashboard_users.py::test_another_user_s_socket_is_not_taken_for_ours",
+         "survey": f"{FAULTS}/test_survey_users.py::test_a_flood_of_one_user_keeps_nobody_away"},
+        "listens to nobody",
+    ),
+    "environment variable of a crate": (
+        {"rerun": f"{UNIT}/runs/test_foreign_crate.py::test_variables_that_load_code_are_refused_by_name"},
+        "the environment is the user's own",
+    ),
+    "list of processes": (
+        {"dashboard": f"{FAULTS}/test_dashboard_users.py"
+         "::test_another_user_neither_reads_the_token_nor_sees_it_in_the_list_of_processes",
+         "survey": SURVEY},
+        "has no secret",
+    ),
+    "answer of a scheduler": (
+        {"status": f"{JOBS}::test_status_does_not_show_the_job_of_another",
+         "cancel": f"{JOBS}::test_cancel_leaves_jobs_of_others_alone",
+         "adopt": f"{JOBS}::test_adopt_takes_no_job_of_another",
+         "event": f"{FAULTS}/test_foreign_formats.py::test_answers_of_accounting",
+         "submit": f"{JOBS}::test_a_job_of_somebody_else_with_the_runs_name_is_not_the_submission",
+         "scale": f"{JOBS}::test_a_job_of_somebody_else_with_the_runs_name_is_not_the_submission"},
+        "asks the scheduler only through these commands' functions",
+    ),
+}  # fmt: skip
+"""Input → (command → test, why the other commands do not matter)."""
+
+GUARD, OWN, WRITES, PROC = "the guard itself", "the user's own file", "writes", "/proc"
+SHIPPED, CHILD = "comes with the toolkit", "talks to a child of its own"
+READERS: dict[str, tuple[str, str]] = {
+    "access/beneath.py": ("Beneath._top _Walk.down", GUARD),
+    "access/guarded_folder.py": ("GuardedFolder.open GuardedFolder.value", GUARD),
+    "access/guarded_path.py": ("GuardedPath.open_regular GuardedPath.open GuardedPath.read_text", GUARD),
+    "access/ownership.py": ("look _overflow _mapped", GUARD),
+    "access/private.py": ("open_private", GUARD),
+    "access/publish.py": ("publish", WRITES),
+    "access/safe_directories.py": ("parent_below make_way give _stepped", GUARD),
+    "access/trust_record.py": ("entries", "a private file, checked"),
+    "board/directory.py": ("make_place", WRITES),
+    "board/entry.py": ("decode", "entry of the board"),
+    "board/store.py": ("_own_folder _opened _Reader.take_people _Reader._take", "entry of the board"),
+    "cli/board/board_io.py": ("_edited", OWN),
+    "cli/init.py": ("_formats_told", OWN),
+    "cli/main.py": ("_system_error", "/dev/null"),
+    "cli/run/logs.py": ("_raw", "file of a run"),
+    "cli/survey/open.py": ("command", WRITES),
+    "cli/survey/serve.py": ("command _serve", "drop box and token"),
+    "config/cache.py": ("recall", "cache"),
+    "config/validate.py": ("_checked", "cache"),
+    "diagnosis/bundle.py": ("_packed", WRITES),
+    "diagnosis/facts.py": ("_rows", "file of a run"),
+    "diagnosis/matcher.py": ("_recall", "cache"),
+    "diagnosis/silent/data.py": ("combines", "file of a run"),
+    "diagnosis/silent/training.py": ("placed", "file of a run"),
+    "diagnosis/teach.py": ("place_of _added _alone", "failure rule"),
+    "event/administrator.py": ("write_script", WRITES),
+    "event/directories.py": ("_make", WRITES),
+    "event/files.py": ("write_event _replace", WRITES),
+    "event/table.py": ("_Reader._rows", OWN),
+    "index/diagnoser.py": ("Examiner.cause main", CHILD),
+    "index/entry.py": ("loaded", "cache"),
+    "index/store.py": ("RunStore._open", "cache"),
+    "index/studies.py": ("_results", "cache"),
+    "index/uses.py": ("use_in", "cache"),
+    "jobs/environments.py": ("lacks_framework", OWN),
+    "jobs/settings.py": ("values_of", "the command line"),
+    "logs/formats.py": ("_chainer_log", "file of a run"),
+    "logs/metrics.py": ("_parsed _value", "file of a run"),
+    "logs/pattern_reader.py": ("found_apart main", CHILD),
+    "notify/outbox.py": ("Sent.claim", WRITES),
+    "notify/webhook.py": ("send", "an answer that is not read"),
+    "readiness/job.py": ("sample main", OWN),
+    "readiness/probe.py": ("submit_probe told_by", "file of a run"),
+    "readiness/security.py": ("_umask", PROC),
+    "readiness/wanted.py": ("_imports", OWN),
+    "runs/adopt.py": ("_job_of _script", "file of a run"),
+    "runs/chain.py": ("segment_of", "file of a run"),
+    "runs/crate/archive.py": ("Crate.record read_inside _Archive.__init__ _Archive.read _json", "crate"),
+    "runs/crate/download.py": ("_transfer sha256 unpack", "data whose digest the project names"),
+    "runs/create.py": ("_put", WRITES),
+    "runs/environment/environments.py": ("_only_builder _alive _run", WRITES),
+    "runs/environment/install_plan.py": ("_text", "requirements of a recipe or project"),
+    "runs/rerun.py": ("rerun", "file of a run"),
+    "runs/source/provenance.py": ("_fields", "cache"),
+    "runs/source/snapshot.py": ("write with_runtime _opened", OWN),
+    "runs/study.py": ("_reserve_file _read_reservation", "study"),
+    "runs/submit.py": ("_born _announce", WRITES),
+    "scaling/draw.py": ("main", CHILD),
+    "scaling/plot.py": ("filled pictures", SHIPPED),
+    "schedulers/local/commands.py": ("_value", CHILD),
+    "schedulers/local/processes.py": ("with_variable _stat", PROC),
+    "schedulers/local/slots.py": ("Ticket.join _read", "tickets of all users, bounded"),
+    "schedulers/local/state.py": ("boot create _next_number _take script_of", "a private folder, checked"),
+    "schedulers/local/supervisor.py": (
+        "launch _leave_the_terminal Supervisor._start_script Supervisor._become_script",
+        "a private folder, checked",
+    ),
+    "survey/collection.py": ("Collection.open", "a private folder, checked"),
+    "survey/dropbox.py": ("drop _write read_box _read_one", "drop box and token"),
+    "survey/durable.py": ("put replace_bytes sync_folder held", WRITES),
+    "survey/gather.py": ("_take", "drop box and token"),
+    "survey/importing.py": ("_Reader._read_saved _key", "drop box and token"),
+    "survey/spreadsheet.py": ("_rows", "drop box and token"),
+    "text/files.py": ("write_whole open_regular read_json objects", "regular files only, bounded"),
+    "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),
+    "web/dashboard/crowd.py": ("owners", PROC),
+    "web/dashboard/endpoint.py": ("_only_one port_door", "socket"),
+    "web/dashboard/server.py": ("_digest", SHIPPED),
+    "web/masking/masked_page.py": ("_data", "what was made a moment ago"),
+    "web/page/figures.py": ("_theme _read", "cache"),
+    "web/page/pages.py": ("style", SHIPPED),
+    "web/page/scripts.py": ("vega_bundle _notices _page_file.read", "cache"),
+    "web/report/files.py": ("_style", SHIPPED),
+    "web/report/signed_files.py": ("write_together", WRITES),
+    "web/site/leak_check.py": ("_texts _read", "what was made a moment ago"),
+    "web/site/switch.py": ("publication swap _led", OWN),
+    "web/survey_form/offline.py": ("script", SHIPPED),
+}
+"""Module → (its functions that open or parse, the input or why it does not matter)."""
+
+_CALLS = {
+    "json.load", "json.loads", "yaml.load", "yaml.safe_load", "sqlite3.connect", "csv.reader", "csv.DictReader",
+    "tarfile.open", "zipfile.ZipFile", "pickle.load", "pickle.loads", "marshal.load", "open", "os.open", "os.fdopen",
+}  # fmt: skip
+NAMES = {name for names in COMMANDS.values() for name in names}
+_METHODS = {"open", "read_text", "read_bytes", "fdopen"}
+
+
+def test_every_cell_is_a_test_that_exists_or_a_reason() -> None:
+    assert {command for cells, _ in THREATS.values() for command in cells} - NAMES == set()
+    assert [name for name, (cells, others) in THREATS.items() if not cells or not others] == []
+    wrong = []
+    for cell in sorted({test for cells, _ in THREATS.values() for test in cells.values()}):
+        path, _, function = cell.partition("::")
+        if not (ROOT / path).is_file() or f"def {function}(" not in (ROOT / path).read_text():
+            wrong.append(cell)
+    assert wrong == []
+
+
+def test_every_command_that_reads_what_others_write_is_in_the_table() -> None:
+    """The rest only writes what the user said, or shows what comes with the toolkit."""
+    apart = NAMES - {command for cells, _ in THREATS.values() for command in cells}
+    assert apart == {"completion", "schema"}
+
+
+def test_every_place_that_opens_or_parses_a_file_is_listed() -> None:
+    found = {str(path.relative_to(CODE)): _readers(path.read_text()) for path in sorted(CODE.rglob("*.py"))}
+    listed = {name: set(functions.split()) for name, (functions, _) in READERS.items()}
+    new = {name: sorted(functions - listed.get(name, set())) for name, functions in found.items()}
+    gone = {name: sorted(functions - found.get(name, set())) for name, functions in listed.items()}
+    assert {name: functions for name, functions in new.items() if functions} == {}, "whose file is it? READERS says so"
+    assert {name: functions for name, functions in gone.items() if functions} == {}
+
+
+@pytest.mark.parametrize(
+    "planted",
+    ["def f(p):\n    return p.read_text()", "class A:\n    def f(self, p):\n        return json.load(p)",
+     "def f(p):\n    with open(p) as s:\n        pass", "x = sqlite3.connect('y')"],
+)  # fmt: skip
+def test_a_planted_reader_is_found(planted: str) -> None:
+    assert len(_readers(planted)) == 1
+    assert _readers("def f(p):\n    return p.name.opened()") == set()
+
+
+def _readers(text: str) -> set[str]:
+    """Return the functions (dotted; `-` at the top) that open or parse a file by a call that names how."""
+    found = set()
+
+    def walk(node: ast.AST, names: tuple[str, ...]) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names = (*names, node.name)
+        if isinstance(node, ast.Call):
+            called = _called(node.func)
+            if called in _CALLS or ("." in called and called.rpartition(".")[2] in _METHODS):
+                found.add(".".join(names) or "-")
+        for child in ast.iter_child_nodes(node):
+            walk(child, names)
+
+    walk(ast.parse(text), ())
+    return found
+
+
+def _called(function: ast.expr) -> str:
+    """Return `json.loads` for a function of a module, `.open` for a method of anything else."""
+    if isinstance(function, ast.Name):
+        return function.id
+    if isinstance(function, ast.Attribute):
+        owner = function.value.id if isinstance(function.value, ast.Name) else ""
+        return f"{owner}.{function.attr}"
+    return ""

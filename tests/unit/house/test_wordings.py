@@ -1,0 +1,178 @@
+"""Texts stay in plain words: phrases that users stumbled over do not come back, in messages, help, docs and README."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = next(parent for parent in Path(__file__).resolve().parents if (parent / "pyproject.toml").exists())
+CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
+
+# What stands here was written, and a reader in a hurry had to read it twice. Each comes with what to write instead.
+ENGLISH = {
+    r"\bcan not\b": "cannot",
+    r"(?<![Tt]here )(?<!has )\b(?:is|are|was) (?:no|none) (?!longer\b|more\b)": "is not a …",
+    r"\bnobody (?:says|knows|tells|has confirmed)\b": "no … is configured; it is unclear whether …; unverified",
+    r"\bknows no\b": "… does not exist on …",
+    r"\bfine: ": "OK: …",
+    r"\bmade [{/]": "created …",
+    r"\btold to end\b": "cancel requested; asked to stop",
+    r"\bhad ended already\b": "already finished",
+    r"\bthe first failure ends it\b": "stopped at the first error",
+    r"\bwhich (?:process counts|cluster)\?": "no process counts given; could not detect the cluster",
+    r"\b(?:given|gives|gave|tells|told|giving) no (?:number|speed|throughput)": "no metrics were recorded",
+    r"\bended well\b|\bwell\b(?= ·)": "succeeded",
+    r"\bin its own words\b": "in its own format",
+    r"\bis ended after\b|\bstarts? sooner\b": "time limit; … start earlier",
+    r"^A consequence\b|\bMay also matter\b": "Follow-on error; Possibly related",
+    r"\bwithout a word\b": "without output",
+    r"\bdid not come\b|\bnever come(?:s|) ": "never joined; cannot start",
+    r"\beverything: hackathon\b": "Full diagnosis: hackathon …",
+    r"\bdo(?:es)? not fill nodes\b": "… is not a multiple of …",
+    r"\b(?:taken up as|[Tt]ake up a job)\b": "adopted as; track a job submitted by hand",
+    r"\bbeside an old one\b": "compare two results",
+    r"\bTell a chat\b|\bmorning round\b": "send notifications to a chat; daily status report",
+    r"\b(?:what|that) can go\b|\bhalf-made\b": "what can be deleted",
+    r"\b(?:group|account) that pays\b": "group or account to charge",
+    r"\bjob of seconds\b": "short job",
+    r"\bdid not do its work\b": "failed",
+    r"\bcut[- ]off\b": "interrupted",
+    r"\bis nowhere\b": "is not found",
+    r"\bneeds? help\b|\bgoing well\b|\bGoing well\b": "needs attention; running normally",
+    r"\bstands? still\b": "no progress",
+    r"\bTell the team that you come\b": "Take this request",
+    r"\bRight to left\b|\bWhat was asked\b": "Right ÷ left; Request",
+    r"\b(?:process|node|run|job|point|log|problem|core|GPU|question|time)\((?:es|s)\)": "{count} {count:run|runs}",
+    r"\bis there already\b|\bstands? twice\b": "already exists; appears twice",
+    r"\bin brackets, all\b|\bis not to be had\b": "is not available",
+    r"\bwould do\b": "accepted",
+}
+JAPANESE = {
+    r"助けが必要": "要対応",
+    r"遊び|遊んで": "低使用率、使われていない",
+    r"順調なもの": "順調な実行",
+    r"だれ$|^今$": "チーム・利用者、現況",
+    r"対応を始めると": "対応する",
+    r"手で(?:投入|実行|動か|書|直)": "手動で",
+    r"ジョブを終わらせ": "ジョブを取り消す",
+    r"検査(?:不)?合格": "精度条件 達成、未達",
+    r"理想(?:的|の線)|やや外れ": "目標の段階、目標から 1 段階、線形",
+    r"これで終わりです": "これで完了です",
+    r"(?<!RO-)クレート": "RO-Crate（再実行用パッケージ）",
+    r"行方不明": "状態不明",
+    r"[ぁ-んァ-ヶ一-龠、。]\([^)]*\)|\([^(]*[ぁ-んァ-ヶ一-龠][^)]*\)(?!\))": "全角括弧（）",
+    r"チーム チーム": "チーム…",
+    r"1e\+\d": "1,000,000",
+}
+
+
+def catalogue() -> Iterator[tuple[str, str, str]]:
+    """Yield (place, English, Japanese) of every message."""
+    for path in sorted(CATALOGUE.glob("*/*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+                if isinstance(key, ast.Constant) and isinstance(value, ast.Tuple):
+                    english, japanese = (ast.literal_eval(each) for each in value.elts)
+                    yield f"{path.stem}.{key.value}", english, japanese
+
+
+def prose(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (place, line) of a page outside of its code blocks: what other programs print is theirs."""
+    code = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            code = not code
+        elif not code:
+            yield f"{path.relative_to(ROOT)}:{number}", re.sub(r"`[^`]*`|\]\([^)]*\)|https?://\S+", "`…`", line)
+
+
+def offenders(texts: Iterator[tuple[str, str]], rules: dict[str, str]) -> list[str]:
+    """Return `place: phrase → better` of each phrase that a rule refuses."""
+    return [
+        f"{place}: {found[0]!r} → {better}"
+        for place, text in texts
+        for pattern, better in rules.items()
+        if (found := re.search(pattern, text, re.MULTILINE))
+    ]
+
+
+def pages(japanese: bool) -> list[Path]:
+    """Return the pages that people write; reference pages are made from the catalogue, rules and profiles."""
+    found = [ROOT / "README.md", ROOT / "README.ja.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    return [path for path in found if "reference" not in path.parts and path.name.endswith(".ja.md") == japanese]
+
+
+def test_messages_are_in_plain_english() -> None:
+    assert offenders(((place, english) for place, english, _ in catalogue()), ENGLISH) == []
+
+
+def test_messages_are_in_natural_japanese() -> None:
+    # commands and patterns in quotes have brackets of their own
+    texts = ((place, re.sub(r"`[^`]*`|'[^']*'|\b[a-z_.]+\([^)]*\)", "", text)) for place, _, text in catalogue())
+    assert offenders(texts, JAPANESE) == []
+
+
+def shipped(language: str) -> Iterator[tuple[str, str]]:
+    """Yield (file and place, text) of what rules, surveys, profiles and recipes say in a language."""
+
+    def walk(value: object, place: str) -> Iterator[tuple[str, str]]:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if key == language and isinstance(inner, str):
+                    yield place, inner
+                else:
+                    yield from walk(inner, place)
+        for inner in value if isinstance(value, list) else ():
+            yield from walk(inner, f"{place} {inner['id']}" if isinstance(inner, dict) and "id" in inner else place)
+
+    files = [*(ROOT / "templates").glob("*/*.yaml"), *(ROOT / "recipes").glob("*/recipe.yaml")]
+    for path in sorted(files):
+        yield from walk(yaml.safe_load(path.read_text(encoding="utf-8")), str(path.relative_to(ROOT)))
+
+
+def test_rules_surveys_and_recipes_are_in_plain_english() -> None:
+    assert len(list(shipped("en"))) > 1000
+    assert offenders(shipped("en"), ENGLISH) == []
+
+
+def test_rules_surveys_and_recipes_are_in_natural_japanese() -> None:
+    code = r"`[^`]*`|'[^']*'|[A-Za-z_.]+\([^()]*(?:\([^()]*\)[^()]*)*\)"
+    assert offenders(((place, re.sub(code, "", text)) for place, text in shipped("ja")), JAPANESE) == []
+
+
+def test_docs_are_in_plain_english() -> None:
+    assert offenders((line for path in pages(japanese=False) for line in prose(path)), ENGLISH) == []
+
+
+def test_docs_are_in_natural_japanese() -> None:
+    assert offenders((line for path in pages(japanese=True) for line in prose(path)), JAPANESE) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("{value} is no list of tags", ENGLISH),
+        ("the file can not be read", ENGLISH),
+        ("nobody says where the directory is", ENGLISH),
+        ("3 process(es)", ENGLISH),
+        ("12 件で助けが必要です", JAPANESE),
+        ("2 点(弱スケーリング)", JAPANESE),
+        ("クレートから再実行", JAPANESE),
+    ],
+)
+def test_the_rules_refuse_what_was_written(text: str, rules: dict[str, str]) -> None:
+    assert offenders(iter([("here", text)]), rules)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("the scheduler no longer knows the job; there is no board; it has no checksum", ENGLISH),
+        ("RO-Crate から再実行（別のクラスタでも）", JAPANESE),
+    ],
+)
+def test_the_rules_leave_good_texts_alone(text: str, rules: dict[str, str]) -> None:
+    assert not offenders(iter([("here", text)]), rules)

@@ -1,0 +1,127 @@
+"""Rendering: quoting, header values, the template lint, overriding templates."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hackathon.schedulers
+from hackathon.config.cluster import Cluster, Node
+from hackathon.jobs.lint import TemplateError
+from hackathon.jobs.render import assignments, render
+from hackathon.jobs.request import Request
+from hackathon.schedulers.dialect import Dialect
+from hackathon.text.errors import RequestError
+from hackathon.text.paths import shipped
+
+
+def make(**changes: object) -> Request:
+    values: dict[str, object] = {
+        "name": "digits", "recipe": None, "framework": "torch", "cluster": "test", "scheduler": "pbs", "queue": "debug",
+        "group": "gx00", "reservation": None, "nodes": 2, "processes": 4, "processes_per_node": 2, "threads": 1,
+        "gpus_per_node": 2, "walltime": 600, "launcher": "torchrun", "starter": "mpirun", "mpi": "openmpi",
+        "command": ("python", "train.py"),
+    }  # fmt: skip
+    return Request(**{**values, **changes})  # type: ignore[arg-type]
+
+
+CLUSTER = Cluster(name="test", scheduler="pbs", node=Node(), dialect={"group": "group_list"})
+hostile = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(hostile, max_size=5), hostile, hostile)
+def test_values_reach_bash_unchanged(words: list[str], name: str, line: str) -> None:
+    block = assignments(make(command=("python", *words), name=name, environment=(line,)))
+    script = block + '\nprintf \'%s\\0\' "${HK_COMMAND[@]}" "$HK_NAME" "${HK_ENVIRONMENT[@]}"\n'
+    answer = subprocess.run(["bash", "-c", script], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"})
+    assert answer.stdout.decode().split("\0")[:-1] == ["python", *words, name, line]
+
+
+@pytest.mark.parametrize("value", ["a b", "x;rm", "$(id)", "`id`", "x\n#PBS -l walltime=99:00:00", "キュー", "'", '"'])
+@pytest.mark.parametrize("field", ["queue", "group"])
+def test_header_takes_only_tokens(field: str, value: str) -> None:
+    with pytest.raises(RequestError, match=field):
+        render(make(**{field: value}), CLUSTER)
+
+
+def test_nul_and_odd_variable_names_are_refused() -> None:
+    with pytest.raises(RequestError, match="NUL"):
+        assignments(make(command=("python", "a\0b")))
+    with pytest.raises(RequestError, match="variable"):
+        assignments(make(variables={"A=$(id);B": "1"}))
+
+
+def test_equal_requests_give_equal_bytes() -> None:
+    assert render(make(), CLUSTER) == render(make(), CLUSTER)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{{ request }}", "{{ launcher }}", "echo '{{ HK_NAME }}'", "{{ directive.queue ~ launcher }}",
+        "{{ assignments|upper }}", "{% set assignments = launcher %}{{ assignments }}", "{{ self.launch() }}",
+        "{% for directive in [launcher] %}{{ directive.x }}{% endfor %}", "{% filter upper %}x{% endfilter %}",
+        "{% macro m() %}x{% endmacro %}", "{% with directive = launcher %}{{ directive.q }}{% endwith %}",
+        "{% for option in directive.options %}{% set option = launcher %}{{ option }}{% endfor %}",
+    ],
+)  # fmt: skip
+def test_own_template_may_not_write_values(tmp_path: Path, body: str) -> None:
+    folder = tmp_path / "templates"
+    (folder / "jobs").mkdir(parents=True)
+    own = '{% extends "shipped/job.sh.j2" %}\n{% block prologue %}\n' + body + "\n{% endblock %}\n"
+    (folder / "jobs" / "job.sh.j2").write_text(own)
+    with pytest.raises(TemplateError) as refused:
+        render(make(), CLUSTER, [folder])
+    assert "job.sh.j2" in refused.value.message
+
+
+def test_own_template_overrides_one_block(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "job.sh.j2").write_text(
+        '{% extends "shipped/job.sh.j2" %}\n{% block prologue %}\necho "stage $HK_NAME"\n{% endblock %}\n'
+    )
+    script = render(make(name="it's $(x)"), CLUSTER, [tmp_path]).job
+    assert 'echo "stage $HK_NAME"' in script
+    assert f"HK_NAME={shlex.quote(chr(105) + chr(116) + chr(39) + 's $(x)')}" in script
+    assert script.replace('echo "stage $HK_NAME"\n\n', "") == render(make(name="it's $(x)"), CLUSTER).job
+
+
+@pytest.mark.parametrize("text", ["{% if %}", "{{ nothing_known }}", "{% include 'gone.sh.j2' %}"])
+def test_broken_own_template_names_the_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "job.sh.j2").write_text(text)
+    with pytest.raises(TemplateError):
+        render(make(), CLUSTER, [tmp_path])
+
+
+def test_shipped_templates_pass_the_lint() -> None:
+    from hackathon.jobs.lint import lint
+    from hackathon.jobs.render import _environment
+
+    environment = _environment([], Dialect())
+    of_schedulers = Path(hackathon.schedulers.__file__).parent.glob("*/*.j2")
+    files = sorted([*shipped("templates", "jobs").glob("*.j2"), *of_schedulers])
+    assert {"header.sh.j2", "identity.sh.j2"} <= {path.name for path in files}
+    assert len(files) > 15
+    for path in files:
+        lint(environment, path.name, path.read_text(), str(path))
+
+
+def test_script_runs_without_the_toolkit_and_keeps_secrets_to_itself(tmp_path: Path) -> None:
+    """A person may hand the two scripts to bash; what the environment holds is for the owner's eyes only."""
+    request = make(
+        scheduler="local", starter="local", launcher="local", nodes=1, processes=2, telemetry_seconds=0,
+        command=("bash", "-c", "echo $RANK $KEY; echo oops >&2"),
+    )  # fmt: skip
+    script = render(request, CLUSTER)
+    (tmp_path / "job.sh").write_text(script.job)
+    (tmp_path / "rank.sh").write_text(script.rank)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "KEY": "it's a 'secret' $(id)"}
+    subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=environment, check=True, timeout=60)
+    for rank in (0, 1):
+        assert (tmp_path / "logs" / f"rank-{rank}.log").read_text() == f"{rank} it's a 'secret' $(id)\noops\n"
+    assert (tmp_path / "env" / "job-1.sh").stat().st_mode & 0o077 == 0

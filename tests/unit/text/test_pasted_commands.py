@@ -1,0 +1,42 @@
+"""Commands in messages, to be pasted into a shell: every value in them is a word, whoever chose it."""
+
+import importlib
+import re
+import shlex
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hackathon.text.catalogue import FOLDERS
+from hackathon.text.messages import LANGUAGES, message, speaking
+
+COMMAND = re.compile(
+    r"(?:\bhackathon(?: [a-z-]+)+|\bchmod [\w+,=]+|\bcd|\bcurl -LO|\bchown \S+|\brm -rf?|\bssh -L \S*)"
+    r"(?: [\w{}!=<>./-]+)*", re.ASCII,
+)  # fmt: skip
+UNQUOTED = re.compile(r"(?<!\{)\{\w+\}(?!\})")
+
+
+def texts() -> list[tuple[str, str]]:
+    """Return (id, text) of every message."""
+    found = []
+    for name, folder in FOLDERS.items():
+        module = importlib.import_module(f"hackathon.text.catalogue.{folder}.{name}")
+        found += [(f"{name}.{key}", text) for key, pair in module.MESSAGES.items() for text in pair]
+    return found
+
+
+def test_every_value_in_a_command_is_quoted() -> None:
+    commands = [(key, match[0]) for key, text in texts() for match in COMMAND.finditer(text)]
+    assert sum("!q}" in command for _, command in commands) > 50
+    assert [each for each in commands if UNQUOTED.search(each[1])] == []
+
+
+@given(st.text(max_size=30))
+def test_a_value_is_one_word_of_the_command(name: str) -> None:
+    for code in LANGUAGES:
+        with speaking(code):
+            told = message("now.advice_failed", run=name)
+            words = shlex.split(told)
+            assert words == ["hackathon", "diagnose", name]
+    assert message("now.advice_failed", run="k3x9") == "hackathon diagnose k3x9"
