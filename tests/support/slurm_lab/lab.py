@@ -198,15 +198,21 @@ class SlurmLab:
         data, password = self.directory / "mysql", secrets.token_hex(16)
         port, user = self.layout.port + 2, self.layout.user
         login = ["mariadb", "--no-defaults", "-uroot", "-S", str(data / "s")]
+        # A server that starts deletes the temporary tables of every other server that shares its folder for them.
+        temporary = self.directory / "sql"
+        temporary.mkdir(exist_ok=True)
         if not (data / "mysql").is_dir():
-            subprocess.run(
-                ["mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}", "--skip-test-db",
-                 "--auth-root-authentication-method=normal"],
-                stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=120,
+            done = subprocess.run(
+                ["mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--tmpdir={temporary}", f"--user={user}",
+                 "--skip-test-db", "--auth-root-authentication-method=normal"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120,
             )  # fmt: skip
+            if done.returncode:
+                raise LabError(f"mariadb-install-db: exit {done.returncode}: {done.stdout.decode(errors='replace')}")
         self._spawn("mariadbd", [
             "mariadbd", "--no-defaults", f"--datadir={data}", f"--user={user}", "--bind-address=127.0.0.1",
             f"--port={port}", f"--socket={data}/s", f"--pid-file={self.directory}/pid/mariadbd.pid",
+            f"--tmpdir={temporary}",
             "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900",
         ])  # fmt: skip
         self._wait("mariadbd", lambda: _succeeds([*login, "-e", "select 1"]))
