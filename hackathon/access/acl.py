@@ -29,6 +29,8 @@ def group_id(name: str) -> int | None:
 
 def read_list(path: Path | int, which: str = ACCESS_LIST) -> Acl | None:
     """Return the access control list of a file, of a link itself; None when it has none. Raises OSError."""
+    if not hasattr(os, "getxattr"):
+        return None
     try:
         raw = os.getxattr(path, which) if isinstance(path, int) else os.getxattr(path, which, follow_symlinks=False)
     except OSError as error:

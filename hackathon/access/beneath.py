@@ -15,6 +15,7 @@ from copy import copy
 from pathlib import Path
 from typing import Self
 
+from hackathon.access.permissions import others_write
 from hackathon.text.messages import message
 
 LINKS = 8
@@ -315,7 +316,7 @@ def _is_closed(state: os.stat_result) -> bool:
 
     The bits of the group bound an access list, too: it cannot give more than they do.
     """
-    return state.st_uid in (0, os.geteuid()) and not state.st_mode & 0o022
+    return state.st_uid in (0, os.geteuid()) and not others_write(state)
 
 
 def _parts(name: str, root: str) -> list[str]:

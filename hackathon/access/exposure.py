@@ -4,32 +4,11 @@ Computed as in `permissions`, from modes and access lists. Changing a folder is 
 needs write access to a folder above without a sticky bit. Root is not told about, nor is the owner of a folder above.
 """
 
-import grp
 import os
-import pwd
 import stat
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from hackathon.access.acl import GROUP, USER, read_list
-from hackathon.access.permissions import ENTER, READ, WRITE, allowed
-
-ANYBODY = 2**32 - 3
-"""An account that no machine has: what it may do, everybody may."""
-
-
-@dataclass(frozen=True)
-class Others:
-    """Accounts beside the owner."""
-
-    everybody: bool = False
-    groups: frozenset[int] = field(default_factory=frozenset)
-    users: frozenset[int] = field(default_factory=frozenset)
-    place: Path | None = None
-    """The file or folder whose mode lets them."""
-
-    def __bool__(self) -> bool:
-        return self.everybody or bool(self.groups) or bool(self.users)
+from hackathon.access.permissions import ANYBODY, ENTER, READ, WRITE, Others, allowed, is_private_group, others
 
 
 def can_change(path: Path) -> Others:
@@ -42,35 +21,23 @@ def can_read(path: Path) -> Others:
     return _who(path, READ)
 
 
-def is_private_group(gid: int, user: int) -> bool:
-    """Return whether a group has no member but a user, as far as the machine tells."""
-    try:
-        group, account = grp.getgrgid(gid), pwd.getpwuid(user)
-    except KeyError:
-        return gid == user  # the group of the user's own that goes with an account, by number
-    alone = set(group.gr_mem) <= {account.pw_name}
-    return alone and (account.pw_gid == gid and group.gr_name in (account.pw_name, str(gid)))
-
-
 def _who(path: Path, wanted: int) -> Others:
     real = path.resolve(strict=True)
     way = [(each, each.stat()) for each in (*reversed(real.parents), real)]
     owner = way[-1][1].st_uid
-    groups, users = set(), set()
+    named = Others()
     for each, found in way:
         if found.st_uid != owner or not found.st_mode & stat.S_IRWXG:
             continue  # what root or an organiser has made for a group is theirs to know
-        acl = read_list(each) or {}
-        groups |= {found.st_gid, *(who for tag, who in acl if tag == GROUP and who is not None)}
-        users |= {who for tag, who in acl if tag == USER and who is not None}
-    groups = {gid for gid in groups if gid != 0 and not is_private_group(gid, owner)}
+        named |= others(each, found, 0)
+    groups = {gid for gid in named.groups if gid != 0 and not is_private_group(gid, {owner})}
     everybody = _place(way, ANYBODY, frozenset(), wanted, {owner, 0})
     if everybody is not None:
         return Others(everybody=True, place=everybody)
     by_group = {gid: place for gid in groups if (place := _place(way, ANYBODY, frozenset({gid}), wanted, {owner, 0}))}
-    by_user = {uid: place for uid in users - {owner, 0} if (place := _place(way, uid, frozenset(), wanted, {owner, 0}))}
+    by_user = {uid: place for uid in named.users if (place := _place(way, uid, frozenset(), wanted, {owner, 0}))}
     places = [*by_group.values(), *by_user.values()]
-    return Others(False, frozenset(by_group), frozenset(by_user), places[0] if places else None)
+    return Others(False, frozenset(by_group), frozenset(by_user), place=places[0] if places else None)
 
 
 def _place(

@@ -5,43 +5,19 @@ the folder in which it lies. Computed from the opened descriptors, not from name
 later. Not seen: NFSv4 access lists (the mode's bits are an upper bound of most), and servers that map accounts.
 """
 
-import grp
 import os
-import pwd
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hackathon.access import acl as lists
-from hackathon.access.permissions import user_name
+from hackathon.access.permissions import WRITE, Others, is_private_group, others, others_replace, others_write
 
 ROOT = 0
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _IDENTITY = ["0", "0", "4294967295"]
 """The one line of /proc/self/uid_map outside of user namespaces (user_namespaces(7))."""
-
-
-@dataclass(frozen=True)
-class Writers:
-    """Who can write a file or put another one in its place."""
-
-    owners: frozenset[int] = frozenset()
-    """Accounts that own the file, its folder, or a link on the way from the one to the other."""
-    users: frozenset[int] = frozenset()
-    """Accounts that an access list names."""
-    groups: frozenset[int] = frozenset()
-    everybody: bool = False
-
-    def __or__(self, other: "Writers") -> "Writers":
-        """Return those of two files together."""
-        return Writers(
-            self.owners | other.owners,
-            self.users | other.users,
-            self.groups | other.groups,
-            self.everybody or other.everybody,
-        )
 
 
 @dataclass(frozen=True)
@@ -57,11 +33,11 @@ class Trusted:
         """Return both together."""
         return Trusted(self.users | other.users, self.groups | other.groups, self.everybody or other.everybody)
 
-    def strangers(self, found: Writers) -> Writers:
+    def strangers(self, found: Others) -> Others:
         """Return those among the writers of a file that are not accepted."""
         users = self.users | {ROOT}
-        groups = frozenset(each for each in found.groups - self.groups if not _private(each, users))
-        return Writers(found.owners - users, found.users - users, groups, found.everybody and not self.everybody)
+        groups = frozenset(each for each in found.groups - self.groups if not is_private_group(each, users))
+        return Others(found.everybody and not self.everybody, groups, found.users - users, found.owners - users)
 
 
 @dataclass(frozen=True)
@@ -73,7 +49,7 @@ class Look:
     """None when this account cannot read it."""
     owner: int
     folder: os.stat_result
-    writers: Writers
+    writers: Others
 
 
 @dataclass(frozen=True)
@@ -82,7 +58,7 @@ class ForeignFile:
 
     path: Path
     owner: int
-    strangers: Writers
+    strangers: Others
 
 
 def own() -> Trusted:
@@ -107,25 +83,27 @@ def look(path: Path, most: int = (1 << 20) + 1) -> Look:
         if stat.S_ISLNK(entry.st_mode):
             real = os.path.realpath(path)
             above = os.stat(os.path.dirname(real))  # noqa: PTH116, PTH120 — of what a link says, as text
-            writers |= _replacers(above, os.path.dirname(real)) | Writers(frozenset({entry.st_uid}))  # noqa: PTH120
+            writers |= _replacers(above, os.path.dirname(real)) | _owned(entry)  # noqa: PTH120
         raw: bytes | None = None
         try:
             descriptor = os.open(path.name, _FILE, dir_fd=folder)
         except PermissionError:
             # somebody's file that is closed to others is told about, too
             found = os.stat(path.name, dir_fd=folder)
+            writers |= others(Path(os.path.realpath(path)), found, WRITE)
         else:
             try:
                 found = os.fstat(descriptor)
+                writers |= others(descriptor, found, WRITE)
                 raw = os.read(descriptor, most) if stat.S_ISREG(found.st_mode) else None
             finally:
                 os.close(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(f"{path} is no regular file")
-        writers |= _open_to(found, str(path)) | Writers(frozenset({found.st_uid}))
-        if found.st_nlink > 1 and state.st_mode & stat.S_ISVTX and state.st_mode & 0o022:
+        writers |= _owned(found)
+        if found.st_nlink > 1 and others_write(state) and not others_replace(state):
             # in a sticky folder anybody may give a file of root's or the user's another name (link(2))
-            writers |= Writers(everybody=True)
+            writers |= Others(everybody=True)
         return Look(path, raw, found.st_uid, state, _reaching(writers, os.path.realpath(path.parent)))
     finally:
         os.close(folder)
@@ -138,7 +116,7 @@ def foreign(path: Path, trusted: Trusted) -> ForeignFile | None:
     except OSError:
         return None
     strangers = trusted.strangers(found.writers)
-    return ForeignFile(path, found.owner, strangers) if strangers != Writers() else None
+    return ForeignFile(path, found.owner, strangers) if strangers else None
 
 
 def foreign_below(folder: Path, names: Iterable[str], trusted: Trusted) -> ForeignFile | None:
@@ -153,11 +131,11 @@ def foreign_below(folder: Path, names: Iterable[str], trusted: Trusted) -> Forei
             entries = sorted(os.listdir(place))  # noqa: PTH208
         except OSError:
             continue
-        writers = Writers(frozenset({state.st_uid}))
+        writers = _owned(state)
         if stat.S_ISLNK(state.st_mode):
             state = place.stat()
         strangers = trusted.strangers(_reaching(writers | _replacers(state, str(place)), str(folder)))
-        if strangers != Writers():
+        if strangers:
             return ForeignFile(place, state.st_uid, strangers)
         for entry in entries:
             inner = None if entry.startswith(".") else _foreign_entry(place / entry, trusted)
@@ -174,43 +152,23 @@ def _foreign_entry(path: Path, trusted: Trusted) -> ForeignFile | None:
         return None
     if not stat.S_ISDIR(state.st_mode):
         return foreign(path, trusted)
-    writers = Writers(frozenset({path.lstat().st_uid})) | _replacers(state, str(path))
+    writers = _owned(path.lstat()) | _replacers(state, str(path))
     strangers = trusted.strangers(_reaching(writers, str(path.parent)))
-    return ForeignFile(path, state.st_uid, strangers) if strangers != Writers() else None
+    return ForeignFile(path, state.st_uid, strangers) if strangers else None
 
 
-def _replacers(state: os.stat_result, path: str) -> Writers:
+def _owned(state: os.stat_result) -> Others:
+    return Others(owners=frozenset({state.st_uid}))
+
+
+def _replacers(state: os.stat_result, path: str) -> Others:
     """Return who can put another file in a folder's place of one: its owner, and its writers unless it is sticky."""
-    owner = Writers(frozenset({state.st_uid}))
-    return owner if state.st_mode & stat.S_ISVTX else owner | _open_to(state, path)
+    if not others_replace(state):
+        return _owned(state)
+    return _owned(state) | others(Path(os.path.realpath(path)), state, WRITE)
 
 
-def _open_to(state: os.stat_result, path: str) -> Writers:
-    """Return who beyond its owner may write a file or folder, after acl(5)."""
-    everybody = bool(state.st_mode & stat.S_IWOTH)
-    if not state.st_mode & stat.S_IWGRP:  # these bits bound an access list, too
-        return Writers(everybody=everybody)
-    try:
-        acl = lists.read_list(Path(os.path.realpath(path))) if hasattr(os, "getxattr") else None
-    except OSError:
-        acl = None
-    if acl is None:
-        return Writers(groups=frozenset({state.st_gid}), everybody=everybody)
-    mask = acl.get((lists.MASK, None), 7)
-    users, groups = set(), set()
-    for (tag, who), bits in acl.items():
-        if not bits & mask & 2:
-            continue
-        if tag == lists.USER and who is not None:
-            users.add(who)
-        elif tag == lists.GROUP_OBJ:
-            groups.add(state.st_gid)
-        elif tag == lists.GROUP and who is not None:
-            groups.add(who)
-    return Writers(frozenset(), frozenset(users), frozenset(groups), everybody)
-
-
-def _reaching(found: Writers, folder: str) -> Writers:
+def _reaching(found: Others, folder: str) -> Others:
     """Return the writers without those that a closed folder on the way keeps out, as a home of mode 0700 does."""
     if not (found.users or found.groups or found.everybody):
         return found
@@ -220,23 +178,8 @@ def _reaching(found: Writers, folder: str) -> Writers:
         except OSError:
             continue
         if state.st_uid in (ROOT, os.geteuid()) and not state.st_mode & 0o011:
-            return Writers(found.owners)
+            return Others(owners=found.owners)
     return found
-
-
-def _private(gid: int, users: frozenset[int]) -> bool:
-    """Return whether a group is that of one of the users alone, as many systems make one for each account."""
-    names = {user_name(each) for each in users}
-    try:
-        group = grp.getgrgid(gid)
-    except KeyError:
-        return gid in users  # a container's account without a name
-    if not names.issuperset(group.gr_mem):
-        return False
-    try:
-        return group.gr_name in names and pwd.getpwnam(group.gr_name).pw_gid == gid
-    except KeyError:
-        return False
 
 
 def _overflow() -> int:

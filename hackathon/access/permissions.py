@@ -1,4 +1,4 @@
-"""Whether another account may read a path, as the kernel would decide it: owner, groups, POSIX ACL.
+"""Who may read, write or enter a file or folder, as the kernel would decide it: owner, groups, POSIX ACL.
 
 Computed from what any account may look at, since nobody but root can become another to try. Not seen: NFSv4 ACLs
 (whose mode bits are an upper bound), servers that map accounts, and containers.
@@ -10,13 +10,16 @@ import os
 import pwd
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hackathon.access import acl as lists
 
 READ, WRITE, ENTER = 4, 2, 1
 """Bits of permission: to read a file or list a directory, to write, and to go through a directory."""
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+ANYBODY = 2**32 - 3
+"""An account that no machine has: what it may do, everybody may."""
 MOST_LINKS = 40
 """Symbolic links on the way that the kernel follows (path_resolution(7))."""
 
@@ -28,6 +31,70 @@ class Account:
     user: str
     uid: int
     groups: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Others:
+    """Accounts that may do something with a file or folder."""
+
+    everybody: bool = False
+    groups: frozenset[int] = frozenset()
+    users: frozenset[int] = frozenset()
+    """Accounts that an access list names."""
+    owners: frozenset[int] = frozenset()
+    """Accounts that own the file, its folder, or a link on the way from the one to the other."""
+    place: Path | None = field(default=None, compare=False)
+    """The file or folder whose mode lets them, where that is looked for."""
+
+    def __bool__(self) -> bool:
+        return self != Others()
+
+    def __or__(self, other: "Others") -> "Others":
+        """Return those of two files together."""
+        everybody, groups = self.everybody or other.everybody, self.groups | other.groups
+        return Others(everybody, groups, self.users | other.users, self.owners | other.owners)
+
+
+def others(place: Path | int, found: os.stat_result, wanted: int) -> Others:
+    """Return who beside its owner and root has the wanted bits (0: who is named) on a file or folder that is no link.
+
+    Where its access list cannot be read, the mode counts, whose group bits are what a list gives at most.
+    """
+    try:
+        acl = _list_of(place, found)
+    except OSError:
+        acl = None
+    groups = {found.st_gid, *(who for tag, who in acl or () if tag == lists.GROUP and who is not None)}
+    users = {who for tag, who in acl or () if tag == lists.USER and who is not None} - {found.st_uid, 0}
+    return Others(
+        _granted(acl, found, ANYBODY, (), wanted),
+        frozenset(each for each in groups if _granted(acl, found, ANYBODY, (each,), wanted)),
+        frozenset(each for each in users if _granted(acl, found, each, (), wanted)),
+    )
+
+
+def others_write(found: os.stat_result) -> bool:
+    """Return whether a mode lets others than the owner write; no access list gives more than the mode shows."""
+    return bool(found.st_mode & OTHERS_WRITE)
+
+
+def others_replace(found: os.stat_result) -> bool:
+    """Return whether a folder's mode lets others put something else in the place of what lies in it."""
+    return others_write(found) and not found.st_mode & stat.S_ISVTX
+
+
+def is_private_group(gid: int, users: Collection[int]) -> bool:
+    """Return whether a group is that of one of the users alone, as many systems make one for each account."""
+    try:
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return gid in users  # a container's account without a name
+    names = {user_name(each) for each in users}
+    name = user_name(gid) if group.gr_name == str(gid) and gid in users else group.gr_name
+    try:
+        return names.issuperset([name, *group.gr_mem]) and pwd.getpwnam(name).pw_gid == gid
+    except KeyError:
+        return False
 
 
 def account(user: str) -> Account | None:
@@ -99,15 +166,22 @@ def first_closed(top: Path, uid: int, gids: Collection[int], most: int = 10_000)
     return None
 
 
-def allowed(place: Path, found: os.stat_result, uid: int, gids: Collection[int], wanted: int) -> bool:
+def allowed(place: Path | int, found: os.stat_result, uid: int, gids: Collection[int], wanted: int) -> bool:
     """Return whether a user with these groups has the wanted bits on one file or directory, after acl(5)."""
+    return _granted(None if uid in (0, found.st_uid) else _list_of(place, found), found, uid, gids, wanted)
+
+
+def _list_of(place: Path | int, found: os.stat_result) -> lists.Acl | None:
+    # Linux does not look at the ACL when its mask (the group bits) is empty: fs/namei.c, acl_permission_check
+    return lists.read_list(place) if found.st_mode & stat.S_IRWXG else None
+
+
+def _granted(acl: lists.Acl | None, found: os.stat_result, uid: int, gids: Collection[int], wanted: int) -> bool:
     mode = found.st_mode
     if uid == 0:  # capabilities(7), CAP_DAC_OVERRIDE: everything but executing files without any x
         return True
     if uid == found.st_uid:
         return _has(mode >> 6, wanted)
-    # Linux does not look at the ACL when its mask (the group bits) is empty: fs/namei.c, acl_permission_check
-    acl = lists.read_list(place) if mode & stat.S_IRWXG else None
     if acl is None:
         return _has(mode >> 3 if found.st_gid in gids else mode, wanted)
     mask = acl.get((lists.MASK, None), 7)

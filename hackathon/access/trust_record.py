@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hackathon.access.ownership import Look, Trusted, Writers, own
+from hackathon.access.ownership import Look, Trusted, own
 from hackathon.access.permissions import user_name
 from hackathon.access.private import open_private
 from hackathon.text.errors import HackathonError
@@ -73,7 +73,7 @@ def decided(found: Look) -> Decision | None:
     for entry in entries():
         if entry.owner != found.owner or entry.inode != found.folder.st_ino or not _is_there(entry, found):
             continue
-        if entry.answer == IGNORE or (own() | entry.trusted).strangers(found.writers) == Writers():
+        if entry.answer == IGNORE or not (own() | entry.trusted).strangers(found.writers):
             return entry
     return None
 

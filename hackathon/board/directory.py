@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.access.permissions import others_replace, others_write
 from hackathon.access.publish import publish
 from hackathon.board.entry import SCHEMA_VERSION, letters
 from hackathon.text.errors import HackathonError, RequestError
@@ -24,7 +25,6 @@ MODES = ("sticky", "folders")
 VARIABLE = "HACKATHON_SHARED"
 RECORD, ENTRIES, PEOPLE = "board.json", "entries", "people"
 STICKY_MODE, FOLDER_MODE = 0o1777, 0o755
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 Problem = tuple[str, dict[str, Any]]
 """A message id and its values."""
@@ -81,7 +81,7 @@ def find_people(place: BoardDirectory, start: Path) -> "Event | None":
         folder = find_event(place.path)
         if folder is not None:
             found = (folder / EVENT_FILE).stat()
-            if found.st_uid not in place.keepers or found.st_mode & _OTHERS_WRITE:
+            if found.st_uid not in place.keepers or others_write(found):
                 return None
     return load_event(folder) if folder else None
 
@@ -107,7 +107,7 @@ def open_place(path: Path) -> BoardDirectory:
         raise RequestError("board.not_made", folder=path)
     keepers = frozenset({0, top.st_uid, record_file.st_uid})
     place = BoardDirectory(path, mode, board, keepers)
-    if record_file.st_mode & _OTHERS_WRITE:
+    if others_write(record_file):
         place.problems.append(("board.open_to_others", {"path": str(path / RECORD)}))
     place.problems.extend(_above(path))
     place.problems.extend(folder_problems(place, _lstat(place.folder)))
@@ -121,7 +121,7 @@ def folder_problems(place: BoardDirectory, found: os.stat_result | None) -> list
         return [("board.folder_gone", values)]
     if found.st_uid not in place.keepers:
         return [("board.folder_replaced", values)]
-    if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+    if others_replace(found):
         return [("board.not_sticky", values)]
     return []
 
@@ -132,7 +132,7 @@ def _above(path: Path) -> list[Problem]:
     problems: list[Problem] = []
     for folder in (whole, *whole.parents):
         found = _lstat(folder)
-        if found is not None and found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+        if found is not None and others_replace(found):
             problems.append(("board.replaceable", {"path": str(folder)}))
     return problems
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from hackathon.access.permissions import others_write
 from hackathon.access.publish import publish
 from hackathon.board.directory import BoardDirectory, folder_problems
 from hackathon.board.entry import ENDING, LARGEST, BadEntry, Entry, clean_line, decode, encode, new_id, uid_in
@@ -180,7 +181,7 @@ class _Reader:
                 continue
             try:
                 found = os.fstat(own)
-                if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                if others_write(found):
                     self._pass(name, found.st_uid, "writable")
                 else:
                     self.take_all(own, found.st_uid)
@@ -252,7 +253,7 @@ class _Reader:
             return "special"
         if owner is not None and uid != owner:
             return "foreign"
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if others_write(found):
             return "writable"
         if found.st_size > LARGEST:
             return "large"

@@ -8,7 +8,7 @@ import contextlib
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,11 @@ from hackathon.access.ownership import (
     ForeignFile,
     Look,
     Trusted,
-    Writers,
     foreign_below,
     look,
     own,
 )
-from hackathon.access.permissions import group_name, user_name
+from hackathon.access.permissions import Others, group_name, user_name
 from hackathon.access.trust_record import TRUST, decided
 from hackathon.config import load
 from hackathon.text.errors import HackathonError, RequestError
@@ -156,7 +155,7 @@ def look_at_project(folder: Path, event: TrustedEvent | None, beside: Path | Non
     except OSError:
         return FoundProject(folder, None, trusted, None)  # it was taken away in this moment
     strangers = trusted.strangers(found.writers)
-    if strangers != Writers():
+    if strangers:
         entry = decided(found)
         if entry is None or entry.answer != TRUST:
             return FoundProject(folder, found.raw, trusted, ForeignFile(found.path, found.owner, strangers))
@@ -186,12 +185,12 @@ def why(found: ForeignFile) -> str:
     return message("trust.written", path=path, who=_names(found.strangers))
 
 
-def _also(found: Look, strangers: Writers) -> str:
-    others = Writers(strangers.owners - {found.owner}, strangers.users, strangers.groups, strangers.everybody)
-    return " " + message("trust.also_written", who=_names(others)) if others != Writers() else ""
+def _also(found: Look, strangers: Others) -> str:
+    others = replace(strangers, owners=strangers.owners - {found.owner})
+    return " " + message("trust.also_written", who=_names(others)) if others else ""
 
 
-def _names(found: Writers) -> str:
+def _names(found: Others) -> str:
     names = [user_name(each) for each in sorted(found.owners | found.users)]
     names += [message("trust.group", name=group_name(each)) for each in sorted(found.groups)]
     return ", ".join([*names, *([message("trust.everybody")] if found.everybody else [])])
@@ -220,7 +219,7 @@ def _event(start: Path) -> Look | None:
 
 def _trust_of(found: Look) -> Trusted | None:
     """Return whose files count in an event's folder, None when the user has not said that it does."""
-    if own().strangers(found.writers) == Writers():
+    if not own().strangers(found.writers):
         return own()
     entry = decided(found)
     return own() | entry.trusted if entry is not None and entry.answer == TRUST else None

@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.access.ownership import Trusted
+from hackathon.access.permissions import WRITE, others, others_replace
 from hackathon.event import accounts, folders, machines
 from hackathon.event.check_report import LEVELS, Checker, Trouble
 
@@ -36,8 +38,8 @@ def _file(checker: Checker) -> None:
     path = checker.document.path
     for each, name in ((path, path.name), (path.parent, "")):
         found = each.stat()
-        sticky = each is not path and found.st_mode & stat.S_ISVTX
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not sticky:
+        kept = each is not path and not others_replace(found)
+        if not kept and Trusted(frozenset({found.st_uid})).strangers(others(each.resolve(), found, WRITE)):
             values = {"mode": stat.filemode(found.st_mode), "command": f"chmod go-w {_quoted(each)}"}
             checker.add("error", "file_open" if name else "folder_open", each, **values)
 

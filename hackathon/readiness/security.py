@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hackathon.access.exposure import Others, can_change, can_read, is_private_group
-from hackathon.access.permissions import group_names
+from hackathon.access.exposure import can_change, can_read
+from hackathon.access.permissions import Others, group_names, is_private_group
 from hackathon.access.private import TEMPORARY, node_folder
 from hackathon.runs.directory import READ, list_ids
 from hackathon.runs.doctor import BAD, GOOD, WARNING, DoctorFinding
@@ -83,7 +83,7 @@ def _umask() -> DoctorFinding:
         shown = f"{mask:03o}"
     if not mask & 0o002:
         return _finding("umask", BAD, "umask_open", "umask 022", mask=shown)
-    if not mask & 0o020 and not is_private_group(os.getgid(), os.geteuid()):
+    if not mask & 0o020 and not is_private_group(os.getgid(), {os.geteuid()}):
         group = group_names([os.getgid()])[0]
         return _finding("umask", WARNING, "umask_group", "umask 022", mask=shown, group=group)
     return _finding("umask", GOOD, "umask_good", mask=shown)

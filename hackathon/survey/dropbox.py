@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hackathon.access.permissions import others_replace, others_write
 from hackathon.board.people import People
 from hackathon.runs import kill_points as faults
 from hackathon.survey.durable import names, replace_with, sync_folder
@@ -36,7 +37,6 @@ MOST_READ = 50
 DROP_STEPS = ("after-hidden", "after-link")
 """Steps of `drop`: the hidden file is whole; it has its name."""
 _FILE = re.compile(r"[0-9a-f]{32}\.json\Z", re.ASCII)
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -176,11 +176,10 @@ def _published(box: Box) -> Frozen:
         raise RequestError("survey.closed", name=box.folder.name)
     top = box.shared.stat()
     # what lies in a directory that only keepers write in was put there by them
-    keepers = {0, top.st_uid} | (set() if top.st_mode & _OTHERS_WRITE else {box.folder.parent.lstat().st_uid})
+    keepers = {0, top.st_uid} | (set() if others_write(top) else {box.folder.parent.lstat().st_uid})
     for each in (box.shared, box.folder.parent, box.folder, path, box.folder / BOX):
         found = each.lstat() if each != box.shared else each.stat()
-        loose = found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX
-        if loose or stat.S_ISLNK(found.st_mode) or found.st_uid not in keepers:
+        if others_replace(found) or stat.S_ISLNK(found.st_mode) or found.st_uid not in keepers:
             raise RequestError("survey.not_trusted", folder=each)
     return frozen
 
@@ -295,7 +294,7 @@ def _read_one(
             found = os.fstat(descriptor)
             # answers are readable by all: what is not may be another name of a private file of the account that reads
             public = stat.S_ISREG(found.st_mode) and found.st_mode & stat.S_IROTH
-            if not public or found.st_uid != owner or found.st_mode & _OTHERS_WRITE:
+            if not public or found.st_uid != owner or others_write(found):
                 return BadFile(file, account, "survey.unread_special")
             raw = stream.read(LARGEST + 1)
         value = json.loads(raw.decode()) if len(raw) <= LARGEST else None

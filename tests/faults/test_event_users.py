@@ -312,7 +312,7 @@ def test_check_tells_who_is_kept_out_and_who_is_not(site: Site) -> None:
 
     (site.event / "surveys").chmod(0o755)
     (site.event / "shared" / "entries").chmod(0o755)
-    site.event.joinpath("hackathon.yaml").chmod(0o620)
+    site.event.joinpath("hackathon.yaml").chmod(0o622)
     assert site.check() == (
         1,
         {("error", "surveys_open", ""), ("error", "board_closed", ""), ("error", "file_open", ""),

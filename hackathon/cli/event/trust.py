@@ -84,9 +84,9 @@ def _found(place: Path | None) -> "Look":
 
 
 def _needs_it(found: "Look") -> bool:
-    from hackathon.access.ownership import Writers, own
+    from hackathon.access.ownership import own
 
-    return own().strangers(found.writers) != Writers()
+    return bool(own().strangers(found.writers))
 
 
 def _show(entries: "list[Decision]", as_json: bool) -> None:

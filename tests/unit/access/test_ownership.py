@@ -1,6 +1,7 @@
 """Whose files count: owner, modes, lists, sticky folders, links, closed ways; false alarms as hard as hits."""
 
 import grp
+import itertools
 import os
 import pwd
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 
 from hackathon.access import ownership
 from hackathon.access.acl import ACCESS_LIST, group_list, packed
+from hackathon.access.exposure import can_change
 from hackathon.access.ownership import Trusted, foreign, foreign_below, look, own
 from hackathon.access.trust_record import IGNORE, TRUST, decided, entries, forget, record_file, remember
 from hackathon.text.errors import HackathonError
@@ -92,6 +94,22 @@ def test_an_access_list_is_read_as_the_kernel_does(make: Make) -> None:
         assert (foreign(path, own()) is None) == counts, (users, groups)
     os.setxattr(path.parent, ACCESS_LIST, packed(group_list(0o700, [(MATE, 7)], [(TEAM, 7)])))
     assert foreign(path, Trusted(frozenset({ME, MATE}), frozenset({TEAM}))) is None
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o604, 0o660, 0o664, 0o646, 0o606, 0o666])
+def test_trust_and_doctor_say_the_same_of_who_can_write(make: Make, mode: int) -> None:
+    path = make(mode=mode)
+    everybody = bool(mode & 0o002)
+    some_users = ([], [(EVE, 6)], [(EVE, 4)], [(EVE, 2)], [(EVE, 0), (MATE, 6)])
+    for users, groups in itertools.product(some_users, ([], [(TEAM + 1, 6)], [(TEAM, 6)], [(TEAM, 4)])):
+        os.setxattr(path, ACCESS_LIST, packed(group_list(mode, users, groups)))
+        trust, doctor = own().strangers(look(path).writers), can_change(path)
+        assert trust.everybody == doctor.everybody == everybody
+        if not everybody:
+            assert trust == doctor
+            assert trust.users == {who for who, bits in users if bits & 2}, (oct(mode), users)
+            writing = {who for who, bits in groups if bits & 2} | ({TEAM} if mode & 0o020 else set())
+            assert trust.groups == writing, (oct(mode), groups)
 
 
 def test_a_group_of_one_is_nobody_else(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

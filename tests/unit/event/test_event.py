@@ -19,11 +19,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hackathon.access.acl import ACCESS_LIST, group_list, packed
 from hackathon.cli.main import run
 from hackathon.config.check_event import KINDS, date_of, minutes_of, time_text
 from hackathon.config.event import Event, Item, Member, Team, Tutor
 from hackathon.config.load import load_event
 from hackathon.config.problems import ConfigError
+from hackathon.event.checks import look
 from hackathon.event.draft import Draft, checked, event_text, scalar, with_teams
 from hackathon.event.kinds import kind_label, kind_named, kinds_of
 from hackathon.event.participation import participation, who_knows
@@ -716,3 +718,22 @@ def test_hostile_names_steer_no_terminal(tmp_path: Path) -> None:
 def test_a_folder_without_an_event(tmp_path: Path) -> None:
     result = cli("event", "show", str(tmp_path))
     assert result.exit_code == 2 and "event init" in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another group")
+def test_a_file_that_a_group_of_one_may_write_is_the_organisers_own(tmp_path: Path) -> None:
+    path = event_2019(tmp_path)
+
+    def found(gid: int, mode: int, folder_mode: int = 0o755) -> list[str]:
+        for each, bits in ((path, mode), (path.parent, folder_mode)):
+            os.chown(each, 71001, gid)
+            each.chmod(bits)
+        return [trouble.id for trouble in look(path.parent)[1] if trouble.id in ("file_open", "folder_open")]
+
+    assert found(71001, 0o664, 0o775) == []  # umask 002: the account's own group
+    assert found(72001, 0o664, 0o1775) == ["file_open"]
+    assert found(72001, 0o644, 0o775) == ["folder_open"]
+    assert found(71001, 0o666, 0o777) == ["file_open", "folder_open"]
+    assert found(71001, 0o644) == []
+    os.setxattr(path, ACCESS_LIST, packed(group_list(0o644, [(71002, 6)], [])))
+    assert "file_open" in [trouble.id for trouble in look(path.parent)[1]]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from hackathon.access.acl import ACCESS_LIST, group_list, packed
-from hackathon.access.exposure import Others, can_change, can_read
-from hackathon.access.permissions import ENTER, READ, WRITE
+from hackathon.access.exposure import can_change, can_read
+from hackathon.access.permissions import ENTER, READ, WRITE, Others
 from hackathon.readiness.security import examine
 from hackathon.text.messages import set_language
 from support.accounts import public_folder
