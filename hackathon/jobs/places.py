@@ -36,11 +36,20 @@ class Places:
     event: "Event | None"
     folders: list[Path]
     """Those of the two that are searched for templates, clusters and recipes, the project's first."""
+    templates: dict[Path, Trusted | None]
+    """Their folders of templates, and whose files count in each; None for everybody's."""
     trusted: Trusted
     """Whose files count."""
     foreign: Foreign
     left_out: list[ForeignFile]
     """What belongs to others and was not taken."""
+
+    def search(self, folder: Path, trusted: Trusted, found: ForeignFile | None) -> None:
+        """Search a folder, in which `found` does not count. Raises ForeignError as `judge`."""
+        if self.judge(found):
+            self.folders.append(folder)
+            if (folder / "templates").is_dir():
+                self.templates[folder / "templates"] = None if self.foreign == "take" else trusted
 
     def admit(self, path: Path) -> bool:
         """Return whether a file that would be run, or sourced, is taken. Raises ForeignError where others' are refused.
@@ -81,14 +90,15 @@ def around(project: Path | None, here: Path, foreign_files: Foreign) -> Places:
         event_folder=event.folder if event is not None else None,
         event=event.record if event is not None else None,
         folders=[],
+        templates={},
         trusted=trusted,
         foreign=foreign_files,
         left_out=[],
     )
-    if found is not None and places.judge(found.foreign):
-        places.folders.append(found.folder)
-    if event is not None and places.judge(foreign_below(event.folder, SEARCHED, event.trusted)):
-        places.folders.append(event.folder)
+    if found is not None:
+        places.search(found.folder, found.trusted, found.foreign)
+    if event is not None:
+        places.search(event.folder, event.trusted, foreign_below(event.folder, SEARCHED, event.trusted))
     return places
 
 

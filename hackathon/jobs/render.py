@@ -1,5 +1,7 @@
 """From a request to the job script. `render` gives exactly the bytes that a submission hands to the scheduler."""
 
+import errno
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +23,10 @@ from hackathon.text.units import format_size
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from hackathon.access.ownership import Trusted
+
+    Folders = Iterable[Path] | Mapping[Path, Trusted | None]
+
 _OPTION = re.compile(r"-{1,2}[A-Za-z][A-Za-z0-9_.,:=@+/ -]{0,200}\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 _LARGEST = 1 << 16
@@ -37,19 +43,21 @@ class JobScript:
     """`rank.sh`, the same for every request unless a template overrides it."""
 
 
-def render(request: Request, cluster: Cluster, template_folders: Iterable[Path] = ()) -> JobScript:
+def render(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> JobScript:
     """Return the scripts of a request.
 
     `template_folders` (a project's, an event's) are searched before the shipped templates, each for `jobs/NAME.sh.j2`;
-    a template there may extend the shipped one as `shipped/NAME.sh.j2`. Raises TemplateError for a template that is not
-    safe or not valid, RequestError for a value that may not stand in a header.
+    a template there may extend the shipped one as `shipped/NAME.sh.j2`. A mapping says whose files count in each: the
+    file that is read is looked at, not that which lay there when sources were gathered. Raises TemplateError for a
+    template that is not safe or not valid, ForeignError for one that does not count, RequestError for a value that may
+    not stand in a header.
     """
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect), _values(request, dialect)
     return JobScript(_fill(environment, "job.sh.j2", values), _fill(environment, "rank.sh.j2", values))
 
 
-def render_shell(request: Request, cluster: Cluster, template_folders: Iterable[Path] = ()) -> tuple[str, list[str]]:
+def render_shell(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> tuple[str, list[str]]:
     """Return, for an interactive job, the text that sets up its environment and the header's options as words."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect), _values(request, dialect)
@@ -192,13 +200,13 @@ def _shipped_as(template: str, dialect: Dialect) -> Iterator[Path]:
     yield shipped("templates", "jobs") / template
 
 
-def _environment(template_folders: Iterable[Path], dialect: Dialect) -> "Environment":
+def _environment(template_folders: "Folders", dialect: Dialect) -> "Environment":
     from jinja2 import BaseLoader, TemplateNotFound
 
     from hackathon.jobs.sandbox import TemplateSandbox
     from hackathon.text.paths import user_cache
 
-    folders = [Path(folder) / "jobs" for folder in template_folders]
+    given = template_folders if isinstance(template_folders, Mapping) else dict.fromkeys(template_folders)
 
     class Loader(BaseLoader):
         """Own folders first, then the scheduler's and the shipped ones; `shipped/NAME` is always one of the latter.
@@ -208,10 +216,10 @@ def _environment(template_folders: Iterable[Path], dialect: Dialect) -> "Environ
 
         def get_source(self, environment: "Environment", template: str) -> tuple[str, str, Any]:
             name = template.removeprefix("shipped/")
-            own = [] if template.startswith("shipped/") else [folder / name for folder in folders]
-            for path in [*own, *_shipped_as(name, dialect)]:
+            own = {} if template.startswith("shipped/") else {folder / "jobs" / name: given[folder] for folder in given}
+            for path, trusted in (own | dict.fromkeys(_shipped_as(name, dialect))).items():
                 if "/" not in name and path.is_file():
-                    text = _template_text(path)
+                    text = _template_text(path, trusted)
                     if not is_shipped(path):
                         lint(environment, template, text, str(path))
                     return text, str(path), None
@@ -220,13 +228,30 @@ def _environment(template_folders: Iterable[Path], dialect: Dialect) -> "Environ
     return TemplateSandbox(Loader(), user_cache() / "templates")
 
 
-def _template_text(path: Path) -> str:
-    """Return a template's text; it may be somebody else's file. Raises TemplateError."""
+def _template_text(path: Path, trusted: "Trusted | None") -> str:
+    """Return a template's text; it may be somebody else's file. Raises TemplateError, ForeignError."""
     try:
-        with open_regular(path) as stream:
-            raw = stream.read(_LARGEST + 1)
+        raw = _read(path) if trusted is None else _read_trusted(path, trusted)
         if len(raw) > _LARGEST:
             raise TemplateError("jobs.template_large", file=path, limit=format_size(_LARGEST))
         return raw.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError("jobs.template_unreadable", file=path, what=error) from None
+
+
+def _read(path: Path) -> bytes:
+    with open_regular(path) as stream:
+        return stream.read(_LARGEST + 1)
+
+
+def _read_trusted(path: Path, trusted: "Trusted") -> bytes:
+    """Return what a file holds, whose owner and writers are those of the descriptor that is read."""
+    from hackathon.access.ownership import ForeignFile, look
+    from hackathon.config.trust import ForeignError
+
+    found = look(path, _LARGEST + 1)
+    if strangers := trusted.strangers(found.writers):
+        raise ForeignError(ForeignFile(path, found.owner, strangers))
+    if found.raw is None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    return found.raw

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.access.ownership import ForeignFile
+from hackathon.access.ownership import ForeignFile, Trusted
 from hackathon.config.cluster import ALL_LAUNCHERS, Cluster
 from hackathon.config.command import command_words
 from hackathon.config.fields import Scalar
@@ -44,8 +44,8 @@ class Sources:
     recipe: Recipe | None = None
     folder: Path = Path()
     """Where the program lies: the recipe's or the project's folder."""
-    template_folders: tuple[Path, ...] = ()
-    """Folders with overriding templates, the project's first."""
+    template_folders: Mapping[Path, Trusted | None] = field(default_factory=dict, hash=False)
+    """Folders with overriding templates, the project's first, and whose files count in each; None: everybody's."""
     runs: Path = Path("runs")
     """Where run directories go."""
     cluster_origin: str = COMMAND_LINE

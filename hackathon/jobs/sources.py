@@ -78,7 +78,7 @@ def gather(
         event=event,
         recipe=recipe,
         folder=folder.resolve(),
-        template_folders=tuple(each / "templates" for each in folders if (each / "templates").is_dir()),
+        template_folders=places.templates,
         runs=(project_folder or here).resolve() / "runs",
         cluster_origin=origin,
         python_environment=built,

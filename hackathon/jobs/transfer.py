@@ -70,7 +70,7 @@ def sources_here(
         user=user,
         event=event,
         recipe=_recipe_here(old, folders),
-        template_folders=tuple(each / "templates" for each in folders if (each / "templates").is_dir()),
+        template_folders=places.templates,
         runs=(project_folder or here).resolve() / "runs",
         cluster_origin=origin,
         python_environment=built,

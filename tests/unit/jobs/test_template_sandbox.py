@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2.bccache import bc_magic
 
+from hackathon.access.ownership import Trusted
 from hackathon.config.cluster import Cluster, Node
+from hackathon.config.trust import ForeignError
 from hackathon.jobs.lint import TemplateError
+from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
 from hackathon.jobs.request import Request
+from hackathon.jobs.sources import find_sources
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import user_cache
+from support.accounts import public_folder
 from support.paths import ROOT
 
+__all__ = ["public_folder"]
 CLUSTER = Cluster(name="test", scheduler="pbs", node=Node(), dialect={"group": "group_list"})
 REQUEST = Request(
     name="digits", recipe=None, framework="torch", cluster="test", scheduler="pbs", queue="debug", group="gx00",
@@ -118,6 +125,56 @@ def test_a_template_that_would_not_end_is_ended(tmp_path: Path, texts: dict[str,
 def test_a_pipe_in_the_place_of_a_template_does_not_wait(tmp_path: Path) -> None:
     os.mkfifo(own(tmp_path) / "jobs" / "job.sh.j2")
     assert render(REQUEST, CLUSTER, [tmp_path]) == render(REQUEST, CLUSTER)
+
+
+# ---- whose file is read ----
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other accounts")
+@pytest.mark.parametrize("swapped", ["job", "part", "base", "rank"])
+def test_a_template_that_is_swapped_after_gathering_is_refused(
+    public_folder: Path, monkeypatch: pytest.MonkeyPatch, swapped: str
+) -> None:
+    monkeypatch.setenv("HOME", str(public_folder / "home"))
+    project = public_folder / "project"
+    texts = {
+        "job": '{% extends "base.sh.j2" %}{% block a %}# job{% include "part.sh.j2" %}{% endblock %}', "part": "# part",
+        "base": "{% block a %}{% endblock %}\n# base", "rank": "# rank",
+    }  # fmt: skip
+    path = own(project / "templates", **texts) / "jobs" / f"{swapped}.sh.j2"
+    (project / "project.yaml").write_text("name: p\ncommand: 'true'\ncluster: laptop\n")
+    gathered = find_sources(None, Options(), project)
+    assert list(gathered.template_folders) == [project / "templates"]
+    good = render(REQUEST, CLUSTER, gathered.template_folders)
+    assert [word for word in texts if f"# {word}" in good.job + good.rank] == list(texts)
+
+    def refused(folders: Mapping[Path, Trusted | None]) -> str:
+        try:
+            return "" if render(REQUEST, CLUSTER, folders) == good else "another script"
+        except ForeignError as error:
+            return error.message
+
+    def swap(owner: int, mode: int) -> None:
+        """Put another file with the same text in its place."""
+        path.with_suffix(".new").write_text(texts[swapped])
+        os.chown(path.with_suffix(".new"), owner, owner)
+        path.with_suffix(".new").chmod(mode)
+        path.with_suffix(".new").rename(path)
+
+    swap(0, 0o644)  # an editor writes it anew
+    assert refused(gathered.template_folders) == ""
+    swap(71002, 0o644)
+    assert str(path) in refused(gathered.template_folders)
+    assert refused(find_sources(None, Options(), project, foreign="take").template_folders) == ""  # --trust
+    mates = {folder: Trusted(frozenset({71002})) for folder in gathered.template_folders}
+    assert refused(mates) == ""
+    swap(0, 0o666)
+    assert str(path) in refused(gathered.template_folders)
+    path.unlink()
+    path.with_name("elsewhere").write_text(texts[swapped])
+    os.chown(path.with_name("elsewhere"), 71002, 71002)
+    path.symlink_to("elsewhere")
+    assert str(path) in refused(gathered.template_folders)
+    swap(0, 0o644)
+    assert refused(gathered.template_folders) == ""
 
 
 WORDS = ("{%", "%}", "{{", "}}", " ", "if", "endif", "for", "in", "endfor", "set", "block", "endblock", "a", "=", "==",
