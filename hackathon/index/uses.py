@@ -27,7 +27,7 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
-FORM = "1"
+FORM = "2"
 """The format of a stored use; another one is read again from the run."""
 LISTED_ONE_BY_ONE = 5
 """Problems of one kind in a folder that are told one by one."""
@@ -111,7 +111,7 @@ def row_of(project: str, place: str, kept: int, use: RunUse) -> UseRow:
         use.processes_per_node, use.walltime, use.created, use.adopted, use.removed, use.state, use.sealed,
         use.attempts, use.said, use.missed, use.waiting, use.size_odd,
         None if account is None else [account.whole, [[c.start, c.end, c.seconds, c.nodes, c.gpus, c.name]
-                                                      for c in account.charges]], use.asked,
+                                                      for c in account.charges]], use.asked, use.doubt,
     ]  # fmt: skip
     return project, place, FORM, kept, json.dumps(value, separators=(",", ":"))
 
@@ -119,11 +119,11 @@ def row_of(project: str, place: str, kept: int, use: RunUse) -> UseRow:
 def use_in(place: str, text: str) -> RunUse | None:
     """Return the use of a stored row, None when the row is not whole."""
     try:
-        *plain, attempts, said, missed, waiting, odd, account, asked = json.loads(text)
+        *plain, attempts, said, missed, waiting, odd, account, asked, doubt = json.loads(text)
         known = None if account is None else JobAccounting(tuple(Charge(*each) for each in account[1]), account[0])
         values = [
             *plain, tuple([(begin, end) for begin, end in attempts]), None if said is None else (said[0], said[1]),
-            missed, waiting, odd, known, asked,
+            missed, waiting, odd, known, asked, None if doubt is None else (doubt[0], doubt[1]),
         ]  # fmt: skip
         return RunUse(place.rpartition("/")[2], *values)
     except (ValueError, TypeError, IndexError):
@@ -204,8 +204,12 @@ def _ask(folders: list[_Folder], load: "Callable[[str], Scheduler] | None") -> l
             if account is None:
                 continue
             folder, position = open_ones[each]
-            use = folder.found.uses[position] = with_account(uses[each], account)
+            project = str(folder.found.project.path)
+            run = RunDirectory(Path(project, "runs", folder.places[uses[each].id][0]))
+            try:
+                use = folder.found.uses[position] = with_account(uses[each], run, account)
+            except OSError:
+                continue  # it was taken away in this moment
             if use.asked:
-                project = str(folder.found.project.path)
                 folder.rows.append(row_of(project, *folder.places[use.id], use))
     return problems

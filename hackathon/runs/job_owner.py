@@ -12,13 +12,16 @@ import re
 from contextlib import suppress
 
 from hackathon.runs.directory import RunDirectory
-from hackathon.schedulers.base import JobState
+from hackathon.schedulers.accounting import Charge
+from hackathon.schedulers.base import UNKNOWN, JobState
 from hackathon.text.json_fields import mapping_of, text_of
 from hackathon.text.printable import printable
 
 OWN, UNTOLD, RENAMED, OTHER_RUN, OTHER_OWNER = "own", "untold", "renamed", "other_run", "other_owner"
 """The run's own job; the scheduler does not tell enough; the owner's, under a name that no run gave it; the job of
 another run of the owner; another account's job."""
+UNNAMED = "unnamed"
+"""In place of UNTOLD for an account's entry: no owner is told, and no job of the run has such a name."""
 FOREIGN = frozenset({OTHER_RUN, OTHER_OWNER})
 _NOBODY = 65534
 """The owner that a file server shows for accounts that it does not tell apart."""
@@ -32,10 +35,22 @@ def whose(run: RunDirectory, job: JobState) -> str:
     told = belongs(job, run.path.stat().st_uid)
     if told is False:
         return OTHER_OWNER
-    named = _name(run, job.name)
+    named = is_named(run, job.name)
     if named is False:
         return OTHER_RUN if _OURS.search(job.name) else RENAMED if told else UNTOLD
     return OWN if told else UNTOLD
+
+
+def whose_charge(run: RunDirectory, charge: Charge) -> tuple[str, str]:
+    """Return one of the words above for an entry of the scheduler's accounts, and its owner, else its name.
+
+    Raises OSError when the run is gone.
+    """
+    job = JobState(UNKNOWN, "", name=charge.name, owner=charge.owner)
+    word = whose(run, job)
+    if word == UNTOLD and is_named(run, charge.name) is False:
+        word = UNNAMED
+    return word, shown_owner(job) if word == OTHER_OWNER else printable(charge.name)
 
 
 def account_name(uid: int) -> str:
@@ -71,7 +86,7 @@ def belongs(job: JobState, uid: int) -> bool | None:
         return None
 
 
-def _name(run: RunDirectory, shown: str) -> bool | None:
+def is_named(run: RunDirectory, shown: str) -> bool | None:
     """Return whether a name is one that the run's job has, None where there is none.
 
     A run that was renamed has the name that it was submitted with, an adopted one that of the job at that time.

@@ -6,7 +6,8 @@ from typing import Any
 
 from hackathon.runs.directory import REMOVED, RunDirectory
 from hackathon.runs.events import job_events
-from hackathon.runs.lives import LONGEST, MOST_GPUS, MOST_NODES, RunUse
+from hackathon.runs.job_owner import OTHER_RUN, OWN, UNTOLD, whose_charge
+from hackathon.runs.lives import LONGEST, MOST_GPUS, MOST_NODES, NOT_THE_RUNS, OVER, RunUse
 from hackathon.runs.markers import read_final, read_markers
 from hackathon.runs.record import RunRecord
 from hackathon.runs.states import ENDED, FAILED, HELD, LOST, QUEUED, RUNNING, SUCCEEDED, RunStatus
@@ -66,24 +67,32 @@ def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None
     )
 
 
-def with_account(use: RunUse, account: JobAccounting) -> RunUse:
+def with_account(use: RunUse, run: RunDirectory, account: JobAccounting) -> RunUse:
     """Return the use with the scheduler's account, which is asked for again while one of its charges goes on.
 
-    A charge for another job's name is passed over: numbers of jobs begin anew when a site's database does.
+    Charges of a job that is not the run's are passed over, with a doubt: its files can name anybody's. Those that ended
+    before there was the run are passed over silently: numbers of jobs begin anew when a site's database does. A run may
+    have adopted the job of another one. Raises OSError when the run is gone.
     """
-    name = "" if use.adopted else f"hk-{use.id[-8:]}"
-    charges = tuple(each for each in account.charges if not name or not each.name or each.name == name)
+    foreign = NOT_THE_RUNS - {OTHER_RUN} if use.adopted else NOT_THE_RUNS
+    judged = [(each, *whose_charge(run, each)) for each in account.charges]
+    if not use.adopted:
+        judged = [(each, word, shown) for each, word, shown in judged
+                  if word in (OWN, UNTOLD) or each.end is None or each.end > use.created - OVER]  # fmt: skip
+    charges = tuple(each for each, word, _ in judged if word not in foreign)
     known = use.closed and all(each.end is not None for each in charges)
+    doubts = [(word, shown) for _, word, shown in judged if word == UNTOLD or not charges]
+    use = replace(use, asked=known, doubt=doubts[0] if doubts else None)
     if account.charges and not charges:
-        return replace(use, asked=known)
-    return replace(use, account=JobAccounting(charges, account.whole), asked=known)
+        return use
+    return replace(use, account=JobAccounting(charges, account.whole))
 
 
 def with_account_of(use: RunUse, before: RunUse) -> RunUse:
     """Return a use that was read again with the scheduler's account that was known of the same attempts."""
     if not before.asked or not use.closed or use.attempts != before.attempts:
         return use
-    return replace(use, account=before.account, asked=True)
+    return replace(use, account=before.account, asked=True, doubt=before.doubt)
 
 
 def with_missed_of(use: RunUse, before: RunUse) -> RunUse:

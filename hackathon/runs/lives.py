@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hackathon.jobs.cost import gpus_given, running_seconds
+from hackathon.runs.job_owner import FOREIGN, UNNAMED
 from hackathon.runs.states import CREATED, ENDED, ENDING, RUNNING, UNCERTAIN
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.profiles import known_dialect
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 SCHEDULER, MARKERS, LIMIT = "scheduler", "markers", "limit"
 """Where a life's length is from; LIMIT: its end is not known, it counts to the latest that is possible."""
 BASES = (SCHEDULER, MARKERS, LIMIT)
+NOT_THE_RUNS = FOREIGN | {UNNAMED}
+"""Words of `runs.job_owner` for charges that do not count for a run."""
 GOING, NO_END, UNCLEAR = "running", "no_end", "unclear"
 """Runs that go on; whose end nobody saw (LOST, or silent beyond the walltime); of which it is not known whether a job
 came of them (UNCERTAIN)."""
@@ -118,6 +121,8 @@ class RunUse:
     """The scheduler's account, in place of the markers."""
     asked: bool = False
     """Whether the scheduler's account is known for good."""
+    doubt: tuple[str, str] | None = None
+    """Why its job may not be its own (a word of runs.job_owner), and that job's owner or name."""
 
     @property
     def closed(self) -> bool:
@@ -196,23 +201,41 @@ def still_gpus(use: RunUse, profile: "Cluster | None") -> int:
 
 
 def counted_twice(uses: Iterable[tuple[str, RunUse]]) -> dict[str, str]:
-    """Return key of an adopted run → the id of the run that its job is counted for already.
+    """Return key of a run → the id of the run that its job is counted for already.
 
     `uses`: (key, use) of all runs that are counted together. A job that was adopted counts once: for the run that
-    submitted it, else for the first of those that took it up.
+    submitted it, else for the first of those that took it up. So does a job that two runs of an account name for the
+    same time; numbers of jobs begin anew, and no account can hide a run of another one by naming its job.
     """
-    listed = list(uses)
-    if not any(use.adopted for _, use in listed):
-        return {}
-    jobs: dict[tuple[str, str, str], str] = {}
+    jobs: dict[tuple[str, str, str], list[tuple[str, RunUse]]] = {}
+    for key, use in uses:
+        if use.job_id and (use.doubt is None or use.doubt[0] not in NOT_THE_RUNS):
+            jobs.setdefault((use.scheduler, use.cluster, use.job_id), []).append((key, use))
     found: dict[str, str] = {}
-    for key, use in sorted(listed, key=lambda each: (each[1].adopted, each[1].created, each[0])):
-        if not use.job_id:
-            continue
-        first = jobs.setdefault((use.scheduler, use.cluster, use.job_id), key)
-        if first != key and use.adopted:
-            found[key] = first.rpartition("//")[2]
+    for same in jobs.values():
+        counted: list[tuple[str, RunUse]] = []
+        for key, use in sorted(same, key=lambda each: (each[1].adopted, each[1].created, each[0])):
+            first = next((other for other, its in counted if use.adopted or _is_same(its, use)), None)
+            if first is None:
+                counted.append((key, use))
+            else:
+                found[key] = first.rpartition("//")[2]
     return found
+
+
+def _is_same(one: RunUse, other: RunUse) -> bool:
+    """Return whether two runs that name one job are of one account and held nodes at the same time."""
+    spans = [(begin, math.inf if end is None else end) for begin, end in _spans(other)]
+    return one.user == other.user and any(
+        begin < until and since < (math.inf if end is None else end)
+        for begin, end in _spans(one)
+        for since, until in spans
+    )
+
+
+def _spans(use: RunUse) -> Sequence[tuple[float, float | None]]:
+    charges = use.account.charges if use.account is not None else ()
+    return [(each.start, each.end) for each in charges] or use.attempts
 
 
 def scheduled(uses: Sequence[RunUse]) -> dict[tuple[str, str], list[int]]:

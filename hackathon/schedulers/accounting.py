@@ -21,6 +21,8 @@ class Charge:
     """GPUs of all nodes together; None where the scheduler does not account for GPUs."""
     name: str = ""
     """The job's name."""
+    owner: str = ""
+    """The account it belongs to, by name or number; empty where the scheduler does not tell."""
 
 
 @dataclass(frozen=True)

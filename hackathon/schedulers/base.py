@@ -270,7 +270,8 @@ class Scheduler(ABC):
     def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
         """Return id → every life of the job with its nodes and seconds; ids that are not known are left out.
 
-        Example: `{"17": Account((Charge(start, end, seconds, nodes, gpus),))}`.
+        Example: `{"17": JobAccounting((Charge(start, end, seconds, nodes, gpus, name, owner),))}`; a charge whose owner
+        is another one than the run's does not count for the run.
         """
         return {}
 

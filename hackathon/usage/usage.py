@@ -13,8 +13,9 @@ from hackathon.index.members import Members
 from hackathon.index.projects import ProjectFolder, bounds_of, find_projects
 from hackathon.index.uses import LISTED_ONE_BY_ONE, Counted, ProjectUses, read_uses
 from hackathon.jobs.cost import KINDS, Spent, spent
-from hackathon.runs.lives import counted_twice
+from hackathon.runs.lives import NOT_THE_RUNS, counted_twice
 from hackathon.text.messages import message
+from hackathon.text.printable import printable
 from hackathon.usage.days import zone
 from hackathon.usage.rows import Profiles, UsageRow, divided
 
@@ -246,7 +247,7 @@ def usage(
         asked=ask,
         twice=twice,
     )
-    odd = [text for read in reads for text in _odd(read, moment)]
+    odd = [text for read in reads for text in (*_odd(read, moment), *_doubted(read))]
     return replace(found, problems=tuple(dict.fromkeys([*problems, *more, *told, *odd, *doubled, *silent])))
 
 
@@ -285,6 +286,21 @@ def _odd(read: ProjectUses, now: float) -> list[str]:
     texts = [message(f"usage.odd_{word}", run=identifier) for identifier, word in odd[:LISTED_ONE_BY_ONE]]
     if len(odd) > LISTED_ONE_BY_ONE:
         texts.append(message("usage.odd_more", count=len(odd) - LISTED_ONE_BY_ONE, folder=read.project.path))
+    return texts
+
+
+def _doubted(read: ProjectUses) -> list[str]:
+    """Return which runs name jobs that the scheduler's accounting shows as others', or does not show as theirs."""
+    found = [(use, use.doubt) for use in read.uses if use.doubt is not None]
+    told = [(use, word, who) for use, (word, who) in found if word in NOT_THE_RUNS]
+    texts = [
+        message(f"usage.job_{word}", run=use.id, job=printable(use.job_id), who=who)
+        for use, word, who in told[:LISTED_ONE_BY_ONE]
+    ]
+    if len(told) > LISTED_ONE_BY_ONE:
+        texts.append(message("usage.odd_more", count=len(told) - LISTED_ONE_BY_ONE, folder=read.project.path))
+    if len(told) < len(found):
+        texts.append(message("usage.job_untold", count=len(found) - len(told), folder=read.project.path))
     return texts
 
 

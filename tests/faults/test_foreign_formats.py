@@ -259,6 +259,7 @@ def test_files_that_people_write(tmp_path: Path, name: str, data: st.DataObject)
 def test_answers_of_accounting(data: st.DataObject) -> None:
     schedulers = ROOT / "hackathon" / "schedulers"
     slurm = (schedulers / "slurm" / "samples" / "bill_sacct.txt").read_bytes()
+    slurm = slurm.replace(b"\x1fj.sh", b"\x1froot\x1fj.sh").replace(b"\x1fhk-", b"\x1froot\x1fhk-")
     text = data.draw(files(slurm, "bill.txt")).decode("utf-8", "replace")
     columns = text.replace("|", data.draw(st.sampled_from(["|", "||", "|9999999999999|"])), 3)
     told(lambda: Slurm().parse_accounting([CommandOutput(("sacct",), 0, columns, "")], ["1", "2", "2_2", "15"]))

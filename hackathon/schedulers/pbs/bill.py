@@ -39,4 +39,5 @@ def _charge(attributes: dict[str, str]) -> Charge | None:
     # of a job that runs it is only brought up to date now and then
     seconds = text.seconds(attributes.get("resources_used.walltime", "")) if ended else None
     gpus = text.number(attributes.get("Resource_List.ngpus", ""))
-    return Charge(start, end, None if seconds is None else float(seconds), nodes, gpus, attributes.get("Job_Name", ""))
+    name, owner = attributes.get("Job_Name", ""), attributes.get("Job_Owner", "").partition("@")[0]
+    return Charge(start, end, None if seconds is None else float(seconds), nodes, gpus, name, owner)

@@ -17,8 +17,8 @@ def accounts(records: Iterable[list[str]], ids: list[str]) -> dict[str, JobAccou
     same start and end and no nodes: it is known, and cost nothing.
     """
     by_number: dict[str, list[tuple[str, Charge | None]]] = {}
-    for job_id, start, end, elapsed, nodes, resources, name in records:
-        charge = _charge(start, end, elapsed, nodes, resources, name)
+    for job_id, *values in records:
+        charge = _charge(*values)
         by_number.setdefault(re.split(r"[_+]", job_id)[0], []).append((job_id, charge))
     found: dict[str, JobAccounting] = {}
     for job_id in ids:
@@ -28,13 +28,13 @@ def accounts(records: Iterable[list[str]], ids: list[str]) -> dict[str, JobAccou
     return found
 
 
-def _charge(start: str, end: str, elapsed: str, nodes: str, resources: str, name: str) -> Charge | None:
+def _charge(start: str, end: str, elapsed: str, nodes: str, resources: str, user: str, name: str) -> Charge | None:
     began, count = moment(start), _whole(nodes)
     if began is None or not 0 < count <= MOST_NODES:
         return None
     gpus = _GPUS.search(resources)
     seconds = float(_whole(elapsed)) if elapsed.strip() else None
-    return Charge(began, moment(end), seconds, count, int(gpus[1]) if gpus else None, name)
+    return Charge(began, moment(end), seconds, count, int(gpus[1]) if gpus else None, name, user)
 
 
 def _whole(text: str) -> int:

@@ -36,7 +36,7 @@ from hackathon.schedulers.words import command, moment, printable, words
 FIELD, RECORD = "\x1f", "\x1e"
 SQUEUE_FIELDS = ("%i", "%T", "%r", "%N", "%S", "%e", "%V", "%u", "%j")
 """Id, state, reason, nodes, start, end, submission, user, name."""
-BILL_FIELDS = ("JobID", "Start", "End", "ElapsedRaw", "AllocNodes", "AllocTRES", "JobName")
+BILL_FIELDS = ("JobID", "Start", "End", "ElapsedRaw", "AllocNodes", "AllocTRES", "User", "JobName")
 SACCT_FIELDS = ("JobID", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason", "User", "JobName")
 
 _EXIT = re.compile(r"(\d{1,6}):(\d{1,6})\Z", re.ASCII)

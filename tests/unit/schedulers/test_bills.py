@@ -20,18 +20,22 @@ def sacct(text: str, code: int = 0, stderr: str = "") -> CommandOutput:
 
 
 def test_slurm_bill_of_a_real_server() -> None:
-    """Two nodes with GPUs, an array, one that ended at once, one requeued, one cancelled while held, one that runs."""
+    """Two nodes with GPUs, an array, one that ended at once, one requeued, one cancelled while held, one that runs.
+
+    It was recorded without the column of users, as status_sacct.txt of the same server has it.
+    """
     with (SCHEDULERS / "slurm/samples" / "bill_sacct.txt").open(newline="") as stream:
-        text = stream.read()
+        rows = [line.split("\x1f") for line in stream.read().splitlines()]
+    text = "".join("\x1f".join([*row[:6], "root", *row[6:]]) + "\n" for row in rows)
     found = Slurm().parse_accounting([sacct(text)], ["1", "2", "2_2", "3", "15", "16", "17", "99"])
     first = 1795315463.0
-    assert found["1"] == JobAccounting((Charge(first, first + 3, 3.0, 2, 4, "j.sh"),))
+    assert found["1"] == JobAccounting((Charge(first, first + 3, 3.0, 2, 4, "j.sh", "root"),))
     assert [charge.seconds for charge in found["2"].charges] == [2.0, 2.0, 2.0]
-    assert found["2_2"].charges == (Charge(first, first + 2, 2.0, 1, None, "j.sh"),)
+    assert found["2_2"].charges == (Charge(first, first + 2, 2.0, 1, None, "j.sh", "root"),)
     assert found["3"].charges[0].seconds == 0.0
     assert [charge.seconds for charge in found["15"].charges] == [2.0, 4.0] and found["15"].whole
     assert found["16"] == JobAccounting()
-    assert found["17"].charges == (Charge(1795317242.0, None, 20.0, 1, 1, "hk-runs"),)
+    assert found["17"].charges == (Charge(1795317242.0, None, 20.0, 1, 1, "hk-runs", "root"),)
     assert "99" not in found
 
 
@@ -40,15 +44,15 @@ def test_slurm_question() -> None:
     assert argv[:5] == ["sacct", "-X", "-D", "-j", "1,2"] and argv[-1].endswith("JobName")
 
 
-@pytest.mark.parametrize("text", ["garbage\n", "1\x1f2\x1f\n", "x\x1f1\x1f2\x1f3\x1f4\x1f5\x1fn\x1f\n"])
+@pytest.mark.parametrize("text", ["garbage\n", "1\x1f2\x1f\n", "x\x1f1\x1f2\x1f3\x1f4\x1f5\x1fu\x1fn\x1f\n"])
 def test_slurm_garbage_is_no_account(text: str) -> None:
     with pytest.raises(SchedulerError):
         Slurm().parse_accounting([sacct(text)], ["1"])
 
 
 def test_slurm_odd_values_cost_nothing() -> None:
-    rows = [("1", "Unknown", "Unknown", "0", "0", "", "n"), ("2", "5", "9", "x", "99999999999", "", "n"),
-            ("3", "5", "9", "-4", "1", "gres/gpu=x", "n|=1")]  # fmt: skip
+    rows = [("1", "Unknown", "Unknown", "0", "0", "", "u", "n"), ("2", "5", "9", "x", "99999999999", "", "u", "n"),
+            ("3", "5", "9", "-4", "1", "gres/gpu=x", "", "n|=1")]  # fmt: skip
     text = "".join("\x1f".join(row) + "\x1f\n" for row in rows)
     found = Slurm().parse_accounting([sacct(text)], ["1", "2", "3"])
     assert found["1"] == found["2"] == JobAccounting()
@@ -92,6 +96,7 @@ def test_pbs_bill_of_a_real_server(recorded: dict[str, dict[str, Any]]) -> None:
     (charge,) = found["0.pbslogin"].charges
     # 07:07:15 to 07:07:36 by the server's clock; resources_used.walltime = 00:00:20 is what sites charge
     assert (charge.seconds, charge.nodes, charge.gpus) == (20.0, 2, 4) and charge.end == charge.start + 21
+    assert (charge.name, f"{charge.owner}@") == ("probe_job", "tester@")
     for name, job in recorded.items():
         if "stime" not in job:
             assert found[name] == JobAccounting(), name

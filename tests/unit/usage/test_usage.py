@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pwd
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -232,6 +233,98 @@ def test_scheduler_that_does_not_answer_is_told_and_markers_count(folder: Path, 
     found = told(folder, event_of("aurora"), ask=True, load=lambda _: Accounting(tmp_path / "spool", bill))
     assert only(found).spent.node_hours == 1.0 and only(found).basis == MARKERS
     assert any("accounting is not available" in text for text in found.problems)
+
+
+ME = pwd.getpwuid(os.geteuid()).pw_name
+MINE, OTHERS = "hk-aaaaaaaa", "hk-bbbbbbbb"
+"""Names of the jobs of the runs `aa` and `bb`."""
+START = NOW - 7200
+
+
+def charge(seconds: float, name: str, owner: str = ME, start: float = START) -> Charge:
+    return Charge(start, start + seconds, seconds, 1, 0, name, owner)
+
+
+@pytest.mark.parametrize(
+    ("charges", "seconds", "told"),
+    [
+        ((charge(500, "hk-zzzzzzzz", "nobody-here"),), 200, "job aa, which belongs to nobody-here"),
+        ((charge(500, MINE, "nobody-here"),), 200, "belongs to nobody-here"),  # even the name agrees
+        ((charge(500, MINE, "99999999"),), 200, "belongs to 99999999"),
+        ((charge(500, OTHERS),), 200, "the job of another run (hk-bbbbbbbb)"),
+        ((charge(500, OTHERS, ""),), 200, "the job of another run"),
+        ((charge(500, "nightly", ""),), 200, "it is not known whose job that is"),
+        ((charge(500, "\x1b[31m", ""),), 200, "it is not known whose job that is"),
+        ((charge(500, MINE, ""),), 500, "not known whether the jobs of 1 run belong"),
+        # no doubt: the run's own, requeued, renamed by a hook of the site or by its owner, an array, without a name
+        ((charge(500, MINE),), 500, ""),
+        ((charge(500, MINE, str(os.geteuid())),), 500, ""),
+        ((charge(100, MINE), charge(300, MINE, start=NOW - 3600)), 400, ""),
+        ((charge(500, f"site-{MINE}.gpu"),), 500, ""),
+        ((charge(500, "nightly"),), 500, ""),
+        ((charge(500, ""),), 500, ""),
+        ((charge(500, MINE), charge(500, "training-2")), 1000, ""),  # a heterogeneous job: each part has a name
+        # numbers that began anew: what another job of this number used long before the run
+        ((charge(500, "old", "nobody-here", NOW - 9e6), charge(300, MINE)), 300, ""),
+        ((charge(500, "old", "nobody-here", NOW - 9e6),), 200, ""),
+        ((charge(500, "nightly", start=NOW - 9e6),), 200, ""),
+    ],
+)  # fmt: skip
+def test_a_job_counts_for_the_run_whose_it_is(
+    folder: Path, tmp_path: Path, charges: tuple[Charge, ...], seconds: float, told: str
+) -> None:
+    run_in(folder / "aurora", "aa", final=sealed(START, START + 200))
+    scheduler = Accounting(tmp_path / "spool", lambda ids: dict.fromkeys(ids, JobAccounting(charges)))
+    for ask in (True, False, True):
+        found = usage(event_of("aurora"), folder, now=NOW, ask=ask, load=lambda _: scheduler)
+        assert only(found).spent.node_hours * 3600 == pytest.approx(seconds)
+        assert told in " ".join(found.problems) and bool(found.problems) == bool(told)
+        assert "\x1b" not in " ".join(found.problems)
+    assert len(scheduler.asked) == 1  # the doubt is kept, too
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_naming_the_job_of_another_team_charges_and_hides_nothing(folder: Path, tmp_path: Path) -> None:
+    """Eve's run names Ann's job, from before Ann's run: Ann's team has used it, and Eve's run counts by its records."""
+    ann = run_in(folder / "aurora", "aa", final=sealed(START, START + 200))
+    eve = run_in(folder / "borealis", "bb", final={**sealed(START, START + 3600), "job_id": "aa"}, nodes=4)
+    write(eve / "client" / "created.json", {"t": NOW - 99999})
+    for path in [eve, *eve.rglob("*")]:
+        os.chown(path, 71002, 71002)
+    bill = dict.fromkeys(["aa"], JobAccounting((charge(500, MINE),)))
+    asked = told(folder, event_of("aurora", "borealis"), ask=True, load=lambda _: Accounting(tmp_path, lambda _: bill))
+    assert [each.spent.node_hours * 3600 for each in asked.sums("team")] == pytest.approx([500, 4 * 3600])
+    (doubt,) = asked.problems
+    assert eve.name in doubt and f"belongs to {ME}" in doubt and ann.name not in doubt
+    unasked = told(folder, event_of("aurora", "borealis"))
+    assert [each.jobs for each in unasked.sums("team")] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "owner", "seconds", "words"),
+    [("train", ME, 500, ""), (OTHERS, ME, 500, ""), ("train", "nobody-here", 200, "belongs to nobody-here")],
+)
+def test_an_adopted_job_counts_for_its_owner(
+    folder: Path, tmp_path: Path, name: str, owner: str, seconds: float, words: str
+) -> None:
+    job = {"state": "SUCCEEDED", "raw": "COMPLETED", "start": START, "end": START + 200, "hosts": ["n1"]}
+    adopted = {"t": NOW - 600, "job_id": "77", "scheduler": "fake", "cluster": "lab", "job": job}
+    run_in(folder / "aurora", "x", client={"submitted": None, "submitting": None, "adopted": adopted}, walltime=0)
+    bill = {"77": JobAccounting((charge(500, name, owner),))}
+    found = told(folder, event_of("aurora"), ask=True, load=lambda _: Accounting(tmp_path, lambda _: bill))
+    assert only(found).spent.node_hours * 3600 == pytest.approx(seconds)
+    assert words in " ".join(found.problems) and bool(found.problems) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("start", "jobs"), [(START + 10, 1), (START, 1), (START + 3000, 2)], ids=["meanwhile", "a copy", "a number anew"]
+)
+def test_a_job_that_two_runs_name_counts_once(folder: Path, start: float, jobs: int) -> None:
+    for name, begin in (("aa", START), ("bb", start)):
+        run_in(folder / "aurora", name, final={**sealed(begin, begin + 600), "job_id": "7"})
+    found = told(folder, event_of("aurora"))
+    assert (only(found).jobs, only(found).spent.node_hours * 3600) == (jobs, pytest.approx(600 * jobs))
+    assert len(found.problems) == 2 - jobs
 
 
 # ---- days

@@ -70,6 +70,26 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "run {run}: its job is already counted as run {other}",
         "実行 {run}: このジョブは実行 {other} として数え済みです",
     ),
+    "job_other_owner": (
+        "run {run}: its files name job {job}, which belongs to {who}; counted from the run's own records",
+        "実行 {run}: 記録にあるジョブ {job} は {who} のジョブです。実行自身の記録で数えました",
+    ),
+    "job_other_run": (
+        "run {run}: its files name job {job}, which is the job of another run ({who}); counted from the run's own "
+        "records",
+        "実行 {run}: 記録にあるジョブ {job} は別の実行（{who}）のジョブです。実行自身の記録で数えました",
+    ),
+    "job_unnamed": (
+        "run {run}: its files name job {job} ({who}); it is not known whose job that is, because the accounting does "
+        "not show an owner; counted from the run's own records",
+        "実行 {run}: 記録にあるジョブ {job}（{who}）の所有者は、課金記録にないため分かりません。"
+        "実行自身の記録で数えました",
+    ),
+    "job_untold": (
+        "{folder}: it is not known whether the jobs of {count} {count:run|runs} belong to the owners of the runs; the "
+        "accounting does not show an owner",
+        "{folder}: 実行 {count} 件のジョブが実行の所有者のものかどうかは、課金記録に所有者がないため分かりません",
+    ),
     "no_answer": (
         "{cluster}: the scheduler's accounting is not available; counted from the runs' own records. {what}",
         "{cluster}: スケジューラの課金記録が得られないため、実行自身の記録で数えます。{what}",
