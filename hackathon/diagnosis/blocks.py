@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import BinaryIO
 
-from hackathon.text.files import is_hole, skip_hole
+from hackathon.text.files import read_data
 
 SIZE = 1 << 20
 """Bytes that are read at once: they and what is made of them fit a processor's cache."""
@@ -50,24 +50,21 @@ def read_blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
     Holes of sparse files are no places: they are passed over, and nothing around a place reaches across one.
     """
     rest, base, done, lines = b"", 0, 0, 0
-    while True:
-        read = stream.read(size)
-        if is_hole(read):
+    for place, read in read_data(stream, size):
+        if not read:
             if rest:
                 yield Block(rest, base, done, len(rest), lines)
             lines += rest.count(b"\n")
-            base += len(rest) + len(read) + skip_hole(stream)
-            rest, done = b"", 0
+            rest, base, done = b"", place, 0
             continue
         text = rest + read
-        end = max(done, _back(text, len(text))) if read else len(text)
+        end = max(done, _back(text, len(text)))
         yield Block(text, base, done, end, lines)
-        if not read:
-            return
         keep = _back(text, end)
         rest = text[keep:]
         lines += text.count(b"\n", 0, keep)
         base, done = base + keep, end - keep
+    yield Block(rest, base, done, len(rest), lines)
 
 
 def _back(text: bytes, position: int) -> int:

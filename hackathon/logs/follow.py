@@ -9,7 +9,7 @@ from pathlib import Path
 from hackathon.logs.lines import BLOCK, LONGEST, Splitter
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs.directory import guarded
-from hackathon.text.files import open_regular
+from hackathon.text.files import open_regular, read_data
 
 PAUSE = 0.5
 """Seconds between two looks: a shared file system is not asked more often."""
@@ -45,9 +45,9 @@ class _Tracked:
             return
         with stream:
             stream.seek(self.offset)
-            while block := stream.read(BLOCK):
-                self.offset += len(block)
-                yield from self.splitter.feed(block)
+            for place, block in read_data(stream, BLOCK, self.offset):
+                self.offset = place + len(block)
+                yield from self.splitter.feed(block.strip(b"\0"))
 
 
 def follow(

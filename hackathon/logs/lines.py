@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hackathon.text.files import is_hole, open_regular, skip_hole
+from hackathon.text.files import open_regular, read_data
 from hackathon.text.printable import without_escapes
 
 LONGEST = 64 * 1024
@@ -80,14 +80,8 @@ class Splitter:
 
 def line_ends(path: Path, end: int) -> int:
     """Return how many line feeds stand before byte `end` of a file; holes have none. Raises OSError."""
-    count = 0
     with open_regular(path) as stream:
-        while end > 0 and (block := stream.read(min(1 << 20, end))):
-            count += block.count(b"\n")
-            end -= len(block)
-            if is_hole(block):
-                end -= skip_hole(stream)
-    return count
+        return sum(block.count(b"\n") for _, block in read_data(stream, 1 << 20, end=end))
 
 
 def read_lines(path: Path, *, torn: bool = False) -> Iterator[str]:
@@ -103,9 +97,7 @@ def read_lines(path: Path, *, torn: bool = False) -> Iterator[str]:
     with stream:
         # no more room than the file needs: for thousands of small files it costs more than the reading
         size = min(BLOCK, os.fstat(stream.fileno()).st_size + SMALL)
-        while block := stream.read(size):
-            if is_hole(block):
-                skip_hole(stream)
+        for _, block in read_data(stream, size):
             # with the zeros of a hole the line would be too long for what follows them
             yield from splitter.feed(block.strip(b"\0"))
     if torn and (line := splitter.rest()):

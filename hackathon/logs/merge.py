@@ -14,7 +14,7 @@ from hackathon.logs.lines import BLOCK, LONGEST, Splitter
 from hackathon.logs.metrics import rank_of
 from hackathon.logs.prefixes import SAMPLE, is_labelled, read_prefix
 from hackathon.runs.events import rank_events
-from hackathon.text.files import open_regular
+from hackathon.text.files import open_regular, read_data
 
 AHEAD = 200
 """Lines without a time at a log's start that wait for the first time in it."""
@@ -158,13 +158,11 @@ def lines_between(path: Path, start: int, end: int, block: int = BLOCK) -> Itera
         try:
             with open_regular(path) as stream:
                 stream.seek(start)
-                data = stream.read(min(block, end - start))
+                start, data = next(read_data(stream, block, start, end), (end, b""))
         except OSError:
             return
-        if not data:
-            break
         start += len(data)
-        yield from splitter.feed(data)
+        yield from splitter.feed(data.strip(b"\0"))
     if rest := splitter.rest():
         yield rest
 

@@ -69,12 +69,25 @@ def open_regular(path: Path | str) -> BinaryIO:
         raise
 
 
-def is_hole(block: bytes) -> bool:
-    """Return whether a block of a log is nothing but zero bytes, and long; a zero is neither a line end nor a word."""
-    return block.startswith(b"\0") and len(block) >= HOLE and block == bytes(len(block))
+def read_data(stream: BinaryIO, size: int, place: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (place, block of at most `size` bytes) of a file that stands at `place`, to its end or to `end`.
+
+    Of a hole, and of as many zeros that take room, there is only (the place behind it, no bytes): a zero is neither a
+    line end nor a word.
+    """
+    while end is None or place < end:
+        block = stream.read(size if end is None else min(size, end - place))
+        if not block:
+            return
+        if block.startswith(b"\0") and len(block) >= min(HOLE, size) and block == bytes(len(block)):
+            place += len(block) + _skip_hole(stream)
+            yield place, b""
+        else:
+            yield place, block
+            place += len(block)
 
 
-def skip_hole(stream: BinaryIO) -> int:
+def _skip_hole(stream: BinaryIO) -> int:
     """Go on where a file has data again, or to its end; return how many bytes lie between. A pipe stays as it is."""
     try:
         here = stream.tell()

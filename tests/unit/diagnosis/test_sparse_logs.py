@@ -5,6 +5,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from hackathon.cli.main import run as hackathon
 from hackathon.diagnosis.blocks import read_blocks
 from hackathon.diagnosis.scan import LogFile
 from hackathon.diagnosis.unknown import rarest
+from hackathon.logs import follow, lines, merge
 from hackathon.logs.lines import read_lines
+from hackathon.logs.merge import LogReader
 from hackathon.text.files import HOLE
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -82,6 +85,46 @@ def test_what_no_rule_knows_is_shown_from_behind_a_hole(tmp_path: Path) -> None:
 def test_lines_are_read_across_a_hole(tmp_path: Path) -> None:
     log = sparse(tmp_path / "job.log", "one\ntw", "o\nthree\n")
     assert list(read_lines(log)) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2000])
+def test_logs_read_no_holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: int) -> None:
+    """What is counted is the bytes read, also in the small blocks that the logs of thousands of ranks are read in."""
+    work = [0]
+
+    class Counted(io.FileIO):
+        def readinto(self, buffer: Any) -> Any:
+            count = super().readinto(buffer)
+            work[0] += count or 0
+            return count
+
+    def opened(path: Path) -> io.BufferedReader:
+        return io.BufferedReader(Counted(path))
+
+    for module in (merge, follow, lines):
+        monkeypatch.setattr(module, "open_regular", opened)
+    log = sparse(tmp_path / "rank-0.log", "one\ntw", "o\nthree\n", 1 << 30)
+    others = [tmp_path / "missing" / f"rank-{number}.log" for number in range(1, ranks)]
+    found = [each.text for each in merge.merged([log, *others], LogReader())]
+    assert found == ["one", "two", "three"] and 0 < work[0] < 8 << 20
+    work[0] = 0
+    (portion,) = follow.follow([log], stop=lambda: True)
+    assert [text for _, text in portion] == ["one", "two", "three"] and 0 < work[0] < 8 << 20
+    work[0] = 0
+    assert lines.line_ends(log, log.stat().st_size) == 3 and 0 < work[0] < 8 << 20
+
+
+def test_what_is_written_behind_a_hole_is_followed(tmp_path: Path) -> None:
+    log = sparse(tmp_path / "job.log", "one\n", "")
+    looks = iter((False, False, True))
+
+    def stop() -> bool:
+        with log.open("ab") as stream:
+            stream.write(b"more\n")
+        return next(looks)
+
+    found = [text for portion in follow.follow([log], stop=stop, pause=0) for _, text in portion]
+    assert found == ["one", "more", "more", "more"]
 
 
 def test_zeros_that_take_room_are_passed_over_too_and_every_place_keeps_its_line() -> None:
