@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from hackathon import __version__
 from hackathon.config.check import check_record
 from hackathon.config.cluster import Cluster
 from hackathon.config.problems import ConfigError, KeyPath, Problem, listing, nearest, shown
@@ -114,7 +115,7 @@ class _Error:
             near = nearest(str(self.path[-1]), known)
             if near:
                 return "config.unknown_key_near", {"near": near}
-            return "config.unknown_key", {"known": listing(known)}
+            return "config.unknown_key", {"known": listing(known), "version": __version__}
         if kind in ("walltime", "size"):
             return f"config.bad_{kind}", {"value": shown(self.value)}
         if kind in ("greater_than_equal", "less_than_equal"):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hackathon import __version__
 from hackathon.config import load
 from hackathon.config.problems import ConfigError
 from hackathon.config.project import Defaults
@@ -440,7 +441,29 @@ def test_problems_are_named_relative_to_the_current_folder(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError) as refused:
         project(tmp_path, "name: x\nrecipe: y\nzzz: 1\n")
-    assert refused.value.message.startswith("project.yaml:3: zzz: unknown key; known keys: name, team")
+    assert refused.value.message.startswith(f"project.yaml:3: zzz: hackathon {__version__} does")
+    assert "; known keys: name, team" in refused.value.message
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "newer version"), ("ja", "新しい版")])
+def test_a_key_of_a_newer_version_is_told_with_this_version(tmp_path: Path, lang: str, words: str) -> None:
+    """Files that people write have no version: a key that is not known, and near to no other, tells of one."""
+    write(tmp_path / "templates/clusters/one.yaml", f"{CLUSTER.format(name='one')}zzz: 1\n")
+    write(tmp_path / "templates/rules/own.yaml", "rules: [{id: own, zzz: 1}]\n")
+    write(tmp_path / "hackathon.yaml", "title: x\nzzz: 1\n")
+    write(tmp_path / "project.yaml", "name: x\ncommand: run\nparameters: {a: {default: 1, zzz: 1}}\n")
+    told = []
+    for read in (
+        lambda: profiles.load_cluster("one", [tmp_path]), lambda: load.load_event(tmp_path),
+        lambda: load.load_project(tmp_path),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError) as refused:
+            read()
+        told += [problem for problem in refused.value.problems if problem.id == "config.unknown_key"]
+    told += [problem for problem in load.load_rules([tmp_path])[1] if problem.id == "config.unknown_key"]
+    assert len(told) == 4
+    set_language(lang)
+    assert all(words in each.text and __version__ in each.text and "zzz" in each.key for each in told)
 
 
 def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path: Path) -> None:

@@ -67,7 +67,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "yaml_alias_loop": ("*{name} contains itself", "*{name} が自分自身を含んでいます"),
     # kinds of values
     "missing": ("is missing", "がありません"),
-    "unknown_key": ("unknown key; known keys: {known}", "このキーはありません。使えるキー: {known}"),
+    "unknown_key": (
+        "hackathon {version} does not know this key (the file may be for a newer version); known keys: {known}",
+        "hackathon {version} にこのキーはありません（新しい版のファイルかもしれません）。使えるキー: {known}",
+    ),
     "unknown_key_near": ("unknown key; did you mean `{near}`?", "このキーはありません。「{near}」のことですか？"),
     "wrong_kind": ("{value} is not {expected}", "{value} ではなく、{expected}を書いてください"),
     "quoted_number": (
