@@ -26,7 +26,8 @@ pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
 class Place:
     """A copy of the recipe and a run directory as a job has them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, python: str) -> None:
+        self.python = python
         self.run = folder / "run"
         self.source = folder / "source"
         for name in ("metrics", "events", "checkpoints"):
@@ -41,11 +42,12 @@ class Place:
         return kept | {
             "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHON_EXEC": self.python,  # what the launcher starts ranks with
         }  # fmt: skip
 
     def argv(self, processes: int, *options: str) -> list[str]:
-        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-        return [*(launcher if processes > 1 else [sys.executable]), "train.py", *options]
+        launcher = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        return [*(launcher if processes > 1 else [self.python]), "train.py", *options]
 
     def train(self, processes: int, *options: str) -> subprocess.CompletedProcess[str]:
         return self.call(self.argv(processes, *options))
@@ -64,8 +66,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, warm_python: str) -> Place:
+    return Place(tmp_path, warm_python)
 
 
 def _good(done: subprocess.CompletedProcess[str]) -> None:
@@ -156,8 +158,8 @@ def test_without_the_all_reduce_it_fails(place: Place) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
-def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, processes: int) -> None:
-    whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
+def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python: str, processes: int) -> None:
+    whole, parts = (Place(tmp_path / name, warm_python) for name in ("whole", "parts"))
     options = ("--epochs", "3", "--checkpoint-every", "1")
     _good(whole.train(processes, *options))
     parts.stop.write_text(str(time.time() + 60))
@@ -176,8 +178,8 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, processes: 
 
 
 @pytest.mark.slow
-def test_killed_and_started_again_is_the_same(tmp_path: Path) -> None:
-    whole, killed = Place(tmp_path / "whole"), Place(tmp_path / "killed")
+def test_killed_and_started_again_is_the_same(tmp_path: Path, warm_python: str) -> None:
+    whole, killed = (Place(tmp_path / name, warm_python) for name in ("whole", "killed"))
     options = ("--epochs", "6", "--checkpoint-every", "1")
     _good(whole.train(1, *options))
     process = subprocess.Popen(

@@ -27,7 +27,8 @@ pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(300)]
 class Place:
     """A copy of the recipe and a run directory as a job has them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, python: str) -> None:
+        self.python = python
         self.run = folder / "run"
         self.source = folder / "source"
         for name in ("metrics", "events", "checkpoints"):
@@ -43,10 +44,11 @@ class Place:
             "HK_STOP": str(self.stop),
             "OMP_NUM_THREADS": "1",
             "CUDA_VISIBLE_DEVICES": "",
+            "PYTHON_EXEC": self.python,  # what the launcher starts ranks with
         }
-        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        launcher = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
         return subprocess.run(
-            [*(launcher if processes > 1 else [sys.executable]), "train.py", *options],
+            [*(launcher if processes > 1 else [self.python]), "train.py", *options],
             cwd=self.source, env=kept | environ, capture_output=True, text=True, timeout=200, check=False,
         )  # fmt: skip
 
@@ -62,8 +64,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, warm_python: str) -> Place:
+    return Place(tmp_path, warm_python)
 
 
 def _module(name: str) -> ModuleType:
@@ -91,8 +93,8 @@ def _trained(place: Place, processes: int, *options: str, exact: bool = True) ->
     return float(final["accuracy"])
 
 
-def test_one_and_two_processes_learn_equally(tmp_path: Path) -> None:
-    alone = _trained(Place(tmp_path / "1"), 1)
+def test_one_and_two_processes_learn_equally(tmp_path: Path, warm_python: str) -> None:
+    alone = _trained(Place(tmp_path / "1", warm_python), 1)
     exact = (
         "--static-graph",
         "--bucket-view",
@@ -104,7 +106,7 @@ def test_one_and_two_processes_learn_equally(tmp_path: Path) -> None:
         "--prefetch",
         "3",
     )
-    together = _trained(Place(tmp_path / "2"), 2, "--lr", "0.1", *exact)
+    together = _trained(Place(tmp_path / "2", warm_python), 2, "--lr", "0.1", *exact)
     assert abs(alone - together) <= 0.01
 
 
@@ -150,9 +152,9 @@ def test_a_hook_that_no_longer_averages_is_noticed(place: Place) -> None:
     assert place.final()["gradient_check"] < 1e-6 and place.final()["weight_spread"] > 1e-3
 
 
-def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path) -> None:
+def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python: str) -> None:
     """With all that has state of its own: loss scaling, LARS, batches added up, workers."""
-    whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
+    whole, parts = (Place(tmp_path / name, warm_python) for name in ("whole", "parts"))
     options = ("--epochs", "1", "--amp", "fp16", "--accumulate", "3", "--batch-size", "32", "--optimizer", "lars")
     _good(whole.train(1, *options, "--lr", "5"))
     parts.stop.touch()
@@ -169,6 +171,7 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path) -> None:
 
 
 def test_compiled_or_told_that_there_is_no_compiler(place: Place) -> None:
+    place.python = sys.executable
     done = place.train(1, "--compile", "--fused", "--epochs", "1")
     if any(shutil.which(name) for name in ("c++", "g++", "clang++")):
         _good(done)

@@ -41,7 +41,8 @@ for each in [*model.blocks, model]:
 class Place:
     """A copy of the recipe and a run directory as a job has them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, python: str) -> None:
+        self.python = python
         self.run = folder / "run"
         self.source = folder / "source"
         for name in ("metrics", "events", "checkpoints"):
@@ -57,12 +58,13 @@ class Place:
             "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHON_EXEC": self.python,  # what the launcher starts ranks with
             "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no pool of compiling processes for two small kernels
         }  # fmt: skip
 
     def argv(self, processes: int, *options: str) -> list[str]:
-        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-        return [*(launcher if processes > 1 else [sys.executable]), "train.py", *options]
+        launcher = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        return [*(launcher if processes > 1 else [self.python]), "train.py", *options]
 
     def train(self, processes: int, *options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         return self.call(self.argv(processes, *options), code)
@@ -94,8 +96,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, warm_python: str) -> Place:
+    return Place(tmp_path, warm_python)
 
 
 @contextmanager
@@ -183,8 +185,8 @@ def test_without_the_reduce_scatter_it_fails(place: Place) -> None:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, processes: int) -> None:
-    whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
+def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python: str, processes: int) -> None:
+    whole, parts = (Place(tmp_path / name, warm_python) for name in ("whole", "parts"))
     options = (*SMALL, "--steps", "6")
     whole.train(processes, *options)
     parts.stop.write_text(str(time.time() + 60))
@@ -199,9 +201,9 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, processes: 
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 1), (1, 2)])
-def test_taken_up_by_another_number_of_processes(tmp_path: Path, first: int, second: int) -> None:
+def test_taken_up_by_another_number_of_processes(tmp_path: Path, warm_python: str, first: int, second: int) -> None:
     """The sharded checkpoint of some processes goes on in others; the global batch stays, and so what is learned."""
-    whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
+    whole, parts = (Place(tmp_path / name, warm_python) for name in ("whole", "parts"))
 
     def options(processes: int) -> tuple[str, ...]:
         return (*SMALL, "--batch-size", str(4 // processes), "--steps", "12", "--lr", "0.001", "--warmup-steps", "4")
@@ -238,8 +240,8 @@ def test_killed_while_training_goes_on_from_its_last_checkpoint(place: Place) ->
     assert [path.name for path in place.checkpoints() if (path / ".metadata").exists()] == [f"step-{more:08d}"]
 
 
-def test_accumulated_batches_are_one_large_batch(tmp_path: Path) -> None:
-    large, parts = Place(tmp_path / "large"), Place(tmp_path / "parts")
+def test_accumulated_batches_are_one_large_batch(tmp_path: Path, warm_python: str) -> None:
+    large, parts = (Place(tmp_path / name, warm_python) for name in ("large", "parts"))
     small = ("--width", "16", "--heads", "2", "--sequence", "32", "--steps", "4", "--lr", "0.001")
     large.train(2, *small, "--batch-size", "4")
     parts.train(2, *small, "--batch-size", "2", "--accumulate", "2")
@@ -260,8 +262,8 @@ def test_bf16_recomputing_and_kept_parameters(place: Place) -> None:
     assert final["mfu"] == pytest.approx(final["tokens_per_s"] * final["flops_per_token"] / (2 * 0.5e12))
 
 
-def test_recomputing_changes_nothing(tmp_path: Path) -> None:
-    kept, again = Place(tmp_path / "kept"), Place(tmp_path / "again")
+def test_recomputing_changes_nothing(tmp_path: Path, warm_python: str) -> None:
+    kept, again = (Place(tmp_path / name, warm_python) for name in ("kept", "again"))
     kept.train(1, *SMALL, "--steps", "3")
     again.train(1, *SMALL, "--steps", "3", "--recompute")
     assert _same(kept.state()["model"], again.state()["model"])
@@ -270,6 +272,7 @@ def test_recomputing_changes_nothing(tmp_path: Path) -> None:
 def test_compiled(place: Place) -> None:
     if not (shutil.which("c++") or shutil.which("g++")):
         pytest.skip("no C++ compiler")
+    place.python = sys.executable
     place.train(1, *SMALL, "--layers", "1", "--steps", "2", "--compile", "--checkpoint-every", "0")
     assert place.final()["steps"] == 2
 

@@ -1,0 +1,110 @@
+"""The process that forks: `server.py SOCKET READY MODULE…`; it imports the modules and writes a byte to READY."""
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import random
+import runpy
+import select
+import signal
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+
+def main(address: str, ready: int, modules: list[str]) -> None:
+    """Serve until standard input ends; every request is kept by a process of its own."""
+    for name in modules:
+        importlib.import_module(name)
+    gc.freeze()  # a collection in a fork would write to all objects, and so copy their memory
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the keepers leave no zombies
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(address)
+        listener.listen(64)
+        os.write(ready, b".")
+        os.close(ready)
+        while listener in select.select([listener, sys.stdin], [], [])[0]:
+            connection, _ = listener.accept()
+            if os.fork() == 0:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                listener.close()
+                keep(connection)
+            connection.close()
+
+
+def keep(connection: socket.socket) -> NoReturn:
+    """Fork the program and look after it: the client's signals go to it, and when the client is gone it is killed."""
+    length, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    left, body = int.from_bytes(length, "big"), b""
+    while len(body) < left:
+        body += connection.recv(left - len(body))
+    child = os.fork()
+    if child == 0:
+        connection.close()
+        become(json.loads(body), list(streams))
+    for each in streams:
+        os.close(each)
+    ended = os.pidfd_open(child)
+    while True:
+        readable, _, _ = select.select([connection, ended], [], [])
+        if ended in readable:
+            break
+        for number in connection.recv(64) or [signal.SIGKILL]:
+            os.kill(child, number)
+            if number == signal.SIGKILL:
+                os.waitpid(child, 0)
+                os._exit(0)
+    _, status = os.waitpid(child, 0)
+    connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "big", signed=True))
+    os._exit(0)
+
+
+def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
+    """Take over the client's surroundings, run its program as `__main__`, and end as it ends."""
+    os.setsid()
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(write_through=told["unbuffered"])  # type: ignore[union-attr]
+    os.environ.clear()
+    os.environ.update(told["environment"])
+    os.chdir(told["folder"])
+    random.seed()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()
+    words = told["words"]
+    module = words[1] if words[0] == "-m" else ""
+    sys.argv = words[1:] if module else words
+    first = str(Path.cwd() if module else Path(words[0]).resolve().parent)
+    sys.path[:] = [first, *filter(None, told["environment"].get("PYTHONPATH", "").split(":")), *sys.path[1:]]
+    status = 0
+    try:
+        if module:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(str(Path(words[0]).absolute()), run_name="__main__")
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+    except BaseException as error:  # as the interpreter itself would tell it, without the lines of this file
+        trace = error.__traceback__
+        while trace and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
+            trace = trace.tb_next
+        traceback.print_exception(type(error), error, trace)
+        status = 130 if isinstance(error, KeyboardInterrupt) else 1
+    # What an interpreter does at its end, but for taking all modules apart: that would copy their memory first.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status & 0xFF)
+
+
+main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])
