@@ -73,12 +73,14 @@ def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Catalog,
 
 
 def _unreadable(source: "Catalog") -> list[str]:
-    """Return which surveys will be missing, since this account may not read them."""
-    from hackathon.web.views.published_surveys import unreadable
+    """Return which surveys will be missing: this account may not read them, or they would tell of few people."""
+    from hackathon.web.views.published_surveys import too_like, unreadable
 
     if source.event is None or source.event_folder is None or not source.event.publish.surveys:
         return []
-    return [message("report.remark_unreadable", survey=name) for name in unreadable(source.event_folder)]
+    found = [message("report.remark_unreadable", survey=name) for name in unreadable(source.event_folder)]
+    apart = too_like(source.event_folder)
+    return found + [message("report.remark_too_like", survey=name, other=other) for name, other in apart.items()]
 
 
 def _keep_apart(directory: Path, source: "Catalog") -> None:

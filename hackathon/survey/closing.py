@@ -9,14 +9,16 @@ All of it is made in a hidden folder and renamed once: before that nothing was t
 of what is taken away.
 """
 
+import errno
 import json
+import os
 import random
 import re
 import shutil
 from pathlib import Path
 
 from hackathon.runs import kill_points as faults
-from hackathon.survey.durable import put, sync_folder
+from hackathon.survey.durable import names, put, sync_folder
 from hackathon.survey.gather import Gathered, gather
 from hackathon.survey.storage import SurveyFolder
 from hackathon.survey.values import to_stored
@@ -33,11 +35,11 @@ def close(collection: SurveyFolder) -> None:
 
     Raises RequestError for a draft and HackathonError (full disk, no permission): the same call goes on afterwards.
     """
-    frozen = collection.frozen
-    if frozen is None:
-        raise RequestError("survey.not_open", name=collection.name)
     folder = collection.folder
     try:
+        frozen = collection.frozen
+        if frozen is None:
+            raise RequestError("survey.not_open", name=collection.name)
         with collection.alone():
             box = collection.box()
             if not collection.closed_folder.exists():
@@ -49,7 +51,9 @@ def close(collection: SurveyFolder) -> None:
 
                     shut_box(box, collection.name, frozen)
                 faults.step("after-shut")
-                _write(collection, gather(collection))
+                found = gather(collection)
+                _refuse_unseen(found)
+                _write(collection, found)
             faults.step("after-folded")
             if box is not None:
                 from hackathon.survey.dropbox import empty_box
@@ -60,6 +64,17 @@ def close(collection: SurveyFolder) -> None:
             faults.step("after-cleaned")
     except OSError as error:
         raise HackathonError("survey.can_not_close", name=collection.name, what=error) from error
+
+
+def _refuse_unseen(found: Gathered) -> None:
+    """Raise OSError when a folder names answers that were not gathered: it would be emptied with them in it.
+
+    A file server may list a folder as it was a moment ago.
+    """
+    for folder, seen in found.files.items():
+        new = set(names(Path(folder))) - set(seen)
+        if new:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(Path(folder) / min(new)))
 
 
 def _write(collection: SurveyFolder, found: Gathered) -> None:

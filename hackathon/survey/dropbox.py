@@ -7,6 +7,7 @@
 One answer of an account counts: the newest, by the time that the file system keeps and nobody can choose.
 """
 
+import errno
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from hackathon.survey.records import Value
 from hackathon.survey.tokens import digest as token_digest
 from hackathon.survey.values import read_stored, to_stored
 from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.files import listed
 
 SURVEYS = "surveys"
 """The folder of all surveys, in the event's folder and in the shared directory."""
@@ -36,6 +38,8 @@ MOST_READ = 50
 """Files of one account that are read, the newest first."""
 DROP_STEPS = ("after-hidden", "after-link")
 """Steps of `drop`: the hidden file is whole; it has its name."""
+NO_ANSWER = (errno.EINVAL, errno.ELOOP, errno.ENXIO, errno.EISDIR)
+"""What opening a folder, link, pipe or socket in the place of an answer says. Any other failure may pass."""
 _FILE = re.compile(r"[0-9a-f]{32}\.json\Z", re.ASCII)
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -78,6 +82,8 @@ class DropBox:
 
     newest: list[Dropped] = field(default_factory=list)
     bad: list[BadFile] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """All that are no hidden ones, also of files that are not read."""
     replaced: int = 0
 
 
@@ -114,7 +120,7 @@ def _own(folder: Path, mode: int) -> None:
 def shut_box(box: Box, name: str, frozen: Frozen) -> None:
     """Let nobody write into a box any more, also who is just writing; what lies in it stays. Raises OSError."""
     place = box.folder / BOX
-    if place.is_dir():
+    if listed(place):
         place.chmod(CLOSED_MODE)
         replace_with(box.folder / PUBLISHED, {**to_json(frozen), "name": name, "state": "closed"}, mode=0o644)
 
@@ -122,7 +128,7 @@ def shut_box(box: Box, name: str, frozen: Frozen) -> None:
 def empty_box(box: Box) -> None:
     """Delete what lay in a shut box: it was folded, and owners and times of files tell who answered when."""
     place = box.folder / BOX
-    if not place.is_dir():
+    if not listed(place):
         return
     with os.scandir(place) as entries:
         for entry in entries:
@@ -133,11 +139,8 @@ def empty_box(box: Box) -> None:
 
 
 def box_is_empty(box: Box) -> bool:
-    """Return whether no answer lies in a box."""
-    try:
-        return not any(_FILE.match(name) for name in names(box.folder / BOX))
-    except OSError:
-        return True
+    """Return whether no answer lies in a box. Raises OSError: a box that cannot be listed may be full."""
+    return not any(_FILE.match(name) for name in names(box.folder / BOX))
 
 
 def open_surveys(shared: Path) -> list[str]:
@@ -232,12 +235,17 @@ def _write(folder: int, hidden: str, name: str, raw: bytes) -> None:
 
 
 def read_box(box: Box, name: str, frozen: Frozen) -> DropBox:
-    """Return the newest answer of each account in a box, and what is no answer. Raises HackathonError."""
+    """Return the newest answer of each account in a box, and what is no answer.
+
+    Raises HackathonError, and OSError for a file of which nobody knows what is in it.
+    """
     result = DropBox()
     place = box.folder / BOX
     try:
         folder = os.open(place, os.O_RDONLY | _FOLDER)
     except FileNotFoundError:
+        if listed(place):
+            raise
         return result
     except OSError as error:
         raise HackathonError("survey.can_not_read", file=place, what=error.strerror or error) from error
@@ -245,26 +253,35 @@ def read_box(box: Box, name: str, frozen: Frozen) -> DropBox:
         found = os.fstat(folder)
         if found.st_uid not in (os.geteuid(), 0):
             raise HackathonError("survey.box_of_other", folder=place)
-        _read_all(folder, name, frozen, result)
+        # nobody takes a file away from a box that is shut: one that is not found is not seen yet (NFS)
+        _read_all(folder, name, frozen, result, gone=stat.S_IMODE(found.st_mode) != CLOSED_MODE)
     finally:
         os.close(folder)
     return result
 
 
-def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox) -> None:
+def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox, *, gone: bool) -> None:
     people = People(None)
     by_owner: dict[int, list[tuple[int, str]]] = {}
-    for file in names_of(folder):
+    result.names = names_of(folder)
+    for file in result.names:
         try:
             found = os.stat(file, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
-            continue  # its owner has just taken it away
+            if gone:
+                continue  # its owner has just taken it away
+            raise
         by_owner.setdefault(found.st_uid, []).append((found.st_ctime_ns, file))
     for owner, files in sorted(by_owner.items()):
         account = people.account(owner)
         good: list[Dropped] = []
         for moment, file in sorted(files, reverse=True)[:MOST_READ]:
-            found_answer = _read_one(folder, file, account, owner, moment, name, frozen)
+            try:
+                found_answer = _read_one(folder, file, account, owner, moment, name, frozen)
+            except FileNotFoundError:
+                if gone:
+                    continue
+                raise
             if isinstance(found_answer, BadFile):
                 result.bad.append(found_answer)
             else:
@@ -298,7 +315,12 @@ def _read_one(
                 return BadFile(file, account, "survey.unread_special")
             raw = stream.read(LARGEST + 1)
         value = json.loads(raw.decode()) if len(raw) <= LARGEST else None
-    except (OSError, ValueError, RecursionError):
+    except OSError as error:
+        # whoever made a file that only they can read keeps nobody from closing
+        if error.errno not in (*NO_ANSWER, errno.EACCES, errno.EPERM):
+            raise
+        return BadFile(file, account, "survey.unread_garbage", raw[:LARGEST])
+    except (ValueError, RecursionError):
         return BadFile(file, account, "survey.unread_garbage", raw[:LARGEST])
     if not isinstance(value, dict) or value.get("name") != file or value.get("survey") != name:
         return BadFile(file, account, "survey.unread_garbage", raw)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.config.records import rebuild
 from hackathon.config.survey import Question, Survey
 from hackathon.text.errors import RequestError
-from hackathon.text.files import read_json
+from hackathon.text.files import known_json
 from hackathon.text.messages import LANGUAGES, speaking
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def to_json(frozen: Frozen) -> dict[str, Any]:
 def read_frozen(path: Path) -> Frozen | None:
     """Return the opened questionnaire in a file; None when there is no file.
 
-    Raises RequestError for a file that is damaged, altered, or of a later version.
+    Raises RequestError for a file that is damaged, altered, or of a later version, OSError for one that is not known.
     """
-    value = read_json(path)
+    value = known_json(path)
     if value is None and not path.exists():
         return None
     if isinstance(value, dict) and isinstance(value.get("schema_version"), int):

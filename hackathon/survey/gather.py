@@ -2,17 +2,17 @@
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hackathon.survey.dropbox import BOX, Dropped, read_box
+from hackathon.survey.dropbox import BOX, NO_ANSWER, Dropped, read_box
 from hackathon.survey.durable import names
 from hackathon.survey.records import Answer, Value
 from hackathon.survey.storage import SurveyFolder, accounts
 from hackathon.survey.values import read_stored
-from hackathon.text.errors import RequestError
+from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.messages import message
 
@@ -64,25 +64,41 @@ class Gathered:
     """form, import, box → answers that count."""
     unread: list[Unread] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    files: dict[str, list[str]] = field(default_factory=dict)
+    """Folder → the names that were in it: what is not among them was not looked at."""
     replaced: int = 0
     """Answers in the drop box for which the same account wrote a newer one."""
 
 
 def gather(collection: SurveyFolder) -> Gathered:
-    """Return all that came in for a survey that was opened and is not closed. Raises RequestError for a draft."""
+    """Return all that came in for a survey that was opened and is not closed.
+
+    Raises RequestError for a draft, HackathonError when it is not known what came: an answer that could not be read
+    at this moment is none that is missing, and none that is wrong.
+    """
+    try:
+        return _gathered(collection)
+    except OSError as error:
+        file = error.filename or collection.folder
+        raise HackathonError("survey.can_not_read", file=file, what=error.strerror or error) from error
+
+
+def _gathered(collection: SurveyFolder) -> Gathered:
     frozen = collection.frozen
     if frozen is None:
         raise RequestError("survey.not_open", name=collection.name)
     result = Gathered(spent=collection.tokens.spent())
     for channel, folder in (("form", collection.answers_folder), ("import", collection.imports_folder)):
         before = len(result.answers)
-        for path in _files(folder):
-            _take(path, frozen.survey, frozen.digest, result)
+        result.files[str(folder)] = names(folder)
+        for name in result.files[str(folder)]:
+            _take(folder / name, frozen.survey, frozen.digest, result)
         result.by_channel[channel] = len(result.answers) - before
     before = len(result.answers)
     box = collection.box()
     if box is not None:
         dropped = read_box(box, collection.name, frozen)
+        result.files[str(box.folder / BOX)] = dropped.names
         result.unread += [
             Unread(box.folder / BOX / each.name, each.why, each.raw, each.account) for each in dropped.bad
         ]
@@ -93,18 +109,18 @@ def gather(collection: SurveyFolder) -> Gathered:
     return result
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    yield from (folder / name for name in names(folder))
-
-
 def _take(path: Path, survey: Any, digest: str, result: Gathered) -> None:
-    """Add the answers in one file of the collecting account: one of the form, many of an import."""
+    """Add the answers in one file of the collecting account: one of the form, many of an import. Raises OSError."""
     raw = b""
     try:
         with open_regular(path) as stream:
             raw = stream.read(LARGEST + 1)
         value = json.loads(raw.decode()) if len(raw) <= LARGEST else None
-    except (OSError, ValueError, RecursionError):
+    except OSError as error:
+        if error.errno not in NO_ANSWER:
+            raise
+        value = None
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict) or value.get("digest") != digest:
         result.unread.append(Unread(path, "survey.unread_garbage", raw))

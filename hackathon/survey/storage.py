@@ -21,7 +21,7 @@ from hackathon.survey.durable import held, names
 from hackathon.survey.frozen import Frozen, read_frozen, survey_digest
 from hackathon.survey.tokens import Tokens
 from hackathon.text.errors import RequestError
-from hackathon.text.files import read_json
+from hackathon.text.files import known_json
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -191,7 +191,7 @@ class SurveyFolder:
         if not marker.exists():
             return
         for name in names(self.imports_folder):
-            kept = read_json(self.imports_folder / name)
+            kept = known_json(self.imports_folder / name)
             if isinstance(kept, dict):
                 self.tokens.spend(kept.get("tokens", ()))
         marker.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hackathon.config.survey import Question, Survey
 from hackathon.survey.records import (
@@ -18,10 +17,6 @@ from hackathon.survey.records import (
 )
 from hackathon.survey.statistics import fits, item
 from hackathon.survey.suppression import Said, all_large, choose, crossed
-from hackathon.text.errors import RequestError
-
-if TYPE_CHECKING:
-    from hackathon.survey.collection import Collection
 
 NO_ANSWER = ""
 """The group of those who did not answer a breakdown's question."""
@@ -57,27 +52,6 @@ def summarise(
             if question.kind == "text"
         ),
     )
-
-
-def summary_of(collection: "Collection", *, private: bool = False) -> SurveySummary:
-    """Return the summary of a survey: of a closed one as it may be published, its free answers once reviewed.
-
-    private: the organiser's own view, of an open survey too, with groups of any size and all sentences.
-    Raises RequestError for a survey that is not closed, ConfigError for a wrong texts.yaml.
-    """
-    from hackathon.survey.texts import cut, read_texts
-
-    closed = collection.state == "closed"
-    if not closed and not private:
-        raise RequestError("survey_summary.not_closed", name=collection.name)
-    survey, answers = collection.survey, collection.answers()
-    _, invited = collection.participation()
-    kept = read_texts(collection.folder, survey)
-    texts: Mapping[str, Sequence[Sentence]] | None = kept.released if kept else None
-    if private and texts is None:
-        texts = kept.sentences if kept else cut(survey, answers)
-    found = summarise(collection.name, survey, answers, invited=invited, closed=closed, texts=texts, private=private)
-    return replace(found, reviewed=kept is not None and kept.reviewed)
 
 
 def tells_who(survey: Survey, question: Question) -> bool:

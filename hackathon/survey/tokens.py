@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from hackathon.survey.durable import names, put, replace_with
 from hackathon.text.errors import RequestError
-from hackathon.text.files import read_json
+from hackathon.text.files import known_json
 
 TOKEN_LETTERS = 16
 """Letters of a token, five bits each: 80 bits."""
@@ -47,8 +47,8 @@ class Tokens:
         self.spent_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def issued(self) -> set[str]:
-        """Return the digests of all tokens that were handed out."""
-        found: Any = read_json(self.folder / "issued.json")
+        """Return the digests of all tokens that were handed out. Raises OSError: then it is not known."""
+        found: Any = known_json(self.folder / "issued.json")
         tokens = found.get("tokens") if isinstance(found, dict) else None
         return {each for each in tokens if isinstance(each, str)} if isinstance(tokens, list) else set()
 

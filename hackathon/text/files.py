@@ -106,12 +106,35 @@ def _skip_hole(stream: BinaryIO) -> int:
 def read_json(path: Path) -> Any | None:
     """Return the value in a JSON file, or None when it is missing, half-written, not JSON or larger than LARGEST."""
     try:
+        return known_json(path)
+    except OSError:
+        return None
+
+
+def known_json(path: Path) -> Any | None:
+    """Return what `read_json` does, but raise OSError where nobody knows what is in the file, or whether it is there.
+
+    For files on which it depends what is deleted or written next: a stale handle is no missing file.
+    """
+    try:
         with open_regular(path) as stream:
             if os.fstat(stream.fileno()).st_size > LARGEST:
                 return None
             return json.loads(stream.read().decode("utf-8", "surrogateescape"))
-    except (OSError, ValueError, RecursionError):
+    except FileNotFoundError:
+        if listed(path):
+            raise
         return None
+    except (ValueError, RecursionError):
+        return None
+
+
+def listed(path: Path) -> bool:
+    """Return whether a folder names a file, which may not be there to be opened yet (NFS). Raises OSError."""
+    try:
+        return any(each.name == path.name for each in path.parent.iterdir())
+    except FileNotFoundError:
+        return False
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

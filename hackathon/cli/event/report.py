@@ -26,7 +26,7 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     from hackathon.web.report.files import report_files
     from hackathon.web.report.report import remarks, report_view
     from hackathon.web.report.signed_files import write_together
-    from hackathon.web.views.published_surveys import published, unfinished, unreadable
+    from hackathon.web.views.published_surveys import published, too_like, unfinished, unreadable
 
     start = (folder or Path.cwd()).absolute()
     place = find_event(start)
@@ -41,6 +41,8 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     if event.publish.surveys:
         missing += [message("report.remark_open", survey=name) for name in unfinished(place)]
         missing += [message("report.remark_unreadable", survey=name) for name in unreadable(place)]
+        apart = too_like(place)
+        missing += [message("report.remark_too_like", survey=name, other=other) for name, other in apart.items()]
     target = (directory or place).absolute()
     write_together(target, files, force=force)
     for problem in dict.fromkeys([*source.problems, *used.problems, *troubles]):

@@ -33,7 +33,7 @@ def command(
     name: str | None, form: str, plot: Path | None, other: Path | None, to: Path | None, by: str | None, private: bool
 ) -> None:
     from hackathon.survey.collection import find_collection
-    from hackathon.survey.summary import summary_of
+    from hackathon.survey.publication import summary_of
 
     if other is not None and (plot is not None or by is not None):
         raise RequestError("survey_summary.compare_form")
@@ -109,7 +109,7 @@ def _other(path: Path, name: str, private: bool) -> "SurveySummary":
     """Return the summary in a file, or that of a survey in another event's folder: of this name, or its only one."""
     from hackathon.survey.collection import find_collection, find_collections
     from hackathon.survey.exchange import read_summary
-    from hackathon.survey.summary import summary_of
+    from hackathon.survey.publication import summary_of
 
     if not path.is_dir():
         return read_summary(path)

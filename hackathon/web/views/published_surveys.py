@@ -32,8 +32,11 @@ def published(source: Catalog) -> list[SurveySummary]:
 
 
 def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummary]:
-    """Return the summaries of all closed surveys of an event: of participants, then of tutors, each as they closed."""
-    from hackathon.survey.summary import summary_of
+    """Return the summaries of all closed surveys of an event: of participants, then of tutors, each as they closed.
+
+    One that would tell of few people beside another one is left out; `too_like` names it.
+    """
+    from hackathon.survey.publication import kept_back, summary_of
 
     folder = folder.absolute()
     signature = (mark(folder), repr(event))
@@ -42,6 +45,8 @@ def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummar
         kept: list[SurveySummary] = known[1]
         return kept
     closed = [each for each in _collections(folder) if each.state == "closed"]
+    apart = kept_back(closed)
+    closed = [each for each in closed if each.name not in apart]
     closed.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
     found = [summary_of(each) for each in closed]
     memory.keep("surveys", folder, (signature, found), 1)
@@ -65,6 +70,13 @@ def _closed(collection: "Collection") -> int:
 def unfinished(folder: Path) -> list[str]:
     """Return the names of surveys that are open: what they say is not known yet."""
     return [each.name for each in _collections(folder) if each.state == "open"]
+
+
+def too_like(folder: Path) -> dict[str, str]:
+    """Return the surveys that are not told, since beside another one they would tell of few people → that one."""
+    from hackathon.survey.publication import kept_back
+
+    return kept_back(_collections(folder))
 
 
 def _collections(folder: Path) -> "list[Collection]":

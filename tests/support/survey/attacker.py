@@ -14,7 +14,7 @@ from itertools import combinations, product
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csc_array
 
 from hackathon.config.survey import Survey
 from hackathon.survey.records import Answer, SurveySummary
@@ -56,6 +56,8 @@ class Attacker:
     told: Published
     pool: list[np.ndarray] = field(default_factory=list)
     """Respondents that would have made the same publication, as solutions found so far."""
+    known: dict[bytes, bool] = field(default_factory=dict)
+    """Sum of unknowns, as the bytes of its row → whether it is determined: many secrets ask for the same sum."""
 
     def __post_init__(self) -> None:
         by_id = {question.id: question for question in self.survey.questions}
@@ -75,7 +77,8 @@ class Attacker:
                 self.place[number, item, kind] = len(self.cells) + len(self.place)
         self.size = len(self.cells) + len(self.place)
         rows, values = self._equations()
-        self.matrix, self.values = vstack(rows).tocsr(), np.array(values, dtype=float)
+        self.matrix, self.values = csc_array(np.array(rows)), np.array(values)
+        self.equations = LinearConstraint(self.matrix, self.values, self.values)
         self.truth = self._true()
         assert np.allclose(self.matrix @ self.truth, self.values)
         self.pool.append(self.truth)
@@ -96,22 +99,23 @@ class Attacker:
                 found[self.place[number, item, self.said(answer, item)]] += 1
         return found
 
-    def row(self, where: Iterable[int]) -> csr_matrix:
-        columns = list(where)
-        return csr_matrix((np.ones(len(columns)), (np.zeros(len(columns), int), columns)), shape=(1, self.size))
+    def row(self, where: Iterable[int]) -> np.ndarray:
+        """Return the sum of these unknowns, as a row of weights: dense, for there are some hundreds at most."""
+        found = np.zeros(self.size)
+        found[list(where)] = 1
+        return found
 
     def inside(self, parts: Mapping[str, Collection[str]]) -> list[int]:
         """Return the numbers of the crossings that lie in all these parts (breakdown → some of its groups)."""
         wanted = {self.breakdowns.index(each): groups for each, groups in parts.items()}
         return [n for n, cell in enumerate(self.cells) if all(cell[at] in groups for at, groups in wanted.items())]
 
-    def _equations(self) -> tuple[list[csr_matrix], list[float]]:
+    def _equations(self) -> tuple[list[np.ndarray], list[float]]:
         true = self._true()
         rows = [self.row(range(len(self.cells)))]
         for number, item in product(range(len(self.cells)), self.items):
             # every respondent of a crossing gave one of the answers, or none
-            link = self.row(self.place[number, item, kind] for kind in self.kinds[item]) - self.row([number])
-            rows.append(link.tocsr())
+            rows.append(self.row(self.place[number, item, kind] for kind in self.kinds[item]) - self.row([number]))
         blocks: list[tuple[list[int], Iterable[str]]] = [(self.inside({}), self.told.whole)]
         for (breakdown, group), items in self.told.groups.items():
             where = self.inside({breakdown: [group]})
@@ -122,7 +126,7 @@ class Attacker:
         for where, items in blocks:
             for item in items:
                 rows += [self.row(self.place[n, item, kind] for n in where) for kind in self.kinds[item]]
-        return rows, [float((row @ true)[0]) for row in rows]
+        return rows, [float(row @ true) for row in rows]
 
     def parts(self, breakdown: str) -> dict[str, list[str]]:
         """Return the groups of a breakdown, and what is left of it when those that are told are taken away."""
@@ -131,16 +135,21 @@ class Attacker:
         # without a group that is told the rest is all respondents, whose number is no secret
         return {**single, "(rest)": rest} if len(rest) < len(single) else single
 
-    def determined(self, row: csr_matrix) -> bool:
+    def determined(self, row: np.ndarray) -> bool:
         """Return whether a sum of unknowns follows from what was published: least = greatest."""
-        weights = np.asarray(row.todense()).ravel()
+        key = row.tobytes()
+        if key not in self.known:
+            self.known[key] = self._determined(row)
+        return self.known[key]
+
+    def _determined(self, weights: np.ndarray) -> bool:
         true = weights @ self.truth
         if any(abs(weights @ each - true) > 0.5 for each in self.pool):
             return False
         for sign in (1, -1):
             found = milp(
                 sign * weights,
-                constraints=LinearConstraint(self.matrix, self.values, self.values),
+                constraints=self.equations,
                 integrality=np.ones(self.size),
                 bounds=Bounds(0, len(self.answers)),
             )
@@ -152,7 +161,7 @@ class Attacker:
                 return False
         return True
 
-    def opinions(self, k: int) -> Iterable[tuple[str, csr_matrix]]:
+    def opinions(self, k: int) -> Iterable[tuple[str, np.ndarray]]:
         """Yield what must not follow even for who knows how many are in each group: what small groups answered.
 
         An answer that everybody gave is no secret.
@@ -166,10 +175,10 @@ class Attacker:
                     for kind in self.kinds[item]:
                         gave = self.row(self.place[n, item, kind] for n in where)
                         of_all = self.row(self.place[n, item, kind] for n in range(len(self.cells)))
-                        if self._small(gave, k) and (of_all @ self.truth)[0] < len(self.answers):
+                        if self._small(gave, k) and of_all @ self.truth < len(self.answers):
                             yield f"{breakdown} {group} who said {kind} to {item}", gave
 
-    def secrets(self, k: int) -> Iterable[tuple[str, csr_matrix]]:
+    def secrets(self, k: int) -> Iterable[tuple[str, np.ndarray]]:
         """Yield what must not follow, with its name: numbers of people in 1…k−1 that are in truth so many.
 
         Sizes of groups and of their crossings, of what is left without a group, those in them who answered an item,
@@ -184,7 +193,7 @@ class Attacker:
                     if count == 1:
                         yield from self._of(f"not {names}", sorted(set(range(len(self.cells))) - set(where)), k)
 
-    def _of(self, name: str, where: Sequence[int], k: int) -> Iterable[tuple[str, csr_matrix]]:
+    def _of(self, name: str, where: Sequence[int], k: int) -> Iterable[tuple[str, np.ndarray]]:
         people = self.row(where)
         hidden = self._small(people, k)
         if hidden:
@@ -200,8 +209,8 @@ class Attacker:
                     if self._small(gave, k) and (hidden or kind != NONE):
                         yield f"{name} who said {kind} to {item}", gave
 
-    def _small(self, row: csr_matrix, k: int) -> bool:
-        return bool(0.5 < (row @ self.truth)[0] < k - 0.5)
+    def _small(self, row: np.ndarray, k: int) -> bool:
+        return bool(0.5 < row @ self.truth < k - 0.5)
 
     def found(self, k: int) -> list[str]:
         """Return the names of what must not follow from the publication and does."""

@@ -231,7 +231,7 @@ READERS: dict[str, tuple[str, str]] = {
     "survey/gather.py": ("_take", "drop box and token"),
     "survey/importing.py": ("_Reader._read_saved _key", "drop box and token"),
     "survey/spreadsheet.py": ("_rows", "drop box and token"),
-    "text/files.py": ("write_whole open_regular read_json objects", "regular files only, bounded"),
+    "text/files.py": ("write_whole open_regular known_json objects", "regular files only, bounded"),
     "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),
     "web/dashboard/crowd.py": ("owners", PROC),
     "web/dashboard/endpoint.py": ("_only_one port_door", "socket"),

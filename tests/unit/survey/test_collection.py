@@ -299,7 +299,7 @@ def test_one_token_of_two_accounts_counts_for_the_first(draft: Collection, monke
     drop(box, published(box), {"level": 1}, token)
     found = gathered_module.read_box(box, draft.name, published(box)).newest[0]
     second = replace(found, account="carol", values={"level": 5}, first=found.first + 1)
-    both = type("Both", (), {"newest": [second, replace(found, account="bob")], "bad": [], "replaced": 0})
+    both = type("Both", (), {"newest": [second, replace(found, account="bob")], "bad": [], "names": [], "replaced": 0})
     monkeypatch.setattr(gathered_module, "read_box", lambda *arguments: both)
     result = draft.gathered()
     assert [dict(each.values) for each in result.answers] == [{"level": 1}]

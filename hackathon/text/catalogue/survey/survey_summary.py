@@ -9,6 +9,14 @@ MESSAGES = {
         "run `hackathon survey close {name!q}` first; for organisers only: `hackathon survey summary {name!q} --all`",
         "先に `hackathon survey close {name!q}` を実行してください。主催者だけが見るなら `hackathon survey summary {name!q} --all`",
     ),
+    "too_like": (
+        "the summary of survey {name} is withheld: nearly all of its answers are also in survey {other}, so the difference of the two summaries would reveal single answers",
+        "アンケート {name} の集計は公開できません。回答の大部分が {other} と同じで、両方の集計の差から個人の回答が分かってしまいます",
+    ),
+    "too_like_hint": (
+        "publish one of the two; for organisers only: `hackathon survey summary {name!q} --all`",
+        "どちらか一方だけを公開してください。主催者だけが見るなら `hackathon survey summary {name!q} --all`",
+    ),
     # texts.yaml
     "texts_header": (
         "Free answers, cut into sentences, in random order. Read them before they go out:\n"

@@ -196,6 +196,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "survey {survey} is not in the report: only the account that collects its answers can read it",
         "アンケート {survey} は含まれません。回答を集めたアカウントだけが読めます",
     ),
+    "remark_too_like": (
+        "survey {survey} is left out: nearly all of its answers are also in survey {other}, so the difference of the two "
+        "summaries would reveal single answers",
+        "アンケート {survey} は含まれません。回答の大部分が {other} と同じで、両方の集計の差から個人の回答が分かってしまうためです",
+    ),
     "lacks": ("missing in the report:", "報告書には次のものがありません:"),
     "no_plots": ("the plots could not be drawn: {reason}", "図を描けませんでした: {reason}"),
     "no_event": ("hackathon.yaml does not exist in {folder}", "ここに hackathon.yaml がありません: {folder}"),

@@ -1,0 +1,168 @@
+"""The summary of a survey as it may be published: closed, and telling of no small group beside other surveys.
+
+Two surveys hold the same people's answers when one was collected again: an import with one late answer, the same
+answers with another breakdown. Each summary is safe alone; subtracted from each other they tell the late answer. Who
+answered is written down nowhere, so answers that are equal in all that both surveys ask are taken to be one person's.
+
+Then both surveys together are like one: each of its cells (suppression.py) is a block of the one crossed with a block
+of the other, and "took part in this one only" is a block, too. The survey that closed later is told only if in all of
+these cells, over all and over those who answered a question, there is nobody or at least k.
+
+This is looked at only where the two are the same answers but for fewer than k: one holds the other, or at least k
+different answers are in both. Surveys in which the same people answered anew are not: what they say differs.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hackathon.config.survey import Question
+from hackathon.survey.durable import names
+from hackathon.survey.records import Answer, Sentence, SurveySummary
+from hackathon.survey.statistics import fits
+from hackathon.survey.storage import SURVEY_FILE, is_name
+from hackathon.survey.summary import summarise, tells_who
+from hackathon.survey.texts import cut, read_texts
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.survey.collection import Collection
+
+Block = tuple[str | None, ...]
+"""For each breakdown the group that is told, None in its rest; together the cell that a respondent is in."""
+
+
+def summary_of(collection: "Collection", *, private: bool = False) -> SurveySummary:
+    """Return the summary of a survey: of a closed one as it may be published, its free answers once reviewed.
+
+    private: the organiser's own view, of an open survey too, with groups of any size and all sentences.
+    Raises RequestError for a survey that is not closed, or that would tell of few people beside one that was told
+    before it; ConfigError for a wrong texts.yaml.
+    """
+    closed = collection.state == "closed"
+    if not closed and not private:
+        raise RequestError("survey_summary.not_closed", name=collection.name)
+    if not private and (other := _refused(collection)):
+        raise RequestError("survey_summary.too_like", name=collection.name, other=other)
+    survey, answers = collection.survey, collection.answers()
+    _, invited = collection.participation()
+    kept = read_texts(collection.folder, survey)
+    texts: Mapping[str, Sequence[Sentence]] | None = kept.released if kept else None
+    if private and texts is None:
+        texts = kept.sentences if kept else cut(survey, answers)
+    found = summarise(collection.name, survey, answers, invited=invited, closed=closed, texts=texts, private=private)
+    return replace(found, reviewed=kept is not None and kept.reviewed)
+
+
+def _refused(collection: "Collection") -> str:
+    """Return the name of a survey beside a closed one that was told before it and keeps it from being told, else "".
+
+    Raises RequestError for a survey that cannot be read: then nobody knows.
+    """
+    beside = collection.folder.parent
+    several = [type(collection)(beside / name) for name in names(beside) if is_name(name)]
+    return kept_back([each for each in several if (each.folder / SURVEY_FILE).exists()]).get(collection.name, "")
+
+
+def kept_back(collections: Iterable["Collection"]) -> dict[str, str]:
+    """Return of an event's surveys those that must not be told → the one, told before, that is the reason."""
+    closed = [each for each in collections if each.state == "closed"]
+    closed.sort(key=lambda each: (each.closed_folder.stat().st_mtime_ns, each.name))
+    told: list[tuple[SurveySummary, Sequence[Answer]]] = []
+    found = {}
+    for each in closed:
+        answers = each.answers()
+        new = summarise(each.name, each.survey, answers, invited=None, closed=True)
+        other = next((old.name for old, its in told if subtract(old, its, new, answers)), "")
+        if other:
+            found[each.name] = other
+        else:
+            told.append((new, answers))
+    return found
+
+
+def subtract(old: SurveySummary, before: Sequence[Answer], new: SurveySummary, after: Sequence[Answer]) -> bool:
+    """Return whether two summaries, subtracted from each other, tell of 1…k−1 respondents.
+
+    before, after: the answers that the summaries are of.
+    """
+    k = max(old.survey.smallest_group, new.survey.smallest_group)
+    both = _both(old, new)
+    opinions = [each for each in both if each.kind != "text" and not tells_who(new.survey, each)]
+    if old.survey.audience != new.survey.audience or not opinions or not (old.enough and new.enough):
+        return False
+    matched, gone, come = _matched(both, before, after)
+    holds = not gone or not come
+    same = {repr(_key(both, answer)) for answer, _ in matched}
+    if min(len(gone), len(come)) >= k or not (holds or len(same) >= k):
+        return False
+    people: list[tuple[Answer | None, Answer | None]] = [*matched, *((each, None) for each in gone)]
+    people += [(None, each) for each in come]
+    for question in (None, *opinions):
+        blocks = [told for summary in (old, new) if (told := _shown(summary, question)) is not None]
+        if len(blocks) < 2:
+            continue  # told in one of them only: there is nothing to subtract
+        cells: Counter[tuple[Block | None, ...]] = Counter()
+        for pair in people:
+            if question is None or any(each and fits(question, each.values.get(question.id)) for each in pair):
+                cells[tuple(_block(told, each) for told, each in zip(blocks, pair, strict=True))] += 1
+        if min(cells.values(), default=k) < k:
+            return True
+    return False
+
+
+def _both(old: SurveySummary, new: SurveySummary) -> list[Question]:
+    """Return the questions that both ask, as the new one does: what they can be answered with is the same."""
+    before = {each.id: each for each in old.survey.questions}
+
+    def asked(each: Question) -> tuple[str, object]:
+        return each.kind, each.levels if each.kind == "rating" else sorted(each.options)
+
+    return [each for each in new.survey.questions if each.id in before and asked(each) == asked(before[each.id])]
+
+
+def _key(questions: Sequence[Question], answer: Answer) -> list[object]:
+    """Return what somebody answered to these questions; None where it does not fit."""
+    given = ((each, answer.values.get(each.id)) for each in questions)
+    return [
+        None if not fits(each, value) else sorted(value) if isinstance(value, tuple) else value for each, value in given
+    ]
+
+
+def _matched(
+    questions: Sequence[Question], before: Sequence[Answer], after: Sequence[Answer]
+) -> tuple[list[tuple[Answer, Answer]], list[Answer], list[Answer]]:
+    """Return the pairs of equal answers, and what is left on either side."""
+    waiting: defaultdict[str, list[Answer]] = defaultdict(list)
+    for each in before:
+        waiting[repr(_key(questions, each))].append(each)
+    pairs, come = [], []
+    for each in after:
+        same = waiting[repr(_key(questions, each))]
+        if same:
+            pairs.append((same.pop(), each))
+        else:
+            come.append(each)
+    return pairs, [each for some in waiting.values() for each in some], come
+
+
+def _shown(summary: SurveySummary, question: Question | None) -> Mapping[str, frozenset[str]] | None:
+    """Return breakdown → its groups that are told, of a question those it is told in; None for one not told at all."""
+    if question is not None and not any(item.shown for item in summary.items if item.question.id == question.id):
+        return None
+    return {
+        breakdown.question.id: frozenset(
+            group.value
+            for group in breakdown.groups
+            if question is None or any(item.shown for item in group.items if item.question.id == question.id)
+        )
+        for breakdown in summary.breakdowns
+    }
+
+
+def _block(told: Mapping[str, frozenset[str]], answer: Answer | None) -> Block | None:
+    if answer is None:
+        return None
+    values = ((str(answer.values.get(breakdown, "")), groups) for breakdown, groups in told.items())
+    return tuple(value if value in groups else None for value, groups in values)
