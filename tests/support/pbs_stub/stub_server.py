@@ -179,7 +179,7 @@ def down(command: str) -> None:
     if command == "qdel":
         # qdel.txt: "Connection refused / Couldn't connect to cluster: pbslogin", exit 162
         fail(f"Connection refused\nCouldn't connect to cluster: {SERVER}", 162)
-    # server_down.txt: "Connection refused / qstat: cannot connect to server pbslogin (errno=15010)"; others end with 162
+    # server_down.txt: "qstat: cannot connect to server pbslogin (errno=15010)"; qstat ends with 255, others with 162
     code = 255 if command == "qstat" else 162
     fail(f"Connection refused\n{command}: cannot connect to server {SERVER} (errno=15010)", code)
 
