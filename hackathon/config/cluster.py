@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from hackathon.config.fields import STRICT, Amount, Count, Natural, Positive, Size, Text, Walltime
+from hackathon.text.messages import localized, message
+from hackathon.text.units import format_walltime
 
 Launcher = Literal["torchrun", "mpirun", "srun", "horovodrun", "horovodrun-mpi", "local"]
 PLAIN_LAUNCHERS: tuple[Launcher, ...] = ("torchrun", "mpirun", "srun", "local")
@@ -33,6 +35,17 @@ class Node:
 
 
 @dataclass(frozen=True)
+class LargerJobs:
+    """A shorter limit for large jobs of a queue."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    from_nodes: Positive
+    """Least nodes of a job that the limit is for."""
+    walltime: Walltime
+    """Longest walltime of such a job."""
+
+
+@dataclass(frozen=True)
 class Queue:
     """A queue and its limits."""
 
@@ -43,10 +56,24 @@ class Queue:
     """Least nodes a job must have."""
     walltime: Walltime | None = None
     """Longest walltime."""
+    larger: list[LargerJobs] = field(default_factory=list)
+    """Shorter walltimes of larger jobs, e.g. `{from_nodes: 129, walltime: 24:00:00}`."""
     processes_per_node: Positive | None = None
     """Most processes on a node, where a queue gives less than a whole node."""
     note: Text | None = None
     """Shown by `hackathon clusters NAME`."""
+
+    def longest(self, nodes: int) -> int | None:
+        """Return the longest walltime (seconds) of a job with so many nodes; None where no limit is known."""
+        limits = [self.walltime, *(each.walltime for each in self.larger if each.from_nodes <= nodes)]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def remarks(self) -> str:
+        """What a person should know of it beside nodes and walltime, in the current language."""
+        parts = [message("config.larger_jobs", nodes=each.from_nodes, walltime=format_walltime(each.walltime))
+                 for each in self.larger]  # fmt: skip
+        return "; ".join([*parts, *([localized(self.note)] if self.note else [])])
 
 
 @dataclass(frozen=True)

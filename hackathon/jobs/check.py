@@ -104,10 +104,12 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
         )  # fmt: skip
     if request.nodes < queue.min_nodes:
         found.append(_violation("nodes_under", nodes=request.nodes, queue=request.queue, limit=queue.min_nodes))
-    if queue.walltime is not None and request.walltime > queue.walltime:
+    longest = queue.longest(request.nodes)
+    if longest is not None and request.walltime > longest:
+        larger = "larger" if longest != queue.walltime else "walltime"
         found.append(
             _violation("walltime_over", walltime=format_walltime(request.walltime), queue=request.queue,
-                       limit=format_walltime(queue.walltime), unsure=_unsure(cluster, f"{where}.walltime"))
+                       limit=format_walltime(longest), unsure=_unsure(cluster, f"{where}.{larger}"))
         )  # fmt: skip
     if queue.processes_per_node is not None and request.processes_per_node > queue.processes_per_node:
         found.append(
@@ -182,18 +184,27 @@ def nearest(request: Request, cluster: Cluster) -> Request | None:
     queues.update(cluster.queues)
     queues = queues or {request.queue: Queue()}
     for name, queue in queues.items():
-        nodes = max(min(request.nodes, queue.nodes or request.nodes), queue.min_nodes)
-        if cluster.starter == "local" or request.launcher == "local":
-            nodes = 1
-        walltime = min(request.walltime, queue.walltime or request.walltime)
-        per_node = min(request.processes_per_node, queue.processes_per_node or request.processes_per_node)
-        share = min(1.0, nodes * per_node / request.processes) * walltime / request.walltime
-        candidate = replace(
-            request, queue=name, nodes=nodes, walltime=walltime, processes_per_node=per_node, processes=nodes * per_node
-        )
-        rank = (share, int(name == request.queue), candidate)
-        if best is None or rank[:2] > best[:2]:
-            best = rank
+        if queue == Queue(note=queue.note) and name != request.queue in queues:
+            continue  # nothing is known of it that would make it better than the queue asked for
+        # a smaller job may be given longer
+        for most in (request.nodes, *(each.from_nodes - 1 for each in queue.larger)):
+            nodes = max(min(request.nodes, most, queue.nodes or most), queue.min_nodes)
+            if cluster.starter == "local" or request.launcher == "local":
+                nodes = 1
+            walltime = min(request.walltime, queue.longest(nodes) or request.walltime)
+            per_node = min(request.processes_per_node, queue.processes_per_node or request.processes_per_node)
+            share = min(1.0, nodes * per_node / request.processes) * walltime / request.walltime
+            candidate = replace(
+                request,
+                queue=name,
+                nodes=nodes,
+                walltime=walltime,
+                processes_per_node=per_node,
+                processes=nodes * per_node,
+            )
+            rank = (share, int(name == request.queue), candidate)
+            if best is None or rank[:2] > best[:2]:
+                best = rank
     return best[2] if best else None
 
 

@@ -111,7 +111,7 @@ def transfer(
         processes_per_node=per_node,
         threads=moved.threads(per_node),
         gpus_per_node=moved.gpus,
-        walltime=moved.walltime(limit),
+        walltime=moved.walltime(limit, nodes),
         launcher=moved.launcher(nodes),
         starter=cluster.starter,
         mpi=cluster.mpi,
@@ -183,7 +183,7 @@ class _Move:
         wide = [each for each in shapes if _holds(cluster.queues[each[0]], each[1])] or shapes[:1]
         asked = self.here.options.walltime or self.old.walltime
         # the first that gives the whole walltime, else the one that gives the most of it
-        return max(wide, key=lambda each: min(asked, cluster.queues[each[0]].walltime or asked))
+        return max(wide, key=lambda each: min(asked, cluster.queues[each[0]].longest(each[1]) or asked))
 
     def _sizes(self, queue: Queue) -> tuple[int, int, int]:
         options, old, cluster = self.here.options, self.old, self.here.cluster
@@ -224,17 +224,18 @@ class _Move:
         self.whys["threads"] = message("crate.why_threads", cluster=self.here.cluster.name, cores=self.cores)
         return self.here.cluster.threads or max(1, self.cores // per_node)
 
-    def walltime(self, queue: Queue) -> int:
+    def walltime(self, queue: Queue, nodes: int) -> int:
         """Return the walltime asked for, else the recorded one, cut to what the queue gives."""
         given = self.here.options.walltime
         if given:
             self.origins["walltime"], self.whys["walltime"] = COMMAND_LINE, message("crate.why_given")
             return given
-        if queue.walltime is None or self.old.walltime <= queue.walltime:
+        longest = queue.longest(nodes)
+        if longest is None or self.old.walltime <= longest:
             return self.old.walltime
         self.origins["walltime"] = f"cluster {self.here.cluster.name}"
-        self.whys["walltime"] = message("crate.why_walltime", limit=format_walltime(queue.walltime))
-        return queue.walltime
+        self.whys["walltime"] = message("crate.why_walltime", limit=format_walltime(longest))
+        return longest
 
     def launcher(self, nodes: int) -> str:
         """Return the recorded launcher where this cluster has it, else the first that program and cluster share."""

@@ -48,8 +48,10 @@ def adopt(
     if folder is not None and job_id is None:
         raise RequestError("runs.adopt_no_job", folder=folder)
     assert job_id is not None
-    _refuse_twice(job_id, runs_folder)
+    _refuse_twice(job_id, runs_folder, scheduler)
     job = _ask(scheduler, job_id, must_know=folder is None)
+    job_id = (job.id if job else "") or job_id  # as the scheduler shows it: one job has one id in all records
+    _refuse_twice(job_id, runs_folder, scheduler)
     _require_own(job_id, job, os.geteuid() if folder is None else folder.stat().st_uid)
     hosts = job.hosts if job else ()
     request = Request(
@@ -138,9 +140,12 @@ def _job_of(folder: Path, scheduler: Scheduler) -> tuple[str | None, Path | None
     return newest, output
 
 
-def _refuse_twice(job_id: str, runs_folder: Path) -> None:
+def _refuse_twice(job_id: str, runs_folder: Path, scheduler: Scheduler) -> None:
     for run in find_runs(runs_folder):
-        if (run.path / "client" / "adopted.json").exists() and run.client("adopted").get("job_id") == job_id:
+        if not (run.path / "client" / "adopted.json").exists():
+            continue
+        known = run.client("adopted").get("job_id")
+        if isinstance(known, str) and scheduler.same_job(known, job_id):
             raise RequestError("runs.adopted_already", job_id=job_id, run=run.id)
 
 

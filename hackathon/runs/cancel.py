@@ -10,7 +10,7 @@ from hackathon.runs.markers import read_final, read_markers
 from hackathon.runs.source import provenance
 from hackathon.runs.status import load_scheduler, scheduler_of
 from hackathon.runs.submit import recover
-from hackathon.schedulers.base import Scheduler, SchedulerError
+from hackathon.schedulers.base import HELD, QUEUED, RUNNING, JobState, Scheduler, SchedulerError
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.printable import printable
 
@@ -28,7 +28,7 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
     that the job is meant, one that the scheduler does not tell enough about; SchedulerError as the scheduler has it.
     """
     markers = read_markers(run)
-    if read_final(run) is not None or markers.ended is not None:
+    if read_final(run) is not None or (markers.ended is not None and markers.exit_code == 0):
         return False
     if markers.by_hand:
         raise RequestError("runs.cancel_by_hand", run=run.id, host=markers.host or "?")
@@ -43,7 +43,10 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
         job_id = recover(run, scheduler)
     if job_id is None:
         raise RequestError("runs.cancel_uncertain", run=run.id, name=run.job_name)
-    _require_own(run, scheduler, job_id, sure=sure)
+    job = runner.status(scheduler, [job_id]).jobs.get(job_id)
+    if markers.ended is not None and not _again(job, markers.ended):
+        return False
+    _require_own(run, job_id, job, sure=sure)
     before = run.client("cancelled")
     try:
         run.write_client("cancelled", {"t": time.time(), "by": provenance.user()})
@@ -65,11 +68,15 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
     return told
 
 
-def _require_own(run: RunDirectory, scheduler: Scheduler, job_id: str, *, sure: bool) -> None:
-    """Raise RequestError for a job that is not the run's own, or, unless somebody is sure, may not be."""
-    from hackathon.schedulers import runner
+def _again(job: JobState | None, ended: float) -> bool:
+    """Return whether a job is with the scheduler again, after its script ended (seconds since 1970): a requeue."""
+    if job is None:
+        return False
+    return job.state in (QUEUED, HELD) or (job.state == RUNNING and job.start is not None and job.start > ended)
 
-    job = runner.status(scheduler, [job_id]).jobs.get(job_id)
+
+def _require_own(run: RunDirectory, job_id: str, job: JobState | None, *, sure: bool) -> None:
+    """Raise RequestError for a job that is not the run's own, or, unless somebody is sure, may not be."""
     whose = job_owner.UNTOLD if job is None else job_owner.whose(run, job)
     if whose == job_owner.UNTOLD and run.owned():
         return  # the user's own files name it, and the scheduler ends nobody else's jobs for the user

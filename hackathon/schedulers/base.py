@@ -23,6 +23,9 @@ QUEUED, HELD, RUNNING, ENDING = "QUEUED", "HELD", "RUNNING", "ENDING"
 SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY = "SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"
 CANCELLED, NODE_FAILED, FINISHED, UNKNOWN = "CANCELLED", "NODE_FAILED", "FINISHED", "UNKNOWN"
 OPEN_STATES = frozenset({QUEUED, HELD, RUNNING, ENDING, UNKNOWN})
+NO_ANSWER = 124
+"""Exit code of an answer that stands for none: a further question that timed out, said too much or could not be asked.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class JobState:
     """Seconds since 1970 when it began, where known."""
     end: float | None = None
     """Seconds since 1970 when it ended, where known."""
+    id: str = ""
+    """The job's id as the scheduler shows it, where it may be asked for in several ways; empty: as it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -251,6 +256,24 @@ class Scheduler(ABC):
         Example: `kumo-history 17` when the first answer shows that job 17 has left the queue.
         """
         return []
+
+    def fall_back_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
+        """Return what to ask in a status question in place of a follow-up without an answer (exit code NO_ANSWER).
+
+        Example: a few jobs by id where the list of all was too long.
+        """
+        return []
+
+    def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
+        """Return what `parse_find` does, for a scheduler whose lists have to be searched for the name.
+
+        Example: a site's command that lists all of a user's jobs.
+        """
+        return self.parse_find(answers)
+
+    def same_job(self, one: str, other: str) -> bool:
+        """Return whether two ids mean the same job. Example: `499` and `499.server` on PBS."""
+        return one == other
 
     def can_account(self, job_id: str) -> bool:
         """Return whether accounting can be asked about a text that a run's record has for its job's id.

@@ -16,6 +16,7 @@ from typing import IO, TypeVar
 from hackathon.schedulers import cache, foreign
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import (
+    NO_ANSWER,
     UNKNOWN,
     CommandOutput,
     JobState,
@@ -251,7 +252,8 @@ def _ask_status(scheduler: Scheduler, ids: list[str], timeout: float | None) -> 
     began = time.time()
     first, *others = scheduler.status_argv(ids)
     answers = [_ask(scheduler, first, timeout), *(_ask_if_possible(scheduler, argv, timeout) for argv in others)]
-    answers += [_ask_if_possible(scheduler, argv, timeout) for argv in scheduler.follow_up_argv(answers, ids)]
+    for further in (scheduler.follow_up_argv, scheduler.fall_back_argv):
+        answers += [_ask_if_possible(scheduler, argv, timeout) for argv in further(answers, ids)]
     return StatusAnswer(scheduler.parse_status(answers, ids).jobs, dict.fromkeys(ids, began))
 
 
@@ -267,7 +269,7 @@ def _ask_if_possible(scheduler: Scheduler, argv: Sequence[str], timeout: float |
     try:
         return _ask(scheduler, argv, timeout)
     except SchedulerError as error:
-        return CommandOutput(tuple(argv), 124, "", str(error))
+        return CommandOutput(tuple(argv), NO_ANSWER, "", str(error))
 
 
 def status_cached(
@@ -340,9 +342,11 @@ def find(
     scheduler: Scheduler, name: str, *, timeout: float | None = None, delays: Sequence[float] = DELAYS
 ) -> list[str]:
     """Return the ids of jobs of that name, ended ones too, oldest first. Raises SchedulerError."""
-    return _patiently(
-        lambda: scheduler.parse_find([_ask(scheduler, argv, timeout) for argv in scheduler.find_argv(name)]), delays
-    )
+
+    def ask() -> list[str]:
+        return scheduler.parse_find_named([_ask(scheduler, argv, timeout) for argv in scheduler.find_argv(name)], name)
+
+    return _patiently(ask, delays)
 
 
 def queues(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:

@@ -1,4 +1,4 @@
-"""The main way over every back-end: a real Slurm, the PBS stand-in (PBS itself was not run), and no scheduler at all.
+"""The main way over every back-end: a real Slurm, the stand-ins of PBS and of Miyabi's qstat, and no scheduler at all.
 
 Each test speaks to the command line as a person does and reads the run's folder as a person can.
 """
@@ -320,7 +320,7 @@ def test_small_study(site: Site) -> None:
     assert json.loads(site.run("results", "--json")) == found
 
 
-@pytest.mark.parametrize("backend", ["local", "pbs", "kumo"], indirect=True)
+@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "kumo"], indirect=True)
 def test_walltime_ends_it(site: Site) -> None:
     walltime(site, "3")
 

@@ -62,7 +62,7 @@ def test_script_runs_as_pbs_runs_it(site: Site) -> None:
     site.environment["FOREIGN"] = "yes"
     job_id = site.submit(body, "-l select=2:ncpus=4:mpiprocs=2", "-l place=scatter", "-j oe", options=("-o", "out.txt"))
     found = site.wait(job_id)
-    assert found["Exit_status"] == "0" and found["exec_host"] == "pn01/0+pn02/1"
+    assert found["Exit_status"] == "0" and found["exec_host"] == "pn01/0*4+pn02/0*4"
     assert (site.work / "out.txt").read_text().split("\n")[:-1] == [
         str(site.home), str(site.work), job_id, "pn01", "pn01", "pn02", "pn02", "4", "[]", "bad",
     ]  # fmt: skip
@@ -150,11 +150,35 @@ def test_tmrsh_passes_words_and_exit_codes(site: Site) -> None:
     ]  # fmt: skip
 
 
-def test_output_is_never_overwritten_and_a_missing_folder_loses_it(site: Site) -> None:
+def test_output_is_overwritten_and_a_missing_folder_loses_it(site: Site) -> None:
     (site.work / "out.txt").write_text("mine")
     site.wait(site.submit("echo new", options=("-o", "out.txt")))
-    assert (site.work / "out.txt").read_text() == "mine"
+    assert (site.work / "out.txt").read_text() == "new\n"
     assert site.wait(site.submit("echo new", options=("-o", "/nonexistent/x")))["Exit_status"] == "0"
+
+
+def test_server_without_history_says_so_with_exit_code_0(site: Site) -> None:
+    pbs.configure(site.state, history=False)
+    job_id = site.submit("true")
+    for words in (("qstat", "-x", "-f", "-w", job_id), ("qselect", "-x", "-N", "job.sh")):
+        answer = site.run(*words)
+        assert (answer.returncode, answer.stdout) == (0, b"")
+        assert b"PBS is not configured to maintain job history" in answer.stderr
+
+
+def test_queue_that_was_never_enabled_has_no_such_line(site: Site) -> None:
+    pbs.configure(site.state, queues={"workq": {}, "closed": {"enabled": None}})
+    first, second = site.run("qstat", "-Q", "-f").stdout.decode().split("\n\n")[:2]
+    assert "enabled = True" in first and "enabled" not in second
+    assert site.run("qsub", "-q", "closed", site.script("true")).returncode == 173
+
+
+def test_each_id_is_a_connection(site: Site) -> None:
+    ids = [site.submit("true") for _ in range(3)]
+    before = len((site.state / "connections").read_text()) if (site.state / "connections").exists() else 0
+    site.run("qstat", "-x", "-f", *ids)
+    site.run("qstat", "-x", "-f")
+    assert len((site.state / "connections").read_text()) - before == 3 + 1
 
 
 def test_faults(site: Site) -> None:
@@ -169,7 +193,7 @@ def test_faults(site: Site) -> None:
     pbs.break_command(site.state, "mom", "prologue", 1)
     assert site.wait(site.submit("true"), "H")["Exit_status"] == "-3"
     pbs.break_command(site.state, "qsub", "accept_then_down", 1)
-    assert site.run("qsub", "-N", "lost", site.script("true")).returncode == 255
+    assert site.run("qsub", "-N", "lost", site.script("true")).returncode == 162
     assert len(site.run("qselect", "-x", "-N", "lost").stdout.split()) == 1
 
 

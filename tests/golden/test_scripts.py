@@ -139,10 +139,40 @@ def test_reedbush_script_carries_what_chainermn_users_needed() -> None:
     assert ". /etc/profile.d/modules.sh" in values["HK_ENVIRONMENT"] and "unset PIP_ROOT" in values["HK_ENVIRONMENT"]
 
 
+@pytest.mark.parametrize("part", ["g", "c"])
+def test_miyabi_header_is_what_its_users_wrote(part: str) -> None:
+    header = [line for line in _script("torch-ddp", f"miyabi-{part}", "mpirun").job.splitlines() if "#PBS" in line]
+    ranks, threads = (1, 72) if part == "g" else (2, 56)
+    assert header == [
+        f"#PBS -q debug-{part}", f"#PBS -l select=2:mpiprocs={ranks}:ompthreads={threads}", "#PBS -l walltime=00:10:00",
+        "#PBS -W group_list=pz0425", "#PBS -j oe",
+    ]  # fmt: skip
+
+
 def test_abci_names_its_group_as_project() -> None:
     header = [line for line in _script("torch-ddp", "abci3", "mpirun").job.splitlines() if line.startswith("#PBS")]
     assert "#PBS -P pz0425" in header
     assert not any("group_list" in line for line in header)
+
+
+@pytest.mark.parametrize(
+    ("found", "run"),
+    [
+        ("/bin/mpirun", f"{Path('/bin').resolve()}/mpirun" if Path("/bin").is_symlink() else "mpirun"),
+        ("/etc/mpirun", "mpirun"),  # a folder that is no link: found again on PATH, without a prefix
+        ("/usr/bin/mpirun", "/usr/bin/mpirun"),
+        ("/opt/open mpi/bin/mpirun", "/opt/open mpi/bin/mpirun"),
+        ("", "mpirun"),
+    ],
+)
+def test_mpirun_gets_no_prefix_of_slashes(found: str, run: str) -> None:
+    """Open MPI makes the prefix of the folder above its own; `/` ends every job: "only contained slashes"."""
+    script = _script("torch-ddp", "reedbush-h", "mpirun").job
+    function = script[script.index("hk_mpirun_path()") :]
+    function = function[: function.index("\n}\n") + 3]
+    fake = f"command() {{ {f'echo {shlex.quote(found)}' if found else 'false'}; }}\n"
+    answer = subprocess.run(["bash", "-euc", fake + function + "hk_mpirun_path"], capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout.strip()) == (0, run), answer.stderr
 
 
 @pytest.mark.parametrize(

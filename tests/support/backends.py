@@ -245,6 +245,28 @@ class PbsBackend(Backend):
         pbs.stop(self.state)
 
 
+class MiyabiBackend(PbsBackend):
+    """PBS behind the qstat of Miyabi: `miyabi_stub` prints what is on record of it. Miyabi itself was not run."""
+
+    name = "miyabi"
+    extra: Mapping[str, Any] = {
+        "dialect": {"place": "scatter", "history": "H", "group": "group_list"},
+        "queues": {"debug-g": {"nodes": 4}},
+    }
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        pbs.configure(self.state, server="opbs", queues={"debug-g": {}}, default_queue="debug-g", groups=["gw25"])
+
+    def environment(self) -> dict[str, str]:
+        inherited = super().environment()
+        return {**inherited, "PATH": f"{pbs.MIYABI}:{inherited['PATH']}", "HACKATHON_GROUP": "gw25"}
+
+    def ask(self, *words: str, folder: Path | None = None) -> str:
+        """Return what a PBS command printed, not the site's."""
+        return super().ask(str(pbs.STUBS / words[0]), *words[1:], folder=folder)
+
+
 @dataclass
 class Run:
     """A run as the tests see it: its folder, read as anyone can read it."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 STUBS = Path(__file__).resolve().parent / "pbs_stub"
+MIYABI = STUBS.with_name("miyabi_stub")
+"""A site's own qstat; its folder comes before that of PBS's commands."""
 
 
 def environment(state: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -95,7 +95,7 @@ def command(
             queue_name,
             sure(f"queues.{queue_name}.nodes", "–" if queue.nodes is None else f"{queue.min_nodes}–{queue.nodes}"),
             sure(f"queues.{queue_name}.walltime", format_walltime(queue.walltime) if queue.walltime else "–"),
-            localized(queue.note) if queue.note else "",
+            queue.remarks,
         ]
         for queue_name, queue in cluster.queues.items()
     ]

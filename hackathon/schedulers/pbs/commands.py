@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.pbs import parse
+from hackathon.schedulers.pbs import history, parse
 from hackathon.schedulers.pbs.dialect import PbsDialect
 
 
@@ -37,29 +37,30 @@ class Pbs(Scheduler):
         return parse.submitted_id(answer)
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return one `qstat -x -f -w` for all ids; `-t` shows the subjobs where an array is among them."""
-        return [["qstat", "-x", *_arrays(ids), "-f", "-w", *ids]]
+        """Return `qstat` for few ids, or for all that is in the queue (see `history`); `-t` shows subjobs of arrays."""
+        return history.questions(ids, self.dialect.history)
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return a second question for servers without `-w` (before 18) or without job history."""
-        answer = answers[0]
-        if "Job Id:" in answer.stdout or answer.exit_code == 0:
-            return []
-        if answer.exit_code == parse.NO_HISTORY or parse.says_no_history(answer):
-            return [["qstat", *_arrays(ids), "-f", *ids]]
-        if answer.exit_code == parse.USAGE:
-            return [["qstat", "-x", *_arrays(ids), "-f", *ids]]
-        return []
+        """Return the question about ended jobs, or one that a server without history or without `-w` understands."""
+        return history.follow_ups(answers, ids, self.dialect.history)
+
+    def fall_back_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
+        """Return a question by ids where the list of all ended jobs is too long."""
+        return history.fall_back(answers, ids)
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
-        return parse.status(answers, ids)
+        return history.status(answers, ids, self.dialect.history)
+
+    def same_job(self, one: str, other: str) -> bool:
+        """Return whether two ids differ at most in the server's host, which may be left out."""
+        return parse.same(one, other)
 
     def accounting_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return the question for the jobs: `qstat -x -f` has what they used; the accounting logs are root's."""
-        return self.status_argv(ids)
+        """Return the question for the jobs: `qstat -f` has what they used; the accounting logs are root's."""
+        return history.bill(ids, self.dialect.history)
 
     def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
-        return parse.accounts(answers, ids)
+        return history.accounts(answers, ids, self.dialect.history)
 
     def cancel_argv(self, job_id: str) -> list[str]:
         """Return `qdel` with one id: several in one call have crashed a server. An id begins with a digit."""
@@ -69,15 +70,22 @@ class Pbs(Scheduler):
         return parse.was_told(answer)
 
     def find_argv(self, name: str) -> list[list[str]]:
-        """Return `qselect` with history, and without for servers that keep none."""
-        return [["qselect", "-x", "-N", name], ["qselect", "-N", name]]
+        """Return `qselect` with history, and without for servers that keep none; or a site's tables, names uncut."""
+        if self.dialect.history == history.H:
+            return [["qstat", "-ll"], ["qstat", "-H", "-ll"]]
+        past = [["qselect", "-x", "-N", name]] if self.dialect.history == history.X else []
+        return [*past, ["qselect", "-N", name]]
 
     def parse_find(self, answers: list[CommandOutput]) -> list[str]:
         return parse.found_ids(answers)
 
+    def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
+        """Return the ids; a site's tables list all jobs, and the name is looked for in them."""
+        return history.found(answers, name) if self.dialect.history == history.H else self.parse_find(answers)
+
     def queues_argv(self) -> list[str]:
-        """Return `qstat -Q -f`; the short form cuts names to 15 letters."""
-        return ["qstat", "-Q", "-f"]
+        """Return `qstat -Q -f`, whose short form cuts names to 15 letters, or a site's list."""
+        return ["qstat", "--rsc"] if self.dialect.history == history.H else ["qstat", "-Q", "-f"]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         return parse.queues(answer)
@@ -89,7 +97,3 @@ class Pbs(Scheduler):
     def supports_after(self, condition: str) -> bool:
         """`-W depend=afterok:` and `afterany:`."""
         return True
-
-
-def _arrays(ids: list[str]) -> list[str]:
-    return ["-t"] if any("[]" in job_id for job_id in ids) else []

@@ -18,6 +18,9 @@ class PbsDialect(Dialect):
     """`ncpus=` in the select; `none` where the site's users do not name it."""
     place: str | None = None
     """`-l place=`, e.g. `scatter`."""
+    history: Literal["x", "H", "none"] = "x"
+    """How ended jobs are asked for: `x`, `qstat -x` of PBS itself; `H`, `qstat -H -f ID` of a site's own qstat, which
+    lists queues with `qstat --rsc` (Miyabi); `none`, not at all."""
 
     @property
     def wants_group(self) -> bool:

@@ -5,8 +5,8 @@ only the first of several ids and re-types values. Exit codes are the server's e
 """
 
 import re
+from dataclasses import replace
 
-from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import (
     CANCELLED,
     ENDING,
@@ -24,10 +24,8 @@ from hackathon.schedulers.base import (
     JobState,
     QueueInfo,
     SchedulerError,
-    StatusAnswer,
 )
-from hackathon.schedulers.pbs import text
-from hackathon.schedulers.pbs.bill import account
+from hackathon.schedulers.pbs import site, text
 from hackathon.schedulers.words import command, printable, words
 
 LETTERS = {
@@ -82,17 +80,28 @@ REFUSALS: dict[int, tuple[str, bool]] = {
     222: ("node_down", True),
     255: ("server_down", True),
 }
-"""Exit code (error number modulo 256) → (message, transient)."""
+"""Exit code of `qsub` and `qdel` (error number modulo 256) → (message, transient)."""
+ANSWERED = frozenset({"user_limit"})
+"""Messages of a submission that may go through later, and of which it is certain that no job came."""
+_QUESTIONS = frozenset({153, 159, 160, 162, 255})
+"""Those of these codes that `qstat` and `qselect` use in the same sense; others there are about the question."""
 
 USAGE, FINISHED_ID, NO_HISTORY, UNKNOWN_ID = 2, 35, 36, 153
 """Bad option; finished and asked without -x; the server keeps no history (15140); unknown job id."""
 
+_NO_PORTS = re.compile(r"all reserved ports in use", re.IGNORECASE)
+_NO_IDENTITY = re.compile(r"Unable to authenticate connection", re.IGNORECASE)
 _NO_SERVER = re.compile(r"cannot connect|connect to (?:server|cluster)|Connection (?:refused|timed out)", re.IGNORECASE)
 _NO_HISTORY = re.compile(r"job.?history", re.IGNORECASE)
-JOB_ID = re.compile(r"\d+(?:\[[\d,:-]*\])?(?:\.[\w.:-]+)?\Z", re.ASCII)
-_UNKNOWN = re.compile(r"Unknown Job Id:? +(\S+)", re.IGNORECASE)
-_HAS_FINISHED = re.compile(r"(\S+) Job has finished", re.IGNORECASE)
-_TERMINATED, _DEPENDENCY_PURGE = "91", "92"
+JOB_ID = re.compile(r"(?:0|[1-9]\d*)(?:\[[\d,:-]*\])?(?:\.[\w.:-]+)?\Z", re.ASCII)
+"""A number without zeros in front: `0000` is a balance, say."""
+_UNKNOWN = re.compile(r"Unknown Job Id:? +(\S+) *\r?\n", re.IGNORECASE)
+HAS_FINISHED = re.compile(r"(\S+) Job has finished", re.IGNORECASE)
+_UNRECOGNIZED = re.compile(r"unrecognized arguments?: ")
+"""The words of a site's own qstat; PBS's says `invalid option`."""
+_TERMINATED = "91"
+_LOST_NODE = frozenset({-4, -5, -6, -20})
+"""Exit_status of a life that ended with its node: it stays when the job is queued again."""
 
 
 def says_no_history(answer: CommandOutput) -> bool:
@@ -100,60 +109,32 @@ def says_no_history(answer: CommandOutput) -> bool:
     return _NO_HISTORY.search(answer.stderr.replace("historical job", "")) is not None
 
 
+def unknown_ids(answer: CommandOutput) -> set[str]:
+    """Return the ids that the server called unknown, on lines that end: a number that is cut off is another one's."""
+    return {name.rstrip(".") for name in _UNKNOWN.findall(answer.stderr)}
+
+
+def other_qstat(answer: CommandOutput, history: str) -> str:
+    """Return the `dialect.history` that fits who answered, where it is not the one that was asked in; else nothing."""
+    if history == "H":
+        of_pbs = answer.exit_code in (USAGE, FINISHED_ID) or answer.stdout.startswith("Job id ")
+        return "x" if of_pbs and not _UNRECOGNIZED.search(answer.stderr) else ""
+    return "H" if _UNRECOGNIZED.search(answer.stderr) else ""
+
+
 def submitted_id(answer: CommandOutput) -> str:
-    """Return the job id, the last line that is one (a site's qsub may print a balance before it)."""
+    """Return the job id, the last line that is one (a site's qsub may print a balance before it).
+
+    PBS's ids have the server's host behind the number; a number alone counts only where no line has one. A line that
+    does not end is none: its number may be cut off.
+    """
     if answer.exit_code:
         raise _refused(answer)
-    for line in reversed(answer.stdout.splitlines()):
-        if JOB_ID.match(line.strip()):
-            return line.strip()
+    ids = [line.strip() for line in answer.stdout.split("\n")[:-1] if JOB_ID.match(line.strip())]
+    likely = [job_id for job_id in ids if "." in job_id] or [job_id for job_id in ids if job_id != "0"]
+    if likely:
+        return likely[-1]
     raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
-
-
-def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
-    """Return the jobs that the server showed; absent are only those that it called unknown.
-
-    An id that it neither showed nor called unknown is UNKNOWN (torn or partial answer). Raises SchedulerError when
-    nothing in the answer is about the ids.
-    """
-    answer = answers[-1]
-    blocks: dict[str, list[text.PrintedBlock]] = {}
-    for block in text.blocks(answer.stdout, "Job Id:"):
-        blocks.setdefault(_number(block.name), []).append(block)
-    unknown = {match.rstrip(".") for match in _UNKNOWN.findall(answer.stderr)}
-    finished = set(_HAS_FINISHED.findall(answer.stderr))
-    jobs: dict[str, JobState] = {}
-    silent = []
-    for job_id in ids:
-        mine = [block for block in blocks.get(_number(job_id), ()) if _same(job_id, block.name)]
-        if mine:
-            jobs[job_id] = _job_state(mine)
-        elif any(_same(job_id, other) for other in finished):
-            jobs[job_id] = JobState(FINISHED, "", reason=words(answer))
-        elif not any(_same(job_id, other) for other in unknown):
-            silent.append(job_id)
-    if silent and len(silent) == len(ids):
-        if answer.exit_code == 0:
-            raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answer))
-        raise _failed(answer)
-    for job_id in silent:
-        jobs[job_id] = JobState(UNKNOWN, "", reason=words(answer) if answer.stderr.strip() else "")
-    return StatusAnswer(jobs)
-
-
-def accounts(answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
-    """Return what the server says that each job used: of a job that was run again only its last life."""
-    if answers[-1].exit_code and "Job Id:" not in answers[-1].stdout:
-        if _UNKNOWN.search(answers[-1].stderr):
-            return {}
-        raise _failed(answers[-1])
-    found: dict[str, JobAccounting] = {}
-    blocks = text.blocks(answers[-1].stdout, "Job Id:")
-    for job_id in ids:
-        mine = [block for block in blocks if _same(job_id, block.name)]
-        if mine:
-            found[job_id] = account(mine)
-    return found
 
 
 def was_told(answer: CommandOutput) -> bool:
@@ -162,88 +143,107 @@ def was_told(answer: CommandOutput) -> bool:
         return True
     if answer.exit_code in (FINISHED_ID, UNKNOWN_ID):
         return False
-    raise _failed(answer)
+    raise failed(answer)
 
 
 def found_ids(answers: list[CommandOutput]) -> list[str]:
     """Return ids in the order of their numbers; a server without history answers with live jobs only."""
     found: dict[str, None] = {}
     for position, answer in enumerate(answers):
+        no_history = answer.exit_code in (NO_HISTORY, USAGE) or says_no_history(answer)
+        if position < len(answers) - 1 and no_history:
+            continue
         if answer.exit_code:
-            no_history = answer.exit_code in (NO_HISTORY, USAGE) or _NO_HISTORY.search(answer.stderr)
-            if position < len(answers) - 1 and no_history:
-                continue
-            raise _failed(answer)
-        for line in filter(None, map(str.strip, answer.stdout.splitlines())):
-            if not JOB_ID.match(line):
+            raise failed(answer)
+        *lines, last = answer.stdout.split("\n")
+        for line in filter(None, map(str.strip, lines)):
+            if not JOB_ID.match(line) or last:
                 raise SchedulerError("schedulers.garbage", transient=True, command="qselect", words=words(answer))
             found[line] = None
-    return sorted(found, key=lambda job_id: int(_number(job_id)))
+        if last:
+            raise SchedulerError("schedulers.garbage", transient=True, command="qselect", words=words(answer))
+    return sorted(found, key=lambda job_id: int(number(job_id)))
 
 
 def queues(answer: CommandOutput) -> list[QueueInfo]:
-    """Return queues with their limits where the server tells them (`resources_max`)."""
+    """Return queues with their limits where the server tells them (`resources_max`). No server is without a queue."""
     if answer.exit_code:
-        raise _failed(answer)
+        raise failed(answer, history="H" if "--rsc" in answer.argv else "x")
     queues = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
-    if not queues and answer.stdout.strip():
+    if "--rsc" in answer.argv:
+        queues = site.queues(answer.stdout)
+    if not queues:
         raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answer))
     return queues
 
 
-def _number(job_id: str) -> str:
+def number(job_id: str) -> str:
+    """Return what stands before the host and the array's index of an id."""
     return re.split(r"[.\[]", job_id)[0]
 
 
-def _same(asked: str, shown: str) -> bool:
+def same(asked: str, shown: str) -> bool:
     """Return whether an id that was asked for is the one shown: servers add or shorten the host behind the first dot.
 
     An array's id `7[]` also covers its subjobs `7[1]`.
     """
     if asked == shown:
         return True
-    number, _, host = asked.partition(".")
+    own, _, host = asked.partition(".")
     other, _, other_host = shown.partition(".")
     if host and other_host and host.partition(".")[0] != other_host.partition(".")[0]:
         return False
-    return number == other or (number.endswith("[]") and other.startswith(number[:-1]) and other.endswith("]"))
+    return own == other or (own.endswith("[]") and other.startswith(own[:-1]) and other.endswith("]"))
 
 
 def _refused(answer: CommandOutput) -> SchedulerError:
-    return _failed(answer, otherwise="refused")
+    error = failed(answer, otherwise="refused")
+    error.no_job = error.id.removeprefix("schedulers.") in ANSWERED
+    return error
 
 
-def _failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
+def failed(answer: CommandOutput, otherwise: str = "failed", history: str = "x") -> SchedulerError:
     """Return the error of a command: by its exit code, else by the server's words."""
+    named = command(answer)
+    right = other_qstat(answer, history) if named == "qstat" else ""
+    if right:
+        return SchedulerError(
+            "schedulers.other_qstat", transient=False, command=named, words=words(answer), history=right
+        )
     key, transient = REFUSALS.get(answer.exit_code, (otherwise, False))
-    if _NO_SERVER.search(answer.stderr):
+    if named in ("qstat", "qselect") and answer.exit_code not in _QUESTIONS:
+        key, transient = otherwise, False
+    if _NO_PORTS.search(answer.stderr):
+        key, transient = "no_ports", True
+    elif _NO_IDENTITY.search(answer.stderr):
+        key, transient = "no_identity", True
+    elif _NO_SERVER.search(answer.stderr):
         key, transient = "server_down", True
     return SchedulerError(
-        f"schedulers.{key}",
-        transient=transient,
-        command=command(answer),
-        code=answer.exit_code,
-        words=words(answer),
+        f"schedulers.{key}", transient=transient, command=named, code=answer.exit_code, words=words(answer)
     )
 
 
-def _job_state(blocks: list[text.PrintedBlock]) -> JobState:
+def job_state(blocks: list[text.PrintedBlock]) -> JobState:
     """Return the state of a job, or of an array from its parent and subjobs."""
     parent, *subjobs = sorted(blocks, key=lambda block: "[" in block.name and "[]" not in block.name)
     state = _one_state(parent)
-    if LETTERS.get(state.raw) != FINISHED:
+    if LETTERS.get(state.raw) != FINISHED or "[]" not in parent.name:
         return state
     # The parent's Exit_status is only that of the subjob that ended last.
+    if len(subjobs) < text.indices(parent.attributes.get("array_indices_submitted", "")):
+        return replace(state, state=UNKNOWN, exit_code=None, signal=None)
     worst = [other for other in map(_one_state, subjobs) if other.state != SUCCEEDED]
-    return worst[0] if worst else state
+    return replace(worst[0], id=state.id) if worst else state
 
 
 def _one_state(block: text.PrintedBlock) -> JobState:
     attributes = block.attributes
     letter = attributes.get("job_state", "")
     state = LETTERS.get(letter, UNKNOWN)
-    if state == FINISHED and "Exit_status" not in attributes and not block.whole:
-        state = UNKNOWN  # cut off before the line that would say how it ended
+    # Cut off before the lines that say how it ended, or that it can never run: PBS prints `project` behind them.
+    if not block.whole and ("project" not in attributes or (state == FINISHED and "Exit_status" not in attributes)):
+        state = UNKNOWN
     comment = printable(attributes.get("comment", ""))
     start = text.moment(attributes.get("stime", ""))
     end = exit_code = signal = started = None
@@ -268,6 +268,7 @@ def _one_state(block: text.PrintedBlock) -> JobState:
         never_runs=state in (QUEUED, HELD) and comment.startswith("Can Never Run"),
         start=start if state not in (QUEUED, HELD) else None,
         end=end,
+        id=block.name,
     )
 
 
@@ -279,6 +280,8 @@ def _ending(attributes: dict[str, str], comment: str, began: bool) -> tuple[str,
         # No Exit_status: it never ran. Substate 91 is a deletion; otherwise a dependency that cannot be met.
         deleted = attributes.get("substate") == _TERMINATED
         return (CANCELLED if deleted else FINISHED), None, None, (None if began else False)
+    if status in _LOST_NODE and attributes.get("substate") == _TERMINATED:
+        return CANCELLED, None, None, None  # deleted while it was queued again
     if status < 0:
         state, started = ENDINGS.get(status, (FAILED, None))
         return state, status, None, started
@@ -297,7 +300,8 @@ def _ending(attributes: dict[str, str], comment: str, began: bool) -> tuple[str,
 
 def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
     counts = dict(re.findall(r"(\w+):(\d+)", attributes.get("state_count", "")))
-    enabled = attributes.get("enabled") != "False" and attributes.get("started") != "False"
+    # a queue that was made and never enabled has no such line
+    enabled = attributes.get("enabled") == "True" and attributes.get("started") == "True"
     return QueueInfo(
         name,
         enabled=enabled,

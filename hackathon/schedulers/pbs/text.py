@@ -8,6 +8,9 @@ from hackathon.schedulers.words import local_time
 _ATTRIBUTE = re.compile(r" {4}([A-Za-z_][\w.-]*) = (.*)\Z", re.ASCII | re.DOTALL)
 _CLOCK = re.compile(r"(?:\w{3} )?(\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\Z", re.ASCII)
 _DURATION = re.compile(r"(?:(?:(\d{1,7}):)?(\d{1,4}):)?(\d{1,9})\Z", re.ASCII)
+_RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z", re.ASCII)
+MOST_INDICES = 10_000_000
+"""Indices of the largest array that a server can be made to take."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -62,6 +65,18 @@ def moment(text: str) -> float | None:
 def hosts(exec_host: str) -> tuple[str, ...]:
     """Return the hosts of `pn01/0*4+pn02/0*4`, each once, in order."""
     return tuple(dict.fromkeys(part.partition("/")[0] for part in exec_host.split("+") if part.partition("/")[0]))
+
+
+def indices(text: str) -> int:
+    """Return how many indices `1-6`, `1-9:2` or `1-3,7` has; one more than any array for what is none of these."""
+    total = 0
+    for part in text.split(","):
+        match = _RANGE.match(part)
+        if not match:
+            return MOST_INDICES + 1
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        total += len(range(first, last + 1, max(1, step)))
+    return total
 
 
 def number(text: str) -> int | None:

@@ -230,7 +230,7 @@ def _queue(
         name=line(name),
         nodes=str(queue.nodes) if queue.nodes == queue.min_nodes else nodes,
         walltime=format_walltime(queue.walltime) if queue.walltime else "–",
-        note=line(localized(queue.note)) if queue.note else "",
+        note=line(queue.remarks),
         chosen=chosen,
         sure_nodes=f"queues.{name}.nodes" not in cluster.unverified,
         sure_walltime=f"queues.{name}.walltime" not in cluster.unverified,

@@ -254,12 +254,25 @@ case $(mpirun --version 2>&1 | head -n 3) in
 *"Open MPI"* | *OpenRTE* | *PRRTE*)
 # Open MPI: a host file with slots, so that more ranks than cores are allowed where the toolkit planned them
 if [ "$(id -u)" -eq 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+hk_mpirun_path() {
+  local program folder
+  program=$(command -v mpirun || echo mpirun)
+  # of /bin/mpirun it makes the prefix "/" and gives up: /bin is a link to /usr/bin on most systems
+  case ${program%/*/*} in
+  *[!/]*) ;;
+  *)
+    folder=$(cd "${program%/*}" && pwd -P)
+    case ${folder%/*} in *[!/]*) program=$folder/${program##*/} ;; *) program=mpirun ;; esac
+    ;;
+  esac
+  echo "$program"
+}
 hk_mpirun() { # ranks, ranks a node, command
   local ranks=$1 per_node=$2 host
   shift 2
   for host in "${HK_HOSTS[@]}"; do printf '%s slots=%s\n' "$host" "$per_node"; done >"env/hosts-$HK_ATTEMPT"
   # called by its whole path it uses the programs beside itself on other nodes too, whatever their PATH finds (mpirun(1))
-  exec "$(command -v mpirun || echo mpirun)" -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
+  exec "$(hk_mpirun_path)" -np "$ranks" --map-by "ppr:$per_node:node" --bind-to none --hostfile "env/hosts-$HK_ATTEMPT" \
     "${HK_MPI_OPTIONS[@]}" "$@"
 }
   ;;

@@ -112,10 +112,19 @@ def begin(job: dict, chunk_hosts: list) -> None:
     job.update(chunk_hosts=chunk_hosts, hosts=list(dict.fromkeys(chunk_hosts)), started=time.time())
     attributes.update(
         job_state="R", substate="42", Hold_Types="n", stime=server.clock(), run_count="1", jobdir=job["home"],
-        exec_host="+".join(f"{host}/{index}" for index, host in enumerate(chunk_hosts)), exec_vnode=nodes,
+        exec_host=shares(chunks, chunk_hosts), exec_vnode=nodes,
         comment=f"Job run at {time.strftime('%a %b %e at %H:%M')} on {nodes}", mtime=server.clock(),
     )  # fmt: skip
     server.write(job)
+
+
+def shares(chunks: list, hosts: list) -> str:
+    """Return exec_host: requeued_after_node_failure.txt, "pn01/0*4+pn02/0*4"; prologue_exit_1.txt, "pn02/0"."""
+    found = []
+    for position, (chunk, host) in enumerate(zip(chunks, hosts, strict=True)):
+        count = "" if chunk["ncpus"] == "1" else f"*{chunk['ncpus']}"
+        found.append(f"{host}/{hosts[:position].count(host)}{count}")
+    return "+".join(found)
 
 
 def environment(job: dict) -> dict:
@@ -238,7 +247,7 @@ def kill(number: int, process: subprocess.Popen, which: int) -> None:
 
 
 def deliver(job: dict, paths: dict) -> None:
-    """Copy output to where the user wants it, at the end only (facts); what exists there is never overwritten."""
+    """Copy output to where the user wants it, at the end only (facts); what exists there is overwritten (`$usecp`)."""
     for kind, attribute in (("OU", "Output_Path"), ("ER", "Error_Path")):
         source = paths[kind]
         if not source.exists() or source.suffix != f".{kind}":
@@ -246,7 +255,7 @@ def deliver(job: dict, paths: dict) -> None:
         target = Path(job["attributes"][attribute].partition(":")[2])
         if target.is_dir() or job["attributes"][attribute].endswith("/"):
             target = target / source.name  # directive_edge_cases.txt, 1132: `-o dir/` gives <jobid>.OU
-        if target.exists() or not target.parent.is_dir():
+        if not target.parent.is_dir():
             # qsub_errors.txt, `-o /nonexistent/dir/x`: Exit_status stays 0 and the user gets nothing
             target = server.folder("undelivered") / source.name
         shutil.copy(source, target)

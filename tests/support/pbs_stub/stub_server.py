@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(os.environ.get("PBS_STUB_DIR", "/tmp/pbs_stub"))
-SERVER = "pbslogin"  # qstat_running.txt: "server = pbslogin"
 
 CONFIGURATION = {
+    "server": "pbslogin",  # qstat_running.txt: "server = pbslogin"
     "hosts": ["pn01", "pn02", "pn03", "pn04"],  # pbsnodes_a_with_jobs.json has pn01, pn02
     "ncpus": 16,  # resources_available.ncpus there
     "queues": {  # qstat_Q_f.json
@@ -47,6 +47,16 @@ def configuration() -> dict:
         return {**CONFIGURATION, **json.loads((ROOT / "server.json").read_text())}
     except FileNotFoundError:
         return dict(CONFIGURATION)
+
+
+SERVER = configuration()["server"]
+
+
+def connected(times: int) -> None:
+    """Count connections to the server: reserved_ports.txt, one for each id of a `qstat`."""
+    ROOT.mkdir(parents=True, exist_ok=True)
+    with (ROOT / "connections").open("a") as stream:
+        stream.write("+" * times)
 
 
 @contextlib.contextmanager
@@ -169,8 +179,9 @@ def down(command: str) -> None:
     if command == "qdel":
         # qdel.txt: "Connection refused / Couldn't connect to cluster: pbslogin", exit 162
         fail(f"Connection refused\nCouldn't connect to cluster: {SERVER}", 162)
-    # qstat_server_down.txt: "Connection refused / qstat: cannot connect to server pbslogin (errno=15010)", exit 255
-    fail(f"Connection refused\n{command}: cannot connect to server {SERVER} (errno=15010)", 255)
+    # server_down.txt: "qstat: cannot connect to server pbslogin (errno=15010)"; qstat ends with 255, others with 162
+    code = 255 if command == "qstat" else 162
+    fail(f"Connection refused\n{command}: cannot connect to server {SERVER} (errno=15010)", code)
 
 
 def fail(text: str, code: int) -> None:

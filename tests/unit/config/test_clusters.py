@@ -23,7 +23,7 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 
 
 def test_the_machines_that_are_shipped() -> None:
-    assert set(NAMES) >= {"laptop", "slurm", "reedbush-h", "reedbush-l", "reedbush-u", "miyabi-g", "abci3"}
+    assert set(NAMES) >= {"laptop", "slurm", "reedbush-h", "reedbush-l", "reedbush-u", "miyabi-g", "miyabi-c", "abci3"}
     clusters, problems = profiles.list_clusters()
     assert [each.name for each in clusters] == NAMES
     assert not problems
@@ -47,7 +47,8 @@ def test_what_nobody_confirmed_is_marked() -> None:
     assert {"queues.h-debug.nodes", "queues.h-regular.nodes", "node.cores"} <= set(
         profiles.load_cluster("reedbush-h").unverified
     )
-    assert {"node.gpu", "node.network"} <= set(profiles.load_cluster("miyabi-g").unverified)
+    assert {"mpi", "environment", "queues.coupler-g"} <= set(profiles.load_cluster("miyabi-g").unverified)
+    assert {"node.memory", "queues.short-c.note"} <= set(profiles.load_cluster("miyabi-c").unverified)
     assert "queues" in profiles.load_cluster("reedbush-u").unverified
 
 
@@ -114,7 +115,18 @@ def test_other_machines_limits_and_dialects() -> None:
     assert profiles.load_cluster("reedbush-u").node.gpus == 0
     miyabi = profiles.load_cluster("miyabi-g")
     assert (miyabi.dialect["group"], miyabi.processes_per_node) == ("group_list", 1)
-    assert miyabi.queues["regular-g"].walltime == 48 * 3600
+    assert (miyabi.dialect["history"], abci.dialect["history"]) == ("H", "x")
+    regular = miyabi.queues["regular-g"]
+    assert [regular.longest(nodes) for nodes in (1, 128, 129, 256)] == [48 * 3600, 48 * 3600, 24 * 3600, 24 * 3600]
+    assert (regular.nodes, miyabi.queues["debug-g"].nodes, miyabi.queues["short-g"].walltime) == (256, 16, 8 * 3600)
+    assert not {"small-g", "x-large-g", "interact-g_n1"} & set(miyabi.queues)  # jobs get there through others
+
+
+@pytest.mark.parametrize("name", ["miyabi-g", "miyabi-c"])
+def test_limit_that_nobody_confirmed_is_no_limit_on_miyabi(name: str) -> None:
+    cluster = profiles.load_cluster(name)
+    for path in cluster.unverified:
+        assert path.rpartition(".")[2] not in ("nodes", "walltime", "larger", "min_nodes"), path
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,6 +137,8 @@ def test_an_old_yaml_reader_sees_the_same_file(name: str) -> None:
     def without_walltimes(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: without_walltimes(entry) for key, entry in value.items() if key != "walltime"}
+        if isinstance(value, list):
+            return [without_walltimes(entry) for entry in value]
         return value
 
     old = pyyaml.safe_load(path.read_text(encoding="utf-8"))

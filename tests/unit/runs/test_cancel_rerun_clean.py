@@ -19,6 +19,8 @@ from hackathon.runs.rerun import rerun
 from hackathon.runs.source.provenance import differences
 from hackathon.runs.status import status
 from hackathon.runs.submit import submit
+from hackathon.schedulers.base import JobState, StatusAnswer
+from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import write_json
 from support.runs import SCRIPT, FakeScheduler, append_line, new_run, project, request, write_event
@@ -53,6 +55,31 @@ def test_cancel_what_has_ended_says_so(run: RunDirectory, scheduler: FakeSchedul
     write_event(run, {"t": 1.0, "event": "ended", "attempt": 1, "exit_code": 0})
     assert cancel(run, scheduler) is False
     assert not scheduler.calls("cancel") and not run.client("cancelled")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [("QUEUED", True), ("HELD", True), ("RUNNING", False), ("ENDING", False), ("FAILED", False), ("UNKNOWN", False)],
+)
+def test_cancel_a_job_that_was_queued_again(run: RunDirectory, scheduler: FakeScheduler, said: str, told: bool) -> None:
+    """Its script ended with its node, or was told to, and the scheduler runs it once more."""
+    submit(run, scheduler)
+    write_event(run, {"t": time.time(), "event": "started", "attempt": 1})
+    write_event(run, {"t": time.time(), "event": "ended", "attempt": 1, "exit_code": 143, "signal": 15})
+    scheduler.say("1", f"{said} no reason")
+    assert cancel(run, scheduler) is told
+    assert bool(scheduler.calls("cancel")) is told is bool(run.client("cancelled"))
+
+
+def test_job_that_runs_again_is_told_before_its_script_writes(
+    run: RunDirectory, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(run, scheduler)
+    write_event(run, {"t": 50.0, "event": "ended", "attempt": 1, "exit_code": 143})
+    for start, told in ((10.0, False), (60.0, True)):
+        job = JobState("RUNNING", "R", start=start)
+        monkeypatch.setattr(scheduler, "parse_status", lambda answers, ids, job=job: StatusAnswer({"1": job}))
+        assert cancel(run, scheduler) is told
 
 
 def test_cancel_what_the_scheduler_says_has_ended(
@@ -221,6 +248,21 @@ def test_adopt_a_folder_where_a_rendered_script_ran(tmp_path: Path, scheduler: F
 def test_adopt_a_folder_without_a_job(tmp_path: Path, scheduler: FakeScheduler) -> None:
     with pytest.raises(RequestError):
         adopt(str(project(tmp_path / "empty")), scheduler, cluster="box", runs_folder=tmp_path / "runs")
+
+
+def test_one_job_is_adopted_under_one_id(
+    tmp_path: Path, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """499 and 499.server are one job; counted twice it would cost a team twice."""
+    job = JobState("RUNNING", "R", id="499.server")
+    monkeypatch.setattr(scheduler, "parse_status", lambda answers, ids: StatusAnswer(dict.fromkeys(ids, job)))
+    monkeypatch.setattr(scheduler, "same_job", Pbs().same_job)
+    run = adopt("499", scheduler, cluster="box", runs_folder=tmp_path / "runs")
+    assert run.client("adopted")["job_id"] == "499.server"
+    for other in ("499", "499.server", "499.server.example.org"):
+        with pytest.raises(RequestError) as caught:
+            adopt(other, scheduler, cluster="box", runs_folder=tmp_path / "runs")
+        assert caught.value.id == "runs.adopted_already"
 
 
 # ---- clean ----

@@ -143,12 +143,24 @@ def test_a_hanging_question_is_not_asked_again(commands: Commands) -> None:
     assert len(commands.calls) == 1
 
 
-def test_hundreds_of_ids_go_in_few_calls(commands: Commands) -> None:
-    commands.write("qstat", QSTAT)
-    ids = [f"{number}.server.of.a.long.name" for number in range(1000)]
+LISTED = "for n in $(seq {} {}); do printf 'Job Id: %s.s\n    job_state = {}\n\n' $n; done"
+
+
+def test_hundreds_of_ids_go_in_few_calls_without_ids(commands: Commands) -> None:
+    """Each id would be a connection of its own, from a reserved port."""
+    commands.write("qstat", LISTED.format(1, 1000, "R"))
+    ids = [f"{number}.s" for number in range(1, 1001)]
     answer = runner.status(Pbs(), [*ids, *ids])
     assert len(answer.jobs) == 1000 and set(answer.asked) == set(ids)
-    assert len(commands.calls) == 3
+    assert len(commands.calls) == 3 and not any(".s" in call for call in commands.calls)
+
+
+def test_list_of_ended_jobs_that_is_too_long_is_replaced(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    past = 'case "$*" in "-f -w") ' + LISTED.format(1, 20, "R") + ' ;; "-x -f -w") yes ;; *) '
+    commands.write("qstat", past + LISTED.format(21, 40, "F") + " ;; esac")
+    monkeypatch.setattr(runner, "OUTPUT_LIMIT", 100_000)
+    jobs = runner.status(Pbs(), [f"{number}.s" for number in range(1, 41)]).jobs
+    assert (jobs["1.s"].state, jobs["40.s"].state, len(commands.calls)) == ("RUNNING", "FINISHED", 3)
 
 
 def test_follow_up_reaches_servers_without_history(commands: Commands) -> None:

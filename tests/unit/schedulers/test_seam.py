@@ -51,7 +51,7 @@ def test_dialect_is_told_together_with_what_else_is_wrong(tmp_path: Path) -> Non
 
 def test_checked_profile_has_all_keys_and_is_checked_again_when_its_scheduler_changes(tmp_path: Path) -> None:
     folder = written(tmp_path, "pbs", "place: scatter")
-    wanted = {"group": "none", "gpu_request": "none", "cpu_request": "none", "place": "scatter"}
+    wanted = {"group": "none", "gpu_request": "none", "cpu_request": "none", "place": "scatter", "history": "x"}
     for _ in range(2):  # the second time from the cache
         assert profiles.load_cluster("c", [folder]).dialect == wanted
     written(tmp_path, "nowhere", "anything: 1")  # its runs are there, its plug-in is not

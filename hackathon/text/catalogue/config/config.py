@@ -166,6 +166,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the queue's name does not match patterns.queue: {pattern}",
         "キューの名前が patterns.queue の {pattern} に合いません",
     ),
+    "larger_jobs": ("{walltime} from {nodes} nodes", "{nodes} ノード以上は {walltime}"),
     "unverified": ("the file has no value {name}", "このファイルに値 {name} はありません"),
     "not_absolute": ("{name} must begin with /", "{name} は / で始めてください"),
     # recipes and projects

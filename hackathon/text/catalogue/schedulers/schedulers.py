@@ -86,6 +86,32 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "スケジューラのサーバが応答しません: {words}",
     ),
     "server_down_hint": ("Try again in a few minutes.", "数分後にもう一度試してください。"),
+    "no_ports": (
+        "This login node has no free port for the connection to the server: {words}",
+        "このログインノードには、サーバへの接続に使える空きポートがありません: {words}",
+    ),
+    "no_ports_hint": (
+        "Many commands of the scheduler ran here in the last minute. Try again in a minute.",
+        "直前の 1 分間にスケジューラのコマンドが多数実行されました。1 分後にもう一度試してください。",
+    ),
+    "no_identity": (
+        "The server of the scheduler could not verify who you are: {words}",
+        "スケジューラのサーバが利用者を認証できませんでした: {words}",
+    ),
+    "no_identity_hint": (
+        "Try again in a few minutes. If it fails again, contact the support of the computing centre: the installation"
+        " on this login node may be incomplete.",
+        "数分後にもう一度試してください。繰り返し失敗する場合は、このログインノードの設定に不備がある可能性があります。"
+        "センターに問い合わせてください。",
+    ),
+    "other_qstat": (
+        "`{command}` does not accept this option here; the cluster needs `dialect.history: {history}`: {words}",
+        "ここの `{command}` はこのオプションを受け付けません。`dialect.history: {history}` が必要です: {words}",
+    ),
+    "other_qstat_hint": (
+        "Set `dialect.history: {history}` in the cluster profile.",
+        "クラスタ定義で `dialect.history: {history}` と設定してください。",
+    ),
     "node_down": (
         "The job cannot be cancelled now because its node does not answer: {words}",
         "ノードが応答しないため、今はジョブを取り消せません: {words}",
