@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import LANGUAGES, language
+from hackathon.text.messages import LANGUAGES, Told, language
 from hackathon.text.printable import printable
 
 if TYPE_CHECKING:
@@ -74,14 +74,20 @@ class Proof:
     ok: bool | None
     """None: it could not be looked at."""
     evidence: str = ""
+    """In the language of who posted it."""
     facts: dict[str, str | float | bool] = field(default_factory=dict)
     """What the evidence rests on, to be looked at again: ids of runs, values, seconds."""
+    told: tuple[Told | str, ...] = ()
+    """The evidence as messages, and as words that somebody else said; of an older checklist empty."""
     said: dict[str, str] = field(default_factory=dict)
-    """Language → evidence; of an older checklist empty."""
+    """Language → evidence, of an older checklist only."""
 
     def spoken(self) -> str:
-        """Return the evidence in the current language, where the checklist has it."""
-        return self.said.get(language(), self.evidence)
+        """Return the evidence in the current language; of a toolkit whose messages this one lacks, in its writer's."""
+        try:
+            return clean_line("; ".join(map(str, self.told))) or self.said.get(language(), self.evidence)
+        except (LookupError, ValueError, TypeError, AttributeError):  # whatever somebody wrote there
+            return self.evidence
 
 
 @dataclass(frozen=True)
@@ -260,8 +266,23 @@ def _proofs(value: Any) -> tuple[Proof, ...]:
         texts = each.get("said")
         said = {code: _line(texts, code) for code in LANGUAGES if isinstance(texts, dict) and _word(texts, code)}
         ok = ok if isinstance(ok, bool) else None
-        found.setdefault(name, Proof(name, ok, _line(each, "evidence"), kept, said))
+        found.setdefault(name, Proof(name, ok, _line(each, "evidence"), kept, _told(each.get("told")), said))
     return tuple(found.values())
+
+
+def _told(value: Any) -> tuple[Told | str, ...]:
+    """Return messages with their values, all of them cleaned lines; what is none is left out."""
+    found: list[Told | str] = []
+    for each in value[:FACTS] if isinstance(value, list) else ():
+        match each:
+            case str():
+                found.append(clean_line(each))
+            case {"id": str(identifier), "values": dict(values)}:
+                texts = {
+                    name: clean_line(str(text)) for name, text in list(values.items())[:FACTS] if _FACT.match(name)
+                }
+                found.append(Told(clean_line(identifier), texts))
+    return tuple(found)
 
 
 def _fact(value: Any) -> str | float | bool | None:

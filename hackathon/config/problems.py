@@ -8,7 +8,7 @@ from typing import Any
 
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
-from hackathon.text.messages import message
+from hackathon.text.messages import Sayable, message
 
 KeyPath = tuple[str | int, ...]
 """The way from the top of a file to a value: keys, and numbers for items of lists."""
@@ -19,7 +19,7 @@ MAXIMUM_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(Sayable):
     """One thing that is wrong; the text is made when it is shown, in the language of that moment."""
 
     id: str
@@ -44,11 +44,6 @@ class Problem:
         except (ValueError, OSError):
             name = str(self.file)
         return f"{name}:{self.line}" if self.line else name
-
-    @property
-    def text(self) -> str:
-        """What is wrong, in the current language."""
-        return message(self.id, **self.values)
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.where, self.key, self.text) if part)

@@ -14,7 +14,7 @@ from hackathon.diagnosis.log_tails import End, Traceback, first_told, is_warning
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.order import Circumstances, Ranked, RulePlace, order
 from hackathon.diagnosis.render_finding import finding_of, line_number
-from hackathon.diagnosis.scan import LogFile, Scanner
+from hackathon.diagnosis.scan import LogFile, RuleSet
 from hackathon.diagnosis.sources import of_paths, of_run
 from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
@@ -101,19 +101,6 @@ def _rules(rules: Sequence[Rule] | None, folders: Sequence[Path]) -> Sequence[Ru
     return load_rules(folders)[0]
 
 
-_scanners: dict[tuple[int, ...], tuple[Sequence[Rule], Scanner]] = {}
-"""Scanners that were made, by the identity of their rules, which stay alive beside them: making one takes far longer
-than a small log."""
-
-
-def _scanner(rules: Sequence[Rule]) -> Scanner:
-    key = tuple(id(rule) for rule in rules)
-    if key not in _scanners:
-        _scanners.clear()  # one set of rules is in use at a time
-        _scanners[key] = rules, Scanner([rule for rule in rules if rule.patterns])
-    return _scanners[key][1]
-
-
 class _Examined:
     """One examination: files, and a run's facts if there is a run."""
 
@@ -122,7 +109,7 @@ class _Examined:
         self._by_fact = {rule.fact: rule for rule in rules if rule.fact}
         share = max(LEAST_TAIL, min(TAIL, TAILS // max(1, len(files))))
         self._ends: list[End] = [read_end(number, file, share) for number, file in enumerate(files)]
-        self._scanner = _scanner(rules)
+        self._scanner = (rules if isinstance(rules, RuleSet) else RuleSet(rules)).scanner
         self._slow: dict[str, None] = {}
 
     def diagnosis(self) -> Diagnosis:

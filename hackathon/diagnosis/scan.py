@@ -4,6 +4,7 @@ A search for literals (matcher) says what may be there; each such place is then 
 on cleaned lines (window). What comes by the million is verified some hundred times and then counted.
 """
 
+import functools
 import io
 import itertools
 import re
@@ -129,6 +130,15 @@ class Scanner:
             text = block.lowered if needle.folded else block.text
             find = needle.torn_places if key % 2 else needle.places
             log.look(key, needle, find(text, block.done, block.end), wanted, text)
+
+
+class RuleSet(tuple[Rule, ...]):
+    """Rules that are used more than once: making their scanner takes far longer than a small log."""
+
+    @functools.cached_property
+    def scanner(self) -> Scanner:
+        """The scanner for those with patterns, made when it is first wanted."""
+        return Scanner([rule for rule in self if rule.patterns])
 
 
 def scan(files: Sequence[LogFile], rules: Sequence[Rule], *, now: float | None = None) -> list[Hit]:

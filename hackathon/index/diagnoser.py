@@ -101,12 +101,13 @@ def _examine(
 ) -> dict[str, Any] | None:
     from hackathon.config.load import load_rules
     from hackathon.diagnosis.examine import diagnose_files, diagnose_run
+    from hackathon.diagnosis.scan import RuleSet
     from hackathon.runs.directory import RunDirectory
     from hackathon.text.messages import LANGUAGES, speaking
 
     folders = tuple(question["folders"])
     if folders not in rules or time.monotonic() - rules[folders][0] > RULES_AGE:
-        found = load_rules([Path(folder) for folder in folders])[0]
+        found = RuleSet(load_rules([Path(folder) for folder in folders])[0])
         # most teams have no rules of their own: one and the same list spares making its scanner again
         same = next((known for _, known in rules.values() if known == found), found)
         if len(rules) > MOST_RULES:

@@ -1,19 +1,22 @@
 """Read what a site is made from: an event's or a project's runs, through the same index as the dashboard's."""
 
+import contextlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hackathon.config.trust import event_that_counts
+from hackathon.config.trust import event_that_counts, trusted_event
 from hackathon.index.catalog import Catalog, doubles_of
 from hackathon.index.diagnoser import Examiner
 from hackathon.index.index import Index
 from hackathon.index.projects import ProjectFolder, bounds_of, find_projects
 from hackathon.index.record import RunEntry, parts_of
 from hackathon.index.studies import run_key
+from hackathon.runs.directory import pick
 from hackathon.runs.states import CANCELLED, ENDED, SUCCEEDED
 from hackathon.runs.status import status
+from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -75,6 +78,21 @@ def all_runs(
     Nobody is asked and nothing is diagnosed. `index`: its file, default this user's.
     """
     return gather(event_folder, event, folders, ask=False, index=index, diagnose=False).entries
+
+
+def find_entry(text: str, project: Path) -> RunEntry | None:
+    """Return the run that a part of an id names, among those of the event around a project; None: no id has it.
+
+    Without an event, and where its file cannot be used, among those of the project alone. Raises RequestError when
+    several runs have it.
+    """
+    event = None
+    with contextlib.suppress(HackathonError):
+        event = trusted_event(project)
+    entries = all_runs(event.folder if event else None, event.record if event else None, [project])
+    names = [entry.id for entry in entries if text in entry.id]
+    name = pick(text, names, "run", project) if names else ""
+    return next((entry for entry in entries if entry.id == name), None)
 
 
 def rules_of(event_folder: Path | None) -> list[Path]:

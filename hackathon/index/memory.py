@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 
@@ -12,6 +13,8 @@ class Memory:
     def __init__(self) -> None:
         self._tables: dict[str, OrderedDict[Hashable, Any]] = {}
         self._lock = threading.Lock()
+        self.folder: Path | None = None
+        """Where drawings lie between two publications: on a disk of this machine, derived; None: nowhere."""
 
     def __reduce__(self) -> tuple[type["Memory"], tuple[()]]:
         """Go to another process empty."""

@@ -193,9 +193,12 @@ def _ask(folders: list[_Folder], load: "Callable[[str], Scheduler] | None") -> l
         (folder, position) for folder in folders for position, use in enumerate(folder.found.uses) if not use.asked
     ]
     uses = [folder.found.uses[position] for folder, position in open_ones]
-    for (scheduler, cluster), positions in scheduled(uses).items():
+    for (name, cluster), positions in scheduled(uses).items():
+        folder, position = open_ones[max(positions, key=lambda each: uses[each].id)]  # the newest speaks for all
+        newest = f"{folder.found.project.path}/runs/{folder.places[folder.found.uses[position].id][0]}"
         try:
-            answer = runner.accounting((load or registry.load)(scheduler), [uses[each].job_id for each in positions])
+            scheduler = load(name) if load else registry.load(name, RunDirectory(Path(newest)).record().dialect)
+            answer = runner.accounting(scheduler, [uses[each].job_id for each in positions])
         except HackathonError as error:
             problems.append(message("usage.no_answer", cluster=cluster, what=error))
             continue

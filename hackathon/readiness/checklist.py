@@ -13,7 +13,7 @@ from hackathon.readiness.situation import ChecklistItem, Situation, tutors_of
 from hackathon.readiness.tutoring import closed_to, opening
 from hackathon.readiness.wanted import HASHED
 from hackathon.runs.states import OPEN, SUCCEEDED
-from hackathon.text.messages import message
+from hackathon.text.messages import Told, message, tell
 from hackathon.text.units import format_size
 
 SHOWN = 6
@@ -35,34 +35,30 @@ def items(seen: Situation) -> list[ChecklistItem]:
 
 def _account(seen: Situation) -> ChecklistItem:
     groups = group_names(seen.account.groups)
-    where = message("ready.account_is", user=seen.account.user, host=os.uname().nodename, groups=_listed(groups))
+    where = tell("ready.account_is", user=seen.account.user, host=os.uname().nodename, groups=_listed(groups))
     facts: dict[str, str | float | bool] = {"user": seen.account.user, "host": os.uname().nodename}
     if seen.event is None:
-        return ChecklistItem(
-            "account", None, f"{where}; {message('ready.no_event')}", message("ready.no_event_do"), facts
-        )
+        return ChecklistItem("account", None, (where, tell("ready.no_event")), message("ready.no_event_do"), facts)
     if seen.team is None:
-        text = f"{where}; {message('ready.no_member')}"
-        return ChecklistItem("account", False, text, message("ready.no_member_do", user=seen.account.user), facts)
+        remedy = message("ready.no_member_do", user=seen.account.user)
+        return ChecklistItem("account", False, (where, tell("ready.no_member")), remedy, facts)
     facts["team"] = seen.team.name
-    where = f"{where}; {message('ready.member_of', team=clean_line(seen.team.name))}"
+    member = where, tell("ready.member_of", team=clean_line(seen.team.name))
     group = seen.team.group
     if not group:
-        return ChecklistItem("account", True, where, facts=facts)
+        return ChecklistItem("account", True, member, facts=facts)
     facts["group"] = group
     paid = seen.probe[0].record().group if seen.probe and seen.probe[1].state == SUCCEEDED else None
     if group in groups:
-        return ChecklistItem("account", True, f"{where}; {message('ready.group_is', group=group)}", facts=facts)
+        return ChecklistItem("account", True, (*member, tell("ready.group_is", group=group)), facts=facts)
     if paid == group and seen.probe:
         facts["run"] = seen.probe[0].id
-        return ChecklistItem("account", True, f"{where}; {message('ready.group_paid', group=group)}", facts=facts)
+        return ChecklistItem("account", True, (*member, tell("ready.group_paid", group=group)), facts=facts)
     if group_id(group) is None:
-        text = f"{where}; {message('ready.group_unknown', group=group)}"
-        return ChecklistItem("account", None, text, f"hackathon ready --group {shlex.quote(group)}", facts)
-    text = f"{where}; {message('ready.group_not', group=group)}"
-    return ChecklistItem(
-        "account", False, text, message("ready.group_not_do", group=group, user=seen.account.user), facts
-    )
+        text = tell("ready.group_unknown", group=group)
+        return ChecklistItem("account", None, (*member, text), f"hackathon ready --group {shlex.quote(group)}", facts)
+    remedy = message("ready.group_not_do", group=group, user=seen.account.user)
+    return ChecklistItem("account", False, (*member, tell("ready.group_not", group=group)), remedy, facts)
 
 
 def _environment(seen: Situation) -> ChecklistItem:
@@ -71,32 +67,30 @@ def _environment(seen: Situation) -> ChecklistItem:
     gpus = seen.sources.cluster.node.gpus
     variant = "cuda" if isinstance(gpus, int) and gpus else "cpu"
     create = f"hackathon env create --variant {variant}" if recipe else message("ready.environment_own_do")
-    place = message("ready.built", path=built.path, date=built.built, variant=built.variant) if built else ""
+    place = (tell("ready.built", path=built.path, date=built.built, variant=built.variant),) if built else ()
     facts: dict[str, str | float | bool] = {"path": str(built.path)} if built else {}
     if seen.told is None or seen.probe is None:
-        text = f"{place}; {message('ready.not_imported')}" if place else message("ready.not_imported")
-        return ChecklistItem("environment", None, text, "hackathon ready", facts)
+        return ChecklistItem("environment", None, (*place, tell("ready.not_imported")), "hackathon ready", facts)
     run, told = seen.probe[0], seen.told
     facts |= {"run": run.id, "python": told.python}
     same = run.record().python_environment.get("digest") == (built.digest if built else None)
     later = [name for name in seen.wanted.modules if name not in told.versions and name not in told.failed]
     if not same or later:
-        return ChecklistItem(
-            "environment", None, message("ready.environment_changed", run=run.id), "hackathon ready", facts
-        )
+        changed = tell("ready.environment_changed", run=run.id)
+        return ChecklistItem("environment", None, (changed,), "hackathon ready", facts)
     failed = {name: why for name, why in told.failed.items() if name in seen.wanted.modules}
     if failed:
         name, why = next(iter(failed.items()))
-        text = message("ready.import_failed", name=name, why=why, count=len(failed), host=told.host, python=told.python)
-        return ChecklistItem("environment", False, clean_line(text), create, facts)
+        text = tell("ready.import_failed", name=name, why=why, count=len(failed), host=told.host, python=told.python)
+        return ChecklistItem("environment", False, (text,), create, facts)
     if told.gpus == 0 and isinstance(gpus, int) and gpus:
-        text = message("ready.no_gpu_seen", host=told.host, gpus=gpus)
-        return ChecklistItem("environment", False, text, create, facts)
+        text = tell("ready.no_gpu_seen", host=told.host, gpus=gpus)
+        return ChecklistItem("environment", False, (text,), create, facts)
     versions = [f"{name} {told.versions[name]}".strip() for name in seen.wanted.modules]
     key = "ready.imported" if versions else "ready.imported_nothing"
-    text = message(key, python=told.python, host=told.host, packages=_listed(versions))
+    text = tell(key, python=told.python, host=told.host, packages=_listed(versions))
     facts["packages"] = _listed(versions, 20)
-    return ChecklistItem("environment", True, f"{text}; {place}" if place else text, facts=facts)
+    return ChecklistItem("environment", True, (text, *place), facts=facts)
 
 
 def _data(seen: Situation) -> ChecklistItem:
@@ -111,22 +105,22 @@ def _data(seen: Situation) -> ChecklistItem:
     for entry in seen.entries:
         bad = data.problems(entry, folder) if whole else _sizes(entry.name, folder)
         if bad:
-            text = "; ".join(message(key, name=clean_line(name)) for key, name in bad[:SHOWN])
-            return ChecklistItem("data", False, clean_line(text), "hackathon data fetch")
+            lacking = tuple(tell(key, name=clean_line(name)) for key, name in bad[:SHOWN])
+            return ChecklistItem("data", False, lacking, "hackathon data fetch")
     names = _listed([f"{entry.name} ({format_size(data.size(entry, folder))})" for entry in seen.entries])
-    text = message("ready.data_whole" if whole else "ready.data_sizes", names=names)
+    text = tell("ready.data_whole" if whole else "ready.data_sizes", names=names)
     if seen.told is None or seen.probe is None:
-        return ChecklistItem("data", None, f"{text}; {message('ready.data_not_from_node')}", "hackathon ready")
+        return ChecklistItem("data", None, (text, tell("ready.data_not_from_node")), "hackathon ready")
     run = seen.probe[0]
     facts: dict[str, str | float | bool] = {"run": run.id, "bytes": float(total), "files": len(seen.wanted.files)}
     bad_files = differing(seen.wanted, seen.told)
     if bad_files or not seen.wanted.files:
         path, why = bad_files[0] if bad_files else (str(folder), "")
         key = "ready.data_unseen" if why else "ready.data_other"
-        text = message(key, path=path, why=why, host=seen.told.host, count=len(bad_files))
-        return ChecklistItem("data", False, clean_line(text), message("ready.data_unseen_do"), facts)
-    text = f"{text}; {message('ready.data_seen', count=len(seen.wanted.files), host=seen.told.host, run=run.id)}"
-    return ChecklistItem("data", True, text, facts=facts)
+        text = tell(key, path=path, why=why, host=seen.told.host, count=len(bad_files))
+        return ChecklistItem("data", False, (text,), message("ready.data_unseen_do"), facts)
+    read = tell("ready.data_seen", count=len(seen.wanted.files), host=seen.told.host, run=run.id)
+    return ChecklistItem("data", True, (text, read), facts=facts)
 
 
 def _sizes(name: str, folder: Path) -> list[tuple[str, str]]:
@@ -152,48 +146,48 @@ def _no_data(seen: Situation) -> ChecklistItem:
     run = next((run for run, _ in good_runs(seen)), None)
     facts: dict[str, str | float | bool] = {"run": run.id} if run is not None else {}
     if seen.sources.recipe is not None:
-        text = message("ready.data_none_recipe", recipe=seen.sources.recipe.name)
-        return ChecklistItem("data", True, text, facts=facts)
+        text = tell("ready.data_none_recipe", recipe=seen.sources.recipe.name)
+        return ChecklistItem("data", True, (text,), facts=facts)
     if run is not None:
-        return ChecklistItem("data", True, message("ready.data_none_run", run=run.id), facts=facts)
-    return ChecklistItem("data", None, message("ready.data_none"), message("ready.data_none_do"))
+        return ChecklistItem("data", True, (tell("ready.data_none_run", run=run.id),), facts=facts)
+    return ChecklistItem("data", None, (tell("ready.data_none"),), message("ready.data_none_do"))
 
 
 def _job(seen: Situation) -> ChecklistItem:
     if seen.refused is not None:
-        text = clean_line(seen.refused.message)
-        return ChecklistItem("job", False, text, clean_line(seen.refused.hint or "") or "hackathon doctor")
+        why = Told(seen.refused.id, seen.refused.values)
+        return ChecklistItem("job", False, (why,), clean_line(seen.refused.hint or "") or "hackathon doctor")
     if seen.probe is None:
-        return ChecklistItem("job", None, message("ready.no_job"), "hackathon ready")
+        return ChecklistItem("job", None, (tell("ready.no_job"),), "hackathon ready")
     run, state = seen.probe
     facts: dict[str, str | float | bool] = {"run": run.id, "job_id": state.job_id or ""}
     named = {"run": run.id, "job": state.job_id or "–"}
     if state.state in OPEN or state.state == "CREATED":
-        text = message("ready.job_open", state=state.state, **named)
-        return ChecklistItem("job", None, text, "hackathon ready --no-job", facts)
+        text = tell("ready.job_open", state=state.state, **named)
+        return ChecklistItem("job", None, (text,), "hackathon ready --no-job", facts)
     seconds = seconds_of(state.t_started, state.t_ended)
     waited = seconds_of(state.t_submitted, state.t_started)
     host = clean_line(seen.told.host if seen.told else ", ".join(state.hosts))
     facts |= {"host": host}
     facts |= {name: each for name, each in (("seconds", seconds), ("waited", waited)) if each is not None}
     if state.state != SUCCEEDED or seconds is None:
-        text = message("ready.job_failed", state=state.state, why=clean_line(state.explanation), **named)
-        return ChecklistItem("job", False, clean_line(text), f"hackathon diagnose {shlex.quote(run.id[-8:])}", facts)
+        failed = tell("ready.job_failed", state=state.state, **named), *state.reasons
+        return ChecklistItem("job", False, failed, f"hackathon diagnose {shlex.quote(run.id[-8:])}", facts)
     if seen.told is None:
-        text = message("ready.job_silent", **named)
-        return ChecklistItem("job", False, text, f"hackathon logs {shlex.quote(run.id[-8:])}", facts)
+        text = tell("ready.job_silent", **named)
+        return ChecklistItem("job", False, (text,), f"hackathon logs {shlex.quote(run.id[-8:])}", facts)
     told = {**named, "host": host, "seconds": f"{seconds:.1f}", "waited": f"{waited or 0:.0f}", "limit": f"{LIMIT:.0f}"}
     if seconds >= LIMIT:
-        return ChecklistItem("job", False, message("ready.job_slow", **told), message("ready.job_slow_do"), facts)
-    return ChecklistItem("job", True, message("ready.job_ran", **told), facts=facts)
+        return ChecklistItem("job", False, (tell("ready.job_slow", **told),), message("ready.job_slow_do"), facts)
+    return ChecklistItem("job", True, (tell("ready.job_ran", **told),), facts=facts)
 
 
 def _tutors(seen: Situation, runs: list[str]) -> ChecklistItem:
     if seen.team is None:
-        return ChecklistItem("tutors", None, message("ready.tutors_no_team"), message("ready.no_event_do"))
+        return ChecklistItem("tutors", None, (tell("ready.tutors_no_team"),), message("ready.no_event_do"))
     tutors, unknown = tutors_of(seen.team)
     if not tutors and not unknown:
-        return ChecklistItem("tutors", None, message("ready.tutors_none"), message("ready.tutors_none_do"))
+        return ChecklistItem("tutors", None, (tell("ready.tutors_none"),), message("ready.tutors_none_do"))
     paths = [seen.sources.runs / run for run in dict.fromkeys(runs)]
     shut: list[tuple[str, Path]] = []
     try:
@@ -202,20 +196,19 @@ def _tutors(seen: Situation, runs: list[str]) -> ChecklistItem:
             if closed is not None:
                 shut.append((tutor.user, closed))
         if shut:
-            text = message("ready.tutors_closed", users=_listed([user for user, _ in shut]), path=shut[0][1])
+            text = tell("ready.tutors_closed", users=_listed([user for user, _ in shut]), path=shut[0][1])
             outside = [tutor for tutor in tutors if tutor.user in {user for user, _ in shut}]
-            return ChecklistItem("tutors", False, clean_line(text), opening(shut[0][1], seen.project, outside))
+            return ChecklistItem("tutors", False, (text,), opening(shut[0][1], seen.project, outside))
     except OSError as error:
-        text = message("ready.tutors_unseen", what=clean_line(str(error)))
-        return ChecklistItem("tutors", None, text, "hackathon doctor")
+        text = tell("ready.tutors_unseen", what=clean_line(str(error)))
+        return ChecklistItem("tutors", None, (text,), "hackathon doctor")
     facts: dict[str, str | float | bool] = {"tutors": _listed([tutor.user for tutor in tutors], 20)}
     if unknown:
-        text = message("ready.tutors_unknown", users=_listed(unknown))
-        return ChecklistItem("tutors", None, text, message("ready.tutors_unknown_do"), facts)
-    text = message(
-        "ready.tutors_read", users=_listed([each.user for each in tutors]), path=seen.project, count=len(paths)
-    )
-    return ChecklistItem("tutors", True, text, facts=facts)
+        text = tell("ready.tutors_unknown", users=_listed(unknown))
+        return ChecklistItem("tutors", None, (text,), message("ready.tutors_unknown_do"), facts)
+    users = _listed([each.user for each in tutors])
+    text = tell("ready.tutors_read", users=users, path=seen.project, count=len(paths))
+    return ChecklistItem("tutors", True, (text,), facts=facts)
 
 
 def _listed(names: list[str], most: int = SHOWN) -> str:

@@ -22,7 +22,7 @@ from hackathon.board.store import Owned, write_entry
 from hackathon.readiness.confirm import CONFIRMED, NO, REFUTED, TOLD, UNKNOWN, Claims, members_of
 from hackathon.readiness.situation import NAMES, ChecklistItem, Situation
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import LANGUAGES, language, message, speaking
+from hackathon.text.messages import Told, message
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
@@ -81,30 +81,24 @@ class TeamReadiness:
 
 
 def post(board: Board, seen: Situation, items: Sequence[ChecklistItem]) -> Owned:
-    """Write the current user's checklist on the board, its evidence in all languages. Raises as `write_entry` does.
-
-    `items`: what the checklist says in the current language.
-    """
-    from hackathon.readiness.checklist import items as checklist
-
-    spoken = language()
-    said: dict[str, dict[str, str]] = {}
-    for code in LANGUAGES:
-        with speaking(code):  # organisers may read another language than the team
-            for item in items if code == spoken else checklist(seen):
-                said.setdefault(item.name, {})[code] = clean_line(item.evidence)
+    """Write the current user's checklist on the board. Raises as `write_entry` does."""
     proofs = tuple(
         Proof(
             item.name,
             item.ok,
-            clean_line(item.evidence),
+            item.evidence,
             {name: _fact(fact) for name, fact in item.facts.items()},
-            said.get(item.name, {}),
+            tuple(clean_line(each) if isinstance(each, str) else _plain(each) for each in item.told),
         )
         for item in items
     )
     entry = Entry("", "ready", 0.0, board.place.board, folder=clean_line(str(seen.project)), ready=proofs)
     return write_entry(board.place, entry)
+
+
+def _plain(told: Told) -> Told:
+    """Return a message whose values are lines, as a file has them."""
+    return Told(told.id, {name: clean_line(str(value)) for name, value in told.values.items()})
 
 
 def _fact(value: str | float | bool) -> str | float | bool:

@@ -14,7 +14,7 @@ from hackathon.runs.record import RunRecord
 from hackathon.runs.states import SUCCEEDED
 from hackathon.scaling.show import check_rule, number
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message
+from hackathon.text.messages import Told, message, tell
 
 MOST_READ = 30
 """Good runs whose numbers are read: logs can be long."""
@@ -77,19 +77,17 @@ def correct(seen: Situation) -> ChecklistItem:
             continue
         if found is not None and found.passed:
             key = "check_is" if found.rule else "check_read"
-            return ChecklistItem("check", True, _check_text(key, run, found), facts=_check_facts(run, found))
+            return ChecklistItem("check", True, _check_told(key, run, found), facts=_check_facts(run, found))
         failed = failed or ((run, found) if found is not None else None)
     if failed is not None:
         run, found = failed
         look = f"hackathon logs {shlex.quote(run.id[-8:])}"
-        return ChecklistItem("check", False, _check_text("check_bad", run, found), look, _check_facts(run, found))
+        return ChecklistItem("check", False, _check_told("check_bad", run, found), look, _check_facts(run, found))
     if any_run is not None:
-        return ChecklistItem(
-            "check", False, message("ready.check_silent", run=any_run.id), message("ready.check_silent_do")
-        )
-    return ChecklistItem(
-        "check", False, message("ready.no_good_run", cluster=seen.sources.cluster.name), "hackathon submit --wait"
-    )
+        silent = tell("ready.check_silent", run=any_run.id)
+        return ChecklistItem("check", False, (silent,), message("ready.check_silent_do"))
+    none = tell("ready.no_good_run", cluster=seen.sources.cluster.name)
+    return ChecklistItem("check", False, (none,), "hackathon submit --wait")
 
 
 def baseline(seen: Situation) -> ChecklistItem:
@@ -104,10 +102,10 @@ def baseline(seen: Situation) -> ChecklistItem:
             return _baseline(seen, run, found)
         silent = silent or (run if record.processes == 1 else None)
     if silent is not None:  # running it again would not help
-        text = message("ready.baseline_silent", run=silent.id)
-        return ChecklistItem("baseline", False, text, message("ready.baseline_silent_do"))
-    return ChecklistItem("baseline", False, message("ready.baseline_none", cluster=seen.sources.cluster.name),
-                "hackathon submit --processes 1 --wait")  # fmt: skip
+        text = tell("ready.baseline_silent", run=silent.id)
+        return ChecklistItem("baseline", False, (text,), message("ready.baseline_silent_do"))
+    none = tell("ready.baseline_none", cluster=seen.sources.cluster.name)
+    return ChecklistItem("baseline", False, (none,), "hackathon submit --processes 1 --wait")
 
 
 def _baseline(seen: Situation, run: RunDirectory, found: Rate) -> ChecklistItem:
@@ -119,15 +117,14 @@ def _baseline(seen: Situation, run: RunDirectory, found: Rate) -> ChecklistItem:
         "unit": found.unit,
     }
     if not found.gpus:
-        return ChecklistItem(
-            "baseline", True, message("ready.baseline_without_gpu", run=run.id, value=value), facts=facts
-        )
+        text = tell("ready.baseline_without_gpu", run=run.id, value=value)
+        return ChecklistItem("baseline", True, (text,), facts=facts)
     names = gpu_names(run.path)
     if not names and not (seen.told and seen.told.gpus):
-        text = message("ready.baseline_no_gpu", run=run.id, value=value)
-        return ChecklistItem("baseline", None, text, message("ready.baseline_no_gpu_do"), facts)
-    text = message("ready.baseline_is", run=run.id, value=value, gpu=names[0] if names else "GPU")
-    return ChecklistItem("baseline", True, clean_line(text), facts={**facts, "gpu": names[0] if names else ""})
+        text = tell("ready.baseline_no_gpu", run=run.id, value=value)
+        return ChecklistItem("baseline", None, (text,), message("ready.baseline_no_gpu_do"), facts)
+    text = tell("ready.baseline_is", run=run.id, value=value, gpu=names[0] if names else "GPU")
+    return ChecklistItem("baseline", True, (text,), facts={**facts, "gpu": names[0] if names else ""})
 
 
 def gpu_names(run: Path) -> list[str]:
@@ -154,9 +151,8 @@ def _trains(record: RunRecord) -> bool:
     return record.recipe not in NOT_TRAINING and NOT_TRAINING.isdisjoint(record.tags)
 
 
-def _check_text(key: str, run: RunDirectory, found: CheckResult) -> str:
-    text = message(f"ready.{key}", run=run.id, metric=found.metric, value=number(found.value), rule=found.rule)
-    return clean_line(text)
+def _check_told(key: str, run: RunDirectory, found: CheckResult) -> tuple[Told]:
+    return (tell(f"ready.{key}", run=run.id, metric=found.metric, value=number(found.value), rule=found.rule),)
 
 
 def _check_facts(run: RunDirectory, found: CheckResult) -> dict[str, str | float | bool]:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.access.permissions import Account, account
+from hackathon.board.entry import clean_line
 from hackathon.readiness.probe import NodeReport, told_by
 from hackathon.readiness.wanted import ProbeTask, wanted_of
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.states import SUCCEEDED, RunStatus
 from hackathon.text.errors import HackathonError
+from hackathon.text.messages import Told
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
@@ -33,10 +35,16 @@ class ChecklistItem:
     """One of NAMES."""
     ok: bool | None
     """None: it could not be looked at."""
-    evidence: str
+    told: tuple[Told | str, ...]
+    """What shows it, in sentences; those without an id are somebody's own words."""
     remedy: str = ""
     """A command, or what to do; empty when nothing is."""
     facts: dict[str, str | float | bool] = field(default_factory=dict)
+
+    @property
+    def evidence(self) -> str:
+        """What shows it, as one line in the current language."""
+        return clean_line("; ".join(map(str, self.told)))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from hackathon.runs.markers import Markers
 from hackathon.schedulers import base
 from hackathon.schedulers.base import JobState
 from hackathon.text.json_fields import finite, whole
-from hackathon.text.messages import lookup, message
+from hackathon.text.messages import Told, lookup, tell
 
 CREATED, QUEUED, HELD, RUNNING, ENDING = "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING"
 SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY = "SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"
@@ -72,18 +72,26 @@ class RunStatus:
         return self.state in OPEN
 
     @property
+    def reasons(self) -> tuple[Told | str, ...]:
+        """Why: the cause, the rank that failed first, and the scheduler's own words; empty for none."""
+        key, rank = (
+            f"runs.cause_{self.cause}",
+            "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit",
+        )
+        known = self.cause and lookup(key) is not None
+        cause = tell(key, exit_code=self.exit_code, signal=self.signal) if known else self.cause
+        first: Told | str = ""
+        if self.first_rank is not None:
+            first = tell(
+                "runs.first_rank_vanished" if self.first_exit_code is None else rank,
+                rank=self.first_rank, host=self.first_host, code=self.first_exit_code, signal=self.first_signal,
+            )  # fmt: skip
+        return tuple(each for each in (cause, first, self.reason) if each)
+
+    @property
     def explanation(self) -> str:
         """One line for a person in the current language: the cause and the scheduler's words; empty for none."""
-        values = {"exit_code": self.exit_code, "signal": self.signal}
-        key = f"runs.cause_{self.cause}"
-        words = (message(key, **values) if lookup(key) is not None else self.cause) if self.cause else ""
-        rank = ""
-        if self.first_rank is not None:
-            key = "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit"
-            key = "runs.first_rank_vanished" if self.first_exit_code is None else key
-            told = {"rank": self.first_rank, "host": self.first_host, "code": self.first_exit_code}
-            rank = message(key, signal=self.first_signal, **told)
-        return ": ".join(part for part in (words, rank, self.reason) if part)
+        return ": ".join(map(str, self.reasons))
 
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON values."""

@@ -12,7 +12,7 @@ from hackathon.survey.dropbox import Box
 from hackathon.survey.gather import Gathered
 from hackathon.survey.storage import accounts
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import lookup, message
+from hackathon.text.messages import Sayable
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -21,23 +21,13 @@ PRIVATE = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True)
-class SurveyTrouble:
+class SurveyTrouble(Sayable):
     """One thing to mend."""
 
     level: Literal["error", "warning"]
     id: str
     """Message id; `<id>_hint` says what to do."""
     values: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """What is wrong, in the current language."""
-        return message(self.id, **self.values)
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it; empty where the text says it."""
-        return message(f"{self.id}_hint", **self.values) if lookup(f"{self.id}_hint") else ""
 
 
 @dataclass

@@ -30,7 +30,7 @@ from hackathon.survey.tokens import digest as token_digest
 from hackathon.survey.values import read_stored, read_values, texts_of, to_stored
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
-from hackathon.text.messages import lookup, message
+from hackathon.text.messages import Sayable
 from hackathon.text.normalise import plain
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ NO = frozenset(
 
 
 @dataclass(frozen=True)
-class ImportProblem:
+class ImportProblem(Sayable):
     """One thing that is wrong in a file."""
 
     file: Path
@@ -54,16 +54,6 @@ class ImportProblem:
     values: dict[str, Any] = field(default_factory=dict)
     line: int | None = None
     column: str = ""
-
-    @property
-    def text(self) -> str:
-        """What is wrong, in the current language."""
-        return message(self.id, **self.values)
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it; empty where the text says it."""
-        return message(f"{self.id}_hint", **self.values) if lookup(f"{self.id}_hint") else ""
 
     @property
     def where(self) -> str:

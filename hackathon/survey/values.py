@@ -13,7 +13,7 @@ from typing import Any
 from hackathon.board.entry import clean
 from hackathon.config.survey import Question, Survey
 from hackathon.survey.records import Value
-from hackathon.text.messages import message
+from hackathon.text.messages import Sayable
 from hackathon.text.normalise import plain
 
 LONGEST_WORD = 400
@@ -30,7 +30,7 @@ _SEPARATORS = ";,、\n\t|"
 
 
 @dataclass(frozen=True)
-class ValueProblem:
+class ValueProblem(Sayable):
     """Why a value is not taken."""
 
     question: str
@@ -38,11 +38,6 @@ class ValueProblem:
     id: str
     """Message id."""
     values: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """What is wrong, in the current language."""
-        return message(self.id, **self.values)
 
 
 def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[str, Value], list[ValueProblem]]:

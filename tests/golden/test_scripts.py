@@ -194,6 +194,15 @@ def test_a_port_that_somebody_listens_on_is_left_alone() -> None:
         stack.enter_context(socket.create_server(("127.0.0.1", port)))
 
 
+@pytest.mark.parametrize(("count", "said"), [(1, "1 process"), (0, "0 processes"), (12, "12 processes")])
+def test_a_job_counts_in_plain_english(count: int, said: str) -> None:
+    script = _script("torch-ddp", "slurm", "srun").job
+    (counted,) = re.findall(r"^hk_counted\(\) .*?^}$", script, re.DOTALL | re.MULTILINE)
+    text = f"{counted}\nhk_counted {count} process processes"
+    assert subprocess.run(["bash", "-euc", text], capture_output=True, text=True, check=True).stdout == said
+    assert "(s)" not in script and "(es)" not in script
+
+
 def _master_port(job_id: str) -> int:
     lines = _script("torch-ddp", "slurm", "srun").job.splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("hk_digits="))

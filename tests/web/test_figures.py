@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hackathon.index.memory import Memory
 from hackathon.scaling.plot import PANELS, panel, plot_spec
 from hackathon.text.errors import UnavailableError
 from hackathon.web.page import figures, scripts
@@ -47,14 +48,6 @@ def _figure(name: str = "one", label: str = "a", **more: Any) -> Figure:
     return Figure(name, "Title", "What is to be seen", _spec(label, **more), ("x", "y"), (("1", "2"), ("3", "4")))
 
 
-@pytest.fixture
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the drawings that this process made."""
-    monkeypatch.setattr(figures, "_kept", {})
-    monkeypatch.setattr(figures, "_given_up", {})
-    monkeypatch.setattr(figures, "_folder", None)
-
-
 @pytest.fixture(scope="module")
 def panels(tmp_path_factory: pytest.TempPathFactory) -> list[Figure]:
     """The two panels of a study with failures, as on its page."""
@@ -63,7 +56,7 @@ def panels(tmp_path_factory: pytest.TempPathFactory) -> list[Figure]:
     spec = plot_spec(results, title="", language="ja")
     size = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
     made = [Figure(name, name, name, {**panel(spec, name), "background": None, **size}) for name in PANELS]
-    found, problem = drawn(made)
+    found, problem = drawn(made, Memory())
     assert problem == ""
     return found
 
@@ -90,13 +83,12 @@ def test_two_panels_of_a_page_do_not_share_names(panels: list[Figure]) -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.usefixtures("fresh")
 def test_hostile_texts_stay_text() -> None:
     pytest.importorskip("vl_convert")
     linked = {"mark": {"type": "point", "href": "https://example.org/", "description": HOSTILE}}
     spec = _spec(HOSTILE)
     spec["layer"].append(linked)
-    (figure,), problem = drawn([Figure("h", HOSTILE, HOSTILE, spec, (HOSTILE,), ((HOSTILE,),))])
+    (figure,), problem = drawn([Figure("h", HOSTILE, HOSTILE, spec, (HOSTILE,), ((HOSTILE,),))], Memory())
     assert problem == ""
     root = ElementTree.fromstring(figure.svg or "")
     assert {element.tag for element in root.iter()} <= WORDS
@@ -121,7 +113,6 @@ def test_what_is_no_drawing_is_refused() -> None:
     assert kept == '<svg viewBox="0 0 9 9"><text>t</text></svg>'
 
 
-@pytest.mark.usefixtures("fresh")
 def test_a_drawing_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 
@@ -132,9 +123,13 @@ def test_a_drawing_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, mon
     monkeypatch.setattr(figures, "pictures", counted)
     cache = tmp_path / "new" / "drawings"
 
+    def memory_in(folder: Path) -> Memory:
+        memory = Memory()
+        memory.folder = folder
+        return memory
+
     def again() -> str:
-        figures._kept.clear()
-        (figure,), problem = drawn([_figure()], cache)
+        (figure,), problem = drawn([_figure()], memory_in(cache))
         assert problem == ""
         return figure.svg or ""
 
@@ -146,21 +141,19 @@ def test_a_drawing_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, mon
         file.write_bytes(damage)
         before = len(calls)
         assert again() != first and len(calls) == before + 1
-    drawn([_figure("b", "b"), _figure("c", "c"), _figure("d", "b")], cache)
+    drawn([_figure("b", "b"), _figure("c", "c"), _figure("d", "b")], memory_in(cache))
     assert calls[-1] == 2, "one process for all, each specification once"
-    figures._kept.clear()
     (tmp_path / "file").write_text("")
-    (figure,), problem = drawn([_figure()], tmp_path / "file")
+    (figure,), problem = drawn([_figure()], memory_in(tmp_path / "file"))
     assert figure.svg and not problem, "a folder that can not be written costs the cache, not the drawing"
 
 
-@pytest.mark.usefixtures("fresh")
 def test_without_the_engine_the_numbers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(specs: object, form: str) -> list[bytes]:
         raise UnavailableError("scaling.plot_missing_library")
 
     monkeypatch.setattr(figures, "pictures", missing)
-    (figure,), problem = drawn([_figure()])
+    (figure,), problem = drawn([_figure()], Memory())
     assert figure.svg is None and problem
     html = environment().from_string("{% from 'parts.html.j2' import figure %}{{ figure(fig) }}").render(fig=figure)
     assert '<details class="data" open>' in html and "<td" in html and "<svg" not in html
@@ -210,13 +203,13 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture
 def site(tmp_path: Path, bundle: Path, panels: list[Figure]) -> Iterator[tuple[str, Path]]:
     """An address and the folder that lies there: a page with the two panels and a hostile one."""
-    (hostile,), _ = drawn([_figure("hostile", HOSTILE)])
+    (hostile,), _ = drawn([_figure("hostile", HOSTILE)], Memory())
     curve = {
         "width": 300, "height": 200, "data": {"values": [{"x": 1, "y": 1}, {"x": 2, "y": 0.25}, {"x": 3, "y": 0.2}]},
         "mark": "line", "encoding": {"x": {"field": "x", "type": "quantitative", "title": "seconds"},
                                      "y": {"field": "y", "type": "quantitative", "title": None}},
     }  # fmt: skip
-    (line,), _ = drawn([Figure("line", "Loss", "It falls.", curve)])
+    (line,), _ = drawn([Figure("line", "Loss", "It falls.", curve)], Memory())
     environment()  # made before its loader is extended
     text = (
         '{% extends "layout.html.j2" %}{% from "parts.html.j2" import figure with context %}'

@@ -141,7 +141,7 @@ def test_the_page_says_it_in_both_languages(source: Catalog) -> None:
 
 def test_two_pictures_of_all_teams_are_small(source: Catalog) -> None:
     pytest.importorskip("vl_convert")
-    figures, problem = drawn(overview_figures(overview(source)))
+    figures, problem = drawn(overview_figures(overview(source)), source.memory)
     assert problem == ""
     for figure in figures:
         svg = figure.svg or ""

@@ -52,7 +52,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave pictures undrawn, with their tables: drawing takes a second each, and has its own tests."""
     for view in ("study", "team", "scaling"):
-        monkeypatch.setattr(f"hackathon.web.views.{view}.drawn", lambda figures: (list(figures), ""))
+        monkeypatch.setattr(f"hackathon.web.views.{view}.drawn", lambda figures, _: (list(figures), ""))
 
 
 def _key(source: Catalog) -> str:

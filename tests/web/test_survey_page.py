@@ -31,7 +31,7 @@ def _no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the drawing to the tests of figures: a page comes without it."""
     from hackathon.web.views import survey
 
-    monkeypatch.setattr(survey, "drawn", lambda figures: (list(figures), ""))
+    monkeypatch.setattr(survey, "drawn", lambda figures, _: (list(figures), ""))
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def event(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave pictures undrawn, with their tables: drawing takes a second each, and has its own tests."""
-    monkeypatch.setattr("hackathon.web.views.team.drawn", lambda figures: (list(figures), ""))
+    monkeypatch.setattr("hackathon.web.views.team.drawn", lambda figures, _: (list(figures), ""))
 
 
 def _run(number: int, **values: object) -> RunEntry:

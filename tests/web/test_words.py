@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("vl_convert")
+from hackathon.index.memory import Memory
 from hackathon.web.page import figures
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.labels import wordless
@@ -32,7 +33,7 @@ def test_both_languages_are_one_drawing(monkeypatch: pytest.MonkeyPatch) -> None
     asked: list[int] = []
     real = figures.pictures
     monkeypatch.setattr(figures, "pictures", lambda specs, kind: (asked.append(len(specs)), real(specs, kind))[1])
-    (english, japanese), problem = drawn([figure("Processes", "linear"), figure("プロセス数", "線形")])
+    (english, japanese), problem = drawn([figure("Processes", "linear"), figure("プロセス数", "線形")], Memory())
     assert problem == ""
     assert sum(asked) == 1
     assert english.svg and japanese.svg
@@ -43,7 +44,7 @@ def test_both_languages_are_one_drawing(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_words_stay_text() -> None:
-    (made,), _ = drawn([figure(HOSTILE, "Words01")])
+    (made,), _ = drawn([figure(HOSTILE, "Words01")], Memory())
     assert made.svg is not None
     assert "<script" not in made.svg and "&lt;/text&gt;&lt;script&gt;" in made.svg
     assert "Words01" in made.svg  # a word that looks like a stand-in is the engine's

@@ -127,7 +127,6 @@ def _echo(seen: "Situation", found: "Sequence[ChecklistItem]") -> None:
 
 def _echo_json(seen: "Situation", found: "Sequence[ChecklistItem]", posted: str | None, why: str) -> None:
     import json
-    from dataclasses import asdict
 
     value = {
         "account": seen.account.user,
@@ -135,7 +134,10 @@ def _echo_json(seen: "Situation", found: "Sequence[ChecklistItem]", posted: str 
         "project": str(seen.project),
         "cluster": seen.sources.cluster.name,
         "ready": all(item.ok for item in found),
-        "items": [asdict(item) for item in found],
+        "items": [
+            {"name": item.name, "ok": item.ok, "evidence": item.evidence, "remedy": item.remedy, "facts": item.facts}
+            for item in found
+        ],
         "posted": posted,
         "not_posted": why or None,
     }

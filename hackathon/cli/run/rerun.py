@@ -46,12 +46,11 @@ def command(
     from hackathon.cli.shown import finish
     from hackathon.jobs.places import admit_again
     from hackathon.runs.crate.archive import is_crate, read_crate
-    from hackathon.runs.directory import find_run
 
     if is_crate(name):
         outcomes = _from_crate(read_crate(name), options, note, tags, dry_run, as_json, foreign, yes)
     else:
-        run = find_run(name, runs_folder())
+        run = _find(name)
         admit_again(run.path, runs_folder().parent, foreign)
         # without a word about what shall change it is the very script and the very program
         plain = options == Options()
@@ -61,6 +60,25 @@ def command(
             outcomes = _moved(run, options, note, tags, dry_run, as_json, foreign)
     if outcomes is not None:
         finish(outcomes, waiting, as_json)
+
+
+def _find(name: str) -> "RunDirectory":
+    """Return a run of this project, else one of its event's that the index has. Raises RequestError."""
+    from hackathon.runs.directory import RunDirectory, find_run
+
+    try:
+        return find_run(name, runs_folder())
+    except RequestError as error:
+        if error.id not in ("runs.run_unknown", "runs.run_unknown_near"):
+            raise
+        from hackathon.index.gather import find_entry
+
+        entry = find_entry(name, runs_folder().parent)
+        if entry is None:
+            raise
+        if entry.removed:
+            raise RequestError("runs.rerun_removed", run=entry.id) from None
+        return RunDirectory(Path(entry.project) / "runs" / entry.id)
 
 
 def _as_it_was(run: "RunDirectory", note: str, tags: Sequence[str], dry_run: bool) -> "Outcomes | None":
@@ -132,8 +150,7 @@ def _from_crate(
         "masked": list(about.get("masked") or ()),
         "edited": list(crate.changed),
     }
-    record = crate.record("request.json")
-    words = (note or str(record.get("note") or ""), tags or [str(tag) for tag in record.get("tags") or ()])
+    words = (note or crate.recorded.note, tags or crate.recorded.tags)
     place = str(crate.path.absolute())
     return _submit(old, here, source, origin, words, _remarks(crate), place, dry_run, as_json, foreign=True, yes=yes)
 
@@ -200,7 +217,7 @@ def _remarks(crate: "Crate") -> list[str]:
         )
         if names
     ]  # fmt: skip
-    then = str(crate.record("request.json").get("toolkit_version") or "")
+    then = crate.recorded.toolkit_version
     if then and then != hackathon.__version__:
         found.append(message("crate.remark_toolkit", then=then, now=hackathon.__version__))
     software = _software(crate)
@@ -215,7 +232,7 @@ def _software(crate: "Crate") -> str:
     environment = crate.record(name) if name else {}
     packages = environment.get("packages")
     packages = packages if isinstance(packages, dict) else {}
-    framework = str(crate.record("request.json").get("framework") or "")
+    framework = crate.recorded.framework
     python = str(environment.get("python") or "").split(" ")[0]
     parts = [f"Python {python}"] if python else []
     return ", ".join([*parts, *([f"{framework} {packages[framework]}"] if framework in packages else [])])

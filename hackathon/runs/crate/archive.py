@@ -4,6 +4,7 @@ Nothing is unpacked onto the disk: names are checked, files are read into memory
 crate's own list names.
 """
 
+import functools
 import hashlib
 import io
 import json
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.runs.record import RunRecord, read_record
 from hackathon.runs.source import snapshot
 from hackathon.text.errors import RequestError
 from hackathon.text.units import format_size
@@ -87,6 +89,11 @@ class Crate:
         if wrong is not None:
             raise RequestError("crate.wrong_field", path=self.path, field=wrong)
         return request
+
+    @functools.cached_property
+    def recorded(self) -> RunRecord:
+        """The record of the run, as the crate has it."""
+        return read_record(Path(self.run), lambda name: self.record(name) if name in self.files else None)
 
     @property
     def about_source(self) -> dict[str, Any]:

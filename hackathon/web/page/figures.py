@@ -5,13 +5,13 @@ import functools
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hackathon.index.memory import Memory
 from hackathon.scaling.plot import pictures
 from hackathon.text.errors import HackathonError, UnavailableError
 from hackathon.text.files import write_whole
@@ -28,13 +28,9 @@ KEPT_ON_DISK = 20_000
 _SUFFIX = ".svg"
 BATCH, ATTEMPTS = 200, 20
 """Drawings that one process makes, and how often it may fail, where many are drawn ahead."""
-_kept: dict[str, str] = {}
-_given_up: dict[str, str] = {}
-"""Key of what could not be drawn ahead → why: it is not tried again for each page."""
+_KEPT, _GIVEN_UP = "drawings", "given up"
+"""Tables of a memory: key → drawing; key of what could not be drawn ahead → why, so that not each page tries again."""
 _ahead: ContextVar["Asked | None"] = ContextVar("ahead", default=None)
-_folder: Path | None = None
-_lock = threading.Lock()
-"""Around changes of `_kept`: a server makes pages in several threads."""
 
 
 @dataclass(frozen=True)
@@ -65,41 +61,29 @@ class Asked:
     """How often figures were asked for that were not drawn yet."""
 
 
-def keep_in(folder: Path | None) -> None:
-    """Keep drawings in a folder of this user from now on, e.g. between two publications; None: in memory only.
-
-    It is on a disk of this machine, derived, and may be deleted at any time.
-    """
-    global _folder
-    _folder = folder
-
-
-def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Figure], str]:
+def drawn(figures: Sequence[Figure], memory: Memory) -> tuple[list[Figure], str]:
     """Return the figures with their drawings, and why some are without one (empty when none is).
 
-    One drawing process for all that were not drawn before. `cache`: as `keep_in`, for this call.
+    One drawing process for all that were not drawn before, as the memory and its folder have them.
     """
-    folder = cache or _folder
     figures = [replace(figure, spec=themed(figure.spec)) for figure in figures]
     parted = [wordless(figure.spec) for figure in figures]
     keys = [_key(spec) for spec, _ in parted]
-    found = {key: _kept.get(key) or _read(folder, key) for key in dict.fromkeys(keys)}
+    found = {key: memory.recall(_KEPT, key) or _read(memory.folder, key) for key in dict.fromkeys(keys)}
+    given_up = {key: why for key in found if (why := memory.recall(_GIVEN_UP, key))}
     specs = dict(zip(keys, (spec for spec, _ in parted), strict=True))
-    missing = [key for key, svg in found.items() if not svg and key not in _given_up]
-    problem = next((_given_up[key] for key in found if key in _given_up), "")
+    missing = [key for key, svg in found.items() if not svg and key not in given_up]
+    problem = next(iter(given_up.values()), "")
     asked = _ahead.get()
     if asked is not None:
         asked.specs.update((key, specs[key]) for key in missing)
         asked.times += bool(missing)
     elif missing:
         try:
-            found.update(_draw({key: specs[key] for key in missing}, folder))
+            found.update(_draw({key: specs[key] for key in missing}, memory.folder))
         except (HackathonError, ValueError) as error:
             problem = error.message if isinstance(error, HackathonError) else str(error)
-    with _lock:
-        _kept.update((key, svg) for key, svg in found.items() if svg)
-        while len(_kept) > KEPT:
-            del _kept[next(iter(_kept))]
+    _keep(memory, found)
     made = [
         replace(figure, svg=with_words(_own_names(svg, figure.name), words)) if (svg := found[key]) else figure
         for figure, key, (_, words) in zip(figures, keys, parted, strict=True)
@@ -108,8 +92,8 @@ def drawn(figures: Sequence[Figure], cache: Path | None = None) -> tuple[list[Fi
 
 
 @contextlib.contextmanager
-def ahead() -> Iterator[Asked]:
-    """Only note what is to be drawn until the end of the block, then draw all of it by few processes.
+def ahead(memory: Memory) -> Iterator[Asked]:
+    """Only note what is to be drawn until the end of the block, then draw all of it by few processes into a memory.
 
     Who makes many pages asks for their figures twice: in such a block, and then to have them. Yields what was asked for
     so far.
@@ -126,16 +110,21 @@ def ahead() -> Iterator[Asked]:
     while todo:
         some = todo.pop()
         try:
-            made = _draw({key: asked.specs[key] for key in some}, _folder)
-            with _lock:
-                _kept.update(made)
+            _keep(memory, _draw({key: asked.specs[key] for key in some}, memory.folder))
         except (HackathonError, ValueError) as error:
             failures += 1
             if len(some) > 1 and failures < ATTEMPTS and not isinstance(error, UnavailableError):
                 todo += [some[: len(some) // 2], some[len(some) // 2 :]]
             else:
                 why = error.message if isinstance(error, HackathonError) else str(error)
-                _given_up.update((key, why) for key in some)
+                for key in some:
+                    memory.keep(_GIVEN_UP, key, why, KEPT)
+
+
+def _keep(memory: Memory, made: Mapping[str, str | None]) -> None:
+    for key, svg in made.items():
+        if svg:
+            memory.keep(_KEPT, key, svg, max(KEPT, len(made)))
 
 
 def _draw(specs: Mapping[str, Mapping[str, Any]], folder: Path | None) -> dict[str, str]:

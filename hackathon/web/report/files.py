@@ -92,7 +92,7 @@ def _drawn(source: Catalog, surveys: Sequence[SurveySummary]) -> tuple[dict[str,
     """Return the report's pictures, drawn: of all teams, of each survey; and why some are not."""
     figures, view = report_figures(source)
     by_survey = figures_of_surveys(surveys) if _allowed(source) else {}
-    made, problem = drawn([*figures, *(figure for each in by_survey.values() for figure in each)])
+    made, problem = drawn([*figures, *(figure for each in by_survey.values() for figure in each)], source.memory)
     rest = iter(made)
     teams = [next(rest) for _ in figures]
     found = {name: [next(rest) for _ in each] for name, each in by_survey.items()}

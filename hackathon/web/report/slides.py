@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.board.entry import clean_line
 from hackathon.index.catalog import Catalog
+from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import StudyRuns, TeamRuns, by_study, by_team, reached, results_of, run_key
 from hackathon.runs.states import CANCELLED, ENDED
@@ -126,7 +127,7 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
         base=results["base_processes"] if results else 0,
         points=_points(results),
         remarks=tuple(line(each, 300) for each in remarks(results)[:REMARKS]) if results else (),
-        troubles=_troubles(team.work),
+        troubles=_troubles(team.work, source.memory),
         posts=_posts(source, team.name),
     ), results  # fmt: skip
 
@@ -165,7 +166,7 @@ def _files(source: Catalog, compared: BeforeAfter | None) -> tuple[str, ...]:
     left, right = source.find(compared.before.run), source.find(compared.after.run)
     if left is None or right is None:
         return ()
-    page = diff_page(left, right)
+    page = diff_page(left, right, source.memory)
     told = [_file(each) for each in page.files[:FILES]]
     more = len(page.files) - len(told) + page.files_left
     return (*told, message("slides.more_files", count=more)) if more > 0 else tuple(told)
@@ -194,7 +195,7 @@ def _points(results: dict[str, Any] | None) -> tuple[PointRow, ...]:
     )  # fmt: skip
 
 
-def _troubles(runs: Sequence[RunEntry]) -> tuple[TroubleRow, ...]:
+def _troubles(runs: Sequence[RunEntry], memory: Memory) -> tuple[TroubleRow, ...]:
     """Return the diagnosed failures by part and cause, the most frequent first."""
     over = frozenset(ENDED) - {SUCCEEDED, CANCELLED}
     found: dict[tuple[str, str], list[RunEntry]] = {}
@@ -204,7 +205,7 @@ def _troubles(runs: Sequence[RunEntry]) -> tuple[TroubleRow, ...]:
             found.setdefault((run.part, line(words.message, 300)), []).append(run)
     order = sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))
     return tuple(
-        TroubleRow(_part(part), text, tuple(run.id for run in failed), _solved(failed[0], runs))
+        TroubleRow(_part(part), text, tuple(run.id for run in failed), _solved(failed[0], runs, memory))
         for (part, text), failed in order[:TROUBLES]
     )
 
@@ -215,7 +216,7 @@ def _part(part: str) -> str:
     return part_name(part)
 
 
-def _solved(failed: RunEntry, runs: Sequence[RunEntry]) -> str:
+def _solved(failed: RunEntry, runs: Sequence[RunEntry], memory: Memory) -> str:
     """Return the next successful run of the same program, of the same size if there is one, and what differs in it."""
     later = [
         run for run in runs
@@ -224,7 +225,7 @@ def _solved(failed: RunEntry, runs: Sequence[RunEntry]) -> str:
     if not later:
         return ""
     good = min(later, key=lambda run: (run.processes != failed.processes, run.created or 0.0, run.id))
-    page = diff_page(failed, good, with_source=False)
+    page = diff_page(failed, good, memory, with_source=False)
     request = next(part for part in page.parts if part.name == "request")
     told = [f"{each.name}: {each.left} → {each.right}" for each in request.changes if each.name != "command"][:3]
     told += [each.name for each in page.files[:3]]

@@ -10,6 +10,7 @@ from typing import Any
 
 from hackathon.config.event import Publish
 from hackathon.index.catalog import Catalog
+from hackathon.index.memory import Memory
 from hackathon.index.studies import results_of
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_whole
@@ -102,7 +103,7 @@ class SiteBuilder:
             if self.site.file(page.name, language) in names
         ]
         # First all values, which asks for the pictures, so that one process draws all of them.
-        with figures.ahead() as asked:
+        with figures.ahead(self.source.memory) as asked:
             found: list[tuple[tuple[str, dict[str, Any]] | None, bool]] = []
             for page, source, language in todo:
                 before = asked.times
@@ -118,7 +119,7 @@ class SiteBuilder:
         for (page, source, language), (values, draws) in zip(todo, found, strict=True):
             file = self.site.file(page.name, language)
             if draws and values is not None:
-                values = _with_pictures(values) or self._values(page, source, language)
+                values = _with_pictures(values, self.source.memory) or self._values(page, source, language)
             if values is None:
                 continue
             problem = values[1].get("problem")
@@ -206,12 +207,12 @@ class SiteBuilder:
         write_whole(folder / f"{ALL_RESULTS}.json", downloads.all_json(self.mask.value(about), lines))
 
 
-def _with_pictures(found: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
+def _with_pictures(found: tuple[str, dict[str, Any]], memory: Memory) -> tuple[str, dict[str, Any]] | None:
     """Return a page's values with its pictures, which are drawn by now; None where they are not all in one place."""
     template, values = found
     if "figures" not in values or "problem" not in values:
         return None
-    pictures, problem = figures.drawn(values["figures"])
+    pictures, problem = figures.drawn(values["figures"], memory)
     return template, {**values, "figures": pictures, "problem": problem}
 
 
@@ -220,14 +221,7 @@ def made_by(maker: SiteBuilder, folder: Path, wanted: Sequence[str], workers: in
 
     Raises HackathonError when another one gives up: then the site is not whole and must not be shown.
     """
-    figures.keep_in(maker.cache)
-    try:
-        return _made_by(maker, folder, wanted, workers)
-    finally:
-        figures.keep_in(None)
-
-
-def _made_by(maker: SiteBuilder, folder: Path, wanted: Sequence[str], workers: int) -> BuiltPart:
+    maker.source.memory.folder = maker.cache
     parts = maker.site.parts
     if workers < 2 or len(parts) < 2:
         return maker.make(folder, wanted, parts, general=True)

@@ -1,11 +1,9 @@
 """The event's clusters as a page: queues and limits, the shape of a node, what was measured of its network."""
 
-import functools
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from hackathon.config.cluster import Cluster, Queue
@@ -108,7 +106,7 @@ class ClustersView:
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
     """Return what the template shows, figures drawn."""
     view = clusters_view(source)
-    figures, _ = drawn([each.figure for each in view.clusters if each.figure])
+    figures, _ = drawn([each.figure for each in view.clusters if each.figure], source.memory)
     made = {figure.name: figure for figure in figures}
     clusters = [replace(each, figure=made[each.figure.name]) if each.figure else each for each in view.clusters]
     return {"view": replace(view, clusters=tuple(clusters))}
@@ -126,18 +124,17 @@ def clusters_view(source: Catalog) -> ClustersView:
 
 def profile(source: Catalog, name: str) -> Cluster:
     """Return a cluster's profile, as the event's folder or this machine has it. Raises HackathonError."""
-    found = _profile(name, source.event_folder, int(source.now // KEPT))
+    key = name, int(source.now // KEPT)
+    found: Cluster | HackathonError | None = source.memory.recall("profiles", key)
+    if found is None:
+        try:
+            found = load_cluster(name, [source.event_folder] if source.event_folder else [])
+        except HackathonError as error:
+            found = error
+        source.memory.keep("profiles", key, found, 64)
     if isinstance(found, HackathonError):
         raise found
     return found
-
-
-@functools.lru_cache(maxsize=64)
-def _profile(name: str, folder: Path | None, minute: int) -> Cluster | HackathonError:
-    try:
-        return load_cluster(name, [folder] if folder else [])
-    except HackathonError as error:
-        return error
 
 
 def cores(source: Catalog, name: str) -> int | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.index.catalog import Catalog
+from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import run_key
 from hackathon.runs.directory import files_of
@@ -104,16 +105,16 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
         left, right = source.find(key[:at]), source.find(key[at + 1 :])
         if left is not None and right is not None:
             rules = allowed(source)
-            return {"view": diff_page(left, right, with_source=rules is None or rules.source)}
+            return {"view": diff_page(left, right, source.memory, with_source=rules is None or rules.source)}
     return None
 
 
-def diff_page(left: RunEntry, right: RunEntry, *, with_source: bool = True) -> DiffPage:
+def diff_page(left: RunEntry, right: RunEntry, memory: Memory, *, with_source: bool = True) -> DiffPage:
     """Return what differs between two runs, every text cleaned; files that cannot be read leave gaps.
 
     `with_source` False: files that differ are named, their lines are not shown.
     """
-    first, second = _Run(left), _Run(right)
+    first, second = _Run(left, memory), _Run(right, memory)
     files, same_files, left_over = _files(first, second)
     if not with_source:
         files = [replace(each, lines=(), left_out=0) for each in files]
@@ -154,8 +155,8 @@ Value = tuple[str, float | None]
 class _Run:
     """One run's files, each read when it is asked for."""
 
-    def __init__(self, summary: RunEntry) -> None:
-        self.summary = summary
+    def __init__(self, summary: RunEntry, memory: Memory) -> None:
+        self.summary, self.memory = summary, memory
         self.path = Path(summary.project) / "runs" / summary.id
         self.inside = files_of(self.path)
         self.record = read_record(self.path, self.inside.json)
@@ -168,7 +169,7 @@ class _Run:
         found[message("diff_page.reason")] = (summary.reason or NONE, None)
         if summary.seconds is not None:
             found[message("diff_page.seconds")] = (span(summary.seconds), summary.seconds)
-        numbers = end_metrics(self.path, self.inside, self.record).values
+        numbers = end_metrics(self.path, self.inside, self.record, self.memory).values
         first = (summary.metric, "loss", "accuracy")
         names = [*(name for name in first if name in numbers), *sorted(set(numbers) - set(first))]
         found |= {name: (number(numbers[name]), numbers[name]) for name in names}

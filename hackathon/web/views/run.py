@@ -119,7 +119,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     if summary is None:
         return None
     page = run_page(source, summary)
-    figures, problem = drawn([*page.progress, *page.devices])
+    figures, problem = drawn([*page.progress, *page.devices], source.memory)
     count = len(page.progress)
     page = replace(page, progress=tuple(figures[:count]), devices=tuple(figures[count:]))
     return {"view": page, "problem": problem}
@@ -142,7 +142,7 @@ def run_page(source: Catalog, summary: RunEntry) -> RunPage:
     path = Path(summary.project) / "runs" / summary.id
     inside = files_of(path)
     summary = _explained(summary, path)
-    run = run_view(path, inside)
+    run = run_view(path, inside, source.memory)
     ended = summary.ended if summary.state not in OPEN else None
     failed = summary.state not in OPEN and summary.state not in (SUCCEEDED, CREATED)
     found = verdict(source, summary, inside)

@@ -2,13 +2,14 @@
 
 import math
 import shlex
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.memory import Memory
 from hackathon.logs.final import MOST_LOGS, Numbers, final_numbers
 from hackathon.logs.metrics import rank_of
 from hackathon.logs.values import number
@@ -73,11 +74,11 @@ class RunView:
     attempts: int = 0
 
 
-def run_view(path: Path, inside: GuardedFolder) -> RunView:
+def run_view(path: Path, inside: GuardedFolder, memory: Memory) -> RunView:
     """Return a run for a page; files that are missing, half-written or no files leave gaps."""
     record = read_record(path, inside.json)
     source = inside.json("source.json")
-    found = end_metrics(path, inside, record)
+    found = end_metrics(path, inside, record, memory)
     metrics = sorted(found.values.items())
     return RunView(
         id=path.name,
@@ -109,11 +110,7 @@ def _job_of(inside: GuardedFolder) -> str:
     return claim or next((str(each) for each in facts if each), "")
 
 
-_read: OrderedDict[tuple[object, ...], Numbers] = OrderedDict()
-"""Metrics that were read, by what tells that nothing changed."""
-
-
-def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord) -> Numbers:
+def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord, memory: Memory) -> Numbers:
     """Return a run's final numbers, or what it told so far; not all was read where a file of it is refused.
 
     They are read again only when a file has changed.
@@ -122,16 +119,15 @@ def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord) -> Numbers
         each.get("event") == "ended" for each in inside.lines("events/job.jsonl")
     )
     key = (str(path), over, *inside.facts(("metrics", "logs")))
-    if key not in _read:
+    known: Numbers | None = memory.recall("end metrics", key)
+    if known is None:
         try:
             found = final_numbers(path, record, over=over, most_bytes=MOST_LOGS)
-            refused = inside.refused(("metrics", "logs", "request.json"))
-            _read[key] = replace(found, whole=found.whole and not refused)
         except RequestError:
             return Numbers(whole=False)
-        while len(_read) > KEPT:
-            _read.popitem(last=False)
-    return _read.get(key, Numbers(whole=False))
+        known = replace(found, whole=found.whole and not inside.refused(("metrics", "logs", "request.json")))
+        memory.keep("end metrics", key, known, KEPT)
+    return known
 
 
 def end_texts(inside: GuardedFolder) -> list[tuple[str, str]]:

@@ -95,7 +95,7 @@ class Overview:
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
     """Return the values of the page of scaling results, pictures drawn."""
     view = overview(source)
-    figures, problem = drawn(overview_figures(view)) if view.results else ([], "")
+    figures, problem = drawn(overview_figures(view), source.memory) if view.results else ([], "")
     return {"view": view, "figures": figures, "problem": problem}
 
 

@@ -109,7 +109,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     (study,) = by_study(runs, source.memory)
     names = {path: team.name for team in by_team(source) for path in team.projects}
     view = study_page(study, runs[0].team or names.get(Path(project), Path(project).name))
-    figures, problem = drawn(study_figures(view.results))
+    figures, problem = drawn(study_figures(view.results), source.memory)
     return {"view": view, "figures": figures, "problem": problem}
 
 

@@ -96,7 +96,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
         return None
     more = tuple((each.name, line(localized(each.survey.title, each.name), 200))
                  for each in all_of_them if each.name != key)  # fmt: skip
-    figures, problem = drawn(survey_figures(found))
+    figures, problem = drawn(survey_figures(found), source.memory)
     return {"view": survey_view(found, more), "figures": figures, "problem": problem}
 
 

@@ -118,7 +118,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     results = [results_of(study) for study in chosen]
     names = [line(study.name, 60) for study in chosen]
     made = study_figures(results[0], others=list(zip(names[1:], results[1:], strict=True))) if chosen else []
-    figures, problem = drawn(made)
+    figures, problem = drawn(made, source.memory)
     return {"view": team_page(team, source, studies, names), "figures": figures, "problem": problem}
 
 

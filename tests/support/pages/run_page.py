@@ -24,7 +24,7 @@ def html_of(source: Catalog, key: str, language: str = "en", kind: str = "run", 
     addresses = {"run": "run.html", "diff": "diff.html", "team": "team.html", "study": "study.html"}
     with speaking(language), pytest.MonkeyPatch.context() as patch:
         if not pictures:
-            patch.setattr(run_module, "drawn", lambda figures: (list(figures), ""))
+            patch.setattr(run_module, "drawn", lambda figures, _: (list(figures), ""))
         made = values_of(kind, key, source)
     assert made is not None
     template, values = made

@@ -14,9 +14,11 @@ import pytest
 from hackathon.config.load import load_rules
 from hackathon.config.rule import Part
 from hackathon.diagnosis import diagnose
+from hackathon.diagnosis.scan import RuleSet
 from support.paths import SAMPLES
 
-RULES, PROBLEMS = load_rules()
+LOADED, PROBLEMS = load_rules()
+RULES = RuleSet(LOADED)
 
 
 class Cause(NamedTuple):

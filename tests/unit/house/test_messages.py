@@ -150,9 +150,9 @@ def _lacking(module: str, found: list[ast.AST]) -> Iterator[str]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         identifier = str(node.args[0].value)
         given = {keyword.arg for keyword in node.keywords}
-        if not (name == "message" or name.endswith("Error")) or None in given or not lookup(identifier):
+        if not (name in ("message", "tell") or name.endswith("Error")) or None in given or not lookup(identifier):
             continue
-        texts = [lookup(identifier), lookup(f"{identifier}_hint") if name != "message" else None]
+        texts = [lookup(identifier), lookup(f"{identifier}_hint") if name not in ("message", "tell") else None]
         wanted = set().union(*(fields(pair[0]) for pair in texts if pair))
         if wanted - given:
             yield f"{module}:{node.lineno}: {identifier} lacks {sorted(wanted - given)}"

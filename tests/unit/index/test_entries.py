@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from hackathon.cli.run.rerun import _find
 from hackathon.config.load import load_event
-from hackathon.index.gather import all_runs
+from hackathon.index.gather import all_runs, find_entry
 from hackathon.index.index import Index
 from hackathon.index.memory import Memory
 from hackathon.index.projects import ProjectFolder
+from hackathon.index.store import default_path
 from hackathon.index.studies import study_record
+from hackathon.text.errors import RequestError
 from support.planned_event import PlannedEvent, PlannedLife, PlannedRun, WrittenEvent, write_event
 
 HOUR = (PlannedLife(3600.0),)
@@ -35,6 +38,42 @@ def test_a_table_of_all_runs_is_one_call(event: WrittenEvent, tmp_path: Path) ->
         assert [runs[name].adopted for name in (good, lost, removed, adopted)] == [False, False, False, True]
         assert runs[lost].state == "LOST" and runs[good].value == 100.0
         assert {run.use.held(2e9).seconds for run in runs.values() if run.use} == {3600.0}
+
+
+@pytest.mark.parametrize("damage", ["", "index", "event"])
+def test_rerun_finds_runs_of_the_event_by_the_index(
+    event: WrittenEvent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    good, _, removed, _ = (run.id for run in event.runs)
+    mine = event.folder / "aurora" / "mine"
+    (mine / "runs").mkdir(parents=True)
+    (mine / "project.yaml").write_text("name: mine\ncommand: python train.py\n")
+    if damage == "index":
+        find_entry(good, mine)
+        default_path().write_bytes(b"no database" * 1000)
+    if damage == "event":  # then the project's own runs alone are known
+        (event.folder / "hackathon.yaml").write_text("title: [")
+        assert find_entry(good, mine) is None
+    monkeypatch.chdir(event.project if damage == "event" else mine)
+    assert _find(good[-8:]).path == event.project / "runs" / good
+    with pytest.raises(RequestError, match="was cleaned up"):
+        _find(removed[-8:])
+    for text, why in (("no-such-run", "there is no run"), (good[:8], "runs match")):
+        with pytest.raises(RequestError, match=why):
+            _find(text)
+
+
+def test_without_an_event_a_project_knows_its_own_runs(
+    event: WrittenEvent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    alone = tmp_path / "alone"
+    event.project.rename(alone)
+    for run in event.runs:
+        found = find_entry(run.id, alone)
+        assert found is not None and (found.id, found.removed) == (run.id, run is event.runs[2])
+    assert find_entry("nothing", alone) is None
 
 
 def test_a_run_that_is_cleaned_up_stays_in_the_index(event: WrittenEvent, tmp_path: Path) -> None:

@@ -133,6 +133,9 @@ def test_from_nothing_to_ready(project: Path, capsys: pytest.CaptureFixture[str]
     with speaking("ja"):
         job_point = collected(board, event)["星のチーム"].points["job"]
     assert "秒で終了" in job_point.evidence and " took " in team.points["job"].evidence
+    (posted,) = board.ready
+    (kept,) = [proof for proof in posted.entry.ready if proof.name == "job"]
+    assert [each.id for each in kept.told] == ["ready.job_ran"] and kept.said == {}
     # on nodes with GPUs a run counts as one GPU's only where one was there
     path = project / "runs" / found["baseline"]["facts"]["run"]
     record = json.loads((path / "request.json").read_text())
@@ -481,7 +484,9 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(["name", "ok", "evidence", "facts", "run", "value"]) | st.text(max_size=5), inner
+            st.sampled_from(["name", "ok", "evidence", "facts", "run", "value", "told", "id", "values"])
+            | st.text(max_size=5),
+            inner,
         )
     ),
     max_leaves=15,
@@ -518,6 +523,39 @@ def test_too_much_is_cut() -> None:
     raw = json.dumps({**json.loads(encode(entry)), "ready": proofs}).encode()
     read = decode(raw, f"{entry.id}.json", "b" * 16)
     assert (len(read.ready), len(read.ready[0].facts), len(read.ready[0].evidence)) == (PROOFS, FACTS, 300)
+
+
+@pytest.mark.parametrize(
+    ("kept", "english", "japanese"),
+    [
+        # of an older toolkit: both languages, or one alone
+        ({"said": {"en": "it ran", "ja": "実行した"}}, "it ran", "実行した"),
+        ({"said": {"ja": "実行した"}}, "as posted", "実行した"),
+        ({}, "as posted", "as posted"),
+        # as it is kept now; somebody's own words stay as they are
+        (
+            {"told": [{"id": "ready.no_job", "values": {}}, "qsub: no"]},
+            "no job was submitted, and there is no earlier one; qsub: no",
+            "ジョブを投入しておらず、以前のものもありません; qsub: no",
+        ),
+        ({"told": [{"id": "data.is_missing", "values": {"name": "a\u202eb\x1b"}}]}, "a·b·", "a·b·"),
+        # of another toolkit, or of somebody who tries what a reader bears
+        ({"told": [{"id": "ready.of_tomorrow", "values": {}}]}, "as posted", "as posted"),
+        ({"told": [{"id": "os.path", "values": {}}]}, "as posted", "as posted"),
+        ({"told": [{"id": "ready.job_ran", "values": {"run": "x"}}]}, "as posted", "as posted"),
+        ({"told": [{"id": "ready.no_job", "values": {"identifier": "x"}}]}, "as posted", "as posted"),
+        ({"told": [5, {"id": 5, "values": 5}, {"id": "ready.no_job"}]}, "as posted", "as posted"),
+    ],
+)
+def test_evidence_is_read_in_the_readers_language(kept: dict[str, Any], english: str, japanese: str) -> None:
+    entry = Entry(new_id(1), "ready", 5.0, "b" * 16)
+    proof = {"name": "job", "ok": True, "evidence": "as posted", **kept}
+    raw = json.dumps({**json.loads(encode(entry)), "ready": [proof]}).encode()
+    (read,) = decode(raw, f"{entry.id}.json", "b" * 16).ready
+    for code, wanted in (("en", english), ("ja", japanese)):
+        with speaking(code):
+            shown = read.spoken()
+        assert wanted in shown and shown.isprintable(), (code, shown)
 
 
 @pytest.mark.parametrize("text", ["", "x", MARK, MARK + "[]", MARK + '{"modules": 5, "files": [], "gpus": -1}'])

@@ -223,6 +223,24 @@ def test_account_takes_the_place_of_markers_and_is_asked_once(folder: Path, tmp_
     assert only(told(folder, event_of("aurora"))).spent == row.spent  # and is kept
 
 
+def test_account_is_asked_for_in_the_dialect_of_the_newest_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hackathon.schedulers import registry
+
+    for name, group in (("aa", "old"), ("bb", "new")):
+        run_in(folder / "aurora", name, final=sealed(NOW - 7200, NOW - 7000), dialect={"group": group})
+    scheduler, asked = Accounting(tmp_path / "spool", lambda ids: {}), []
+
+    def load(name: str, dialect: Any = None) -> FakeScheduler:
+        asked.append((name, dialect))
+        return scheduler
+
+    monkeypatch.setattr(registry, "load", load)
+    told(folder, event_of("aurora"), ask=True)
+    assert asked == [("fake", {"group": "new"})] and scheduler.asked == [["aa", "bb"]]
+
+
 def test_scheduler_that_does_not_answer_is_told_and_markers_count(folder: Path, tmp_path: Path) -> None:
     from hackathon.schedulers.base import SchedulerError
 

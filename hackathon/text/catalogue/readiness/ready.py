@@ -146,8 +146,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "遅いファイルシステムからの import に時間がかかっています。環境を速いファイルシステムに置いてください",
     ),
     "job_failed": (
-        "run {run} (job {job}): {state} {why}",
-        "実行 {run}（ジョブ {job}）: {state} {why}",
+        "run {run} (job {job}): {state}",
+        "実行 {run}（ジョブ {job}）: {state}",
     ),
     "job_silent": (
         "run {run} (job {job}) finished without writing its results",

@@ -279,6 +279,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Only the owner of a job can adopt it.",
         "ジョブを取り込めるのは、そのジョブの所有者だけです。",
     ),
+    "rerun_removed": (
+        "run {run} was cleaned up: only its record is left, so it cannot be run again",
+        "実行 {run} は整理され、記録しか残っていないため、再実行できません",
+    ),
     "rerun_no_source": (
         "the source of run {run} was not recorded, so it cannot be run again",
         "実行 {run} のソースが記録されていないため、再実行できません",
