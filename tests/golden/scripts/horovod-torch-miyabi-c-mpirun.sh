@@ -39,6 +39,9 @@ HK_HOST=${HK_HOST//[^A-Za-z0-9._-]/_}
 HK_PROJECT=$(cd "$HK_RUN/../.." && pwd -P)
 export HK_RUN HK_PROJECT HK_JOB_ID
 cd "$HK_RUN" || exit 78
+hk_counted() { # number, word for one, word for several
+  if [ "$1" -eq 1 ]; then printf '1 %s' "$2"; else printf '%s %s' "$1" "$3"; fi
+}
 
 # ---- one job a run: the first act is to claim the run; a directory that holds the job's id is renamed into place ----
 hk_claim=".claim.${HK_JOB_ID//[^A-Za-z0-9._-]/_}.$HK_HOST"
@@ -149,7 +152,7 @@ trap 'HK_SIGNAL=2; exit 130' INT
 rm -f stop
 HK_DEADLINE=$(($(date +%s) + HK_WALLTIME))
 hk_event started ",\"job_id\":\"$(hk_text "$HK_JOB_ID")\",\"deadline\":$HK_DEADLINE"
-echo "hackathon: $HK_NAME: job $HK_JOB_ID, attempt $HK_ATTEMPT, on $HK_HOST, $HK_NODES node(s), $HK_PROCESSES process(es)"
+echo "hackathon: $HK_NAME: job $HK_JOB_ID, attempt $HK_ATTEMPT, on $HK_HOST, $(hk_counted "$HK_NODES" node nodes), $(hk_counted "$HK_PROCESSES" process processes)"
 if [ -s segment ]; then hk_segment; fi
 HK_CHECKPOINTS=$HK_CHAIN/checkpoints
 export HK_CHECKPOINTS HK_SEGMENT
@@ -157,7 +160,7 @@ export HK_CHECKPOINTS HK_SEGMENT
 # ---- hosts ----
 hk_hosts_of_job
 if [ "${#HK_HOSTS[@]}" -ne "$HK_NODES" ]; then
-  hk_warn hosts "asked for $HK_NODES node(s), got ${#HK_HOSTS[@]}: ${HK_HOSTS[*]}; if two chunks share a host, set dialect.place: scatter"
+  hk_warn hosts "asked for $(hk_counted "$HK_NODES" node nodes), got ${#HK_HOSTS[@]}: ${HK_HOSTS[*]}; if two chunks share a host, set dialect.place: scatter"
   exit 78
 fi
 if [ "$HK_NODES" -eq 1 ]; then MASTER_ADDR=127.0.0.1; else MASTER_ADDR=${HK_HOSTS[0]}; fi
