@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.dialect import Dialect, Header
+from hackathon.schedulers.scripts import ScriptLanguage
 from hackathon.text.errors import UnavailableError
 
 # What a scheduler can say about a job. FINISHED: it ended, and the scheduler gives no cause. UNKNOWN: a letter or word
@@ -273,6 +274,15 @@ class Scheduler(ABC):
         Example: `{"17": Account((Charge(start, end, seconds, nodes, gpus),))}`.
         """
         return {}
+
+    # ---- hooks of scripts that people write
+
+    def script_language(self) -> ScriptLanguage | None:
+        """Return how its job scripts are read and written, for `hackathon lint` and `hackathon convert`; None: unknown.
+
+        Example: `ScriptLanguage(name="kumo", title="Kumo", prefix="#KUMO", …)`, as each `<name>/script.py` has one.
+        """
+        return None
 
     # ---- hooks of an interactive job
 
