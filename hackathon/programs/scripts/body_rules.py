@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.look import ScriptLook
-from hackathon.programs.scripts.shell import Command
+from hackathon.programs.scripts.shell import LONGEST, Command
 from hackathon.text.messages import message
 
 _LAUNCHERS = re.compile(r"(?:\S*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun)\Z")
@@ -227,9 +227,9 @@ def _downloads(name: str, words: tuple[str, ...], raw: str) -> bool:
 
 
 def _code(look: ScriptLook) -> Iterator[tuple[int, str]]:
-    """Yield the lines of code, without comments."""
+    """Yield the lines of code that are not too long, without comments."""
     for number, line in enumerate(look.source.lines, 1):
-        if number not in look.shell.documents and not line.lstrip().startswith("#"):
+        if len(line) <= LONGEST and number not in look.shell.documents and not line.lstrip().startswith("#"):
             yield number, re.sub(r"(?:^|\s)#.*", "", line)
 
 
@@ -237,7 +237,6 @@ def _variables(look: ScriptLook) -> None:
     """Variables of another scheduler, or used as they must not be."""
     language = look.language
     code = list(_code(look))
-    text = "\n".join(line for _, line in code)
     for other in look.languages:
         if other.name == language.name or not other.variables or other.prefix == language.prefix:
             continue
@@ -246,9 +245,8 @@ def _variables(look: ScriptLook) -> None:
             if not match or re.fullmatch(language.variables, match[1]):
                 continue
             name = match[1]
-            doubt = re.search(
-                rf"\$\{{{name}:?[-+?=]|-[nzv]\s+\"?\$?\{{?{name}|\b{name}=|{name}[^\n]*\]\]?|if\b[^\n]*{name}", text
-            )
+            asked = re.compile(rf"\$\{{{name}:?[-+?=]|-[nzv]\s+\"?\$?\{{?{name}|\b{name}=|{name}.*\]|\bif\b.*{name}")
+            doubt = any(name in each and asked.search(each) for _, each in code)
             if not doubt and not any(each.rule == "foreign-variable" for each in look.findings):
                 look.add("foreign-variable", number, variable=name, other=other.title)
     if name := language.colon_id:

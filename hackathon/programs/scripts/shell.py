@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 _HERE = re.compile(r"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.+!%-]+))")
 _SHELLS = re.compile(r"#!\s*(?:/\S*/)?(?:env\s+(?:-S\s+)?)?(?:/\S*/)?(bash|sh|ksh\w*|zsh|dash)\b")
+LONGEST = 2000
+"""Letters of a line whose commands are taken: what nobody writes by hand could keep a pattern busy for hours."""
 _NO_COMMANDS = frozenset(
     [
         "then",
@@ -147,7 +149,8 @@ class _Reader:
                     self.end_word()
                 elif text.startswith("<<<", at):
                     self.put("<<<")
-                    at += len(text[at:]) - len(text[at:].lstrip("<")) - 1
+                    while text.startswith("<", at + 1):
+                        at += 1
                 elif text.startswith("<<", at):
                     match = _HERE.match(text, at)
                     if match:
@@ -220,12 +223,13 @@ class _Reader:
                 self.depth = max(0, self.depth - 1)
             if word in ("for", "select", "case", "function", "in"):
                 words = []
-        if words:
+        if words and len(self.lines[self.begin - 1]) <= LONGEST:
             self.commands.append(Command(self.begin, tuple(words), self.lines[self.begin - 1], background, self.depth))
         elif background and self.commands:
             # `( … ) &`, `{ … } &`, `done &`: all of it runs in the background
             start = next((n for n in reversed(self.opened) if n < len(self.commands)), len(self.commands) - 1)
             self.commands[start:] = [each._replace(background=True) for each in self.commands[start:]]
+            self.opened.clear()
 
     def skip_documents(self, number: int) -> int:
         """Pass over the here-documents that begin behind a line; return where commands go on."""

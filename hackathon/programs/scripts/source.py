@@ -9,8 +9,8 @@ from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.printable import printable
 
-LARGEST = 1_000_000
-"""Bytes of a job script that are read: the longest ones that people write have a hundredth of that."""
+LARGEST = 300_000
+"""Bytes of a job script that are read: the longest ones that people write have a tenth of that."""
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ _ARRAY = re.compile(r"[\d,:\-]+(?:%\d+)?\Z", re.ASCII)
 _VALUES = {
     "--time": _TIME, "--time-min": _TIME, "--nodes": _NODES, "--ntasks": _COUNT, "--ntasks-per-node": _COUNT,
     "--cpus-per-task": _COUNT, "--mem": _SIZE, "--mem-per-cpu": _SIZE, "--mem-per-gpu": _SIZE, "--array": _ARRAY,
-    "--open-mode": re.compile(r"(?:append|truncate)\Z"),
+    "--exclusive": re.compile(r"(?:user|mcs|topo)?\Z"), "--open-mode": re.compile(r"(?:append|truncate)\Z"),
     "--mail-type": re.compile(r"(?i:(?:NONE|BEGIN|END|FAIL|REQUEUE|ALL|INVALID_DEPEND|STAGE_OUT|TIME_LIMIT\w*"
                               r"|ARRAY_TASKS)(?:,|\Z))+\Z"),
 }  # fmt: skip

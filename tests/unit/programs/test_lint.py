@@ -136,15 +136,28 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "job.fixed.sh").read_text() == "a\n"
 
 
-def test_long_and_odd_scripts_end() -> None:
-    for raw in (
-        b"(" * 20000,
-        b"<<A\n" * 3000,
-        b"#PBS -l " + b"a," * 20000,
-        b"'" + b"x\n" * 20000,
-        b"#SBATCH -" + b"n" * 9000,
-    ):
-        lint(script_text(b"#!/bin/bash\n#SBATCH -n 1\n#PBS -q a\n" + raw, "x"))
+ODD = {
+    "brackets": b"(" * 20000,
+    "documents": b"<<A\n" * 3000,
+    "list": b"#PBS -l " + b"a," * 20000,
+    "flags": b"#SBATCH -" + b"n" * 9000,
+    "quotation": b"'" + b"x\n" * 20000,
+    "background": b"(a;" * 9000 + b"& " * 9000,
+    "redirections": b"<<<a" * 9000,
+    "variables": b"if $PBS_JOBID " * 9000,
+    "letters": b"a" * 99000,
+    "blanks": b"#PBS -l a" + b" " * 99000,
+    "numbers": b"#" * 99000,
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", list(ODD))
+def test_long_and_odd_scripts_end(name: str) -> None:
+    """No pattern runs away: with one that does, a script of this size takes hours."""
+    for prefix in (b"#SBATCH -n 1\n", b"#PBS -q gen_S\n#PBS -b 2\n", b"#$ -cwd\n"):
+        report = lint(script_text(b"#!/bin/bash\n" + prefix + ODD[name] + b"\n", "x"))
+        assert report.dialect is not None
 
 
 def test_every_language_is_known_by_name() -> None:
