@@ -1,5 +1,6 @@
 """The directives of a script: which lines are some, the words in them, and the settings that these words make."""
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -53,6 +54,17 @@ def plain(text: str) -> str:
     return text if text.isascii() else text.translate(_LOOKS_LIKE)
 
 
+def corrected(line: str, start: int) -> str:
+    """Return a directive with the letters of its options as they have to be; what values say stays as it is."""
+    if line.isascii():
+        return line
+    for word in split(line, start)[0]:
+        option = re.split("[=\uff1d]", word.text)[0]
+        if plain(option).strip()[:1] == "-" and (plain(option) != option or "\uff1d" in word.text):
+            return plain(line)
+    return line
+
+
 def begins(line: str, prefix: str) -> int | None:
     """Return the column behind the prefix of a directive, None if the line is none (`#$HOME/x` is not)."""
     if not line.startswith(prefix):
@@ -84,7 +96,7 @@ def split(raw: str, start: int, comment_in_word: bool = False) -> tuple[tuple[Wo
                 quote = ""
             else:
                 text += letter
-        elif letter.isspace():
+        elif letter.isspace() and letter.isascii():
             if begin is not None:
                 words.append(Word(text, begin, at))
             text, begin = "", None

@@ -3,7 +3,7 @@
 import difflib
 import re
 
-from hackathon.programs.scripts.directives import Directive, begins, plain, split
+from hackathon.programs.scripts.directives import Directive, begins, plain
 from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.look import ScriptLook, nearly
 from hackathon.schedulers.scripts import Known, ScriptLanguage, Setting
@@ -130,18 +130,10 @@ def check_words(look: ScriptLook) -> None:
 
 def _wide(look: ScriptLook, each: Directive) -> bool:
     """Find letters that only look like those of an option; return whether the scheduler refuses the line for them."""
-    raw = look.line(each.line)
-    if raw == each.raw:
+    if look.line(each.line) == each.raw:
         return False
-    start = raw.index(look.language.prefix) + len(look.language.prefix)
-    words, _, _ = split(raw, start)
-    options = [word.text for word in words if plain(word.text[:2]).strip()[:1] == "-"]
-    if any(
-        plain(re.split("[=\uff1d]", word)[0]) != re.split("[=\uff1d]", word)[0] or "\uff1d" in word for word in options
-    ):
-        look.add("full-width", each.line, each.raw, safe=True)
-        return True
-    return False
+    look.add("full-width", each.line, each.raw, safe=True)
+    return True
 
 
 def _comment_behind(look: ScriptLook, each: Directive) -> None:

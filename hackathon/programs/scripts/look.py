@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hackathon.programs.scripts.directives import Directive, begins, parse, plain
+from hackathon.programs.scripts.directives import Directive, begins, corrected, parse, plain
 from hackathon.programs.scripts.findings import RULES, Edit, LintFinding, text_of
 from hackathon.programs.scripts.shell import ShellScript, scan
 from hackathon.programs.scripts.source import ScriptText
@@ -90,7 +90,7 @@ def look_at(
             look.behind.append(number)
             continue
         shift = len(line) - len(line.lstrip()) if indented else 0
-        look.directives.append(parse(number, plain(line), start + shift, language))
+        look.directives.append(parse(number, corrected(line, start + shift), start + shift, language))
     look.settings = [setting for each in look.directives for setting in each.settings]
     look.request = language.read(look.settings)
     look.site = _site(look)
