@@ -174,7 +174,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         "-j y" if request.merge or (request.merge is None and not request.error) else None,
         request.error and not request.merge and f"-e {request.error}",
         array and not array.startswith("0") and f"-t {array}",
-        array and at_once and f"-tc {at_once}",
+        array and not array.startswith("0") and at_once and f"-tc {at_once}",
         request.after_any and f"-hold_jid {request.after_any.replace(':', ',')}",
         request.mail_user and f"-M {request.mail_user}",
         f"-m {letters or 'n'}" if request.mail_on is not None else None,

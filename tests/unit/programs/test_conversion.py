@@ -65,6 +65,13 @@ def test_what_cannot_be_said_is_a_comment() -> None:
     assert made.script.lines[-1] == "hostname"
 
 
+@pytest.mark.parametrize(("array", "lines"), [("0-3%2", []), ("1-4%2", ["#$ -t 1-4", "#$ -tc 2"])])
+def test_tasks_that_count_from_zero_are_lost_on_grid_engine(array: str, lines: list[str]) -> None:
+    made = to(f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH --array={array}\n".encode(), "gridengine")
+    assert [line for line in made.script.lines if line.startswith("#$ -t")] == lines
+    assert bool(made.lost) == (not lines)
+
+
 def test_gpus_are_asked_for_where_the_profile_does_not_give_whole_nodes() -> None:
     raw = b"#!/bin/bash\n#PBS -l select=2:mpiprocs=4:ngpus=4\n#PBS -l walltime=600\n"
     assert "#SBATCH --gpus-per-node=4" in to(raw, "slurm").script.lines
