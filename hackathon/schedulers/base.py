@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.dialect import Dialect, Header
+from hackathon.schedulers.scripts import ScriptLanguage
 from hackathon.text.errors import UnavailableError
 
 # What a scheduler can say about a job. FINISHED: it ended, and the scheduler gives no cause. UNKNOWN: a letter or word
@@ -297,6 +298,15 @@ class Scheduler(ABC):
         is another one than the run's does not count for the run.
         """
         return {}
+
+    # ---- hooks of scripts that people write
+
+    def script_language(self) -> ScriptLanguage | None:
+        """Return how its job scripts are read and written, for `hackathon lint` and `hackathon convert`; None: unknown.
+
+        Example: `ScriptLanguage(name="kumo", title="Kumo", prefix="#KUMO", …)`, as each `<name>/script.py` has one.
+        """
+        return None
 
     # ---- hooks of an interactive job
 

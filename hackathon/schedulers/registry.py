@@ -13,6 +13,7 @@ from hackathon.text.errors import RequestError
 
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
+    from hackathon.schedulers.scripts import ScriptLanguage
 
 ENTRY_POINTS = "hackathon.schedulers"
 BUILT_IN = {
@@ -22,6 +23,14 @@ BUILT_IN = {
 }
 """Name → `module:class` of the scheduler and of its dialect, which is imported alone where no command is run. A plug-in
 of the same name does not replace a built-in."""
+SCRIPTS = {
+    "slurm": "hackathon.schedulers.slurm.script:LANGUAGE",
+    "pbs": "hackathon.schedulers.pbs.script:LANGUAGE",
+    "gridengine": "hackathon.schedulers.gridengine.script:LANGUAGE",
+    "pjm": "hackathon.schedulers.pjm.script:LANGUAGE",
+    "nqsv": "hackathon.schedulers.nqsv.script:LANGUAGE",
+}
+"""Name → `module:name` of how job scripts are read and written. Some of these schedulers have nothing else yet."""
 MARKS = {"slurm": ("sbatch",), "pbs": ("qsub", "/etc/pbs.conf")}
 """Name → commands and files by which one knows that a machine has it; the first that fits counts (Slurm brings a `qsub`
 of its own)."""
@@ -62,6 +71,22 @@ def _dialect_type(name: str, places: tuple[str, ...]) -> type[Dialect] | None:
         return type(load(name).dialect)
     except RequestError:
         return None
+
+
+def script_language(name: str) -> "ScriptLanguage | None":
+    """Return how a scheduler's job scripts are read and written; None where it has none or is not there."""
+    if name in SCRIPTS:
+        language: ScriptLanguage = _class(SCRIPTS[name])
+        return language
+    try:
+        return load(name).script_language()
+    except RequestError:
+        return None
+
+
+def script_languages() -> "list[ScriptLanguage]":
+    """Return those that come with the toolkit."""
+    return [language for name in SCRIPTS if (language := script_language(name)) is not None]
 
 
 def dialect_types() -> dict[str, type[Dialect]]:

@@ -42,7 +42,7 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
             raise
         problem, sources = error, None
         cluster, runs = _cluster(options), Path.cwd() / "runs"
-    findings = examine(cluster, runs)
+    findings = [*examine(cluster, runs), *_scripts(cluster, runs.parent)]
     if with_job:
         findings.append(start_on_nodes(cluster, options, runs))
     if as_json:
@@ -58,6 +58,24 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
             click.echo(message("cli.doctor_no_project"), err=True)
     if any(each.level == "bad" for each in findings):
         raise click.exceptions.Exit(1)
+
+
+def _scripts(cluster: "Cluster", folder: Path) -> "list[DoctorFinding]":
+    """Look at the job scripts that somebody wrote by hand and put into the project's folder."""
+    from hackathon.programs.scripts.lint import scripts_in
+    from hackathon.runs.doctor import WARNING, DoctorFinding
+    from hackathon.schedulers.base import Scheduler
+
+    return [
+        DoctorFinding(
+            message("lint.doctor"),
+            WARNING,
+            message("lint.doctor_found", path=report.path, line=report.findings[0].line,
+                    text=report.findings[0].message, **report.counts),
+            message("lint.doctor_remedy", path=report.path),
+        )
+        for report in scripts_in(folder, Scheduler.script_endings, cluster)
+    ]  # fmt: skip
 
 
 def _show(findings: "Sequence[DoctorFinding]") -> None:

@@ -17,6 +17,7 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
 
     from hackathon.config import load
     from hackathon.jobs.machine import likely_cluster
+    from hackathon.programs.scripts.lint import lint_directed
     from hackathon.runs.adopt import adopt
     from hackathon.schedulers import profiles
     from hackathon.text.errors import RequestError
@@ -40,3 +41,7 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
         metric=(project and project.metric) or "samples_per_s",
     )
     click.echo(message("cli.adopted", run=run.id))
+    report = lint_directed(run.path / "job.sh", profile)
+    if report is not None and report.findings:
+        text = message("lint.adopted", path=run.path / "job.sh", **report.counts)
+        click.echo(f"{message('cli.warning')}: {text}", err=True)

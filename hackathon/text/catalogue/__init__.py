@@ -19,6 +19,7 @@ FOLDERS = {
     "grid": "jobs",
     "help": "cli",
     "jobs": "jobs",
+    "lint": "programs",
     "local": "schedulers",
     "logs": "logs",
     "look": "web",

@@ -32,8 +32,13 @@ ENDLESS = f"{UNIT}/diagnosis/test_rule_limits.py::test_a_rule_that_does_not_end_
 CRATE = f"{FAULTS}/test_foreign_code_users.py::test_a_strangers_crate_is_refused_and_its_values_stay_text"
 SURVEY = f"{FAULTS}/test_survey_users.py::test_a_hostile_user_reads_and_alters_nothing"
 JOBS = f"{UNIT}/runs/test_job_owner.py"
+SCRIPT = f"{UNIT}/programs/test_lint.py::test_scripts_of_others_are_data"
 
 THREATS: dict[str, tuple[dict[str, str], str]] = {
+    "job script written by hand": (
+        dict.fromkeys(("lint", "convert", "adopt", "doctor"), SCRIPT),
+        "reads no scripts of people",
+    ),
     "file of a run": (
         {
             "status": DESCRIPTOR, "results": LINKS, "compare": DESCRIPTOR, "logs": LINKS, "diagnose": LINKS,
@@ -199,6 +204,7 @@ READERS: dict[str, tuple[str, str]] = {
     "logs/pattern_reader.py": ("found_apart main", CHILD),
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
+    "programs/scripts/fixes.py": ("put", WRITES),
     "readiness/job.py": ("sample main", OWN),
     "readiness/probe.py": ("submit_probe told_by", "file of a run"),
     "readiness/security.py": ("_umask", PROC),

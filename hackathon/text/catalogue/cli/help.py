@@ -4,6 +4,7 @@ from hackathon.text.catalogue.cli._help_data import DATA
 from hackathon.text.catalogue.cli._help_event import EVENT
 from hackathon.text.catalogue.cli._help_pages import PAGES
 from hackathon.text.catalogue.cli._help_rules import RULES
+from hackathon.text.catalogue.cli._help_scripts import SCRIPTS
 from hackathon.text.catalogue.cli._help_survey import SURVEY
 from hackathon.text.catalogue.cli._help_trouble import TROUBLE
 
@@ -359,5 +360,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **RULES,
     **PAGES,
     **EVENT,
+    **SCRIPTS,
     **SURVEY,
 }

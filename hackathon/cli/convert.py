@@ -1,0 +1,59 @@
+"""`hackathon convert`: the header of a job script in the words of another cluster's scheduler."""
+
+from pathlib import Path
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.messages import message
+
+
+@named("convert")
+@click.argument("script", metavar="SCRIPT", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--to", "target", required=True, metavar="CLUSTER", help=message("help.option_convert_to"))
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_convert_output")
+)
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(script: Path, target: str, output: Path | None, as_json: bool) -> None:
+    from hackathon.cli.options import runs_folder
+    from hackathon.programs.scripts.conversion import convert, target_language
+    from hackathon.programs.scripts.fixes import put
+    from hackathon.programs.scripts.lint import lint
+    from hackathon.programs.scripts.source import read_script
+    from hackathon.schedulers import profiles
+    from hackathon.schedulers.registry import SCRIPTS
+    from hackathon.text.printable import printable
+
+    folders = [runs_folder().parent]
+    # a scheduler's own name is taken where no profile has it: scripts for it can be written before there is one
+    known = target not in SCRIPTS or any(each.name == target for each in profiles.list_clusters(folders)[0])
+    cluster = profiles.load_cluster(target, folders) if known else None
+    language = target_language(target, cluster)
+    made = convert(read_script(script), cluster, language)
+    report = lint(made.script, language.name if cluster is None else None, cluster)
+    text = made.script.text()
+    if output is not None:
+        put(output, text)
+    if as_json:
+        import json
+
+        value = {
+            "schema_version": 1,
+            "from": made.source,
+            "to": made.target,
+            "script": text.encode("utf-8", "replace").decode("utf-8"),
+            "lost": [{"line": line, "directive": printable(each)} for line, each in made.lost],
+            "findings": [each.as_json() for each in report.findings],
+        }
+        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    else:
+        if output is None:
+            click.echo(text, nl=False)
+        else:
+            click.echo(message("lint.written", path=output), err=True)
+        for line, each in made.lost:
+            click.echo(message("lint.lost", line=line, text=printable(each)), err=True)
+        for finding in report.findings:
+            click.echo(f"{finding.line}: {message(f'lint.{finding.severity}')}: {finding.message}", err=True)
+    raise click.exceptions.Exit(1 if made.lost else 0)

@@ -1,0 +1,122 @@
+"""`hackathon lint`: what a scheduler makes of a hand-written job script."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.schedulers.registry import SCRIPTS
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+    from hackathon.programs.scripts.lint import LintReport
+
+COLORS = {"error": "red", "warning": "yellow"}
+
+
+@named("lint")
+@click.argument("scripts", nargs=-1, metavar="SCRIPT…", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
+@click.option("--dialect", type=click.Choice(list(SCRIPTS)), help=message("help.option_dialect"))
+@click.option("--fix", is_flag=True, help=message("help.option_fix"))
+@click.option("--rules", is_flag=True, help=message("help.option_lint_rules"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    scripts: tuple[Path, ...], cluster: str | None, dialect: str | None, fix: bool, rules: bool, as_json: bool
+) -> None:
+    from hackathon.cli.main import show_error
+    from hackathon.programs.scripts.fixes import fixed, write_fixed
+    from hackathon.programs.scripts.lint import lint
+    from hackathon.programs.scripts.source import read_script
+    from hackathon.text.errors import RequestError
+
+    if rules:
+        _rules(as_json)
+        return
+    if not scripts:
+        raise RequestError("lint.no_scripts")
+    if cluster and dialect:
+        raise RequestError("lint.dialect_and_cluster")
+    if fix and any(str(path) == "-" for path in scripts):
+        raise RequestError("lint.fix_needs_file")
+    profile = _profile(cluster)
+    reports: list[LintReport] = []
+    unreadable = False
+    for path in scripts:
+        try:
+            source = read_script(path)
+            report = lint(source, dialect, profile)
+            if not as_json:
+                _show(report)
+            reports.append(report)
+            if fix:
+                better, count = fixed(source, dialect, profile)
+                text = message("lint.nothing_fixed", path=path)
+                if count:
+                    text = message("lint.fixed", path=write_fixed(path, better.text()), count=count)
+                click.echo(text, err=True)
+        except RequestError as error:
+            show_error(error)
+            unreadable = True
+    if as_json:
+        import json
+
+        value = {"schema_version": 1, "files": [each.as_json() for each in reports]}
+        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    code = 2 if unreadable else 1 if any(each.has_errors for each in reports) else 0
+    raise click.exceptions.Exit(code)
+
+
+def _profile(name: str | None) -> "Cluster | None":
+    """Return a cluster's profile, None if no name is given. Raises RequestError as profiles do."""
+    from hackathon.cli.options import runs_folder
+    from hackathon.programs.scripts.conversion import target_language
+    from hackathon.schedulers import profiles
+
+    if name is None:
+        return None
+    profile = profiles.load_cluster(name, [runs_folder().parent])
+    target_language(name, profile)
+    return profile
+
+
+def _show(report: "LintReport") -> None:
+    from hackathon.schedulers.registry import script_language
+    from hackathon.text.printable import printable
+
+    language = script_language(report.dialect) if report.dialect else None
+    title = language.title if language else message("lint.no_dialect")
+    if not report.findings:
+        click.echo(message("lint.clean", path=printable(report.path), dialect=title))
+        return
+    click.echo(message("lint.in_file", path=printable(report.path), dialect=title))
+    for each in report.findings:
+        severity = click.style(message(f"lint.{each.severity}"), fg=COLORS[each.severity])
+        click.echo(f"  {each.line}: {severity}: {each.message} [{each.rule}]")
+        for line in (each.replacement or "").split("\n") if each.replacement is not None else ():
+            click.echo(f"      → {printable(line)}")
+    click.echo(f"  {message('lint.summary', **report.counts)}")
+
+
+def _rules(as_json: bool) -> None:
+    """Print every rule with its severity, its effect and its text."""
+    import re
+
+    from hackathon.programs.scripts.findings import RULES
+    from hackathon.text.messages import LANGUAGES, language, lookup
+
+    rows = []
+    for name, rule in RULES.items():
+        pair = lookup(f"lint.{name.replace('-', '_')}") or ("", "")
+        text = re.sub(r"\{[a-z]+(?::[^{}]*)?\}", "…", pair[LANGUAGES.index(language())])
+        rows.append({"rule": name, "severity": rule.severity, "effect": rule.effect, "message": text})
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"schema_version": 1, "rules": rows}, ensure_ascii=False, indent=1))
+        return
+    for row in rows:
+        severity = message(f"lint.{row['severity']}")
+        click.echo(f"{row['rule']} ({severity}, {row['effect']})\n    {row['message']}")

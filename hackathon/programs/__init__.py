@@ -1,0 +1,1 @@
+"""Reads training programs and job scripts."""

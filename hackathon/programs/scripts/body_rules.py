@@ -1,0 +1,300 @@
+"""Rules about the commands of a script: what goes wrong in a job though it works at a prompt."""
+
+import re
+from collections.abc import Iterator
+
+from hackathon.programs.scripts.findings import Edit
+from hackathon.programs.scripts.look import ScriptLook
+from hackathon.programs.scripts.shell import LONGEST, Command
+from hackathon.text.messages import message
+
+_LAUNCHERS = re.compile(r"(?:\S*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun)\Z")
+_RANKS = ("-np", "-n", "--np", "--n")
+_PLACING = re.compile(
+    r"-(?:-)?(?:npernode|ppn|perhost|pernode|N|map-by|bind-to|hostfile|machinefile|host|hosts|H|f|rf|rankfile|nolocal"
+    r"|npersocket|bynode|loadbalance|configfile|app|ppr\S*)\b"
+)
+_FILE = re.compile(
+    r"(?:\.{1,2}/|[\w][\w./-]*\.(?:py|sh|R|r|m|jl|exe|out|in|inp|txt|json|ya?ml|cfg|csv|ipynb|pl|rb|lua|c|f90)\Z)"
+)
+_QUIET = re.compile(
+    r"(?:\S*/)?(?:echo|printf|date|exit|true|:|cd|popd|pushd|export|unset|set|hostname|disown|return|trap|\w+=.*)\Z"
+)
+_GOES = re.compile(r"(?:\S*/)?(?:cd|pushd)\Z")
+_INITIALISES = re.compile(
+    r"modules?\.sh|/etc/profile|/init/|Modules|lmod|Lmod|bash_profile|\.bashrc|\.bash_login|\.profile|z00_|modulerc|lmod\.sh"
+)
+_MODULE = re.compile(r"(?:module|ml)\Z")
+_BASH_ONLY = re.compile(
+    r"\[\[(?:\s|\Z)|<<<|(?:^|\s)(?:function\s+\w|declare\s|typeset\s|mapfile\s|readarray\s|shopt\s)|\w\+?=\(|[<>]\(|(?<!\$)\{\d+\.\.\d+\}"
+)
+_DOWNLOADS = re.compile(r"(?:\S*/)?(?:wget|curl|git|pip[\d.]*|conda|mamba|apt-get|huggingface-cli)\Z")
+_LOCAL = re.compile(r"localhost|127\.0\.0\.1|--no-index|--find-links|file://|\$\{?MASTER_ADDR")
+_SETS = re.compile(r"-(?:[a-z]*[eu][a-z]*)\Z")
+
+
+def check_body(look: ScriptLook) -> None:
+    """Find mistakes in the commands, where a shell reads them."""
+    if not look.shell.shell:
+        return
+    commands = look.shell.commands
+    _folder(look, commands)
+    _modules(look, commands)
+    _background(look, commands)
+    _ranks(look, commands)
+    _others(look, commands)
+    _variables(look)
+    _sh(look)
+
+
+def _program(command: Command) -> tuple[str, tuple[str, ...]]:
+    """Return the program of a command and its words, without assignments and what only starts another program."""
+    words = list(command.words)
+    while words and (
+        re.match(r"\w+=", words[0]) or words[0] in ("exec", "time", "nohup", "env", "command", "sudo", "nice")
+    ):
+        words.pop(0)
+    return (words[0], tuple(words[1:])) if words else ("", ())
+
+
+def _folder(look: ScriptLook, commands: tuple[Command, ...]) -> None:
+    """A job that begins in the home folder has to go where its files are."""
+    language = look.language
+    keys = {each.key for each in look.settings}
+    if not language.starts_at_home or keys & language.stays_if or not look.directives or not commands:
+        return
+    text = "\n".join(look.source.lines)
+    if re.search(rf"\b{language.submit_folder}\b|\$\{{?(?:BASH_SOURCE|0)\b", text):
+        return
+    for command in commands:
+        program, words = _program(command)
+        if _GOES.match(program) or program in ("source", ".", "singularity", "apptainer", "docker"):
+            return
+        if "-wdir" in words or "--wdir" in words or "--chdir" in words:
+            return
+        if any(_FILE.match(word) for word in (program, *words)):
+            better = f'cd "${language.submit_folder}"'
+            stays = sorted(language.stays_if & {"-cwd"})
+            if stays:
+                better = f"{language.prefix} {stays[0]}"
+            look.add("not-in-folder", command.line, better if stays else f"{better}\n{command.raw}", better=better)
+            return
+
+
+def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
+    """Modules: known to the shell, not mixed with the submission's, not under `set -e`."""
+    loads = [each for each in commands if _MODULE.match(_program(each)[0]) and set(_program(each)[1]) & {"load", "add"}]
+    if not loads:
+        return
+    first = loads[0]
+    purged = any(_MODULE.match(_program(each)[0]) and "purge" in each.words for each in commands)
+    option = look.language.passes_environment
+    passing = look.setting(option) if option else None
+    if passing and not purged:
+        look.add("environment-passed", passing.line, option=passing.written)
+    begins = "modules-init" in look.facts or bool(
+        look.cluster and any(_INITIALISES.search(line) for line in look.cluster.environment)
+    )
+    before = "\n".join(look.source.lines[: first.line - 1])
+    login = re.match(r"#!.*\s(?:-\w*l\w*|--login)\b", look.line(1)) if look.source.lines else None
+    sourced = any(_program(each)[0] in ("source", ".") for each in commands if each.line < first.line)
+    if begins and not login and not sourced and not _INITIALISES.search(before):
+        better = ". /etc/profile.d/modules.sh"
+        look.add("modules-unknown", first.line, f"{better}\n{first.raw}", better=better)
+    strict = None
+    for each in commands:
+        program, words = _program(each)
+        if each.line >= first.line:
+            break
+        if program == "set" and words:
+            strict = each if _SETS.match(words[0]) else None if words[0].startswith("+") else strict
+    if strict is not None:
+        look.add("strict-environment", strict.line, command=strict.raw.strip())
+
+
+def _background(look: ScriptLook, commands: tuple[Command, ...]) -> None:
+    """Commands in the background that the script does not wait for: the job ends, and they are killed."""
+    last = next((number for number in range(len(commands) - 1, -1, -1) if commands[number].background), None)
+    if last is None:
+        return
+    if any(_program(each)[0] in ("wait", "fg") or "wait" in each.raw.split() for each in commands):
+        return
+    if any(not _QUIET.match(_program(each)[0] or "x=1") for each in commands[last + 1 :]):
+        return
+    if _QUIET.match(_program(commands[last])[0] or "x=1"):
+        return
+    end = len(look.source.lines)
+    edits = [Edit(commands[last].line, (commands[last].raw, "wait"))] if commands[last].depth == 0 and end else []
+    simple = commands[last].raw.rstrip().endswith("&")
+    look.add("not-waited", commands[last].line, f"{commands[last].raw}\nwait" if simple else None,
+             edits=edits if simple else [])  # fmt: skip
+
+
+def _ranks(look: ScriptLook, commands: tuple[Command, ...]) -> None:
+    """The ranks of mpirun against those of the request."""
+    calls = [(each, *_program(each)) for each in commands if _LAUNCHERS.match(_program(each)[0])]
+    total, nodes = look.request.total(), look.request.nodes
+    for command, _, words in calls:
+        count = _count(words)
+        if count is None or total is None:
+            continue
+        if count > total:
+            look.add("ranks-differ", command.line, ranks=count, processes=total)
+            continue
+        own = _number_behind(words, ("-npernode", "--npernode", "-ppn"))
+        if own is not None and nodes and count > own * nodes:
+            look.add("ranks-differ", command.line, ranks=count, processes=own * nodes)
+        per_node = look.request.per_node()
+        placed = any(_PLACING.match(word) for word in words)
+        if len(calls) == 1 and not command.background and not placed and nodes and nodes > 1 and per_node:
+            idle = nodes - -(-count // per_node)
+            if idle > 0:
+                look.add("ranks-idle", command.line, ranks=count, processes=total, idle=idle)
+    if not calls or (nodes or 1) < 2:
+        return
+    text = "\n".join(look.source.lines)
+    where = calls[0][0]
+    site = look.site
+    for wanted, pattern, rule in (
+        (site and site.node_file, r"machinefile|hostfile|--?host\b", "node-file-missing"),
+        (site and site.mpi_options, r"machinefile|hostfile|_MPIOPTS\b", "mpi-options-missing"),
+    ):
+        applies = site and re.fullmatch(site.several_nodes, look.request.queue or "")
+        if wanted and applies and wanted.lstrip("$") not in text and not re.search(pattern, text):
+            better = where.raw.replace(_program(where)[0], f"{_program(where)[0]} {wanted}", 1)
+            look.add(rule, where.line, better, better=wanted)
+
+
+def _count(words: tuple[str, ...]) -> int | None:
+    """Return the N of `-np N`, where it is a number; several programs (`:`) have several."""
+    return None if ":" in words else _number_behind(words, _RANKS)
+
+
+def _number_behind(words: tuple[str, ...], options: tuple[str, ...]) -> int | None:
+    """Return the number behind the first of these options, before the program's own words."""
+    for at, word in enumerate(words[:-1]):
+        value = words[at + 1]
+        if word in options:
+            return int(value) if value.isascii() and value.isdigit() and len(value) < 8 else None
+        if _FILE.match(word) or re.match(r"(?:\S*/)?python[\d.]*\Z", word):
+            return None
+    return None
+
+
+def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
+    language, facts = look.language, look.facts
+    asks = any(re.search(r"\b(?:which|command -v|type|hash)\b", each.raw) for each in commands)
+    offline = "no-internet" in facts or bool(
+        look.cluster and not look.cluster.internet_on_nodes and look.cluster.node.gpus
+    )
+    for command in commands:
+        program, words = _program(command)
+        name = program.rpartition("/")[2]
+        if program == "exit" and words and words[0].isdigit() and int(words[0]) in language.exit_codes:
+            what = message(language.exit_codes[int(words[0])])
+            better = re.sub(rf"\bexit\s+{words[0]}\b", "exit 1", command.raw)
+            look.add("exit-code", command.line, better, code=words[0], what=what)
+        for pattern, rule in language.commands.items():
+            if re.match(pattern, name + " " + " ".join(words)) and not asks and not look.told(command.line, rule):
+                look.add(rule, command.line, command=name)
+        if offline and _downloads(name, words, command.raw):
+            site = look.site.name if look.site else look.cluster.name if look.cluster else ""
+            look.add("no-internet", command.line, command=name, site=site)
+        if "source-activate" in facts and name in ("source", ".") and words[:1] == ("activate",):
+            look.add("activate-without-hook", command.line)
+        if (
+            "ssh-flag" in facts
+            and name in ("ssh", "pdsh", "scp")
+            and not re.search(r"USE_SSH=1", "\n".join(look.source.lines))
+        ):
+            look.add("ssh-flag", command.line, f"{language.prefix} -v USE_SSH=1")
+        runs = name in ("singularity", "apptainer") and set(words[:2]) & {"exec", "run", "shell"}
+        flagged = any(each.value == "singularity" for each in look.settings)
+        told = any(each.rule == "container-flag" for each in look.findings)
+        if "container-flag" in facts and runs and not flagged and not told:
+            look.add("container-flag", command.line, site=look.site.name if look.site else "")
+
+
+def _downloads(name: str, words: tuple[str, ...], raw: str) -> bool:
+    if not _DOWNLOADS.match(name) or _LOCAL.search(raw):
+        return False
+    if name in ("wget", "curl"):
+        return True
+    needed = {"git": {"clone", "pull", "fetch"}, "huggingface-cli": {"download"}}.get(name, {"install"})
+    if not set(words[:2]) & needed:
+        return False
+    return name == "git" or not any(word in ("-e", ".", "--editable") or word.startswith(("./", "/")) for word in words)
+
+
+def _code(look: ScriptLook) -> Iterator[tuple[int, str]]:
+    """Yield the lines of code that are not too long, without comments."""
+    for number, line in enumerate(look.source.lines, 1):
+        if len(line) <= LONGEST and number not in look.shell.documents and not line.lstrip().startswith("#"):
+            yield number, re.sub(r"(?:^|\s)#.*", "", line)
+
+
+def _variables(look: ScriptLook) -> None:
+    """Variables of another scheduler, or used as they must not be."""
+    language = look.language
+    code = list(_code(look))
+    for other in look.languages:
+        if other.name == language.name or not other.variables or other.prefix == language.prefix:
+            continue
+        for number, line in code:
+            match = re.search(rf"\$\{{?({other.variables})\b(?!:?[-+?=])", line)
+            if not match or re.fullmatch(language.variables, match[1]):
+                continue
+            name = match[1]
+            asked = re.compile(rf"\$\{{{name}:?[-+?=]|-[nzv]\s+\"?\$?\{{?{name}|\b{name}=|{name}.*\]|\bif\b.*{name}")
+            doubt = any(name in each and asked.search(each) for _, each in code)
+            if not doubt and not any(each.rule == "foreign-variable" for each in look.findings):
+                look.add("foreign-variable", number, variable=name, other=other.title)
+    if name := language.colon_id:
+        for number, line in code:
+            if re.search(rf"(?:/[\w./$\{{\}}-]*|[\w.-]+[_-])\$(?:{name}\b|\{{{name}\}})", line):
+                look.add("id-with-colon", number, variable=name)
+                break
+    if look.site and look.site.scratch:
+        for number, line in code:
+            if re.search(r"(?<![\w$}])/tmp(?:/|\b)", line):
+                better = re.sub(r"(?<![\w$}])/tmp(?=/|\b)", lambda _: look.site.scratch if look.site else "", line)
+                look.add("tmp-forbidden", number, better, site=look.site.name, scratch=look.site.scratch)
+                break
+    if look.request.gpus and (not look.cluster or look.cluster.node.gpus != look.request.gpus):
+        for number, line in code:
+            match = re.search(r"\bCUDA_VISIBLE_DEVICES=[\"']?(\d+(?:,\d+)*)", line)
+            if match and (
+                len(match[1].split(",")) > look.request.gpus or max(map(int, match[1].split(","))) >= look.request.gpus
+            ):
+                look.add("devices-set", number, value=match[1], gpus=look.request.gpus)
+                break
+
+
+def _sh(look: ScriptLook) -> None:
+    """What only bash understands, where the first line says sh."""
+    if look.shell.name != "sh" or (look.language.shell_option and look.setting(look.language.shell_option)):
+        return
+    for number, line in _code(look):
+        plain = re.sub(r"\"[^\"]*\"|'[^']*'", "", line)
+        match = None if number in look.shell.outside else _BASH_ONLY.search(plain)
+        if match:
+            look.add("not-in-sh", number, what=match[0].strip())
+            return
+
+
+def check_output(look: ScriptLook) -> None:
+    """A folder for the output that the script itself makes is made too late."""
+    made = {
+        word.rstrip("/"): command
+        for command in look.shell.commands
+        if _program(command)[0] == "mkdir"
+        for word in _program(command)[1]
+        if not word.startswith("-")
+    }
+    for each in look.settings:
+        is_output = (
+            each.key in ("--output", "--error", "-o", "-e") and look.language.reading.unknown_options == "refused"
+        )
+        folder = each.value.rpartition("/")[0].removeprefix("./")
+        if is_output and folder and folder in {name.removeprefix("./") for name in made}:
+            look.add("folder-too-late", each.line, folder=folder)

@@ -1,0 +1,107 @@
+"""The header of a job script in the words of another scheduler; the commands stay as they are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hackathon.programs.scripts.lint import looked_at
+from hackathon.programs.scripts.look import ScriptLook
+from hackathon.programs.scripts.source import ScriptText
+from hackathon.schedulers import registry
+from hackathon.schedulers.scripts import ScriptLanguage, ScriptRequest
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A script in another scheduler's words."""
+
+    source: str
+    """Whose script it was."""
+    target: str
+    script: ScriptText
+    lost: tuple[tuple[int, str], ...]
+    """(line of the first script, directive) of what the other scheduler has no words for; comments in the new one."""
+
+
+def convert(source: ScriptText, cluster: "Cluster | None", language: ScriptLanguage) -> Converted:
+    """Return a script for a cluster, or for a scheduler as such. Raises RequestError: no directives, or several kinds.
+
+    A directive that cannot be said stays as a comment where it was. Names of queues and groups are taken as they stand
+    unless the cluster has none of that name.
+    """
+    look = looked_at(source)
+    if look is None or not look.directives:
+        raise RequestError("lint.no_directives", path=printable(source.name))
+    request = _fitting(look.request, cluster)
+    options, unsaid = language.write(request, _dialect(cluster))
+    lost = _lost(look, unsaid, request, cluster, language)
+    lines: list[str] = []
+    header = {each.line for each in look.directives}
+    place = min(header)
+    for number, line in enumerate(source.lines, 1):
+        if number == place:
+            lines += [f"{language.prefix} {option}" for option in options]
+        if number in {line for line, _ in lost}:
+            lines.append(f"# {message('lint.untranslated')} {line.strip()}")
+        elif number not in header:
+            lines.append(line)
+    if language.reading.shebang_first and not (lines and lines[0].startswith("#!")):
+        lines.insert(0, "#!/bin/bash")
+    return Converted(look.language.name, language.name, ScriptText(source.name, tuple(lines)), tuple(lost))
+
+
+def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
+    """Return the keys of a profile's dialect that say how resources are asked for; a profile without GPUs says nothing
+    about them."""
+    from dataclasses import asdict
+
+    from hackathon.schedulers.profiles import known_dialect
+
+    if cluster is None:
+        return {}
+    said = asdict(known_dialect(cluster))
+    if not isinstance(cluster.node.gpus, int) or not cluster.node.gpus:
+        said = {name: value for name, value in said.items() if name != "gpu_request" or value != "none"}
+    return said
+
+
+def _fitting(request: ScriptRequest, cluster: "Cluster | None") -> ScriptRequest:
+    """Return a request whose queue and output the other machine can have."""
+    queue = request.queue
+    if cluster is not None and cluster.queues and queue not in cluster.queues:
+        queue = cluster.queue or (next(iter(cluster.queues)) if len(cluster.queues) == 1 else None)
+    return replace(request, queue=queue)
+
+
+def _lost(
+    look: ScriptLook, unsaid: list[str], request: ScriptRequest, cluster: "Cluster | None", language: ScriptLanguage
+) -> list[tuple[int, str]]:
+    """Return the directives of which a setting is not said in the new header."""
+    empty = ScriptRequest()
+    gone = list(unsaid)
+    if request.queue != look.request.queue:
+        gone.append("queue")
+    lines = set()
+    for setting in look.settings:
+        held = look.language.read([setting])
+        fields = [name for name in gone if getattr(held, name) != getattr(empty, name)]
+        if setting not in look.request.taken or fields:
+            lines.add(setting.line)
+    for each in look.directives:
+        if each.unknown or each.loose or each.lacking:
+            lines.add(each.line)
+    return [(number, look.line(number).strip()) for number in sorted(lines)]
+
+
+def target_language(name: str, cluster: "Cluster | None") -> ScriptLanguage:
+    """Return the language of a cluster's scripts; raises RequestError for a scheduler that reads no header."""
+    language = registry.script_language(cluster.scheduler if cluster else name)
+    if language is None:
+        raise RequestError("lint.no_language", name=printable(name), known=", ".join(registry.SCRIPTS))
+    return language

@@ -1,0 +1,69 @@
+"""The corrected script: only what is safe to correct without asking."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.programs.scripts.findings import Edit
+from hackathon.programs.scripts.lint import lint
+from hackathon.programs.scripts.source import ScriptText
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+
+_PASSES = 8
+"""A corrected line may show the next mistake in it; nothing needs as many."""
+
+
+def fixed(source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None) -> tuple[ScriptText, int]:
+    """Return the script with all safe corrections, and how many were made."""
+    count = 0
+    for _ in range(_PASSES):
+        report = lint(source, dialect, cluster)
+        todo = [each for each in report.findings if each.edits]
+        if not todo:
+            break
+        changed: dict[int, tuple[str, ...]] = {}
+        for each in todo:
+            if _together(changed, each.edits, source):
+                count += 1
+        source = ScriptText(source.name, tuple(_lines(source, changed)))
+    return source, count
+
+
+def _together(changed: dict[int, tuple[str, ...]], edits: tuple[Edit, ...], source: ScriptText) -> bool:
+    """Take the edits of a finding unless another finding has changed these lines; lines put behind a line add up."""
+    new = dict(changed)
+    for edit in edits:
+        old = source.lines[edit.line - 1]
+        before = new.get(edit.line, (old,))
+        if edit.lines[:1] == (old,) and before[:1] == (old,):
+            new[edit.line] = (*before, *edit.lines[1:])
+        elif before == (old,):
+            new[edit.line] = edit.lines
+        else:
+            return False
+    changed.update(new)
+    return True
+
+
+def _lines(source: ScriptText, changed: dict[int, tuple[str, ...]]) -> list[str]:
+    return [text for number, line in enumerate(source.lines, 1) for text in changed.get(number, (line,))]
+
+
+def write_fixed(path: Path, text: str) -> Path:
+    """Write `NAME.fixed.EXT` beside a script and return it; raises RequestError when that name is taken."""
+    target = path.with_name(f"{path.stem}.fixed{path.suffix}")
+    put(target, text)
+    return target
+
+
+def put(target: Path, text: str) -> None:
+    """Write a new file; raises RequestError when something is there, or it cannot be written."""
+    try:
+        with target.open("xb") as stream:
+            stream.write(text.encode("utf-8", "surrogateescape"))
+    except FileExistsError:
+        raise RequestError("lint.exists", path=target) from None
+    except OSError as error:
+        raise RequestError("lint.not_written", path=target, reason=error.strerror or error) from None

@@ -1,0 +1,225 @@
+"""Rules about where and how directives stand in a script: what the scheduler reads at all."""
+
+import difflib
+import re
+
+from hackathon.programs.scripts.directives import Directive, begins, plain
+from hackathon.programs.scripts.findings import Edit
+from hackathon.programs.scripts.look import ScriptLook, nearly
+from hackathon.schedulers.scripts import Known, ScriptLanguage, Setting
+
+_SPACED = re.compile(r"(?<=[\w-])(?:\s+=\s*|=\s+)(?=[^\s-])")
+
+
+def check_file(look: ScriptLook) -> None:
+    """Find how the file is written: ends of lines, marks, encoding, first line."""
+    source, reading = look.source, look.language.reading
+    if source.returns is not None:
+        doubt = reading.carriage_returns == "unknown"
+        look.add("carriage-return", source.returns, look.line(source.returns), safe=True,
+                 effect="refused" if reading.carriage_returns == "refused" else "changed",
+                 severity="warning" if doubt else "error")  # fmt: skip
+    if source.mark:
+        look.add("byte-order-mark", 1, look.line(1) if source.lines else "", safe=True,
+                 severity="error" if reading.shebang_first else None,
+                 effect="refused" if reading.shebang_first else None)  # fmt: skip
+    if source.undecodable is not None:
+        look.add("not-utf8", source.undecodable)
+    first = source.lines[0] if source.lines else ""
+    if reading.shebang_first and not first.startswith("#!") and not source.mark:
+        behind = next((number for number, line in enumerate(source.lines, 1) if line.startswith("#!")), None)
+        blank = behind is not None and not any(line.strip() for line in source.lines[: behind - 1])
+        edits = (
+            [Edit(number, ()) for number in range(1, behind)] if blank and behind else [Edit(1, ("#!/bin/bash", first))]
+        )
+        look.add("no-shebang", 1, look.line(behind) if blank and behind else "#!/bin/bash", edits=edits)
+
+
+def check_places(look: ScriptLook) -> None:
+    """Find directives that the scheduler passes over, or obeys though nobody meant it."""
+    language, reading = look.language, look.language.reading
+    active = {setting.key for setting in look.settings}
+    for number in look.behind:
+        line = plain(look.line(number))
+        keys = {each.key for each in _parsed(look, number, line).settings}
+        after = max((each.line for each in look.directives), default=1)
+        edits = [Edit(number, ()), Edit(after, (look.line(after), line.strip()))] if not keys & active else []
+        look.add("after-command", number, line.strip(), edits=edits, first=look.header_end,
+                 command=look.line(look.header_end).strip())  # fmt: skip
+    for number in range(1, min(look.header_end, len(look.source.lines) + 1)):
+        _comment(look, number, active)
+    if look.header_end <= len(look.source.lines) and look.line(look.header_end).startswith("\uff03"):
+        meant = nearly(look.line(look.header_end), language.prefix)
+        if meant is not None:
+            look.add("full-width", look.header_end, plain(meant), safe=True, effect="ignored")
+    if reading.here_documents:
+        for each in look.directives:
+            if each.line in look.shell.documents:
+                look.add("in-document", each.line)
+
+
+def _parsed(look: ScriptLook, number: int, line: str) -> Directive:
+    from hackathon.programs.scripts.directives import parse
+
+    return parse(number, line.lstrip(), len(look.language.prefix), look.language)
+
+
+def _comment(look: ScriptLook, number: int, active: set[str]) -> None:
+    """Look at a comment of the header that is nearly a directive."""
+    line, language = look.line(number), look.language
+    meant = nearly(line, language.prefix)
+    if meant is None or number in {each.line for each in look.directives}:
+        return
+    better = plain(meant)
+    if line.lstrip().startswith(language.prefix) and line[:1].isspace():
+        if language.reading.indented == "ignored":
+            look.add("indented", number, better, safe=True)
+        return
+    keys = {each.key for each in _parsed(look, number, better).settings}
+    # `##PBS` is how people switch a directive off, and `# PBS` beside the same option too
+    off = re.match(r"\s*##", line) and look.directives
+    if keys and not off and not keys & active and language.reading.behind_commands != "unknown":
+        look.add("commented", number, better)
+
+
+def check_dialects(look: ScriptLook) -> None:
+    """Find directives of other schedulers: ignored, or obeyed beside the own ones."""
+    own = look.language
+    seen: set[str] = {own.prefix}
+    for other in look.languages:
+        if other.prefix in seen:
+            continue
+        seen.add(other.prefix)
+        lines = [
+            number
+            for number, line in enumerate(look.source.lines[: look.header_end - 1], 1)
+            if (start := begins(line, other.prefix)) is not None and plain(line[start:].lstrip()[:1]) == "-"
+        ]
+        if not lines:
+            continue
+        if other.prefix == own.obeys:
+            look.add("two-dialects" if look.directives else "partly-obeyed", lines[0], other=other.title)
+        else:
+            look.add("foreign-directive", lines[0], count=len(lines), other=other.title, prefix=own.prefix)
+
+
+def check_words(look: ScriptLook) -> None:
+    """Find words in directives that make the scheduler refuse the script."""
+    for each in look.directives:
+        if _wide(look, each):
+            continue
+        _comment_behind(look, each)
+        _equals(look, each)
+        _unknown(look, each)
+        reading = look.language.reading
+        if each.open_quote and reading.loose_words == "refused":
+            look.add("open-quote", each.line)
+        if reading.unknown_options == "refused":
+            for word in each.lacking:
+                look.add("value-missing", each.line, option=word.text)
+        told = look.told(each.line, "spaced-equals", "unknown-option", "open-quote")
+        for word in each.loose[:1] if not told else ():
+            if re.match(look.language.stray, word.text):
+                options = look.language.options
+                first = next(name for name in options if len(name) == 2 and options[name][0] in look.language.lists)
+                better = f"{each.raw[: word.start]}{first} {each.raw[word.start :]}"
+                look.add("list-option-missing", each.line, better, word=word.text, option=first)
+            elif reading.loose_words == "refused":
+                look.add("loose-word", each.line, word=word.text)
+
+
+def _wide(look: ScriptLook, each: Directive) -> bool:
+    """Find letters that only look like those of an option; return whether the scheduler refuses the line for them."""
+    if look.line(each.line) == each.raw:
+        return False
+    look.add("full-width", each.line, each.raw, safe=True)
+    return True
+
+
+def _comment_behind(look: ScriptLook, each: Directive) -> None:
+    known = look.language.reading.trailing_comment
+    if each.comment is None or not _refused(look, known):
+        return
+    better = each.raw[: each.comment].rstrip()
+    edits = (Edit(each.line, (each.raw[each.comment :], better)),)
+    doubt = known == "sometimes"
+    look.add("trailing-comment", each.line, better, edits=edits, severity="warning" if doubt else None)
+
+
+def _refused(look: ScriptLook, known: Known) -> bool:
+    """Return whether a way of writing is refused, everywhere or on this machine."""
+    return known == "refused" or (known == "sometimes" and "strict-words" in look.facts)
+
+
+def _equals(look: ScriptLook, each: Directive) -> None:
+    known = look.language.reading.spaced_equals
+    end = len(each.raw) if each.comment is None else each.comment
+    text = each.raw[:end]
+    quoted = re.sub(r"\"[^\"]*\"|'[^']*'", lambda found: "x" * len(found[0]), text)
+    if not _refused(look, known) or not _SPACED.search(quoted):
+        return
+    better = text
+    for match in reversed(list(_SPACED.finditer(quoted))):
+        better = f"{better[: match.start()]}={better[match.end() :]}"
+    refused = bool(each.loose) or any(_judged(look, each))
+    look.add("spaced-equals", each.line, better + each.raw[end:], safe=True,
+             severity="warning" if known == "sometimes" else None, effect=None if refused else "changed")  # fmt: skip
+
+
+def _judged(look: ScriptLook, each: Directive) -> list[Setting]:
+    bad = {verdict.line for verdict in look.language.judge(list(each.settings)) if verdict.rule == "bad-value"}
+    return [setting for setting in each.settings if setting.line in bad]
+
+
+def _unknown(look: ScriptLook, each: Directive) -> None:
+    language = look.language
+    if language.reading.unknown_options != "refused":
+        return
+    for word in each.unknown:
+        option = word.text.partition("=")[0]
+        relative = re.match(language.plugin_options, option) is not None
+        if relative and option.startswith("--"):
+            continue
+        if relative and language.style == "words":
+            continue
+        if "group" in _no_doubt(look) and option == "-g":
+            continue
+        near = near_option(option, language)
+        better = each.raw.replace(option, near, 1) if near else None
+        if relative:
+            look.add("other-version", each.line, option=option)
+        else:
+            look.add("unknown-option", each.line, better, option=option)
+
+
+def _no_doubt(look: ScriptLook) -> frozenset[str]:
+    """Sites of a relative of this scheduler take a group in ways that it does not."""
+    return frozenset({"group"}) if look.language.style == "words" and look.site else frozenset()
+
+
+def near_option(option: str, language: ScriptLanguage) -> str:
+    """Return the option that was likely meant, or nothing."""
+    if option in language.meant:
+        return language.meant[option]
+    names = [name for name in language.options if name.startswith("--")]
+    return next(iter(difflib.get_close_matches(option, names, 1, 0.8)), "") if option.startswith("--") else ""
+
+
+def check_repeats(look: ScriptLook) -> None:
+    """Find options of which another value counts, and variables in values that are taken literally."""
+    reading = look.language.reading
+    by_key: dict[str, list[Setting]] = {}
+    for each in look.settings:
+        by_key.setdefault(each.key, []).append(each)
+    for key, several in by_key.items():
+        first, last = (re.fullmatch(pattern, key) for pattern in (reading.first_wins, reading.last_wins))
+        winner = several[0] if first else several[-1] if last else None
+        for each in several if winner else ():
+            if winner and each.value != winner.value:
+                look.add(
+                    "repeated", each.line, option=each.written, value=each.value, winner=winner.value, other=winner.line
+                )
+    for each in look.settings:
+        named = reading.literal is not None and each.key in reading.literal
+        if named and re.search(r"\$\{?\w|`", each.value) and not look.told(each.line, "bad-value"):
+            look.add("variable-literal", each.line, option=each.written, value=each.value)

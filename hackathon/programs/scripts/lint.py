@@ -1,0 +1,108 @@
+"""Lint a job script: what its scheduler ignores, refuses or reads as something else, and what fails in the job."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.programs.scripts import body_rules, header_rules, machine_rules
+from hackathon.programs.scripts.findings import LintFinding
+from hackathon.programs.scripts.look import ScriptLook, detect, look_at
+from hackathon.programs.scripts.source import ScriptText, read_script
+from hackathon.schedulers import registry
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+    from hackathon.schedulers.scripts import ScriptLanguage
+
+MOST = 50
+"""Scripts of a folder that are looked at."""
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """The findings in one script."""
+
+    path: str
+    dialect: str | None
+    """The scheduler whose directives it has; None for a script without any."""
+    findings: tuple[LintFinding, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether one of them is more than a warning."""
+        return any(each.severity == "error" for each in self.findings)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many `errors` and `warnings` there are."""
+        errors = sum(each.severity == "error" for each in self.findings)
+        return {"errors": errors, "warnings": len(self.findings) - errors}
+
+    def as_json(self) -> dict[str, object]:
+        """Return it in the shape that checks and linters share."""
+        return {"path": self.path, "dialect": self.dialect, "findings": [each.as_json() for each in self.findings]}
+
+
+CHECKS = (
+    header_rules.check_file,
+    header_rules.check_places,
+    header_rules.check_dialects,
+    header_rules.check_words,
+    machine_rules.check_values,
+    header_rules.check_repeats,
+    machine_rules.check_numbers,
+    machine_rules.check_machine,
+    body_rules.check_body,
+    body_rules.check_output,
+)
+"""In this order: a later check may pass over a line of which an earlier one has said enough."""
+
+
+def language_of(
+    source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None
+) -> "ScriptLanguage | None":
+    """Return whose script it is: as asked for, else the cluster's scheduler, else by its directives."""
+    if dialect or cluster:
+        return registry.script_language(dialect or (cluster.scheduler if cluster else ""))
+    return detect(source.lines, registry.script_languages())
+
+
+def lint(source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None) -> LintReport:
+    """Return the findings in a script, by line. Nothing of the script is run."""
+    look = looked_at(source, dialect, cluster)
+    if look is None:
+        return LintReport(source.name, None, ())
+    for check in CHECKS:
+        check(look)
+    once = {(each.line, each.rule, each.message): each for each in look.findings}
+    found = sorted(once.values(), key=lambda each: (each.line, each.severity))
+    return LintReport(source.name, look.language.name, tuple(found))
+
+
+def scripts_in(folder: Path, endings: tuple[str, ...], cluster: "Cluster | None" = None) -> Iterator[LintReport]:
+    """Yield a report of each script in a folder that has directives and findings; unreadable ones are passed over."""
+    names = sorted(path for path in folder.iterdir() if path.suffix in endings) if folder.is_dir() else []
+    for path in names[:MOST]:
+        report = lint_directed(path, cluster)
+        if report is not None and report.findings:
+            yield report
+
+
+def lint_directed(path: Path, cluster: "Cluster | None" = None) -> LintReport | None:
+    """Return the findings in a script as a cluster reads it; None for a file without directives, or not readable."""
+    try:
+        source = read_script(path)
+    except RequestError:
+        return None
+    if detect(source.lines, registry.script_languages()) is None:
+        return None
+    known = cluster is not None and registry.script_language(cluster.scheduler) is not None
+    return lint(source, cluster=cluster if known else None)
+
+
+def looked_at(source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None) -> ScriptLook | None:
+    """Return a look at a script without findings, None if no scheduler is known that reads it."""
+    language = language_of(source, dialect, cluster)
+    return look_at(source, language, registry.script_languages(), cluster) if language else None

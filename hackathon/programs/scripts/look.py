@@ -1,0 +1,162 @@
+"""One look at a script: what its lines are to a scheduler, what they ask for, and the findings so far."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hackathon.programs.scripts.directives import Directive, begins, corrected, parse, plain
+from hackathon.programs.scripts.findings import RULES, Edit, LintFinding, text_of
+from hackathon.programs.scripts.shell import ShellScript, scan
+from hackathon.programs.scripts.source import ScriptText
+from hackathon.schedulers.scripts import Effect, ScriptLanguage, ScriptRequest, ScriptSite, Setting, Severity
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+
+
+@dataclass
+class ScriptLook:
+    """What the rules know."""
+
+    source: ScriptText
+    language: ScriptLanguage
+    languages: list[ScriptLanguage]
+    cluster: "Cluster | None"
+    shell: ShellScript
+    header_end: int
+    """The line of the first command, one more than the last line if there is none."""
+    directives: list[Directive] = field(default_factory=list)
+    """What the scheduler obeys."""
+    behind: list[int] = field(default_factory=list)
+    """Lines that look like directives behind the first command and are not obeyed."""
+    settings: list[Setting] = field(default_factory=list)
+    request: ScriptRequest = field(default_factory=ScriptRequest)
+    site: ScriptSite | None = None
+    findings: list[LintFinding] = field(default_factory=list)
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """What is special on this machine, as far as script or profile give it away."""
+        return self.site.facts if self.site else frozenset()
+
+    def line(self, number: int) -> str:
+        """Return a line of the script, counted from 1."""
+        return self.source.lines[number - 1]
+
+    def setting(self, key: str) -> Setting | None:
+        """Return the last setting of an option."""
+        return next((each for each in reversed(self.settings) if each.key == key), None)
+
+    def told(self, line: int, *rules: str) -> bool:
+        """Return whether there is a finding of a line, of these rules."""
+        return any(each.line == line and (not rules or each.rule in rules) for each in self.findings)
+
+    def add(
+        self,
+        rule: str,
+        line: int,
+        replacement: str | None = None,
+        *,
+        edits: Iterable[Edit] = (),
+        safe: bool = False,
+        severity: Severity | None = None,
+        effect: Effect | None = None,
+        **values: object,
+    ) -> None:
+        """Add a finding. `safe`: the replacement may be written without asking."""
+        known = RULES[rule]
+        made = tuple(edits) or (
+            (Edit(line, tuple(replacement.split("\n"))),) if safe and replacement is not None else ()
+        )
+        text = text_of(rule, **({"scheduler": self.language.title} | values))
+        self.findings.append(LintFinding(line, rule, severity or known.severity, text, effect or known.effect,
+                                         replacement, made))  # fmt: skip
+
+
+def look_at(
+    source: ScriptText, language: ScriptLanguage, languages: list[ScriptLanguage], cluster: "Cluster | None" = None
+) -> ScriptLook:
+    """Return a look at a script as one scheduler reads it, without findings."""
+    shell = scan(source.lines, default=not language.reading.shebang_first)
+    look = ScriptLook(source, language, languages, cluster, shell, first_command(source.lines, language))
+    reading = language.reading
+    for number, line in enumerate(source.lines, 1):
+        indented = line[:1].isspace()
+        start = begins(line.lstrip() if reading.indented == "read" else line, language.prefix)
+        if start is None or (number in shell.outside and not (reading.here_documents and number in shell.documents)):
+            continue
+        if number >= look.header_end and reading.behind_commands == "ignored":
+            look.behind.append(number)
+            continue
+        shift = len(line) - len(line.lstrip()) if indented else 0
+        look.directives.append(parse(number, corrected(line, start + shift), start + shift, language))
+    look.settings = [setting for each in look.directives for setting in each.settings]
+    look.request = language.read(look.settings)
+    look.site = _site(look)
+    return look
+
+
+def first_command(lines: tuple[str, ...], language: ScriptLanguage) -> int:
+    """Return the line, counted from 1, at which the header ends."""
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        if language.reading.colon_is_no_command and line.startswith(":"):
+            continue
+        return number
+    return len(lines) + 1
+
+
+def _site(look: ScriptLook) -> ScriptSite | None:
+    """Return the machine that a profile or the script's own settings give away."""
+    if look.cluster is not None:
+        name = look.cluster.name
+        return next((each for each in look.language.sites if each.clusters and re.fullmatch(each.clusters, name)), None)
+    for site in look.language.sites:
+        for setting in look.settings:
+            for key, pattern in site.marks.items():
+                option, _, name = setting.key.partition(" ")
+                if (setting.key == key and re.fullmatch(pattern, setting.value)) or (
+                    key == option and name and re.fullmatch(pattern, name)
+                ):
+                    return site
+    return None
+
+
+def detect(lines: tuple[str, ...], languages: list[ScriptLanguage]) -> ScriptLanguage | None:
+    """Return whose directives a script has: most lines count, then the first; two with one prefix by their words.
+
+    Lines of a here-document do not count: a script that writes a job script is none itself.
+    """
+    inside = scan(lines).outside
+    own = [line for number, line in enumerate(lines, 1) if number not in inside]
+    for near in (False, True):
+        found: dict[str, list[str]] = {}
+        for line in own:
+            for prefix in {each.prefix for each in languages}:
+                text = _meant(line, prefix) if near else line
+                start = begins(text, prefix) if text is not None else None
+                if text is not None and start is not None and plain(text[start:].lstrip()[:1]) == "-":
+                    found.setdefault(prefix, []).append(text)
+        if found:
+            prefix = max(found, key=lambda each: len(found[each]))  # the first of equals: dicts keep their order
+            rivals = [each for each in languages if each.prefix == prefix]
+            return max(rivals, key=lambda each: sum(bool(re.search(each.signs, line)) for line in found[prefix]))
+    return None
+
+
+def _meant(line: str, prefix: str) -> str | None:
+    """Return the directive that a line nearly is: indented, `# PBS`, `##PBS`, in small letters, with a wide `＃`."""
+    match = re.match(r"\s*[#\uff03]+\s*(\S.*)", line)
+    word = prefix[1:]
+    if not match or match[1][: len(word)].upper() != word:
+        return None
+    rest = match[1][len(word) :]
+    return prefix + rest if plain(rest.lstrip()[:1]) == "-" else None
+
+
+def nearly(line: str, prefix: str) -> str | None:
+    """Return the directive that a comment nearly is, None if it is one or is nothing like it."""
+    return None if begins(line, prefix) is not None else _meant(line, prefix)

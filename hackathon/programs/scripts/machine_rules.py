@@ -1,0 +1,138 @@
+"""Rules about what a header asks for: values, numbers that do not fit each other, and limits of the machine."""
+
+from typing import TYPE_CHECKING, Any
+
+from hackathon.programs.scripts.look import ScriptLook
+from hackathon.schedulers.profiles import known_dialect
+from hackathon.schedulers.scripts import ScriptRequest, Setting, Severity
+from hackathon.text.messages import message
+from hackathon.text.units import format_walltime
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Queue
+
+
+def check_values(look: ScriptLook) -> None:
+    """Take what the scheduler's own tables say about values."""
+    for verdict in look.language.judge(look.settings):
+        if look.told(verdict.line, "spaced-equals", "full-width"):
+            continue
+        line = look.line(verdict.line)
+        better = line.replace(*verdict.better, 1) if verdict.better and verdict.better[0] in line else None
+        values: dict[str, Any] = dict(verdict.values)
+        look.add(verdict.rule, verdict.line, better if better != line else None,
+                 severity=verdict.severity, effect=verdict.effect, **values)  # fmt: skip
+
+
+def check_machine(look: ScriptLook) -> None:
+    """Find what this machine, known by its profile or by the script's own words, does not allow."""
+    _queue(look)
+    _group(look)
+    _site(look)
+    if look.cluster is not None:
+        _node(look)
+
+
+def _setting_of(look: ScriptLook, field: str) -> Setting | None:
+    """Return the setting that a field of the request comes from."""
+    empty = getattr(ScriptRequest(), field)
+    return next((each for each in reversed(look.settings) if getattr(look.language.read([each]), field) != empty), None)
+
+
+def _queue(look: ScriptLook) -> None:
+    name, setting = look.request.queue, _setting_of(look, "queue")
+    if name is None or setting is None:
+        return
+    line = look.line(setting.line)
+    if look.site and name in look.site.queues:
+        better = look.site.queues[name]
+        look.add("queue-internal", setting.line, line.replace(name, better, 1), queue=name, better=better,
+                 site=look.site.name, severity="error" if look.cluster else None)  # fmt: skip
+    elif look.cluster is not None and look.cluster.queues:
+        queue = look.cluster.queues.get(name)
+        if queue is None:
+            known = ", ".join(look.cluster.queues)
+            look.add("queue-unknown", setting.line, queue=name, cluster=look.cluster.name, known=known)
+        else:
+            _limits(look, name, queue)
+
+
+def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
+    """Compare with the limits of a queue, in the words of `hackathon check`."""
+    assert look.cluster is not None
+    request, unverified = look.request, look.cluster.unverified
+
+    def over(field: str, key: str, name_of_limit: str, **values: object) -> None:
+        setting = _setting_of(look, field)
+        doubt = f"queues.{name}.{name_of_limit}" in unverified or f"queues.{name}" in unverified
+        if key != "nodes_under":
+            values["unsure"] = message("jobs.unconfirmed") if doubt else ""
+        text = message(f"jobs.{key}", queue=name, **values)
+        severity: Severity | None = "warning" if doubt else None
+        look.add("over-limit", setting.line if setting else 1, text=text, severity=severity)
+
+    if request.nodes and queue.nodes and request.nodes > queue.nodes:
+        over("nodes", "nodes_over", "nodes", nodes=request.nodes, limit=queue.nodes)
+    if request.nodes and request.nodes < queue.min_nodes:
+        over("nodes", "nodes_under", "min_nodes", nodes=request.nodes, limit=queue.min_nodes)
+    if request.walltime and queue.walltime and request.walltime > queue.walltime:
+        over("walltime", "walltime_over", "walltime", walltime=format_walltime(request.walltime),
+             limit=format_walltime(queue.walltime))  # fmt: skip
+
+
+def _group(look: ScriptLook) -> None:
+    """Compare the option that names who pays with that of the machine."""
+    wanted = look.language.group_options.get(str(look.cluster.dialect.get("group", ""))) if look.cluster else None
+    given = next((each for each in look.settings if each.key in look.language.group_options.values()), None)
+    if "no-group" in look.facts and look.request.account is not None:
+        setting = _setting_of(look, "account")
+        look.add("no-group-option", setting.line if setting else 1, site=look.site.name if look.site else "")
+    if wanted is None or look.cluster is None:
+        return
+    if given is None:
+        if look.directives and known_dialect(look.cluster).wants_group:
+            look.add("group-missing", look.directives[0].line, cluster=look.cluster.name, option=wanted)
+    elif given.key != wanted:
+        written = f"{wanted}={given.value}" if " " in wanted else f"{wanted} {given.value}"
+        better = f"{look.language.prefix} {written}"
+        only = len(next(each.settings for each in look.directives if each.line == given.line)) == 1
+        look.add("other-group-option", given.line, better if only else None, cluster=look.cluster.name,
+                 option=given.key, better=written)  # fmt: skip
+
+
+def _site(look: ScriptLook) -> None:
+    site = look.site
+    if site is None:
+        return
+    passing = look.setting(look.language.passes_environment) if look.language.passes_environment else None
+    if "no-environment" in look.facts and passing:
+        look.add("environment-not-passed", passing.line, option=passing.written, site=site.name)
+    gpus = _setting_of(look, "gpus")
+    if "no-gpu-request" in look.facts and gpus:
+        look.add("gpus-given", gpus.line, site=site.name)
+
+
+def _node(look: ScriptLook) -> None:
+    """Compare with the shape of a node."""
+    assert look.cluster is not None
+    node, request, unverified = look.cluster.node, look.request, look.cluster.unverified
+    if isinstance(node.gpus, int) and node.gpus and request.gpus and request.gpus > node.gpus:
+        setting = _setting_of(look, "gpus")
+        doubt = "node.gpus" in unverified
+        look.add("gpus-over", setting.line if setting else 1, gpus=request.gpus, there=node.gpus,
+                 cluster=look.cluster.name, severity="warning" if doubt else None)  # fmt: skip
+    per_node = request.per_node()
+    if isinstance(node.cores, int) and per_node and request.threads and per_node * request.threads > node.cores:
+        setting = _setting_of(look, "threads")
+        look.add("threads-over", setting.line if setting else 1, processes=per_node, threads=request.threads,
+                 cores=node.cores)  # fmt: skip
+
+
+def check_numbers(look: ScriptLook) -> None:
+    """Compare the header's numbers with each other."""
+    request = look.request
+    per_node = request.per_node()
+    if request.cores and per_node and request.threads and per_node * request.threads > request.cores:
+        setting = _setting_of(look, "threads")
+        look.add("threads-over", setting.line if setting else 1, processes=per_node, threads=request.threads,
+                 cores=request.cores)  # fmt: skip

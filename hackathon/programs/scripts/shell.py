@@ -1,0 +1,245 @@
+"""A shell script's lines and commands, as far as a linter needs them: nothing is expanded, and nothing is run.
+
+It knows quotation marks over several lines, here-documents, continued lines, comments and `&`; what stands inside
+`$(…)` belongs to its word. What it cannot follow ends as words: a rule that is not sure says nothing.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_HERE = re.compile(r"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.+!%-]+))")
+_SHELLS = re.compile(r"#!\s*(?:/\S*/)?(?:env\s+(?:-S\s+)?)?(?:/\S*/)?(bash|sh|ksh\w*|zsh|dash)\b")
+LONGEST = 2000
+"""Letters of a line whose commands are taken: what nobody writes by hand could keep a pattern busy for hours."""
+_NO_COMMANDS = frozenset(
+    [
+        "then",
+        "do",
+        "else",
+        "elif",
+        "fi",
+        "done",
+        "esac",
+        "if",
+        "while",
+        "until",
+        "for",
+        "case",
+        "select",
+        "function",
+        "{",
+        "}",
+        "!",
+        "time",
+        "in",
+        "(",
+        ")",
+    ]
+)
+
+
+class Command(NamedTuple):
+    """A simple command: the words between two operators."""
+
+    line: int
+    words: tuple[str, ...]
+    """With their quotation marks removed; redirections are words of their own."""
+    raw: str
+    background: bool
+    """`&` stands behind it, or behind the list or block that it belongs to."""
+    depth: int
+    """How many blocks and brackets are open around it."""
+
+
+@dataclass(frozen=True)
+class ShellScript:
+    """What was found in a script."""
+
+    shell: bool
+    """Whether a shell reads it: a script of Python or of the C shell has no commands here."""
+    name: str
+    """`bash`, `sh`, …; empty without a first line that says it."""
+    outside: frozenset[int]
+    """Lines that are no commands and no comments of this script: here-documents and insides of quotation marks."""
+    documents: frozenset[int]
+    """Lines of here-documents."""
+    commands: tuple[Command, ...]
+
+
+def scan(lines: tuple[str, ...], default: bool = True) -> ShellScript:
+    """Return the commands of a script. `default`: what reads a script without `#!`."""
+    first = lines[0] if lines else ""
+    match = _SHELLS.match(first)
+    shell = bool(match) if first.startswith("#!") else default
+    reader = _Reader(lines)
+    if shell:
+        reader.read()
+    return ShellScript(shell, match[1] if match else "", frozenset(reader.outside), frozenset(reader.documents),
+                 tuple(reader.commands))  # fmt: skip
+
+
+class _Reader:
+    """One pass over the letters of a script."""
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        self.lines = lines
+        self.outside: set[int] = set()
+        self.documents: set[int] = set()
+        self.commands: list[Command] = []
+        self.words: list[str] = []
+        self.word: str | None = None
+        self.line = 0
+        self.begin = 0
+        self.depth = 0
+        self.opened: list[int] = []
+        self.pending: list[tuple[bool, str]] = []
+
+    def read(self) -> None:
+        number, quote, nested, ticks = 0, "", 0, False
+        while number < len(self.lines):
+            text = self.lines[number]
+            number += 1
+            self.line = number
+            if quote or nested:
+                self.outside.add(number)
+            at = 0
+            continued = False
+            while at < len(text):
+                letter = text[at]
+                if quote:
+                    if letter == "\\" and quote == '"':
+                        self.put(text[at : at + 2])
+                        at += 2
+                        continue
+                    if letter == quote:
+                        quote = ""
+                    else:
+                        self.put(letter)
+                elif letter == "\\":
+                    if at + 1 == len(text):
+                        continued = True
+                    else:
+                        self.put(text[at + 1])
+                    at += 1
+                elif nested:
+                    nested += (letter == "(") - (letter == ")")
+                    if letter in "'\"":
+                        quote = letter
+                    self.put(letter)
+                elif letter in "'\"":
+                    quote = letter
+                    self.put("")
+                elif letter == "`":
+                    ticks = not ticks
+                    self.put(letter)
+                elif ticks:
+                    self.put(letter)
+                elif text.startswith(("$(", "<(", ">("), at):
+                    self.put(text[at : at + 2])
+                    nested, at = 1, at + 1
+                elif text.startswith("${", at):
+                    end = text.find("}", at)
+                    end = len(text) - 1 if end < 0 else end
+                    self.put(text[at : end + 1])
+                    at = end
+                elif letter == "#" and self.word is None:
+                    break
+                elif letter.isspace():
+                    self.end_word()
+                elif text.startswith("<<<", at):
+                    self.put("<<<")
+                    while text.startswith("<", at + 1):
+                        at += 1
+                elif text.startswith("<<", at):
+                    match = _HERE.match(text, at)
+                    if match:
+                        self.pending.append((bool(match[1]), match[2] or match[3] or match[4]))
+                        at = match.end() - 1
+                    else:
+                        self.put(letter)
+                elif letter == "(" and (self.word or "").endswith("="):
+                    self.put(letter)
+                    nested = 1
+                elif letter in "|;&()" and not self.redirects(text, at):
+                    at += self.operator(text, at)
+                else:
+                    self.put(letter)
+                at += 1
+            if not continued and not quote and not nested:
+                ticks = False
+                self.end_command(False)
+            elif quote:
+                self.put("\n")
+            number = self.skip_documents(number)
+        self.end_command(False)
+
+    def redirects(self, text: str, at: int) -> bool:
+        """Return whether `&` belongs to a redirection: `2>&1`, `&>file`, `<&-`."""
+        return text[at] == "&" and (text[at - 1 : at] in (">", "<") or text[at + 1 : at + 2] == ">")
+
+    def put(self, text: str) -> None:
+        if self.word is None:
+            self.word = ""
+            if not self.words:
+                self.begin = self.line
+        self.word += text
+
+    def end_word(self) -> None:
+        if self.word is not None:
+            self.words.append(self.word)
+        self.word = None
+
+    def operator(self, text: str, at: int) -> int:
+        """End a command at an operator; return how many letters more it has."""
+        two = text[at : at + 2]
+        if two in ("&&", "||", ";;", "|&", ";&"):
+            self.end_command(False)
+            return 1
+        if text[at] == "(":
+            self.end_word()
+            if text[at + 1 : at + 2] == ")":
+                self.words = []  # a function's name
+            self.end_command(False)
+            self.opened.append(len(self.commands))
+            self.depth += 1
+        elif text[at] == ")":
+            self.end_command(False)
+            self.depth = max(0, self.depth - 1)
+        else:
+            self.end_command(text[at] == "&")
+        return 0
+
+    def end_command(self, background: bool) -> None:
+        self.end_word()
+        words = self.words
+        self.words = []
+        while words and (words[0] in _NO_COMMANDS):
+            word = words.pop(0)
+            if word in ("{", "do", "then", "case") or word == "(":
+                self.depth += word in ("{", "do")
+                self.opened.append(len(self.commands))
+            if word in ("}", "done"):
+                self.depth = max(0, self.depth - 1)
+            if word in ("for", "select", "case", "function", "in"):
+                words = []
+        if words and len(self.lines[self.begin - 1]) <= LONGEST:
+            self.commands.append(Command(self.begin, tuple(words), self.lines[self.begin - 1], background, self.depth))
+        elif background and self.commands:
+            # `( … ) &`, `{ … } &`, `done &`: all of it runs in the background
+            start = next((n for n in reversed(self.opened) if n < len(self.commands)), len(self.commands) - 1)
+            self.commands[start:] = [each._replace(background=True) for each in self.commands[start:]]
+            self.opened.clear()
+
+    def skip_documents(self, number: int) -> int:
+        """Pass over the here-documents that begin behind a line; return where commands go on."""
+        for dash, end in self.pending:
+            while number < len(self.lines):
+                line = self.lines[number]
+                number += 1
+                self.outside.add(number)
+                if (line.lstrip("\t") if dash else line) == end:
+                    break
+                self.documents.add(number)
+        self.pending.clear()
+        return number

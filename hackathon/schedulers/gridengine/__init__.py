@@ -1,0 +1,1 @@
+"""Grid Engine: so far only how its job scripts are read."""

@@ -1,0 +1,281 @@
+"""How Grid Engine reads a job script, for the linter and the converter: what Grid Engine 8.1.9 did with 26 scripts.
+
+Univa's and Altair's Grid Engine (TSUBAME 4, ABCI 1 and 2) know more options and forms of times: scripts that ask for
+the resource types of these machines are not judged by 8.1.9 there.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from hackathon.schedulers.scripts import (
+    Judgement,
+    Reading,
+    ScriptLanguage,
+    ScriptRequest,
+    ScriptSite,
+    Setting,
+    clock,
+    number,
+    table,
+)
+from hackathon.text.units import format_walltime
+
+OPTIONS = table("""
+-@ 1
+-a 1
+-A 1
+-ac 1
+-adds 3
+-ar 1
+-b 1
+-bgio 1
+-binding 1
+-c 1
+-C 1
+-ckpt 1
+-clear 0
+-clearp 2
+-clears 3
+-cwd 0
+-dc 1
+-dl 1
+-e 1
+-h 0
+-hard 0
+-help 0
+-hold_jid 1
+-hold_jid_ad 1
+-i 1
+-j 1
+-jc 1
+-js 1
+-jsv 1
+-l 1
+-m 1
+-M 1
+-masterl 1
+-masterq 1
+-mbind 1
+-mods 3
+-N 1
+-noshell 0
+-notify 0
+-now 1
+-o 1
+-ot 1
+-P 1
+-p 1
+-par 1
+-pe 2
+-pty 1
+-q 1
+-R 1
+-r 1
+-rou 1
+-S 1
+-sc 1
+-shell 1
+-si 1
+-soft 0
+-sync 1
+-t 1
+-tc 1
+-tcon 1
+-terse 0
+-umask 1
+-v 1
+-V 0
+-verify 0
+-w 1
+-wd 1
+-when 1
+-xd 1
+""")
+_TYPES = r"(?:rt_[A-Z]\w*(?:\.\w+)?|node_[fhqo]|[fhqs]_(?:node|core|gpu)|gpu_[1h]|cpu_\d+)"
+"""Resource types of TSUBAME and ABCI: their number counts nodes, and nobody writes a parallel environment."""
+_NODE_TYPES = {"rt_F": 4, "rt_AF": 8, "f_node": 4, "node_f": 4, "h_node": 2, "node_h": 2, "q_node": 1, "node_q": 1}
+"""Type of which a job may have several → GPUs of each (TSUBAME 3 and 4, ABCI 2)."""
+_TIME = re.compile(r"\d+\Z|\d*:\d*:\d+\Z|\d+:\d+\Z|(?i:infinity)\Z", re.ASCII)
+_LONGEST, _MOST = 86400, 64
+"""Seconds and nodes that TSUBAME 4 allows."""
+
+
+def read(settings: Iterable[Setting]) -> ScriptRequest:
+    """Return what a header asks for; the last of several counts."""
+    found = ScriptRequest()
+    for each in settings:
+        value, taken = each.value, True
+        match each.key:
+            case "-N":
+                found.name = value
+            case "-q":
+                found.queue = value
+            case "-P" | "-g":
+                found.account = value
+            case "-l h_rt" if _seconds(value):
+                found.walltime = _seconds(value)
+            case "-pe" if (count := number(value.split()[-1] if value else "")) is not None:
+                found.processes = count
+            case "-o" | "-e" if "$" not in value:
+                setattr(found, "output" if each.key == "-o" else "error", value)
+            case "-j":
+                found.merge = value.lower() in ("y", "yes")
+            case "-cwd":
+                found.directory = "."
+            case "-wd":
+                found.directory = value
+            case "-t" if re.fullmatch(r"\d+-\d+(?::\d+)?", value):
+                found.array = value + (found.array or "")
+            case "-tc" if number(value) is not None:
+                found.array = f"{found.array or ''}%{value}"
+            case "-hold_jid" if re.fullmatch(r"\d+(?:,\d+)*", value):
+                found.after_any = value.replace(",", ":")
+            case "-M":
+                found.mail_user = value
+            case "-m" if set(value) <= set("abens"):
+                names = {"a": "fail", "b": "begin", "e": "end"}
+                found.mail_on = frozenset(names[letter] for letter in value if letter in names)
+            case "-r":
+                found.rerun = value.lower() in ("y", "yes")
+            case "-v":
+                found.variables = ",".join(filter(None, (found.variables, value)))
+            case "-V":
+                found.inherit = True
+            case _ if each.key[3:] in _NODE_TYPES:
+                found.nodes, found.gpus = number(value) or 1, _NODE_TYPES[each.key[3:]]
+            case _:
+                taken = False
+        if taken:
+            found.taken.add(each)
+    return found
+
+
+def _seconds(value: str) -> int | None:
+    return number(value) or clock(value)
+
+
+def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    """Return the options that ask for the same; nodes by the resource type that the profile names, else slots."""
+    kind = dialect.get("resource")
+    slots = request.total()
+    array, _, at_once = (request.array or "").partition("%")
+    variables = request.variables
+    mail = {"fail": "a", "begin": "b", "end": "e"}
+    letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
+    lines = [
+        request.name and "-N " + re.sub(r"^(?=\d)", "j", re.sub(r"[/:@\\*?\s]", "_", request.name)),
+        request.queue and f"-q {request.queue}",
+        request.account and f"-P {request.account}",
+        f"-l {kind}={request.nodes or 1}" if kind else None,
+        f"-pe {dialect.get('pe', 'mpi')} {slots}" if slots and slots > 1 and not kind else None,
+        request.walltime and f"-l h_rt={format_walltime(request.walltime)}",
+        "-cwd" if request.directory in (None, ".") else f"-wd {request.directory}",
+        request.output and f"-o {request.output}",
+        "-j y" if request.merge or (request.merge is None and not request.error) else None,
+        request.error and not request.merge and f"-e {request.error}",
+        array and not array.startswith("0") and f"-t {array}",
+        array and not array.startswith("0") and at_once and f"-tc {at_once}",
+        request.after_any and f"-hold_jid {request.after_any.replace(':', ',')}",
+        request.mail_user and f"-M {request.mail_user}",
+        f"-m {letters or 'n'}" if request.mail_on is not None else None,
+        request.rerun is not None and f"-r {'y' if request.rerun else 'n'}",
+        variables and f"-v {variables}",
+        request.inherit and not variables and "-V",
+    ]  # fmt: skip
+    lost = [name for name in ("gpus", "threads", "memory", "exclusive", "after_ok") if getattr(request, name)]
+    lost += ["array"] if array.startswith("0") else []
+    lost += ["nodes"] if (request.nodes or 1) > 1 and not kind else []
+    if kind:
+        lost = [name for name in lost if name not in ("gpus", "threads", "exclusive")]
+    return [str(line) for line in lines if line], lost
+
+
+def judge(settings: list[Setting]) -> Iterator[Judgement]:
+    """Yield what Grid Engine refuses, and what means something else than it seems to."""
+    types = [each for each in settings if re.fullmatch(f"-l {_TYPES}", each.key)]
+    by_key = {each.key: each for each in settings}
+    for each in settings:
+        value = each.value
+        bad, better = False, None
+        match each.key:
+            case "-l h_rt" | "-l s_rt":
+                bad = not _TIME.match(value) and not (types and re.fullmatch(r"[\d:]+", value))
+                turned = re.fullmatch(r"(\d+)\s*([dhm])\w*", value)
+                if bad and turned:
+                    seconds = int(turned[1]) * {"d": 86400, "h": 3600, "m": 60}[turned[2]]
+                    better = value, format_walltime(seconds)
+            case "-N":
+                bad = bool(re.search(r"^\d|[/:]", value))
+            case "-j":
+                bad = value.lower() not in ("y", "yes", "n", "no")
+                better = value, "y"
+            case "-m":
+                bad = not re.fullmatch(r"[abens,]+", value)
+            case "-t":
+                bad = bool(re.match(r"0+(?:-|\Z)", value))
+            case "-pe":
+                bad = bool(re.fullmatch(r"\S+ 0+", value))
+            case "-p":
+                bad = bool(re.fullmatch(r"\+?0*[1-9]\d*", value))
+            case "-l walltime" | "-l select" | "-l mpiprocs" | "-l nodes" | "-l elapstim_req" | "-l rscgrp":
+                turned_time = (f"{each.key[3:]}={value}", f"h_rt={value}")
+                yield Judgement("unknown-resource", each.line, {"name": each.key[3:]},
+                              turned_time if each.key in ("-l walltime", "-l elapstim_req") else None)  # fmt: skip
+        if bad:
+            yield Judgement("bad-value", each.line, {"option": each.key, "value": value}, better)
+    four = by_key.get("-l node_f")
+    if four and (number(four.value) or 0) > _MOST:
+        yield Judgement(
+            "site-limit", four.line, {"what": f"node_f={four.value}", "limit": f"node_f={_MOST}", "site": "TSUBAME 4"}
+        )
+    if any(re.fullmatch(r"-l (?:node_[fhqo]|gpu_[1h]|cpu_\d+)", key) for key in by_key):
+        limit = by_key.get("-l h_rt")
+        if limit is None:
+            yield Judgement("walltime-needed", types[0].line, {"site": "TSUBAME 4"})
+        elif limit.value.count(":") < 3 and (_seconds(limit.value) or 0) > _LONGEST:
+            yield Judgement(
+                "site-limit", limit.line, {"what": f"h_rt={limit.value}", "limit": "h_rt=24:00:00", "site": "TSUBAME 4"}
+            )
+
+
+LANGUAGE = ScriptLanguage(
+    name="gridengine",
+    title="Grid Engine",
+    prefix="#$",
+    options=OPTIONS,
+    read=read,
+    write=write,
+    judge=judge,
+    style="words",
+    lists=frozenset({"-l"}),
+    starts_at_home=True,
+    stays_if=frozenset({"-cwd", "-wd"}),
+    submit_folder="SGE_O_WORKDIR",
+    variables=r"SGE_(?:O_)?[A-Z_]+|PE_HOSTFILE|NSLOTS|NHOSTS",
+    shell_option="-S",
+    passes_environment="-V",
+    exit_codes={99: "lint.exit_again", 100: "lint.exit_stuck"},
+    commands={
+        r"qsub\b": "submits-in-job",
+        r"mpi(?:run|exec)\b.*(?:hostfile|machinefile|-f)[ =]\"?\$\{?PE_HOSTFILE": "hosts-given",
+    },
+    reading=Reading(
+        behind_commands="read",
+        indented="ignored",
+        trailing_comment="read",
+        loose_words="refused",
+        spaced_equals="refused",
+        unknown_options="refused",
+        carriage_returns="broken",
+        here_documents=True,
+        last_wins=r"-(?:N|o|pe|l .*)",
+    ),
+    plugin_options=r"-[a-z]{4,}\Z",
+    sites=(
+        ScriptSite("TSUBAME 4", {"-l": r"node_[fhqo]|gpu_[1h]|cpu_\d+"}, r"tsubame4.*", frozenset({"no-environment"}),
+                   scratch="$T4TMPDIR"),
+        ScriptSite("TSUBAME 3", {"-l": r"[fhqs]_(?:node|core|gpu)"}, r"tsubame3.*",
+                   frozenset({"modules-init", "no-environment"})),
+        ScriptSite("ABCI", {"-l": r"rt_[A-Z]\w*(?:\.\w+)?"}, r"abci[12].*", frozenset({"modules-init"})),
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""NEC's NQSV: so far only how its job scripts are read."""

@@ -1,0 +1,167 @@
+"""How NEC's NQSV reads a job script, for the linter and the converter: its prefix is `#PBS`, its options are not PBS's.
+
+From public material only: what nobody confirmed is no error.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from hackathon.schedulers.scripts import (
+    Judgement,
+    Reading,
+    ScriptLanguage,
+    ScriptRequest,
+    ScriptSite,
+    Setting,
+    clock,
+    number,
+    table,
+)
+from hackathon.text.units import format_walltime
+
+OPTIONS = table("""
+--accept-sigterm 1
+--after 1
+--cpunum-lhost 1
+--custom 1
+--gpunum-lhost 1
+--group 1
+--job-topology 1
+--use-hca 1
+--venode 1
+--venum-lhost 1
+-A 1
+-a 1
+-b 1
+-e 1
+-f 0
+-I 0
+-j 1
+-l 1
+-M 1
+-m 1
+-N 1
+-o 1
+-p 1
+-q 1
+-r 1
+-S 1
+-T 1
+-t 1
+-U 1
+-v 1
+-V 0
+""")
+
+
+def read(settings: Iterable[Setting]) -> ScriptRequest:
+    """Return what a header asks for."""
+    found = ScriptRequest()
+    for each in settings:
+        value, taken = each.value, True
+        match each.key:
+            case "-N":
+                found.name = value
+            case "-q":
+                found.queue = value
+            case "-A" | "--group":
+                found.account = value
+            case "-b" if number(value) is not None:
+                found.nodes = number(value)
+            case "-l elapstim_req" if number(value) or clock(value):
+                found.walltime = number(value) or clock(value)
+            case "-l cpunum_job" if number(value) is not None:
+                found.cores = number(value)
+            case "-l gpunum_job" if number(value) is not None:
+                found.gpus = number(value)
+            case "-o" | "-e" if "$" not in value and "%" not in value:
+                setattr(found, "output" if each.key == "-o" else "error", value)
+            case "-j" if value in ("o", "e"):
+                found.merge = True
+            case "-t" if re.fullmatch(r"\d+-\d+", value):
+                found.array = value
+            case "-M":
+                found.mail_user = value
+            case "-m" if set(value) <= set("abe"):
+                names = {"a": "fail", "b": "begin", "e": "end"}
+                found.mail_on = frozenset(names[letter] for letter in value)
+            case "-r" if value in ("y", "n"):
+                found.rerun = value == "y"
+            case "-v":
+                found.variables = value
+            case "-V":
+                found.inherit = True
+            case _:
+                taken = False
+        if taken:
+            found.taken.add(each)
+    return found
+
+
+def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    """Return the options that ask for the same; without `-T`, each of several nodes would run the script."""
+    mail = {"fail": "a", "begin": "b", "end": "e"}
+    letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
+    group = f"--group={request.account}" if dialect.get("group") == "group" else f"-A {request.account}"
+    lines = [
+        request.name and f"-N {request.name}",
+        request.queue and f"-q {request.queue}",
+        request.account and group,
+        request.nodes and f"-b {request.nodes}",
+        "-T openmpi" if (request.nodes or 1) > 1 else None,
+        request.cores and f"-l cpunum_job={request.cores}",
+        request.gpus and dialect.get("gpu_request") != "none" and f"-l gpunum_job={request.gpus}",
+        request.walltime and f"-l elapstim_req={format_walltime(request.walltime)}",
+        request.output and f"-o {request.output}",
+        "-j o" if request.merge or (request.merge is None and not request.error) else None,
+        request.error and not request.merge and f"-e {request.error}",
+        request.array and "%" not in request.array and f"-t {request.array}",
+        request.mail_user and f"-M {request.mail_user}",
+        letters and f"-m {letters}",
+        request.rerun is not None and f"-r {'y' if request.rerun else 'n'}",
+        request.variables and f"-v {request.variables}",
+    ]
+    lost = [name for name in ("after_ok", "after_any", "memory", "exclusive") if getattr(request, name)]
+    lost += ["array"] if "%" in (request.array or "") else []
+    lost += ["directory"] if request.directory not in (None, ".") else []
+    return [str(line) for line in lines if line], lost
+
+
+def judge(settings: list[Setting]) -> Iterator[Judgement]:
+    """Yield PBS's words, which NQSV refuses."""
+    for each in settings:
+        if each.key in ("-l select", "-l walltime", "-l mpiprocs", "-l nodes", "-l place", "-l ncpus"):
+            better = (f"walltime={each.value}", f"elapstim_req={each.value}") if each.key == "-l walltime" else None
+            if each.key == "-l select" and number(each.value.split(":")[0]):
+                better = f"-l select={each.value}", f"-b {each.value.split(':')[0]}"
+            yield Judgement("unknown-resource", each.line, {"name": each.key[3:]}, better)
+        elif each.key == "-j" and each.value in ("oe", "eo"):
+            yield Judgement("bad-value", each.line, {"option": "-j", "value": each.value}, (each.value, "o"))
+        elif each.key == "-W":
+            yield Judgement("unknown-option", each.line, {"option": each.written, "near": ""})
+
+
+LANGUAGE = ScriptLanguage(
+    name="nqsv",
+    title="NQSV",
+    prefix="#PBS",
+    options=OPTIONS,
+    read=read,
+    write=write,
+    judge=judge,
+    lists=frozenset({"-l"}),
+    starts_at_home=True,
+    submit_folder="PBS_O_WORKDIR",
+    variables=r"(?:PBS|NQSV|NQSII)_[A-Z_]+",
+    passes_environment="-V",
+    colon_id="PBS_JOBID",
+    reading=Reading(),
+    commands={r"srun\b": "no-such-launcher"},
+    sites=(
+        ScriptSite("Pegasus", {"-q": r"gen_[SML]"}, r"pegasus.*", frozenset({"no-internet"}),
+                   mpi_options="$NQSV_MPIOPTS"),
+        ScriptSite("SQUID", {"-q": r"SQUID\S*|DBG\S*|INTC"}, r"squid.*", mpi_options="$NQSV_MPIOPTS"),
+    ),
+    signs=r"elapstim_req|gpunum_job|cpunum_job|--group\b|--venode\b|-T\s*(?:openmpi|intmpi|necmpi|distrib)\b|-b\s*\d"
+          r"|-j\s*[oe]\s*$|-v\s*NQS",
+)  # fmt: skip

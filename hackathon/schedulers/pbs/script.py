@@ -1,0 +1,315 @@
+"""How PBS reads a job script, for the linter and the converter: qsub(1B), and what OpenPBS 23.06 was seen to do."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from hackathon.schedulers.scripts import (
+    Judgement,
+    Reading,
+    ScriptLanguage,
+    ScriptRequest,
+    ScriptSite,
+    Setting,
+    clock,
+    number,
+    short_clock,
+    table,
+)
+from hackathon.text.units import format_walltime
+
+OPTIONS = table("""
+-a 1
+-A 1
+-c 1
+-C 1
+-e 1
+-f 0
+-h 0
+-I 0
+-j 1
+-J 1
+-k 1
+-l 1
+-m 1
+-M 1
+-N 1
+-o 1
+-p 1
+-P 1
+-q 1
+-r 1
+-R 1
+-S 1
+-u 1
+-W 1
+-v 1
+-V 0
+-X 0
+-z 0
+""")
+TORQUE = frozenset(["-t", "-d", "-D", "-w", "-F", "-x", "-n", "-K", "-L", "-Z"])
+"""Options of Torque, another PBS: scripts for it are no mistakes."""
+_FOREIGN = re.compile(r"-l (?:elapstim_req|cpunum_job|gpunum_job|h_rt|s_rt|rt_[A-Z]\w*|node_[fhqo]|[fhq]_node"
+                      r"|rscgrp|elapse|nodes-per\w*|time)\Z")  # fmt: skip
+_WALLTIME = re.compile(r"\d+(?::\d+)*(?:\.\d+)?\Z", re.ASCII)
+_NAME = re.compile(r"[!-.0-Z\\^-~]{1,230}\Z")
+"""A job's name: printable, no blank, no `/`, no `[`."""
+_DEPENDENCIES = re.compile(
+    r"(?:on:\d+|(?:after|afterok|afternotok|afterany|before|beforeok|beforenotok|beforeany|runone|syncwith|synccount"
+    r"|afterstart\w*|afterokarray|afteranyarray|afternotokarray|afterstartarray):.+)\Z"
+)
+
+
+def chunks(value: str) -> list[tuple[int, dict[str, str]]] | None:
+    """Return (how many, resource → value) of each part of `2:ncpus=4:mpiprocs=2+1:ncpus=1`; None if it is no select."""
+    found = []
+    for part in value.split("+"):
+        first, *rest = part.split(":")
+        count = number(first)
+        if count is None:
+            count, rest = 1, [first, *rest]
+        pairs = [each.partition("=") for each in rest]
+        if not all(name and sign for name, sign, _ in pairs):
+            return None
+        found.append((count, {name: text for name, _, text in pairs}))
+    return found
+
+
+def _select(found: ScriptRequest, value: str) -> bool:
+    """Take the numbers of a select of equal chunks; return whether all of it was understood."""
+    parts = chunks(value)
+    if not parts:
+        return False
+    found.nodes = sum(count for count, _ in parts)
+    ranks = [(count, number(names.get("mpiprocs", ""))) for count, names in parts]
+    if all(each is not None for _, each in ranks):
+        found.processes = sum(count * (each or 0) for count, each in ranks)
+    names = parts[0][1]
+    if len(parts) > 1 or any(not text.isascii() for text in names.values()):
+        return False
+    found.processes_per_node = number(names.get("mpiprocs", ""))
+    found.threads = number(names.get("ompthreads", ""))
+    found.cores = number(names.get("ncpus", ""))
+    found.gpus = number(names.get("ngpus", ""))
+    found.memory = names.get("mem")
+    return set(names) <= {"mpiprocs", "ompthreads", "ncpus", "ngpus", "mem"}
+
+
+def _nodes(found: ScriptRequest, value: str) -> bool:
+    match = re.fullmatch(r"(\d+)(?::ppn=(\d+))?(?::gpus=(\d+))?", value)
+    if match:
+        found.nodes = number(match[1])
+        found.processes_per_node = number(match[2] or "")
+        found.gpus = number(match[3] or "")
+    return match is not None
+
+
+def read(settings: Iterable[Setting]) -> ScriptRequest:
+    """Return what a header asks for; the first of several values of a resource counts, the last of other options."""
+    found = ScriptRequest()
+    seen: set[str] = set()
+    for each in settings:
+        value, taken = each.value, True
+        if each.key.startswith("-l ") and each.key in seen:
+            continue
+        seen.add(each.key)
+        match each.key:
+            case "-N":
+                found.name = value
+            case "-q":
+                found.queue = value
+            case "-P" | "-W group_list":
+                found.account = value
+            case "-l select":
+                taken = _select(found, value)
+            case "-l nodes":
+                taken = _nodes(found, value)
+            case "-l walltime" if _seconds(value):
+                found.walltime = _seconds(value)
+            case "-l place":
+                found.exclusive = "excl" in value.split(":") or found.exclusive
+                taken = set(value.split(":")) <= {"scatter", "free", "pack", "excl"}
+            case "-o" | "-e" if "^" not in value:
+                setattr(found, "output" if each.key == "-o" else "error", value)
+            case "-j":
+                found.merge = value in ("oe", "eo")
+            case "-J" if re.fullmatch(r"\d+-\d+(?::\d+)?(?:%\d+)?", value):
+                found.array = value
+            case "-W depend" if match := re.fullmatch(r"after(ok|any):([\w.:\[\]]+)", value):
+                setattr(found, f"after_{match[1]}", match[2])
+            case "-M":
+                found.mail_user = value
+            case "-m" if set(value) <= set("abe"):
+                names = {"a": "fail", "b": "begin", "e": "end"}
+                found.mail_on = frozenset(names[letter] for letter in value)
+            case "-m" if value == "n":
+                found.mail_on = frozenset()
+            case "-r" if value in ("y", "n"):
+                found.rerun = value == "y"
+            case "-v":
+                found.variables = value
+            case "-V":
+                found.inherit = True
+            case _:
+                taken = False
+        if taken:
+            found.taken.add(each)
+    return found
+
+
+def _seconds(value: str) -> int | None:
+    return number(value) or clock(value)
+
+
+def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    """Return the options that ask for the same, with the resources that the profile's dialect names."""
+    ranks = request.per_node()
+    if ranks is None and request.nodes is None:
+        ranks = request.processes
+    cores = request.cores or (request.threads * (ranks or 1) if request.threads else None)
+    names = {
+        "ncpus": cores if dialect.get("cpu_request") != "none" else None,
+        "mpiprocs": ranks,
+        "ompthreads": request.threads,
+        "ngpus": request.gpus if dialect.get("gpu_request") != "none" else None,
+        "mem": request.memory and _memory(request.memory),
+    }
+    chunk = "".join(f":{name}={value}" for name, value in names.items() if value)
+    select = f"{request.nodes or 1}{chunk}" if request.nodes or chunk else None
+    group = {"group_list": f"-W group_list={request.account}", "project": f"-P {request.account}"}
+    depend = ",".join(
+        f"after{kind}:{ids}" for kind, ids in (("ok", request.after_ok), ("any", request.after_any)) if ids
+    )
+    mail = {"fail": "a", "begin": "b", "end": "e"}
+    letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
+    lines = [
+        request.name and f"-N {re.sub(r'[^!-.0-Z^-~]', '_', request.name)}",
+        request.queue and f"-q {request.queue}",
+        select and f"-l select={select}",
+        "-l place=scatter:excl" if request.exclusive else dialect.get("place") and f"-l place={dialect['place']}",
+        request.walltime and f"-l walltime={format_walltime(request.walltime)}",
+        request.account and group.get(str(dialect.get("group", "project"))),
+        request.output and f"-o {request.output}",
+        "-j oe" if request.merge or (request.merge is None and not request.error) else None,
+        request.error and not request.merge and f"-e {request.error}",
+        request.array and f"-J {request.array}",
+        depend and f"-W depend={depend}",
+        request.mail_user and f"-M {request.mail_user}",
+        f"-m {letters or 'n'}" if request.mail_on is not None else None,
+        f"-r {'y' if request.rerun else 'n'}" if request.rerun is not None else None,
+        request.variables and f"-v {request.variables}",
+        "-V" if request.inherit and not request.variables else None,
+    ]
+    lost = ["directory"] if request.directory not in (None, ".") else []
+    lost += [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
+    kept = [str(line) for line in lines if line]
+    return [line for line in kept if not any(line.startswith(f"-{name[0]} ") for name in lost)], lost
+
+
+def _memory(text: str) -> str:
+    return text.lower() if text[-1:] in "bB" else f"{text.lower()}b" if not text.isdigit() else f"{text}mb"
+
+
+def judge(settings: list[Setting]) -> Iterator[Judgement]:
+    """Yield what PBS refuses, and what means something else than it seems to."""
+    by_key = {each.key: each for each in settings}
+    for each in settings:
+        value, bad = each.value, False
+        better: tuple[str, str] | None = None
+        match each.key:
+            case "-l walltime":
+                bad = not _WALLTIME.match(value)
+                turned = re.fullmatch(r"(\d+)\s*([dhm])\w*", value)
+                if bad and turned:
+                    seconds = int(turned[1]) * {"d": 86400, "h": 3600, "m": 60}[turned[2]]
+                    better = value, format_walltime(seconds)
+                yield from [] if bad else short_clock(each, clock(value))
+                if (number(value) or 60) < 60:
+                    yield Judgement("bare-seconds", each.line, {"value": value}, (value, f"{value}:00:00"))
+            case "-l select" if not re.search(r"[$`]", value):
+                parts = chunks(value)
+                counts = ("ncpus", "mpiprocs", "ompthreads", "ngpus")
+                bad = parts is None or any(
+                    not count or any(number(names.get(name, "1")) is None for name in counts) for count, names in parts
+                )
+            case "-N":
+                bad = not _NAME.match(value)
+            case "-j":
+                bad = value not in ("oe", "eo", "n")
+                better = (value, "oe") if value == "o" else None
+            case "-m":
+                bad = not re.fullmatch(r"n|j?[abe]+j?", value)
+            case "-r":
+                bad = value not in ("y", "n")
+            case "-J":
+                match = re.fullmatch(r"(\d+)-(\d+)(?::\d+)?(?:%\d+)?", value)
+                bad = not match or int(match[1]) >= int(match[2])
+                if not bad and by_key.get("-r", each).value == "n":
+                    yield Judgement("array-not-rerunnable", by_key["-r"].line, better=("-r n", "-r y"))
+            case "-l place":
+                bad = not re.fullmatch(r"(?:free|pack|scatter|vscatter|excl|exclhost|shared?|exclusive|group=[\w.-]+)"
+                                       r"(?::(?:excl|exclhost|shared|group=[\w.-]+))*", value)  # fmt: skip
+            case "-W depend":
+                bad = not _DEPENDENCIES.match(value)
+            case "-l ncpus" if "-l select" in by_key:
+                yield Judgement("resource-beside-select", each.line, {"option": "-l ncpus"})
+            case "-v" if by_key["-v"] is not each:
+                yield Judgement("variables-replaced", each.line, {"value": value, "other": by_key["-v"].line})
+            case _ if _FOREIGN.match(each.key):
+                yield Judgement("unknown-resource", each.line, {"name": each.key[3:]}, _like_pbs(each))
+        if bad:
+            yield Judgement("bad-value", each.line, {"option": each.key, "value": value}, better)
+
+
+def _like_pbs(setting: Setting) -> tuple[str, str] | None:
+    """Return how PBS says what other schedulers call by another name."""
+    name = setting.key[3:]
+    if name in ("elapstim_req", "h_rt", "elapse", "time"):
+        return f"{name}={setting.value}", f"walltime={setting.value}"
+    if name.startswith("rt_F") or name in ("f_node", "node_f"):
+        return f"{name}={setting.value}", f"select={setting.value}"
+    return None
+
+
+LANGUAGE = ScriptLanguage(
+    name="pbs",
+    title="PBS",
+    prefix="#PBS",
+    options=OPTIONS,
+    read=read,
+    write=write,
+    judge=judge,
+    lists=frozenset({"-l", "-W"}),
+    starts_at_home=True,
+    stays_if=frozenset({"-W sandbox"}),
+    submit_folder="PBS_O_WORKDIR",
+    variables=r"PBS_[A-Z_]+",
+    shell_option="-S",
+    passes_environment="-V",
+    group_options={"group_list": "-W group_list", "project": "-P"},
+    reading=Reading(
+        behind_commands="ignored",
+        indented="read",
+        trailing_comment="refused",
+        loose_words="refused",
+        spaced_equals="refused",
+        unknown_options="refused",
+        carriage_returns="refused",
+        colon_is_no_command=True,
+        first_wins=r"-l .*",
+        last_wins=r"-[Noqj]",
+        literal=frozenset({"-N", "-o", "-e"}),
+    ),
+    plugin_options="(?:" + "|".join(sorted(TORQUE)) + r")\Z",
+    commands={r"srun\b": "no-such-launcher", r"pbsdsh\b": "hides-failures"},
+    sites=(
+        ScriptSite("Reedbush", {"-q": r"[uhl]-(?:debug|small|short|regular|medium|large|interactive)\w*"},
+                   r"reedbush.*", frozenset({"no-internet", "modules-init"})),
+        ScriptSite("Miyabi", {"-q": r"(?:x-)?(?:debug|short|small|medium|large|regular|interact)-[gc]\w*"}, r"miyabi.*",
+                   frozenset({"source-activate", "no-gpu-request"}),
+                   {"small-g": "regular-g", "medium-g": "regular-g", "large-g": "regular-g", "x-large-g": "regular-g",
+                    "interact-g_n1": "interact-g", "interact-g_n8": "interact-g"}),
+        ScriptSite("ABCI 3.0", {"-q": r"rt_H[FGC]"}, r"abci3.*", frozenset({"modules-init", "ssh-flag"})),
+    ),
+    signs=r"-l\s*(?:select|nodes|walltime|place|ncpus|mem)\b|-W\s|-j\s*(?:oe|eo)\b|-P\s|-V\b|mpiprocs|-J\s",
+)  # fmt: skip

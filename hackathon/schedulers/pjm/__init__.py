@@ -1,0 +1,1 @@
+"""Fujitsu's job manager (PJM): so far only how its job scripts are read."""

@@ -1,0 +1,174 @@
+"""How Fujitsu's job manager (PJM) reads a job script, for the linter and the converter: from public material only.
+
+No server can be had, so only what pages and recorded output confirm is an error.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from hackathon.schedulers.scripts import (
+    Judgement,
+    Reading,
+    ScriptLanguage,
+    ScriptRequest,
+    ScriptSite,
+    Setting,
+    clock,
+    number,
+    short_clock,
+    table,
+)
+from hackathon.text.units import format_walltime
+
+OPTIONS = table("""
+--appname 1
+--at 1
+--bulk 0
+--comment 1
+--fs 1
+--interact 0
+--llio 1
+--mail-list 1
+--mpi 1
+--name -N 1
+--no-check-directory 0
+--norestart 0
+--omp 1
+--out -o 1
+--err -e 1
+--restart 0
+--rsc-list -L 1
+--sparam 1
+--spath 1
+--stg-transfiles 1
+--step 0
+--vset 1
+-g 1
+-j 0
+-m 1
+-p 1
+-S 0
+-s 0
+-w 1
+-X 0
+-x 1
+-z 1
+""")
+
+
+def read(settings: Iterable[Setting]) -> ScriptRequest:
+    """Return what a header asks for."""
+    found = ScriptRequest()
+    for each in settings:
+        value, taken = each.value, True
+        match each.key:
+            case "--name":
+                found.name = value
+            case "--rsc-list rscgrp" | "--rsc-list rg":
+                found.queue = value
+            case "-g":
+                found.account = value
+            case "--rsc-list node" if number(value.split(":")[0]) is not None:
+                found.nodes = number(value.split(":")[0])
+            case "--rsc-list gpu" if number(value) is not None:
+                found.gpus, found.nodes = number(value), found.nodes or 1
+            case "--rsc-list elapse" if number(value) or clock(value):
+                found.walltime = number(value) or clock(value)
+            case "--mpi proc" if number(value) is not None:
+                found.processes = number(value)
+            case "--mpi max-proc-per-node" if number(value) is not None:
+                found.processes_per_node = number(value)
+            case "--omp thread" if number(value) is not None:
+                found.threads = number(value)
+            case "--out" | "--err" if "%" not in value.replace("%j", ""):
+                setattr(found, "output" if each.key == "--out" else "error", value)
+            case "-j":
+                found.merge = True
+            case "-m":
+                names = {"b": "begin", "e": "end"}
+                parts = value.split(",")
+                taken = set(parts) <= {*names, "r"}
+                found.mail_on = frozenset(names[part] for part in parts if part in names)
+            case "--mail-list":
+                found.mail_user = value
+            case "--norestart" | "--restart":
+                found.rerun = each.key == "--restart"
+            case "-x":
+                found.variables = ",".join(filter(None, (found.variables, value)))
+            case "-X":
+                found.inherit = True
+            case _:
+                taken = False
+        if taken:
+            found.taken.add(each)
+    return found
+
+
+def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    """Return the options that ask for the same."""
+    events = {"begin": "b", "end": "e"}
+    letters = ",".join(sorted(events[each] for each in request.mail_on or () if each in events))
+    lines = [
+        request.name and f"-N {request.name}",
+        request.queue and f"-L rscgrp={request.queue}",
+        request.nodes and f"-L node={request.nodes}",
+        request.total() and f"--mpi proc={request.total()}",
+        request.threads and f"--omp thread={request.threads}",
+        request.walltime and f"-L elapse={format_walltime(request.walltime)}",
+        request.account and dialect.get("group") != "none" and f"-g {request.account}",
+        request.output and f"-o {request.output}",
+        "-j" if request.merge or (request.merge is None and not request.error) else None,
+        request.error and not request.merge and f"-e {request.error}",
+        letters and f"-m {letters}",
+        request.mail_user and f"--mail-list {request.mail_user}",
+        request.rerun is False and "--norestart",
+        request.variables and f"-x {request.variables}",
+    ]
+    lost = [name for name in ("array", "after_ok", "after_any", "memory") if getattr(request, name)]
+    lost += ["directory"] if request.directory not in (None, ".") else []
+    return [str(line) for line in lines if line], lost
+
+
+def judge(settings: list[Setting]) -> Iterator[Judgement]:
+    """Yield what means something else than it seems to."""
+    by_key = {each.key: each for each in settings}
+    for each in settings:
+        if each.key == "--rsc-list elapse":
+            yield from short_clock(each, clock(each.value))
+    node, gpu = by_key.get("--rsc-list node"), by_key.get("--rsc-list gpu")
+    if node and gpu:
+        yield Judgement("node-and-gpu", gpu.line)
+    proc = by_key.get("--mpi proc")
+    nodes, total = number(node.value) if node else None, number(proc.value) if proc else None
+    if proc and nodes and total and total < nodes:
+        yield Judgement("total-processes", proc.line, {"processes": total, "nodes": nodes})
+
+
+_WISTERIA = r"(?:debug|short|regular|small|medium|large|priority|interactive)-[ao]|share(?:-\w+)?"
+_INTERNAL = {f"{size}-{side}": f"regular-{side}" for side in "ao" for size in ("small", "medium", "large")}
+_INTERNAL |= {f"share-{count}": "share" for count in (1, 2, 4)}
+
+LANGUAGE = ScriptLanguage(
+    name="pjm",
+    title="PJM",
+    prefix="#PJM",
+    options=OPTIONS,
+    read=read,
+    write=write,
+    judge=judge,
+    lists=frozenset({"--rsc-list", "--mpi", "--omp"}),
+    variables=r"PJM_[A-Z_]+",
+    submit_folder="PJM_O_WORKDIR",
+    passes_environment="-X",
+    reading=Reading(trailing_comment="sometimes", spaced_equals="sometimes"),
+    stray=r"(?:rscgrp|rg|rscunit|node|gpu|elapse|jobenv|vnode|vnode-core)=.*",
+    commands={r"srun\b": "no-such-launcher"},
+    sites=(
+        ScriptSite("Wisteria", {"--rsc-list rscgrp": _WISTERIA}, r"wisteria.*",
+                   frozenset({"container-flag", "strict-words"}), _INTERNAL,
+                   node_file='-machinefile "$PJM_O_NODEINF"', several_nodes=r".*-a"),
+        ScriptSite("Genkai", {"--rsc-list rscgrp": r"[abc]-(?:batch|inter)\S*"}, r"genkai.*",
+                   frozenset({"container-flag", "no-group"})),
+        ScriptSite("Flow", {"--rsc-list rscgrp": r"cx2?-\w+", "--rsc-list rscunit": "cx"}, r"flow.*",
+                   frozenset({"no-group", "no-environment"})),
+    ),
+)  # fmt: skip

@@ -1,0 +1,339 @@
+"""How Slurm reads a job script, for the linter and the converter: sbatch(1), and what Slurm 22.05.8 did."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from hackathon.schedulers.scripts import (
+    Judgement,
+    Reading,
+    ScriptLanguage,
+    ScriptRequest,
+    Setting,
+    number,
+    short_clock,
+    table,
+)
+from hackathon.text.units import format_walltime
+
+OPTIONS = table("""
+--account -A 1
+--array -a 1
+--batch 1
+--bb 1
+--bbf 1
+--begin -b 1
+--chdir -D 1
+--cluster-constraint 1
+--clusters -M 1
+--comment 1
+--consolidate-segments 0
+--constraint -C 1
+--container 1
+--container-id 1
+--contiguous 0
+--core-spec -S 1
+--cores-per-socket 1
+--cpu-freq 1
+--cpus-per-gpu 1
+--cpus-per-task -c 1
+--deadline 1
+--delay-boot 1
+--dependency -d 1
+--distribution -m 1
+--error -e 1
+--exclude -x 1
+--exclusive -1
+--export 1
+--export-file 1
+--external 0
+--extra 1
+--extra-node-info -B 1
+--get-user-env -1
+--gid 1
+--gpu-bind 1
+--gpu-freq 1
+--gpus -G 1
+--gpus-per-node 1
+--gpus-per-socket 1
+--gpus-per-task 1
+--gres 1
+--gres-flags 1
+--help -h 0
+--hint 1
+--hold -H 0
+--ignore-pbs 0
+--input -i 1
+--job-name -J 1
+--kill-on-invalid-dep 1
+--licenses -L 1
+--mail-type 1
+--mail-user 1
+--mcs-label 1
+--mem 1
+--mem-bind 1
+--mem-per-cpu 1
+--mem-per-gpu 1
+--mincpus 1
+--network 1
+--nice -1
+--no-kill -k -1
+--no-requeue 0
+--nodefile -F 1
+--nodelist -w 1
+--nodes -N 1
+--ntasks -n 1
+--ntasks-per-core 1
+--ntasks-per-gpu 1
+--ntasks-per-node --tasks-per-node 1
+--ntasks-per-socket 1
+--open-mode 1
+--oom-kill-step -1
+--output -o 1
+--overcommit -O 0
+--oversubscribe -s 0
+--parsable 0
+--partition -p 1
+--power 1
+--prefer 1
+--priority 1
+--profile 1
+--propagate -1
+--qos -q 1
+--quiet -Q 0
+--reboot 0
+--requeue 0
+--reservation 1
+--resv-ports -1
+--segment 1
+--signal 1
+--sockets-per-node 1
+--spread-job 0
+--stepmgr 0
+--switches 1
+--test-only 0
+--thread-spec 1
+--threads-per-core 1
+--time -t 1
+--time-min 1
+--tmp 1
+--tres-bind 1
+--tres-per-task 1
+--uid 1
+--usage 0
+--use-min-nodes 0
+--verbose -v 0
+--version -V 0
+--wait -W 0
+--wait-all-nodes 1
+--wckey 1
+--wrap 1
+--x11 -1
+""")
+_PLUGIN = (
+    r"--(?:container-.+|ear.*|env|entrypoint|image|volume|module|perf|disable-perf.*|no-allocate|gpu-mps|nvmps|dcgm"
+    r"|cuda-mps|enable-.+|disable-.+|jobtmp|bee.*|lustre.*|cvmfs|ssh-.+|scratch.*|ntasks-per-tres|cpu-bind"
+    r"|spindle.*|use-.+|constraint-.+|mpi|tmpfs.*|datawarp.*|switches-.+|uenv|view|repo)\Z"
+)
+"""Options of srun that some sites allow, and of plug-ins that were seen at sites (pyxis, shifter, EAR, uenv, …)."""
+
+_TIME = re.compile(r"\d+(?::\d+){0,2}\Z|\d+-\d+(?::\d+){0,2}\Z|(?i:infinite|unlimited)\Z", re.ASCII)
+_COUNT = re.compile(r"0*[1-9]\d*[kKmM]?\Z", re.ASCII)
+_NODES = re.compile(r"\d+[kKmM]?(?:-\d+[kKmM]?)?(?:[,:].*)?\Z", re.ASCII)
+_SIZE = re.compile(r"\d+[kKmMgGtT]?[bB]?\Z", re.ASCII)
+_ARRAY = re.compile(r"[\d,:\-]+(?:%\d+)?\Z", re.ASCII)
+_VALUES = {
+    "--time": _TIME, "--time-min": _TIME, "--nodes": _NODES, "--ntasks": _COUNT, "--ntasks-per-node": _COUNT,
+    "--cpus-per-task": _COUNT, "--mem": _SIZE, "--mem-per-cpu": _SIZE, "--mem-per-gpu": _SIZE, "--array": _ARRAY,
+    "--exclusive": re.compile(r"(?:user|mcs|topo)?\Z"), "--open-mode": re.compile(r"(?:append|truncate)\Z"),
+    "--mail-type": re.compile(r"(?i:(?:NONE|BEGIN|END|FAIL|REQUEUE|ALL|INVALID_DEPEND|STAGE_OUT|TIME_LIMIT\w*"
+                              r"|ARRAY_TASKS)(?:,|\Z))+\Z"),
+}  # fmt: skip
+_MAIL = {"ALL": ("begin", "end", "fail"), "NONE": (), "BEGIN": ("begin",), "END": ("end",), "FAIL": ("fail",)}
+_LONG_DAYS = 14400
+"""Minutes from which a bare number of them is hardly meant as minutes: ten days."""
+
+
+def seconds(text: str) -> int | None:
+    """Return seconds of `5` (minutes), `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`; None for anything else."""
+    if not _TIME.match(text) or not text[0].isdigit():
+        return None
+    days, dash, rest = text.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if dash:
+        hours, minutes, rest_seconds = (*parts, 0, 0)[:3]
+        return ((int(days) * 24 + hours) * 60 + minutes) * 60 + rest_seconds
+    if len(parts) == 3:
+        return (parts[0] * 60 + parts[1]) * 60 + parts[2]
+    return parts[0] * 60 + (parts[1] if len(parts) == 2 else 0)
+
+
+def read(settings: Iterable[Setting]) -> ScriptRequest:
+    """Return what a header asks for; the last of several counts."""
+    found = ScriptRequest()
+    total_gpus = None
+    for each in settings:
+        value, taken = each.value, True
+        match each.key:
+            case "--job-name":
+                found.name = value
+            case "--partition":
+                found.queue = value
+            case "--account":
+                found.account = value
+            case "--nodes" if number(value) is not None:
+                found.nodes = number(value)
+            case "--ntasks" if number(value) is not None:
+                found.processes = number(value)
+            case "--ntasks-per-node" if number(value) is not None:
+                found.processes_per_node = number(value)
+            case "--cpus-per-task" if number(value) is not None:
+                found.threads = number(value)
+            case "--gpus-per-node" if number(value.rpartition(":")[2]) is not None:
+                found.gpus = number(value.rpartition(":")[2])
+            case "--gres" if re.fullmatch(r"gpu(?::[A-Za-z]\w*)?(?::\d+)?", value):
+                found.gpus = number(value.rpartition(":")[2]) or 1
+            case "--gpus" if number(value.rpartition(":")[2]) is not None:
+                total_gpus = number(value.rpartition(":")[2])
+            case "--mem":
+                found.memory = value
+            case "--time" if seconds(value) is not None:
+                found.walltime = seconds(value)
+            case "--output" | "--error" if "%" not in value.replace("%j", "").replace("%x", ""):
+                setattr(found, each.key[2:], value)
+            case "--array" if re.fullmatch(r"\d+-\d+(?::\d+)?(?:%\d+)?", value):
+                found.array = value
+            case "--dependency" if match := re.fullmatch(r"after(ok|any):([\w.:]+)", value):
+                setattr(found, f"after_{match[1]}", match[2])
+            case "--mail-user":
+                found.mail_user = value
+            case "--mail-type":
+                parts = value.upper().split(",")
+                taken = all(part in _MAIL for part in parts)
+                found.mail_on = frozenset(word for part in parts for word in _MAIL.get(part, ()))
+            case "--chdir":
+                found.directory = value
+            case "--requeue" | "--no-requeue":
+                found.rerun = each.key == "--requeue"
+            case "--exclusive" if not value:
+                found.exclusive = True
+            case "--export":
+                parts = value.split(",")
+                found.inherit = "ALL" in parts
+                found.variables = ",".join(part for part in parts if part not in ("ALL", "NONE")) or None
+            case _:
+                taken = False
+        if taken:
+            found.taken.add(each)
+    if total_gpus is not None and found.gpus is None and total_gpus % (found.nodes or 1) == 0:
+        found.gpus = total_gpus // (found.nodes or 1)
+    return found
+
+
+def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    """Return the options that ask for the same; GPUs as the profile's `gpu_request` says, by default for each node."""
+    gpus = request.gpus if dialect.get("gpu_request") != "none" else None
+    mail = request.mail_on
+    export = ",".join(filter(None, ("ALL" if request.inherit is not False else "", request.variables)))
+    pairs: list[tuple[str, object]] = [
+        ("job-name", request.name),
+        ("partition", request.queue),
+        ("account", request.account if dialect.get("group") != "none" else None),
+        ("nodes", request.nodes),
+        ("ntasks", request.processes if request.per_node() is None else None),
+        ("ntasks-per-node", request.per_node()),
+        ("cpus-per-task", request.threads or _share(request)),
+        ("gres" if dialect.get("gpu_request") == "gres" else "gpus-per-node",
+         gpus and (f"gpu:{gpus}" if dialect.get("gpu_request") == "gres" else gpus)),
+        ("mem", request.memory and _memory(request.memory)),
+        ("time", request.walltime and format_walltime(request.walltime)),
+        ("output", request.output),
+        ("error", request.error if not request.merge else None),
+        ("array", request.array),
+        ("dependency", ",".join(f"after{kind}:{ids}" for kind, ids in
+                                (("ok", request.after_ok), ("any", request.after_any)) if ids)),
+        ("mail-user", request.mail_user),
+        ("mail-type", None if mail is None else ",".join(sorted(each.upper() for each in mail)) or "NONE"),
+        ("chdir", request.directory if request.directory != "." else None),
+        ("export", export if request.variables else None),
+    ]  # fmt: skip
+    lines = [f"--{name}={value}" for name, value in pairs if value]
+    lines += ["--requeue" if request.rerun else "--no-requeue"] if request.rerun is not None else []
+    lines += ["--exclusive"] if request.exclusive or dialect.get("exclusive") else []
+    return lines, []
+
+
+def _share(request: ScriptRequest) -> int | None:
+    """Return the cores of a rank where only those of a node are known."""
+    ranks = request.per_node() or 1
+    return request.cores // ranks if request.cores and request.cores % ranks == 0 else None
+
+
+def _memory(text: str) -> str:
+    return re.sub(r"(?i)(?<=[kmgt])i?b\Z", "", text)
+
+
+def judge(settings: list[Setting]) -> Iterator[Judgement]:
+    """Yield what Slurm refuses, and what means something else than it seems to."""
+    keys = {each.key for each in settings}
+    for each in settings:
+        pattern = _VALUES.get(each.key)
+        if pattern and not pattern.match(each.value):
+            better = re.fullmatch(r"(\d+)\s*([dhm])\w*", each.value) if pattern is _TIME else None
+            turned = better and {"d": f"{better[1]}-00:00:00", "h": f"{better[1]}:00:00", "m": better[1]}[better[2]]
+            yield Judgement("bad-value", each.line, {"option": each.written, "value": each.value},
+                          (each.value, turned) if turned else None)  # fmt: skip
+        elif each.key == "--time":
+            yield from short_clock(each, seconds(each.value))
+            minutes = number(each.value)
+            if minutes and minutes % 3600 == 0 and (minutes % 1440 or minutes > _LONG_DAYS):
+                yield Judgement("bare-minutes", each.line, {"value": minutes, "hours": minutes // 60},
+                              (each.value, format_walltime(minutes)))  # fmt: skip
+        elif each.key == "--gres" and re.match(r"gpus\b", each.value):
+            yield Judgement("bad-value", each.line, {"option": each.written, "value": each.value}, ("gpus", "gpu"))
+        elif each.key == "--qos" and each.written == "-q" and not keys & _NO_DOUBT:
+            yield Judgement("queue-as-qos", each.line, {"value": each.value}, ("-q", "-p"))
+
+
+_NO_DOUBT = frozenset({"--partition", "--constraint", "--account", "--reservation", "--clusters"})
+"""Who writes one of these with `-q` knows Slurm: sites that have a QOS for each kind of job want them."""
+
+LANGUAGE = ScriptLanguage(
+    name="slurm",
+    title="Slurm",
+    prefix="#SBATCH",
+    options=OPTIONS,
+    read=read,
+    write=write,
+    judge=judge,
+    plugin_options=_PLUGIN,
+    meant={
+        "--walltime": "--time",
+        "--job_name": "--job-name",
+        "--gpu": "--gpus",
+        "--cores": "--cpus-per-task",
+        "--cpu-per-task": "--cpus-per-task",
+        "--task-per-node": "--ntasks-per-node",
+        "--queue": "--partition",
+        "--stdout": "--output",
+        "--stderr": "--error",
+        "--name": "--job-name",
+        "--memory": "--mem",
+    },
+    obeys="#PBS",
+    variables=r"(?:SLURM|SBATCH)_[A-Z_]+",
+    submit_folder="SLURM_SUBMIT_DIR",
+    group_options={"account": "--account"},
+    reading=Reading(
+        behind_commands="ignored",
+        indented="ignored",
+        trailing_comment="read",
+        comment_in_word=True,
+        loose_words="refused",
+        spaced_equals="refused",
+        unknown_options="refused",
+        carriage_returns="refused",
+        shebang_first=True,
+        last_wins=r"--(?!verbose|mail-type|export|comment).*",
+        literal=frozenset({"--job-name", "--output", "--error", "--input", "--chdir", "--account", "--mail-user"}),
+    ),
+)

@@ -1,0 +1,70 @@
+"""What `--help` shows of the commands that read job scripts; a part of `help`."""
+
+SCRIPTS: dict[str, tuple[str, str]] = {
+    "option_dialect": (
+        "Scheduler whose directives the script has; by default, the script tells.",
+        "スクリプトが使うスケジューラ（既定では指示行から判定）",
+    ),
+    "option_fix": (
+        "Write NAME.fixed.EXT beside the script, with the corrections that are safe.",
+        "安全な修正だけを加えた 名前.fixed.拡張子 を同じ場所に作成する",
+    ),
+    "option_lint_rules": ("List all rules.", "すべての規則を一覧表示する"),
+    "option_convert_to": (
+        "Cluster to convert for; or pbs, slurm, gridengine, pjm, nqsv.",
+        "変換先のクラスタ。または pbs、slurm、gridengine、pjm、nqsv",
+    ),
+    "option_convert_output": (
+        "Write the script to a new file instead of standard output.",
+        "標準出力の代わりに新しいファイルに書く",
+    ),
+    "lint_short": ("Find mistakes in a hand-written job script.", "手書きのジョブスクリプトの誤りを検出"),
+    "lint_help": (
+        "Find mistakes in hand-written job scripts for PBS, Slurm, Grid Engine, PJM or NQSV: directives that the "
+        "scheduler silently ignores, refuses or reads as something else, numbers that do not fit, commands that fail in a "
+        "job. Each finding shows the line, what the scheduler does, and the corrected line. With --cluster, the limits of "
+        "its queues are checked too. Scripts are read, never run; `-` is standard input. Exit code 1: errors were found; "
+        "2: a script could not be read.\n"
+        "\n"
+        "\b\n"
+        "  hackathon lint job.sh\n"
+        "  hackathon lint job.sh --cluster reedbush-h\n"
+        "  hackathon lint *.sh --json\n"
+        "  hackathon lint job.sh --fix               creates job.fixed.sh\n"
+        "  hackathon lint --rules",
+        "PBS、Slurm、Grid Engine、PJM、NQSV 用の手書きのジョブスクリプトの誤りを検出します。スケジューラに黙って無視される、"
+        "拒否される、または別の意味になる指示行、矛盾する数値、ジョブ内で失敗するコマンドが対象です。該当する行、"
+        "スケジューラの動作、修正後の行を示します。--cluster を付けると、キューの上限も確認します。"
+        "スクリプトは読むだけで、実行しません。`-` は標準入力です。終了コード 1 はエラーの検出、2 "
+        "は読めないスクリプトがあったことを表します。\n"
+        "\n"
+        "\b\n"
+        "  hackathon lint job.sh\n"
+        "  hackathon lint job.sh --cluster reedbush-h\n"
+        "  hackathon lint *.sh --json\n"
+        "  hackathon lint job.sh --fix               job.fixed.sh を作成\n"
+        "  hackathon lint --rules",
+    ),
+    "convert_short": (
+        "Convert the header of a job script for another cluster.",
+        "ジョブスクリプトのヘッダーを別のクラスタ用に変換",
+    ),
+    "convert_help": (
+        "Convert the header of a job script for another cluster's scheduler. The commands stay as they are; a directive "
+        "without an equivalent becomes a comment, and the exit code is 1. What the new scheduler would object to is told "
+        "on standard error.\n"
+        "\n"
+        "\b\n"
+        "  hackathon convert job.sh --to abci3\n"
+        "  hackathon convert job.sh --to slurm -o job-slurm.sh\n"
+        "  hackathon convert job.sh --to pjm",
+        "ジョブスクリプトのヘッダーを、別のクラスタのスケジューラ用に変換します。コマンドはそのまま残ります。"
+        "変換できない指示行はコメントになり、終了コードは 1 です。変換後のスクリプトに問題があれば、"
+        "標準エラー出力に表示します。\n"
+        "\n"
+        "\b\n"
+        "  hackathon convert job.sh --to abci3\n"
+        "  hackathon convert job.sh --to slurm -o job-slurm.sh\n"
+        "  hackathon convert job.sh --to pjm",
+    ),
+}

@@ -1,0 +1,103 @@
+"""`hackathon lint` and `hackathon convert` on the command line, and what `adopt` and `doctor` tell of scripts."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hackathon.cli.main import run
+
+BAD = "#!/bin/bash\n#SBATCH --time=1d\n#SBATCH --time = 5\nhostname\n"
+GOOD = "#!/bin/bash\n#SBATCH --time=5\nhostname\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.sh").write_text(BAD)
+    (tmp_path / "good.sh").write_text(GOOD)
+    (tmp_path / "warned.sh").write_text("#!/bin/bash\n#SBATCH --time=01:30\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["good.sh"], 0), (["bad.sh"], 1), (["warned.sh"], 0), (["good.sh", "bad.sh"], 1), (["missing.sh"], 2),
+        (["bad.sh", "missing.sh"], 2), ([], 2), (["good.sh", "--cluster", "laptop"], 2), (["--rules"], 0),
+        (["good.sh", "--dialect", "slurm", "--cluster", "slurm"], 2), (["good.sh", "--dialect", "pbs"], 1),
+    ],
+)  # fmt: skip
+def test_exit_codes(folder: Path, words: list[str], code: int) -> None:
+    assert run(["lint", *words]) == code
+
+
+def test_json_has_the_shape_of_all_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["lint", "good.sh", "bad.sh", "missing.sh", "--json"]) == 2
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert value["schema_version"] == 1
+    assert [(each["path"], each["dialect"]) for each in value["files"]] == [("good.sh", "slurm"), ("bad.sh", "slurm")]
+    first = value["files"][1]["findings"][0]
+    assert set(first) == {"line", "rule", "severity", "message", "effect", "replacement"}
+    assert (first["line"], first["rule"], first["severity"], first["effect"]) == (2, "bad-value", "error", "refused")
+    assert first["replacement"] == "#SBATCH --time=1-00:00:00"
+
+
+def test_standard_input(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    assert run(["lint", "-", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["files"][0]["path"] == "-"
+    assert run(["lint", "-", "--fix"]) == 2
+
+
+def test_fix_writes_beside_and_never_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["lint", "bad.sh", "--fix"]) == 1
+    assert (folder / "bad.fixed.sh").read_text() == BAD.replace("--time = 5", "--time=5")
+    assert (folder / "bad.sh").read_text() == BAD
+    assert run(["lint", "bad.sh", "--fix"]) == 2
+    assert run(["lint", "good.sh", "--fix"]) == 0
+    assert not (folder / "good.fixed.sh").exists()
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "Slurm refuses"), ("ja", "拒否されます")])
+def test_both_languages(folder: Path, capsys: pytest.CaptureFixture[str], language: str, word: str) -> None:
+    assert run(["--lang", language, "lint", "bad.sh"]) == 1
+    assert word in capsys.readouterr().out
+
+
+def test_convert(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "pbs.sh").write_text("#!/bin/bash\n#PBS -l select=2:mpiprocs=2\n#PBS -l walltime=600\n./a.out\n")
+    assert run(["convert", "pbs.sh", "--to", "slurm", "-o", "new.sh"]) == 0
+    assert (folder / "new.sh").read_text() == (
+        "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n#SBATCH --time=00:10:00\n./a.out\n"
+    )
+    assert run(["convert", "pbs.sh", "--to", "slurm", "-o", "new.sh"]) == 2
+    assert run(["convert", "pbs.sh", "--to", "pjm"]) == 0
+    assert run(["convert", "pbs.sh", "--to", "nowhere"]) == 2
+    assert run(["convert", "missing.sh", "--to", "slurm"]) == 2
+    capsys.readouterr()
+    (folder / "odd.sh").write_text("#!/bin/bash\n#SBATCH -N 1\n#SBATCH --constraint=x\necho $SLURM_JOB_ID\n")
+    assert run(["convert", "odd.sh", "--to", "reedbush-h", "--json"]) == 1
+    value = json.loads(capsys.readouterr().out)
+    assert value["lost"] == [{"line": 3, "directive": "#SBATCH --constraint=x"}]
+    assert "foreign-variable" in [each["rule"] for each in value["findings"]]
+
+
+def test_doctor_tells_of_scripts_in_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["doctor", "--cluster", "laptop", "--json"])
+    told = [each for each in json.loads(capsys.readouterr().out)["findings"] if "bad.sh" in each["text"]]
+    assert [each["level"] for each in told] == ["warning"]
+    assert told[0]["remedy"].startswith("hackathon lint ")
+
+
+def test_adopt_tells_of_the_jobs_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("bad", "good"):
+        job = folder / f"job-{name}"
+        (job / "claim").mkdir(parents=True)
+        (job / "claim" / "job_id").write_text(f"{len(name)}.elsewhere.local")
+        (job / "job.sh").write_text((folder / f"{name}.sh").read_text())
+        assert run(["adopt", str(job), "--cluster", "laptop"]) == 0
+        assert ("hackathon lint " in capsys.readouterr().err) == (name == "bad")

@@ -1,0 +1,108 @@
+"""Conversion of a header: what one scheduler asks for is asked of the other, what cannot be said stays visible."""
+
+import pytest
+
+from hackathon.programs.scripts.conversion import Converted, convert, target_language
+from hackathon.programs.scripts.lint import lint, looked_at
+from hackathon.programs.scripts.source import script_text
+from hackathon.schedulers import registry
+from hackathon.schedulers.profiles import load_cluster
+from hackathon.schedulers.scripts import ScriptRequest
+from hackathon.text.errors import RequestError
+
+PBS = b"""#!/bin/bash
+#PBS -N train
+#PBS -q h-regular
+#PBS -l select=4:mpiprocs=2:ompthreads=9
+#PBS -W group_list=gi99
+#PBS -l walltime=01:30:00
+#PBS -j oe
+# a comment stays
+cd "$PBS_O_WORKDIR"
+mpirun ./a.out
+"""
+BODY = '# a comment stays\ncd "$PBS_O_WORKDIR"\nmpirun ./a.out\n'
+
+
+def to(raw: bytes, name: str) -> Converted:
+    cluster = None if name in ("gridengine", "pjm", "nqsv") else load_cluster(name)
+    return convert(script_text(raw, "job.sh"), cluster, target_language(name, cluster))
+
+
+def read(made: Converted) -> ScriptRequest:
+    look = looked_at(made.script, made.target)
+    assert look is not None
+    return look.request
+
+
+@pytest.mark.parametrize("target", ["slurm", "pjm", "nqsv", "abci3"])
+def test_the_other_scheduler_is_asked_for_the_same(target: str) -> None:
+    made = to(PBS, target)
+    request = read(made)
+    assert (request.name, request.nodes, request.walltime, request.account) == ("train", 4, 5400, "gi99")
+    assert made.script.text().endswith(BODY)
+    assert not any(line.startswith("#PBS") for line in made.script.lines) or made.target in ("pbs", "nqsv")
+    assert request.total() == (None if target == "nqsv" else 8)
+
+
+def test_the_header_that_a_profile_wants() -> None:
+    assert to(PBS, "abci3").script.lines[:7] == (
+        "#!/bin/bash", "#PBS -N train", "#PBS -l select=4:mpiprocs=2:ompthreads=9", "#PBS -l walltime=01:30:00",
+        "#PBS -P gi99", "#PBS -j oe", "# not translated: #PBS -q h-regular",
+    )  # fmt: skip
+
+
+def test_a_queue_of_another_machine_is_lost_and_told() -> None:
+    assert to(PBS, "abci3").lost == ((3, "#PBS -q h-regular"),)
+    assert to(PBS, "slurm").lost == ()
+
+
+def test_what_cannot_be_said_is_a_comment() -> None:
+    raw = b"#!/bin/bash\n#SBATCH -N 2\n#SBATCH --constraint=v100\n#SBATCH --dependency=afterok:12\nhostname\n"
+    made = to(raw, "gridengine")
+    assert [line for line, _ in made.lost] == [2, 3, 4]
+    assert "# not translated: #SBATCH --constraint=v100" in made.script.lines
+    assert made.script.lines[-1] == "hostname"
+
+
+@pytest.mark.parametrize(("array", "lines"), [("0-3%2", []), ("1-4%2", ["#$ -t 1-4", "#$ -tc 2"])])
+def test_tasks_that_count_from_zero_are_lost_on_grid_engine(array: str, lines: list[str]) -> None:
+    made = to(f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH --array={array}\n".encode(), "gridengine")
+    assert [line for line in made.script.lines if line.startswith("#$ -t")] == lines
+    assert bool(made.lost) == (not lines)
+
+
+def test_gpus_are_asked_for_where_the_profile_does_not_give_whole_nodes() -> None:
+    raw = b"#!/bin/bash\n#PBS -l select=2:mpiprocs=4:ngpus=4\n#PBS -l walltime=600\n"
+    assert "#SBATCH --gpus-per-node=4" in to(raw, "slurm").script.lines
+    assert not any("ngpus" in line for line in to(raw, "abci3").script.lines)
+
+
+@pytest.mark.parametrize("name", list(registry.SCRIPTS))
+def test_what_is_written_is_read_back(name: str) -> None:
+    language = registry.script_language(name)
+    assert language is not None
+    wanted = ScriptRequest(
+        name="a", queue="q", account="g", nodes=2, processes_per_node=4, walltime=5400, output="o.txt", merge=True,
+        mail_user="a@b.org", mail_on=frozenset({"begin", "end"}), variables="A=1",
+    )  # fmt: skip
+    options, _ = language.write(wanted, {"group": {"pbs": "group_list"}.get(name, "account")})
+    text = "#!/bin/bash\n" + "".join(f"{language.prefix} {option}\n" for option in options)
+    source = script_text(text.encode(), "x")
+    assert [each for each in lint(source, name).findings if each.severity == "error"] == []
+    look = looked_at(source, name)
+    assert look is not None
+    got = look.request
+    shared = ("name", "queue", "account", "walltime", "output", "mail_user", "mail_on", "variables")
+    assert {each: getattr(got, each) for each in shared} == {each: getattr(wanted, each) for each in shared}
+
+
+@pytest.mark.parametrize("raw", [b"#!/bin/bash\nhostname\n", b""])
+def test_a_script_without_directives_is_refused(raw: bytes) -> None:
+    with pytest.raises(RequestError):
+        to(raw, "slurm")
+
+
+def test_a_machine_without_job_scripts_is_refused() -> None:
+    with pytest.raises(RequestError):
+        target_language("laptop", load_cluster("laptop"))

@@ -1,0 +1,165 @@
+"""The linter of hand-written job scripts: each rule with a bad script and its twin, recordings, and no false alarms."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hackathon.programs.scripts.findings import RULES
+from hackathon.programs.scripts.fixes import fixed, write_fixed
+from hackathon.programs.scripts.lint import LintReport, lint
+from hackathon.programs.scripts.source import LARGEST, read_script, script_text
+from hackathon.schedulers import registry
+from hackathon.schedulers.profiles import load_cluster
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import speaking
+from support.lint_data import DATA, Recorded, Twin, public, recorded, twins
+from support.paths import TESTS
+
+TWINS = twins()
+NAMES = [f"{number}-{twin.rule}-{twin.dialect or twin.cluster}" for number, twin in enumerate(TWINS)]
+
+
+def look(raw: bytes, twin: Twin) -> LintReport:
+    return lint(script_text(raw, "job.sh"), twin.dialect, load_cluster(twin.cluster) if twin.cluster else None)
+
+
+def refused(report: LintReport) -> bool:
+    return any(each.effect == "refused" and each.severity == "error" for each in report.findings)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+def test_the_mistake_is_found_in_its_line_and_not_in_the_twin(twin: Twin) -> None:
+    assert (twin.rule, twin.line) in {(each.rule, each.line) for each in look(twin.bad, twin).findings}
+    assert look(twin.good, twin).findings == ()
+
+
+def test_every_rule_has_twins() -> None:
+    assert {twin.rule for twin in TWINS} == set(RULES)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+def test_what_is_corrected_is_not_found_again(twin: Twin) -> None:
+    cluster = load_cluster(twin.cluster) if twin.cluster else None
+    source = script_text(twin.bad, "job.sh")
+    before = lint(source, twin.dialect, cluster)
+    after, count = fixed(source, twin.dialect, cluster)
+    assert (count > 0) == any(each.edits for each in before.findings)
+    assert not any(each.edits for each in lint(after, twin.dialect, cluster).findings)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_findings_have_words_in_both_languages(language: str) -> None:
+    with speaking(language):
+        for twin in TWINS:
+            for each in look(twin.bad, twin).findings:
+                assert each.message and "{" not in each.message.replace("${", "")
+
+
+@pytest.mark.parametrize("script", recorded("slurm_directives.txt"), ids=lambda each: each.name)
+def test_slurm_said_the_same(script: Recorded) -> None:
+    """The recording's queue h-debug does not exist there, which no script tells."""
+    report = lint(script_text(script.raw, script.name), "slurm")
+    assert refused(report) == (script.exit_code != 0 and script.name != "pbs_group.sh")
+
+
+@pytest.mark.parametrize("script", recorded("gridengine_directives.txt"), ids=lambda each: each.name)
+def test_grid_engine_said_the_same(script: Recorded) -> None:
+    report = lint(script_text(script.raw, script.name), "gridengine")
+    assert refused(report) == (script.exit_code != 0)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in public()])
+def test_headers_that_people_use_have_no_finding(name: str) -> None:
+    report = lint(script_text(dict(public())[name], name))
+    assert report.dialect == name.split()[0]
+    assert report.findings == ()
+
+
+def test_there_are_enough_headers() -> None:
+    assert len(public()) >= 20
+
+
+@pytest.mark.parametrize("path", sorted((TESTS / "golden" / "scripts").glob("*.sh")), ids=lambda path: path.name)
+def test_scripts_that_are_rendered_have_no_finding(path: Path) -> None:
+    report = lint(read_script(path))
+    assert report.findings == ()
+    assert (report.dialect is None) == ("laptop" in path.name or path.name == "rank.sh")
+
+
+@pytest.mark.parametrize(
+    ("line", "dialect"),
+    [
+        ("#PBS -l elapstim_req=1:00:00", "nqsv"), ("#PBS -l select=2", "pbs"), ("#$ -cwd", "gridengine"),
+        ("#SBATCH -n 2", "slurm"), ("#PJM -L node=2", "pjm"), ("# PBS -l select=1", "pbs"),
+        ("  #SBATCH -n 2", "slurm"), ("#$HOME/bin/x", None), ("#SBATCHED", None), ("# just a script", None),
+    ],
+)  # fmt: skip
+def test_the_dialect_is_told_by_the_directives(line: str, dialect: str | None) -> None:
+    assert lint(script_text(f"#!/bin/bash\n{line}\n".encode(), "x")).dialect == dialect
+
+
+def test_a_script_that_writes_a_job_script_is_none() -> None:
+    raw = b"#!/bin/bash\ncat > job.sh <<EOF\n#!/bin/bash\n#$ -cwd\n#SBATCH --time=1\nEOF\nsbatch job.sh\n"
+    assert lint(script_text(raw, "x")) == LintReport("x", None, ())
+
+
+def test_directives_in_here_documents_and_texts_are_not_behind_a_command() -> None:
+    body = b'cat > a <<E\n#SBATCH --time=1\nE\necho "\n#SBATCH --time=2\n"\nx=$(cat <<< y)\n'
+    assert lint(script_text(b"#!/bin/bash\n#SBATCH -n 2\n" + body, "x")).findings == ()
+
+
+def test_scripts_of_others_are_data(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    good = tmp_path / "job.sh"
+    good.write_text(f"#!/bin/bash\n#SBATCH --job-name=$(touch {mark})\ntouch {mark}\n")
+    lint(read_script(good))
+    assert not mark.exists()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "long").write_bytes(b"#" * (LARGEST + 1))
+    (tmp_path / "binary").write_bytes(b"#!/bin/bash\n\0")
+    for name in ("pipe", "long", "binary", ".", "missing"):
+        with pytest.raises(RequestError) as error:
+            read_script(tmp_path / name)
+        assert error.value.exit_code == 2
+
+
+def test_control_characters_of_a_script_do_not_reach_the_terminal() -> None:
+    (finding,) = lint(script_text(b"#!/bin/bash\n#SBATCH --time=\x1b]0;x\x07\n", "x")).findings
+    assert finding.message.isprintable()
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    assert write_fixed(tmp_path / "job.sh", "a\n").read_text() == "a\n"
+    with pytest.raises(RequestError):
+        write_fixed(tmp_path / "job.sh", "b\n")
+    assert (tmp_path / "job.fixed.sh").read_text() == "a\n"
+
+
+ODD = {
+    "brackets": b"(" * 20000,
+    "documents": b"<<A\n" * 3000,
+    "list": b"#PBS -l " + b"a," * 20000,
+    "flags": b"#SBATCH -" + b"n" * 9000,
+    "quotation": b"'" + b"x\n" * 20000,
+    "background": b"(a;" * 9000 + b"& " * 9000,
+    "redirections": b"<<<a" * 9000,
+    "variables": b"if $PBS_JOBID " * 9000,
+    "letters": b"a" * 99000,
+    "blanks": b"#PBS -l a" + b" " * 99000,
+    "numbers": b"#" * 99000,
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", list(ODD))
+def test_long_and_odd_scripts_end(name: str) -> None:
+    """No pattern runs away: with one that does, a script of this size takes hours."""
+    for prefix in (b"#SBATCH -n 1\n", b"#PBS -q gen_S\n#PBS -b 2\n", b"#$ -cwd\n"):
+        report = lint(script_text(b"#!/bin/bash\n" + prefix + ODD[name] + b"\n", "x"))
+        assert report.dialect is not None
+
+
+def test_every_language_is_known_by_name() -> None:
+    assert [registry.script_language(name).name for name in registry.SCRIPTS] == list(registry.SCRIPTS)  # type: ignore[union-attr]
+    assert (DATA / "twins.txt").is_file()
