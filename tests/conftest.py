@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from hackathon.text.messages import set_language
 
-# examples have no time limit of their own: on a busy machine one of them is slow, which says nothing about the code
-settings.register_profile("shared-machine", deadline=None)
+# examples have no time limit of their own, nor has making them: on a busy machine they are slow, which says nothing
+# about the code
+settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared-machine")
 
 pytest.register_assert_rewrite("support")

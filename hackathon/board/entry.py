@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import LANGUAGES, Told, language
+from hackathon.text.messages import LANGUAGES, language
 from hackathon.text.printable import printable
+from hackathon.text.told import Told
 
 if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding

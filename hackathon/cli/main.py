@@ -126,6 +126,10 @@ def show_error(error: HackathonError) -> None:
         click.echo(f"{message('cli.hint')}: {error.hint}", err=True)
 
 
+_PASSING = (errno.ESTALE, errno.ETIMEDOUT, errno.EAGAIN, errno.EREMOTEIO, errno.ENOTCONN, errno.EHOSTDOWN)
+"""What a file server says that is away for a moment, or gave a folder to somebody else meanwhile."""
+
+
 def _system_error(error: OSError) -> HackathonError | None:
     """Return what to tell of a failure that can meet any command; None for one that nobody has thought of."""
     try:
@@ -134,6 +138,8 @@ def _system_error(error: OSError) -> HackathonError | None:
         return RequestError("cli.folder_gone")
     if error.filename is not None and error.errno in (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP):
         return RequestError("cli.out_of_reach", path=printable(os.fsdecode(error.filename)), reason=error.strerror)
+    if error.filename is not None and error.errno in _PASSING:
+        return UnavailableError("cli.out_of_reach", path=printable(os.fsdecode(error.filename)), reason=error.strerror)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         return None
     # what could not be written to the standard output would fail once more at the end

@@ -8,7 +8,8 @@ from typing import Any
 
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
-from hackathon.text.messages import Sayable, message
+from hackathon.text.messages import message
+from hackathon.text.told import Sayable
 
 KeyPath = tuple[str | int, ...]
 """The way from the top of a file to a value: keys, and numbers for items of lists."""

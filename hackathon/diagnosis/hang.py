@@ -30,7 +30,7 @@ _TIMEOUT = re.compile(
 )
 _LAST = re.compile(
     r"\[(?:PG [^\]]*? )?Rank (?P<rank>\d+)\].*?last enqueued(?: NCCL)? work: (?P<enqueued>-?\d+), "
-    r"(?:last started(?: NCCL)? work: -?\d+, )?last completed(?: NCCL)? work: (?P<completed>-?\d+)"
+    r"(?:last started(?: NCCL)? work: -?\d+, )?last completed(?: NCCL)? work: -?\d+"
 )
 _NEVER = re.compile(r"ranks \[(?P<ranks>[\d, ]+)\] are the lagging ranks")
 _NOT_JOINED = re.compile(r"\[(?P<ranks>[\d, ]+)\] finished collective (?:#|seq: )\d+, but didn.?t join collective")
@@ -62,7 +62,6 @@ class _Watched:
     """What one rank's watchdog told."""
 
     enqueued: int | None = None
-    completed: int | None = None
     waits_in: int | None = None
     """Number of the collective that timed out."""
     what: tuple[str, str] = ("", "")
@@ -162,7 +161,7 @@ def _watch(watched: dict[int, _Watched], text: str, rank: int | None) -> None:
             one.waits_in, one.what = number, (match["op"], match["numel"] or match["shape"] or "")
     for match in _LAST.finditer(text):
         one = watched[rank if rank is not None else whole(match["rank"])]
-        one.enqueued, one.completed = whole(match["enqueued"]), whole(match["completed"])
+        one.enqueued = whole(match["enqueued"])
 
 
 def _by_numbers(group: Mapping[int, _Watched], everyone: set[int]) -> Hang | None:

@@ -81,13 +81,12 @@ def cause_found(diagnoses: "Mapping[str, Diagnosis]", failed: bool) -> RunCause:
     return RunCause(silent=silent)
 
 
-def with_cause(summary: RunEntry, cause: RunCause | None, language: str) -> RunEntry:
-    """Return a summary with its cause; None: it was not diagnosed. Warnings come in one language."""
+def with_cause(summary: RunEntry, cause: RunCause | None) -> RunEntry:
+    """Return a summary with its cause; None: it was not diagnosed."""
     if cause is None:
         return summary
-    silent = dict(cause.silent).get(language, ())
     if cause.silent:  # it did not fail
-        return replace(summary, warned=tuple(dict.fromkeys((*summary.warned, *silent))))
+        return replace(summary, silent=dict(cause.silent))
     return replace(
         summary,
         part=cause.part,

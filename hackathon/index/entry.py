@@ -17,7 +17,6 @@ from hackathon.index.record import RunEntry
 from hackathon.runs.directory import REMOVED, RunDirectory
 from hackathon.runs.lives import RunUse
 from hackathon.runs.states import ENDED, ENDING, OPEN, RUNNING, SUCCEEDED, RunStatus
-from hackathon.text.messages import language
 
 CLOSED = 900.0
 """Seconds without any change after which a run that is over is looked at as rarely as a sealed one."""
@@ -78,7 +77,7 @@ class IndexEntry:
             "written": self.written,
             "changed": self.changed,
         }
-        return json.dumps(value)
+        return json.dumps(value, default=asdict)
 
 
 def loaded(project: ProjectFolder, identifier: str, text: str, uses: Mapping[str, RunUse]) -> IndexEntry | None:
@@ -118,9 +117,9 @@ def about_of(summary: RunEntry, written: float | None, cause: RunCause | None = 
 
 
 def form() -> str:
-    """Return the mark of rows that this version can use, in the language that the reasons are in."""
+    """Return the mark of rows that this version can use."""
     names = ",".join([entry.name for entry in fields(RunEntry)] + list(FACTS))
-    return f"{__version__}-{language()}-{hashlib.sha256(names.encode()).hexdigest()[:12]}"
+    return f"{__version__}-{hashlib.sha256(names.encode()).hexdigest()[:12]}"
 
 
 def fresh(state: RunStatus) -> RunStatus:
@@ -171,14 +170,11 @@ def _interned(value: dict[str, Any]) -> dict[str, Any]:
 
 def _changed_fields(summary: RunEntry) -> dict[str, Any]:
     """Return a summary as JSON values, without what is as in any other."""
-    found = {
+    return {
         entry.name: value
         for entry in _FIELDS
         if entry.name != "use" and (value := getattr(summary, entry.name)) != entry.default
     }
-    if summary.told is not None:
-        found["told"] = {code: asdict(told) for code, told in summary.told.items()}
-    return found
 
 
 def is_closed(entry: IndexEntry, now: float) -> bool:

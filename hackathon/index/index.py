@@ -31,7 +31,8 @@ from hackathon.runs.lives import RunUse
 from hackathon.runs.states import LOST, OPEN, RunStatus
 from hackathon.runs.status import Seen, status
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import language, message
+from hackathon.text.messages import message
+from hackathon.text.told import tell
 
 CLOSED_AT_ONCE = 250
 """Closed runs that one refresh looks at, in turn."""
@@ -226,7 +227,7 @@ class Index:
         entry.cause, entry.about = cause, about_of(entry.summary, entry.written, cause)
         before = entry.summary
         bare = replace(before, part="", rule="", told=None)
-        entry.summary = with_cause(bare, cause, language())
+        entry.summary = with_cause(bare, cause)
         self._stored.write([self._row(key)])
         if entry.summary != before:
             self.version += 1
@@ -317,7 +318,7 @@ class Index:
             entry = IndexEntry(project, summary, signature, found, written=summary.progress, read=clock)
             if before is not None and before.about == about_of(summary, entry.written, before.cause):
                 entry.cause, entry.about = before.cause, before.about
-                entry.summary = with_cause(summary, before.cause, language())
+                entry.summary = with_cause(summary, before.cause)
             keep_times(entry, before, now, clock - self._refreshed < WATCHED)
             entry.closed = is_closed(entry, now)
             entry.status = None if entry.closed else found
@@ -377,6 +378,6 @@ class Index:
 def _broken(project: ProjectFolder, run: RunDirectory) -> RunEntry:
     removed = run.path.parent.name == REMOVED
     known = run.known()
-    newer = message("runs.newer_record", run=run.id, version=known.newer, toolkit=known.toolkit_version)
-    reason = newer if known.newer else message("watch.broken")
-    return RunEntry(run.id, str(project.path), project.team, state=LOST, reason=reason, removed=removed)
+    newer = tell("runs.newer_record", run=run.id, version=known.newer, toolkit=known.toolkit_version)
+    reason = newer if known.newer else tell("watch.broken")
+    return RunEntry(run.id, str(project.path), project.team, state=LOST, reasons=(reason,), removed=removed)

@@ -17,6 +17,7 @@ from hackathon.logs.values import number
 from hackathon.runs.record import RunRecord
 from hackathon.text.errors import RequestError
 from hackathon.text.files import objects
+from hackathon.text.told import Told
 
 TAIL = 64 << 10
 """Bytes at the end of a file of metrics or telemetry that are read."""
@@ -38,8 +39,8 @@ class RunningNumbers:
     numbers: Numbers
     interval: float | None = None
     """Seconds between the newest lines of metrics of a run that goes on."""
-    problem: str = ""
-    """Why its patterns told nothing, in the current language."""
+    problem: Told | None = None
+    """Why its patterns told nothing."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,13 @@ def numbers(run: GuardedPath, record: RunRecord, metrics: Iterable[str], *, over
         metric = throughput(record.metric, record.metrics, latest)
         found = Numbers(latest, True, metric, metric_unit(record.metrics, metric))
         return RunningNumbers(found, _interval(lines))
-    problem = ""
+    problem = None
     try:
         found = final_numbers(run, record, over=over, most_bytes=MOST_LOGS if over else LOGS_OPEN)
     except (RequestError, OSError, ValueError, TypeError) as error:
         found = Numbers({}, False, record.metric, metric_unit(record.metrics, record.metric))
-        problem = str(error) if isinstance(error, RequestError) else ""
+        if isinstance(error, RequestError):
+            problem = Told(error.id, {name: str(value)[:2000] for name, value in error.values.items()})
     return RunningNumbers(found, _interval(lines), problem)
 
 

@@ -16,7 +16,7 @@ from hackathon.runs.events import job_events
 from hackathon.runs.lives import RunUse
 from hackathon.runs.states import CREATED, ENDED, LOST, OPEN, RUNNING, STATES
 from hackathon.text.json_fields import count_of, finite, moment_of, text_of
-from hackathon.text.messages import language
+from hackathon.text.told import Told
 
 if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
@@ -77,7 +77,7 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
         walltime=record.walltime,
         state=state,
         cause=text_of(status.cause),
-        reason=_reason(status),
+        reasons=tuple(each if isinstance(each, Told) else text_of(each)[:LONGEST] for each in status.reasons),
         sealed=status.sealed,
         stale_seconds=status.stale_seconds,
         created=record.created or moment_of(status.t_created),
@@ -102,9 +102,9 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
         cpu_percent=used.cpu_percent,
         rank=status.first_rank if isinstance(status.first_rank, int) else None,
         host=text_of(status.first_host),
-        warned=(*events.warned, *([measured.problem[:LONGEST]] if measured.problem else [])),
+        warned=(*events.warned, *([measured.problem] if measured.problem else [])),
     )
-    return with_cause(made, cause_kept(run) if ended else None, language())
+    return with_cause(made, cause_kept(run) if ended else None)
 
 
 def _kept(values: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
@@ -123,7 +123,7 @@ def folder_of(run: GuardedFolder, name: str) -> Files:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _JobEvents:
     """What the job's events say."""
 
     started: float | None = None
@@ -131,7 +131,7 @@ class _Told:
     warned: tuple[str, ...] = ()
 
 
-def _events(run: "RunDirectory") -> _Told:
+def _events(run: "RunDirectory") -> _JobEvents:
     """Return the times of the newest attempt and the warnings of all."""
     started = ended = None
     texts: dict[str, None] = {}
@@ -143,12 +143,4 @@ def _events(run: "RunDirectory") -> _Told:
             ended = moment_of(event.get("t"))
         elif kind == "warned" and len(texts) < WARNINGS:
             texts[text_of(event.get("text") or event.get("about"))] = None
-    return _Told(started, ended, tuple(text for text in texts if text))
-
-
-def _reason(status: "RunStatus") -> str:
-    """Return the status's explanation; of a seal with words that this version does not know, the scheduler's part."""
-    try:
-        return status.explanation[:LONGEST]
-    except (KeyError, TypeError, AttributeError):
-        return text_of(status.reason)
+    return _JobEvents(started, ended, tuple(text for text in texts if text))

@@ -5,6 +5,8 @@ from typing import Any
 
 from hackathon.runs.lives import RunUse
 from hackathon.runs.record import PROBE_TAG
+from hackathon.text.messages import language
+from hackathon.text.told import Told
 
 
 def key_of(project: str, identifier: str) -> str:
@@ -69,8 +71,8 @@ class RunEntry:
     """One of runs.states.STATES."""
     cause: str = ""
     """RunStatus.cause."""
-    reason: str = ""
-    """RunStatus.explanation in the first language that was asked for; the scheduler's words stay as they are."""
+    reasons: tuple[Told | str, ...] = ()
+    """RunStatus.reasons: the scheduler's words are as they were said."""
     sealed: bool = False
     stale_seconds: float | None = None
     created: float | None = None
@@ -109,8 +111,23 @@ class RunEntry:
     host: str = ""
     told: dict[str, CauseText] | None = None
     """Language → the cause; None before the run was diagnosed."""
-    warned: tuple[str, ...] = ()
-    """Texts of the job's `warned` events and of silent findings."""
+    warned: tuple[Told | str, ...] = ()
+    """Texts of the job's `warned` events, and why its numbers cannot be read."""
+    silent: dict[str, tuple[str, ...]] | None = None
+    """Language → what is silently wrong with a run that did not fail; None before it was looked at."""
+
+    @property
+    def reason(self) -> str:
+        """RunStatus.explanation in the current language; of words that this version lacks the scheduler's part."""
+        try:
+            return ": ".join(map(str, self.reasons))
+        except (LookupError, TypeError, ValueError, AttributeError):
+            return ": ".join(each for each in self.reasons if isinstance(each, str))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the job warned of and what is silently wrong, each once, in the current language."""
+        return tuple(dict.fromkeys((*map(str, self.warned), *(self.silent or {}).get(language(), ()))))
 
     def told_in(self, language: str) -> CauseText | None:
         """Return the cause in a language, else in any; None before the run was diagnosed."""
@@ -140,7 +157,11 @@ class RunEntry:
     def from_json(cls, value: dict[str, Any]) -> "RunEntry":
         """Return a summary from JSON values; members that this version does not know are dropped."""
         kept = {name: entry for name, entry in value.items() if name in _FIELDS}
-        kept["tags"], kept["warned"] = tuple(kept.get("tags") or ()), tuple(kept.get("warned") or ())
+        kept["tags"] = tuple(kept.get("tags") or ())
+        for name in ("reasons", "warned"):
+            kept[name] = tuple(Told(**each) if isinstance(each, dict) else each for each in kept.get(name) or ())
+        if kept.get("silent"):
+            kept["silent"] = {code: tuple(texts) for code, texts in kept["silent"].items()}
         kept["numbers"] = tuple((str(name), float(each)) for name, each in kept.get("numbers") or ())
         told = kept.get("told")
         kept["told"] = (

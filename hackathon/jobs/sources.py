@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.config import load
+from hackathon.config.cluster import Cluster
 from hackathon.config.project import Defaults, Project
 from hackathon.jobs import machine
-from hackathon.jobs.environments import FOLDER_VARIABLE, environments_folder, find_environment
+from hackathon.jobs.environments import FOLDER_VARIABLE, PythonEnvironment, environments_folder, find_environment
 from hackathon.jobs.environments import RECORD as ENVIRONMENT_RECORD
 from hackathon.jobs.options import Options, options_of_environment
-from hackathon.jobs.places import Foreign, around
+from hackathon.jobs.places import Foreign, Places, around
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
@@ -64,11 +65,7 @@ def gather(
         raise RequestError("jobs.no_cluster")
     cluster = profiles.load_cluster(name, folders)
     subject = recipe.name if recipe else project.name if project else ""
-    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
-    built = find_environment(subject, environments_folder(environment, project_folder or here), gpus=gpus)
-    # an environment that the user named is the user's affair; one that merely lies here is the affair of its owner
-    if built is not None and not environment.get(FOLDER_VARIABLE) and not places.admit(built.path / ENVIRONMENT_RECORD):
-        built = None
+    built = environment_here(subject, cluster, environment, project_folder or here, places)
     return Sources(
         cluster=cluster,
         options=options,
@@ -98,6 +95,18 @@ def _project_folder(target: str | None, here: Path) -> Path | None:
     if (folder / "project.yaml").is_file():
         return folder.resolve()
     return None
+
+
+def environment_here(
+    subject: str, cluster: Cluster, environment: Mapping[str, str], folder: Path, places: Places
+) -> PythonEnvironment | None:
+    """Return the Python environment that was built for a recipe or a project, None without one that counts."""
+    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
+    built = find_environment(subject, environments_folder(environment, folder), gpus=gpus)
+    # an environment that the user named is the user's affair; one that merely lies here is the affair of its owner
+    if built is not None and not environment.get(FOLDER_VARIABLE) and not places.admit(built.path / ENVIRONMENT_RECORD):
+        return None
+    return built
 
 
 def cluster_name(

@@ -17,14 +17,13 @@ from hackathon.config.project import Project
 from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
 from hackathon.jobs.changes import COMPARED, RequestChange, changes
-from hackathon.jobs.environments import FOLDER_VARIABLE, RECORD, environments_folder, find_environment
 from hackathon.jobs.options import Options, options_of_environment
 from hackathon.jobs.parameters import choose_values, option_words
 from hackathon.jobs.places import Foreign, around
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
 from hackathon.jobs.resolve import declared_parameters as declared
-from hackathon.jobs.sources import cluster_name
+from hackathon.jobs.sources import cluster_name, environment_here
 from hackathon.jobs.surroundings import surroundings, surroundings_of_crate
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
@@ -57,11 +56,7 @@ def sources_here(
     if name is None:
         raise RequestError("jobs.no_cluster")
     cluster = profiles.load_cluster(name, folders)
-    gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
-    envs = environments_folder(environment, project_folder or here)
-    built = find_environment(old.recipe or old.name, envs, gpus=gpus)
-    if built is not None and not environment.get(FOLDER_VARIABLE) and not places.admit(built.path / RECORD):
-        built = None
+    built = environment_here(old.recipe or old.name, cluster, environment, project_folder or here, places)
     return Sources(
         cluster=cluster,
         options=options,

@@ -13,7 +13,8 @@ from hackathon.readiness.situation import ChecklistItem, Situation, tutors_of
 from hackathon.readiness.tutoring import closed_to, opening
 from hackathon.readiness.wanted import HASHED
 from hackathon.runs.states import OPEN, SUCCEEDED
-from hackathon.text.messages import Told, message, tell
+from hackathon.text.messages import message
+from hackathon.text.told import Told, tell
 from hackathon.text.units import format_size
 
 SHOWN = 6

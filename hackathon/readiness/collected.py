@@ -22,7 +22,8 @@ from hackathon.board.store import Owned, write_entry
 from hackathon.readiness.confirm import CONFIRMED, NO, REFUTED, TOLD, UNKNOWN, Claims, members_of
 from hackathon.readiness.situation import NAMES, ChecklistItem, Situation
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import Told, message
+from hackathon.text.messages import message
+from hackathon.text.told import Told
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team

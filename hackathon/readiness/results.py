@@ -14,7 +14,8 @@ from hackathon.runs.record import RunRecord
 from hackathon.runs.states import SUCCEEDED
 from hackathon.scaling.show import check_rule, number
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import Told, message, tell
+from hackathon.text.messages import message
+from hackathon.text.told import Told, tell
 
 MOST_READ = 30
 """Good runs whose numbers are read: logs can be long."""

@@ -14,7 +14,7 @@ from hackathon.readiness.wanted import ProbeTask, wanted_of
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.states import SUCCEEDED, RunStatus
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import Told
+from hackathon.text.told import Told
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team

@@ -73,28 +73,37 @@ def guarded(run: Path) -> GuardedPath:
     return run if isinstance(run, GuardedPath) else GuardedPath(run, folder=files_of(run))
 
 
-class RunDirectory:
-    """One run: its files, read when asked for. Nothing is written here but facts under `client/`."""
+class NamedDirectory:
+    """A directory whose name is the id of what lies in it, and whose files are opened as `files_of` does."""
 
-    __slots__ = ("_record", "path")
+    __slots__ = ("path",)
 
     def __init__(self, path: Path) -> None:
         self.path = guarded(path)
-        self._record: RunRecord | None = None
 
     def __repr__(self) -> str:
-        return f"RunDirectory({str(self.path)!r})"
+        return f"{type(self).__name__}({str(self.path)!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RunDirectory) and other.path == self.path
+        return type(other) is type(self) and other.path == self.path
 
     def __hash__(self) -> int:
         return hash(self.path)
 
     @property
     def id(self) -> str:
-        """The run id: the directory's name."""
+        """The directory's name."""
         return self.path.name
+
+
+class RunDirectory(NamedDirectory):
+    """One run: its files, read when asked for. Nothing is written here but facts under `client/`."""
+
+    __slots__ = ("_record",)
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._record: RunRecord | None = None
 
     @property
     def files(self) -> GuardedFolder:

@@ -7,7 +7,8 @@ from hackathon.runs.markers import Markers
 from hackathon.schedulers import base
 from hackathon.schedulers.base import JobState
 from hackathon.text.json_fields import finite, whole
-from hackathon.text.messages import Told, lookup, tell
+from hackathon.text.messages import lookup
+from hackathon.text.told import Told, tell
 
 CREATED, QUEUED, HELD, RUNNING, ENDING = "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING"
 SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY = "SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"

@@ -328,12 +328,23 @@ def _seal(run: RunDirectory, found: RunStatus, now: float) -> RunStatus:
     final = {**found.to_json(), "sealed": now}
     for name in ("run_id", "settled", "stale_seconds", "problem"):
         del final[name]
+    if not _unsealed(run):
+        return replace(found, sealed=False)
     try:
         write_json(run.path / "final.json", final)
         (run.path / "final.json").chmod(file_mode(run.path / "client"))
     except OSError:
         return replace(found, sealed=False)
     return found
+
+
+def _unsealed(run: RunDirectory) -> bool:
+    """Return whether a run surely has no seal, or one that is damaged: what cannot be read now may say something else.
+
+    A file server may refuse a file for a moment, or list one that cannot be opened yet.
+    """
+    there = run.files.kinds()
+    return bool(there) and ("final.json" not in there or run.files.read("final.json") is not None)
 
 
 def _keep(run: RunDirectory, seen: dict[str, Any]) -> None:

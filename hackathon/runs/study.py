@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.jobs.settings import settings_in
 from hackathon.runs.create import modes_below
-from hackathon.runs.directory import PARTIAL, RunDirectory, guarded, list_ids, new_id, pick, safe_name
+from hackathon.runs.directory import PARTIAL, NamedDirectory, RunDirectory, list_ids, new_id, pick, safe_name
 from hackathon.runs.kill_points import step
 from hackathon.runs.states import CREATED, FAILED, OPEN, RunStatus
 from hackathon.text.errors import RequestError, UnavailableError
@@ -77,28 +77,14 @@ class Point:
         return cls(processes, repeat, key=key, settings=settings_in(value))
 
 
-class Study:
+class Study(NamedDirectory):
     """One study: its folder beside `runs/`."""
 
-    __slots__ = ("_record", "path")
+    __slots__ = ("_record",)
 
     def __init__(self, path: Path) -> None:
-        self.path = guarded(path)
+        super().__init__(path)
         self._record: dict[str, Any] | None = None
-
-    def __repr__(self) -> str:
-        return f"Study({str(self.path)!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Study) and other.path == self.path
-
-    def __hash__(self) -> int:
-        return hash(self.path)
-
-    @property
-    def id(self) -> str:
-        """The study id: the folder's name."""
-        return self.path.name
 
     @property
     def runs_folder(self) -> Path:

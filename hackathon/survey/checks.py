@@ -12,7 +12,7 @@ from hackathon.survey.dropbox import Box
 from hackathon.survey.gather import Gathered
 from hackathon.survey.storage import accounts
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import Sayable
+from hackathon.text.told import Sayable
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event

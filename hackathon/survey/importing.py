@@ -30,8 +30,8 @@ from hackathon.survey.tokens import digest as token_digest
 from hackathon.survey.values import read_stored, read_values, texts_of, to_stored
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
-from hackathon.text.messages import Sayable
 from hackathon.text.normalise import plain
+from hackathon.text.told import Sayable
 
 if TYPE_CHECKING:
     from hackathon.config.survey import Survey

@@ -13,8 +13,8 @@ from typing import Any
 from hackathon.board.entry import clean
 from hackathon.config.survey import Question, Survey
 from hackathon.survey.records import Value
-from hackathon.text.messages import Sayable
 from hackathon.text.normalise import plain
+from hackathon.text.told import Sayable
 
 LONGEST_WORD = 400
 """Letters of a value that is no free text; a longer one is shown cut."""

@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Any
 
 from hackathon.text.catalogue import FOLDERS
 
@@ -80,39 +78,6 @@ def message(identifier: str, **values: object) -> str:
         raise KeyError(f"no message {identifier!r} in the catalogue")
     text = pair[LANGUAGES.index(language())]
     return _quoted(_counted(text, values), values).format(**values) if values else text
-
-
-class Sayable:
-    """What has a message id and values: its texts are made when they are read, in the language of that moment."""
-
-    id: str
-    values: Mapping[str, Any]
-
-    @property
-    def text(self) -> str:
-        """What it says, in the current language."""
-        return message(self.id, **self.values)
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it, the message `<id>_hint`; empty where the catalogue has none."""
-        return message(f"{self.id}_hint", **self.values) if lookup(f"{self.id}_hint") else ""
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class Told(Sayable):
-    """One message with its values, as it is kept until somebody reads it."""
-
-    id: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-
-def tell(identifier: str, **values: object) -> Told:
-    """Return a message that is kept until somebody reads it."""
-    return Told(identifier, values)
 
 
 def _quoted(text: str, values: Mapping[str, object]) -> str:

@@ -45,6 +45,8 @@ def changes_of(view: DiffPage, name: str) -> dict[str, tuple[str, str, str]]:
 def test_only_what_differs_is_shown_and_the_rest_is_counted(project: Path) -> None:
     view = view_of(source_of(project, live=True))
     assert changes_of(view, "request") == {"parameter lr": ("0.1", "0.8", "")}
+    japanese = view_of(source_of(project, live=True), language="ja")
+    assert changes_of(japanese, "request") == {"パラメータ lr": ("0.1", "0.8", "")}
     results = changes_of(view, "results")
     assert results == {"samples_per_s": ("4,460", "4,560", "1.022 ×")}
     assert changes_of(view, "environment") == {}

@@ -125,8 +125,8 @@ def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
         run(3, memory_percent=99.0, team="c"),
         run(4, gpu_percent=3.0, team="d"),
         run(5, progress=NOW - 900, team="e", step=340),
-        run(6, state="QUEUED", cause="never_runs", reason="Can Never Run: not enough nodes", team="f"),
-        failed(7, team="g", reason="exit code 1"),
+        run(6, state="QUEUED", cause="never_runs", reasons=("Can Never Run: not enough nodes",), team="f"),
+        failed(7, team="g", reasons=("exit code 1",)),
     ]  # fmt: skip
     runs = [replace(each, project=f"/event/{each.team}") for each in runs]
     looked = source(*runs, run(8), event=event, event_folder=tmp_path)
@@ -214,7 +214,7 @@ def test_a_diagnosis_speaks_the_readers_language() -> None:
         ),
         "ja": CauseText("GPU 1 のメモリが不足", "バッチを半分に", "CUDA out of memory. Tried", "logs/rank-1.log:17"),
     }
-    looked = source(failed(part="gpu", told=told, reason="exit code 1"))
+    looked = source(failed(part="gpu", told=told, reasons=("exit code 1",)))
     (item,) = now_view(looked).items
     assert (item.message, item.advice, item.part) == ("GPU 1 is out of memory", "Halve the batch.", "gpu")
     text = read(page("now", looked)).text
@@ -223,7 +223,7 @@ def test_a_diagnosis_speaks_the_readers_language() -> None:
         assert now_view(looked).items[0].message == "GPU 1 のメモリが不足"
     only = source(failed(told={"ja": told["ja"]}))
     assert now_view(only).items[0].message == "GPU 1 のメモリが不足", "better in another language than not at all"
-    untold = now_view(source(failed(reason="")))
+    untold = now_view(source(failed(reasons=())))
     assert untold.items[0].message == "The run failed: FAILED"
     assert untold.items[0].advice == f"hackathon diagnose {untold.items[0].run_id}"
 
@@ -305,8 +305,8 @@ def test_nothing_that_people_write_gets_out_of_its_place(tmp_path: Path, languag
     told = {language: CauseText(HOSTILE, f"{HOSTILE}\n{HOSTILE}", HOSTILE, HOSTILE)}
     runs = [
         failed(1, **words, told=told),
-        failed(2, **words, reason=HOSTILE),
-        run(3, **{**words, "state": "QUEUED", "cause": "never_runs", "reason": HOSTILE}),
+        failed(2, **words, reasons=(HOSTILE,)),
+        run(3, **{**words, "state": "QUEUED", "cause": "never_runs", "reasons": (HOSTILE,)}),
         run(4, **words, warned=(HOSTILE,)),
         run(5, **words),
     ]

@@ -48,7 +48,7 @@ def test_the_numbers_are_those_of_the_runs(source: Catalog, tmp_path: Path) -> N
 def test_why_a_run_failed_is_told_in_the_pages_language(source: Catalog) -> None:
     told = {"en": CauseText("GPU 0 is out of memory"), "ja": CauseText("GPU 0 の容量が足りません")}
     runs = [
-        dataclasses.replace(run, told=told, reason="exit code 1") if run.state == "FAILED" else run
+        dataclasses.replace(run, told=told, reasons=("exit code 1",)) if run.state == "FAILED" else run
         for run in source.summaries
     ]
     diagnosed = dataclasses.replace(source, summaries=runs)

@@ -178,7 +178,7 @@ class _Run:
     def request(self) -> dict[str, Value]:
         """Return what was asked, parameters first, then the command."""
         rows = [(row.name, row.value) for row in request_rows(self.record)]
-        first = [each for each in rows if each[0].startswith("parameter ")]
+        first = [each for each in rows if each[0].startswith(message("run_page.row_parameters", name=""))]
         words = " ".join(self.record.command)
         rest = [each for each in rows if each not in first]
         return {name: (value, None) for name, value in [*first, ("command", words), *rest] if value}

@@ -141,7 +141,6 @@ def run_page(source: Catalog, summary: RunEntry) -> RunPage:
     """
     path = Path(summary.project) / "runs" / summary.id
     inside = files_of(path)
-    summary = _explained(summary, path)
     run = run_view(path, inside, source.memory)
     ended = summary.ended if summary.state not in OPEN else None
     failed = summary.state not in OPEN and summary.state not in (SUCCEEDED, CREATED)
@@ -218,19 +217,6 @@ def _comparable(source: Catalog, summary: RunEntry, named: Sequence[RunEntry | N
 
 def _other(summary: RunEntry) -> Other:
     return Other(run_key(summary), summary.id, summary.state)
-
-
-def _explained(summary: RunEntry, path: Path) -> RunEntry:
-    """Return the summary with its reason in the current language, where the run's folder tells the same state."""
-    from hackathon.runs.status import status
-    from hackathon.text.errors import HackathonError
-
-    try:
-        found = status([RunDirectory(path)], ask=False, write=False)[0]
-    except (HackathonError, OSError, ValueError, TypeError):
-        return summary
-    same = found.state == summary.state and found.explanation
-    return replace(summary, reason=found.explanation) if same else summary
 
 
 def _length(source: Catalog, summary: RunEntry) -> tuple[float | None, bool]:

@@ -15,6 +15,7 @@ from hackathon.logs.metrics import rank_of
 from hackathon.logs.values import number
 from hackathon.runs.record import RunRecord, read_record
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
 
 LAST = 64 << 10
@@ -151,8 +152,10 @@ def request_rows(record: RunRecord) -> list[RunFact]:
         if name in hidden or value in (None, "", [], {}):
             continue
         if name in ("parameters", "variables") and isinstance(value, dict):
-            short = name.removesuffix("s")
-            rows += [RunFact(f"{short} {key}", str(entry), _origin(origins, name, key)) for key, entry in value.items()]
+            rows += [
+                RunFact(message(f"run_page.row_{name}", name=key), str(entry), _origin(origins, name, key))
+                for key, entry in value.items()
+            ]
         elif isinstance(value, dict):
             shown = ", ".join(f"{key} {entry}" for key, entry in value.items() if entry is not None)
             rows.append(RunFact(name, shown, str(origins.get(name) or "")))

@@ -91,7 +91,7 @@ def _running(run: RunEntry, now: float, cores: Callable[[], int | None]) -> str:
 def _warns(run: RunEntry, seconds: float | None) -> bool:
     """Return whether there are warnings that are not about the walltime's end."""
     ends = bool(run.walltime) and (seconds or 0.0) > run.walltime - LAST_MINUTES
-    return bool(run.warned) and not ends
+    return bool(run.warnings) and not ends
 
 
 def _idles(run: RunEntry, cores: Callable[[], int | None]) -> bool:
@@ -152,7 +152,7 @@ def _says_memory(run: RunEntry, now: float) -> Says:
 def _says_warned(run: RunEntry, now: float) -> Says:
     if run.check_passed is False:
         return message("now.says_check"), message("now.advice_check")
-    return line(run.warned[-1]), message("now.advice_warned", run=line(run.id))
+    return line(run.warnings[-1]), message("now.advice_warned", run=line(run.id))
 
 
 def _says_lost(run: RunEntry, now: float) -> Says:

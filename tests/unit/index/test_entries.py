@@ -12,9 +12,12 @@ from hackathon.index.gather import all_runs, find_entry
 from hackathon.index.index import Index
 from hackathon.index.memory import Memory
 from hackathon.index.projects import ProjectFolder
+from hackathon.index.record import RunEntry
 from hackathon.index.store import default_path
 from hackathon.index.studies import study_record
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import speaking
+from hackathon.text.told import Told
 from support.planned_event import PlannedEvent, PlannedLife, PlannedRun, WrittenEvent, write_event
 
 HOUR = (PlannedLife(3600.0),)
@@ -89,6 +92,27 @@ def test_a_run_that_is_cleaned_up_stays_in_the_index(event: WrittenEvent, tmp_pa
     (gone,) = [each for each in index.unseen if each.id == run.id]
     assert gone.removed and gone.use is not None and gone.use.held(2e9).seconds == 3600.0
     index.close()
+
+
+def test_one_index_says_why_in_every_language(event: WrittenEvent, tmp_path: Path) -> None:
+    final = event.runs[0].path / "final.json"
+    ended = {"cause": "exit", "exit_code": 3, "first_rank": 1, "first_host": "n1", "first_exit_code": 3}
+    final.write_text(json.dumps({**json.loads(final.read_text()), "state": "FAILED", "reason": "by qsub", **ended}))
+    with speaking("en"):
+        all_runs(event.folder, load_event(event.folder), index=tmp_path / "i")
+    for code, wanted in (
+        ("ja", "終了コード 3: 最初に失敗したのはランク 1"),
+        ("en", "exit code 3: rank 1 on n1 failed first"),
+    ):
+        with speaking(code):
+            found = {run.id: run for run in all_runs(event.folder, load_event(event.folder), index=tmp_path / "i")}
+            entry = found[event.runs[0].id]
+            assert entry.reason.startswith(wanted) and entry.reason.endswith(": by qsub"), entry.reason
+            assert RunEntry.from_json(json.loads(json.dumps(entry.to_json()))).reason == entry.reason
+            silent = dataclasses.replace(entry, warned=("slow",), silent={"en": ("NaN",), "ja": ("非数", "slow")})
+            assert silent.warnings == {"en": ("slow", "NaN"), "ja": ("slow", "非数")}[code]
+    strange = dataclasses.replace(entry, reasons=(Told("runs.of_tomorrow", {}), "by qsub"))
+    assert strange.reason == "by qsub"
 
 
 def test_a_study_is_read_again_when_it_has_changed(tmp_path: Path) -> None:

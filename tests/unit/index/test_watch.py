@@ -376,5 +376,5 @@ def test_silent_errors_of_a_success_are_told_as_warnings(tmp_path: Path, watchin
         )
     )
     watcher = watching(None, tmp_path / "train")
-    found = until(watcher, lambda each: bool(each.warned), run.name)
-    assert found.state == "SUCCEEDED" and found.part == "" and "NaN" in found.warned[0]
+    found = until(watcher, lambda each: bool(each.warnings), run.name)
+    assert found.state == "SUCCEEDED" and found.part == "" and "NaN" in found.warnings[0]

@@ -144,5 +144,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Not all of its files could be read, so numbers may be missing.",
         "読み取れなかったファイルがあるため、数値が欠けている可能性があります。",
     ),
+    "row_parameters": ("parameter {name}", "パラメータ {name}"),
+    "row_variables": ("variable {name}", "変数 {name}"),
     "end_metrics": ("Metrics at the end", "最終メトリクス"),
 }
