@@ -1,11 +1,11 @@
-"""Scripts that the linter's tests share: `tests/data/lint`."""
+"""Scripts that the linter's tests share: `tests/samples/lint`."""
 
 import re
 from typing import NamedTuple
 
 from support.paths import TESTS
 
-DATA = TESTS / "data" / "lint"
+DATA = TESTS / "samples" / "lint"
 
 
 class Twin(NamedTuple):
