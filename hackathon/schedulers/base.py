@@ -11,12 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.dialect import Dialect, Header
-from hackathon.schedulers.scripts import ScriptLanguage
 from hackathon.text.errors import UnavailableError
+
+if TYPE_CHECKING:  # every command that knows a scheduler would load what only `lint` and `convert` need
+    from hackathon.schedulers.scripts import ScriptLanguage
 
 # What a scheduler can say about a job. FINISHED: it ended, and the scheduler gives no cause. UNKNOWN: a letter or word
 # that this toolkit does not know; it stays visible in `raw`.
@@ -301,7 +303,7 @@ class Scheduler(ABC):
 
     # ---- hooks of scripts that people write
 
-    def script_language(self) -> ScriptLanguage | None:
+    def script_language(self) -> "ScriptLanguage | None":
         """Return how its job scripts are read and written, for `hackathon lint` and `hackathon convert`; None: unknown.
 
         Example: `ScriptLanguage(name="kumo", title="Kumo", prefix="#KUMO", …)`, as each `<name>/script.py` has one.
