@@ -10,8 +10,8 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.jobs.plan import Plan
     from hackathon.jobs.resolve import Sources
-    from hackathon.runs.campaign import Plan
     from hackathon.runs.directory import RunDirectory
     from hackathon.usage.budget import BudgetLine, Standing
 
@@ -48,8 +48,8 @@ def event_line(sources: "Sources") -> None:
 def admit_again(run: "RunDirectory", project: Path) -> None:
     """Hold a recorded run against the budget, as `admit`: its cluster's profile may be gone since."""
     from hackathon.config.trust import trusted_event
+    from hackathon.jobs.plan import Plan, PlannedJob
     from hackathon.jobs.resolve import Sources
-    from hackathon.runs.campaign import Plan, PlannedJob
     from hackathon.schedulers.profiles import load_cluster
     from hackathon.text.errors import HackathonError
 

@@ -21,13 +21,13 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     from hackathon.cli.budget import budget_json, budget_text, event_line, judge, standing_of
     from hackathon.cli.show import cost_text, echo_advice, request_line
     from hackathon.jobs.check import CheckError
+    from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
-    from hackathon.runs.campaign import plan
 
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
     try:
-        planned = plan(sources)
+        planned = plan_jobs(sources)
     except CheckError as error:
         if not as_json:
             raise

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(target: str | None, options: Options, explain: bool, rank: bool, foreign: "Foreign", as_json: bool) -> None:
     from hackathon.cli.budget import event_line
+    from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
-    from hackathon.runs.campaign import plan
 
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
-    (job,) = plan(sources, place=False).jobs
+    (job,) = plan_jobs(sources, place=False).jobs
     request, script = job.request, job.script
     if as_json:
         import json

@@ -11,7 +11,7 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hackathon.runs.campaign import Plan
+    from hackathon.jobs.plan import Plan
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
     from hackathon.runs.submit import Outcomes

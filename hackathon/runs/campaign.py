@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.jobs.grid import Cell
+from hackathon.jobs.plan import Plan, PlannedJob, plan_jobs
 from hackathon.jobs.request import Request
-from hackathon.jobs.settings import Settings
 from hackathon.runs import dependency
 from hackathon.runs.directory import RunDirectory, new_run_id
 from hackathon.runs.source import snapshot
@@ -33,67 +33,14 @@ from hackathon.runs.submit import Outcome, Outcomes, require_after, submit, subm
 from hackathon.text.files import read_json
 
 if TYPE_CHECKING:
-    from hackathon.jobs.cost import Cost
     from hackathon.jobs.options import Options
     from hackathon.jobs.places import Foreign
-    from hackathon.jobs.render import JobScript
     from hackathon.jobs.resolve import Sources
     from hackathon.runs.states import RunStatus
     from hackathon.schedulers.base import Scheduler
 
 Facts = Mapping[str, dict[str, Any]]
 """Further files for a run's `client/`."""
-
-
-@dataclass(frozen=True)
-class PlannedJob:
-    """One job of a plan."""
-
-    request: Request
-    sources: "Sources" = field(repr=False)
-    settings: Settings = field(default_factory=dict, hash=False)
-    """What sets it apart from the other points of its study, beside the process count."""
-
-    @cached_property
-    def script(self) -> "JobScript":
-        """Its script, byte for byte as it is submitted. Raises TemplateError and RequestError."""
-        from hackathon.jobs.render import render
-
-        return render(self.request, self.sources.cluster, self.sources.template_folders)
-
-    @property
-    def key(self) -> str:
-        """Its key in a study."""
-        return Cell(self.request, self.settings).key
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Jobs that were checked and rendered, and of which none is submitted yet."""
-
-    sources: "Sources" = field(repr=False)
-    jobs: tuple[PlannedJob, ...]
-    repeat: int = 1
-    """How often each job is submitted."""
-    preflight: PlannedJob | None = None
-    """The job that looks at the nodes first; the others start only if it finds nothing wrong."""
-
-    @property
-    def requests(self) -> list[Request]:
-        """The request of every job that will be submitted, the preflight's first; repeats stand there repeatedly."""
-        first = [self.preflight.request] if self.preflight else []
-        return [*first, *(job.request for job in self.jobs for _ in range(self.repeat))]
-
-    @property
-    def cost(self) -> "Cost":
-        """The most that all of it can cost."""
-        from hackathon.jobs.cost import cost
-
-        return cost(self.requests, self.sources.cluster)
-
-    def snapshot(self) -> snapshot.Source:
-        """Return the program as it is now: one copy of it serves all jobs. Raises as `snapshot.take`."""
-        return _program(self.jobs[0].request, self.sources)
 
 
 Admit = Callable[[Plan], None]
@@ -107,39 +54,29 @@ def plan(
     repeat: int = 1,
     preflight: bool = False,
     become: Callable[[Request], Request] | None = None,
-    place: bool = True,
-    script: bool = True,
     admit: Admit | None = None,
 ) -> Plan:
-    """Return the plan of the jobs that are wanted, by default the one that the sources resolve to.
+    """Return what `plan_jobs` makes of the jobs that are wanted, to be submitted: with a preflight if asked for.
 
-    `become` makes of a checked request the one that is submitted: a small job in the project's place. `place=False`
-    does not check where the runs would lie; `script=False` does not render. Raises CheckError for the first request
-    that the cluster would not run, as `render` does, and what `admit` raises.
+    Raises as `plan_jobs`, and what `admit` raises.
     """
-    from hackathon.jobs.check import check
-    from hackathon.jobs.resolve import resolve
-
-    cells = [each if isinstance(each, Cell) else Cell(each, {}) for each in wanted or [resolve(sources)]]
-    for cell in cells:
-        check(cell.request, sources.cluster, sources.recipe, sources.runs if place else None)
-    if become is not None:
-        cells = [replace(cell, request=become(cell.request)) for cell in cells]
-    jobs = tuple(PlannedJob(cell.request, sources, cell.settings) for cell in cells)
-    for job in jobs if script else ():
-        assert job.script
-    first = None
+    made = plan_jobs(sources, wanted, repeat=repeat, become=become)
     if preflight:
         from hackathon.runs.preflight import preflight_request
 
-        largest = max((job.request for job in jobs), key=lambda request: (request.nodes, request.processes))
+        largest = max((job.request for job in made.jobs), key=lambda request: (request.nodes, request.processes))
         require_after(_scheduler(largest), "ok")
         first = PlannedJob(preflight_request(largest, sources), sources)
         assert first.script
-    made = Plan(sources, jobs, repeat, first)
+        made = replace(made, preflight=first)
     if admit is not None:
         admit(made)
     return made
+
+
+def program_of(planned: Plan) -> snapshot.Source:
+    """Return the program of a plan as it is now: one copy of it serves all jobs. Raises as `snapshot.take`."""
+    return _program(planned.jobs[0].request, planned.sources)
 
 
 def start(
@@ -162,7 +99,7 @@ def start(
     """
     from hackathon.runs.create import create
 
-    source = source or planned.snapshot()
+    source = source or program_of(planned)
     runs_folder = planned.sources.runs
     scheduler = _scheduler(planned.jobs[0].request)
     for condition in [*(["any"] if segments > 1 else []), *([after[0]] if after else [])]:
@@ -197,7 +134,7 @@ def start_in_turn(planned: Plan, *, tags: Sequence[str] = ()) -> Outcomes:
     Raises as `create` for the first run.
     """
     outcomes = Outcomes()
-    source = planned.snapshot()
+    source = program_of(planned)
     after: tuple[str, str] | None = None
     for job in planned.jobs:
         one = start(replace(planned, jobs=(job,)), tags=tags, source=source, after=after)

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,7 @@ def without_rights() -> Iterator[Path]:
     """Give a folder in which this process has no more rights than a plain user, also when the tests run as root."""
     before = os.geteuid()
     folder = Path(tempfile.mkdtemp())
+    time.strptime("0", "%S")  # loads its module at the first call, which a plain user may not be able to read
     if before == 0:
         os.chown(folder, NOBODY, NOBODY)
         os.seteuid(NOBODY)

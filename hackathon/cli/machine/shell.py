@@ -22,15 +22,17 @@ def command(target: str | None, options: Options, foreign: "Foreign", dry_run: b
     import shlex
 
     from hackathon.cli.budget import admit
+    from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.render import render_shell
     from hackathon.jobs.sources import find_sources
-    from hackathon.runs.campaign import plan
     from hackathon.schedulers import registry
     from hackathon.text.errors import RequestError, UnavailableError
     from hackathon.text.files import write_whole
 
     sources = find_sources(target, options, foreign=foreign)
-    (request,) = plan(sources, place=False, script=False, admit=admit).requests
+    planned = plan_jobs(sources, place=False, script=False)
+    admit(planned)
+    (request,) = planned.requests
     text, words = render_shell(request, sources.cluster, sources.template_folders)
     script = sources.runs / "shell.sh"
     shell = registry.load(request.scheduler, request.dialect).shell(words, script)

@@ -161,9 +161,10 @@ def _submit(
 ) -> "Outcomes | None":  # fmt: skip
     """Show what changes, ask about what a stranger brings along, then submit the new run; None when it was not."""
     from hackathon.cli.shown import show_plan
+    from hackathon.jobs.plan import Plan
     from hackathon.jobs.resolve import PROJECT
     from hackathon.jobs.transfer import transfer
-    from hackathon.runs.campaign import Plan, plan, start
+    from hackathon.runs.campaign import plan, start
 
     files = {name: entry.content for name, entry in source.files.items()}
     new, changes = transfer(old, here, run=origin["run"], files=files, source=place, foreign=foreign)

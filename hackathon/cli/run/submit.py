@@ -49,7 +49,7 @@ def command(
     from hackathon.cli.run.segments import refuse_repeat, show_submitted
     from hackathon.cli.shown import finish, show_plan, show_preflight, show_warnings
     from hackathon.jobs.sources import find_sources
-    from hackathon.runs.campaign import plan, start
+    from hackathon.runs.campaign import plan, program_of, start
 
     if again is not None:
         _again(again, foreign, as_json)
@@ -59,7 +59,7 @@ def command(
         raise RequestError("preflight.with_segments")
     sources = find_sources(target, options, foreign=foreign)
     planned = plan(sources, repeat=repeat * segments, preflight=preflight, admit=show_plan)
-    source = planned.snapshot()
+    source = program_of(planned)
     show_warnings(source)
     if dry_run:
         click.echo(planned.jobs[0].script.job, nl=False)

@@ -12,7 +12,8 @@ from hackathon.text.messages import message
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
-    from hackathon.runs.campaign import Campaign, Plan
+    from hackathon.jobs.plan import Plan
+    from hackathon.runs.campaign import Campaign
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
 

@@ -12,9 +12,10 @@ import pytest
 from hackathon.cli.main import run
 from hackathon.jobs.grid import grid, read_axes
 from hackathon.jobs.options import Options
+from hackathon.jobs.plan import Plan
 from hackathon.jobs.render import render
 from hackathon.jobs.sources import find_sources
-from hackathon.runs.campaign import Plan, begin, plan, request_of, resume, start, start_in_turn
+from hackathon.runs.campaign import begin, plan, request_of, resume, start, start_in_turn
 from hackathon.runs.directory import find_runs
 from hackathon.runs.record import StudyPoint
 from hackathon.runs.status import status

@@ -1,0 +1,91 @@
+"""Jobs that were checked and rendered, and are not submitted yet: what `render` and `check` need, and no more."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hackathon.jobs.grid import Cell
+from hackathon.jobs.request import Request
+from hackathon.jobs.settings import Settings
+
+if TYPE_CHECKING:
+    from hackathon.jobs.cost import Cost
+    from hackathon.jobs.render import JobScript
+    from hackathon.jobs.resolve import Sources
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """One job of a plan."""
+
+    request: Request
+    sources: "Sources" = field(repr=False)
+    settings: Settings = field(default_factory=dict, hash=False)
+    """What sets it apart from the other points of its study, beside the process count."""
+
+    @cached_property
+    def script(self) -> "JobScript":
+        """Its script, byte for byte as it is submitted. Raises TemplateError and RequestError."""
+        from hackathon.jobs.render import render
+
+        return render(self.request, self.sources.cluster, self.sources.template_folders)
+
+    @property
+    def key(self) -> str:
+        """Its key in a study."""
+        return Cell(self.request, self.settings).key
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Jobs that were checked and rendered, and of which none is submitted yet."""
+
+    sources: "Sources" = field(repr=False)
+    jobs: tuple[PlannedJob, ...]
+    repeat: int = 1
+    """How often each job is submitted."""
+    preflight: PlannedJob | None = None
+    """The job that looks at the nodes first; the others start only if it finds nothing wrong."""
+
+    @property
+    def requests(self) -> list[Request]:
+        """The request of every job that will be submitted, the preflight's first; repeats stand there repeatedly."""
+        first = [self.preflight.request] if self.preflight else []
+        return [*first, *(job.request for job in self.jobs for _ in range(self.repeat))]
+
+    @property
+    def cost(self) -> "Cost":
+        """The most that all of it can cost."""
+        from hackathon.jobs.cost import cost
+
+        return cost(self.requests, self.sources.cluster)
+
+
+def plan_jobs(
+    sources: "Sources",
+    wanted: Sequence[Request] | Sequence[Cell] | None = None,
+    *,
+    repeat: int = 1,
+    become: Callable[[Request], Request] | None = None,
+    place: bool = True,
+    script: bool = True,
+) -> Plan:
+    """Return the plan of the jobs that are wanted, by default the one that the sources resolve to.
+
+    `become` makes of a checked request the one that is submitted: a small job in the project's place. `place=False`
+    does not check where the runs would lie; `script=False` does not render. Raises CheckError for the first request
+    that the cluster would not run, and as `render` does.
+    """
+    from hackathon.jobs.check import check
+    from hackathon.jobs.resolve import resolve
+
+    cells = [each if isinstance(each, Cell) else Cell(each, {}) for each in wanted or [resolve(sources)]]
+    for cell in cells:
+        check(cell.request, sources.cluster, sources.recipe, sources.runs if place else None)
+    if become is not None:
+        cells = [replace(cell, request=become(cell.request)) for cell in cells]
+    jobs = tuple(PlannedJob(cell.request, sources, cell.settings) for cell in cells)
+    for job in jobs if script else ():
+        assert job.script
+    return Plan(sources, jobs, repeat)
