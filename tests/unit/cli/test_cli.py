@@ -77,6 +77,18 @@ def test_help_and_completion_load_nothing_heavy(arguments: list[str]) -> None:
     assert answer.stderr.splitlines()[-1] == "[]"
 
 
+def test_render_loads_nothing_that_submits(project: Path) -> None:
+    script = (
+        "import sys; from hackathon.cli.main import run; status = run(sys.argv[1:]);"
+        "print(status, [name for name in sys.modules if name.startswith('hackathon.runs')], file=sys.stderr)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", script, "render", "torch-ddp", *REEDBUSH], capture_output=True, text=True, check=True
+    )
+    assert answer.stderr.splitlines()[-1] == "0 []"
+    assert "#PBS" in answer.stdout
+
+
 def test_completion_offers_commands_and_options() -> None:
     def complete(line: str, number: int) -> str:
         environment = {
