@@ -180,6 +180,7 @@ def directives(request: Request, dialect: Dialect) -> HeaderValues:
             raise RequestError("jobs.header_value", name=name, value=value, pattern=pattern)
         result[name] = value
     result["task_variables"] = "|".join(dict.fromkeys((*TASK_VARIABLES, *dialect.task_variables)))
+    result["sends_xcpu"] = dialect.sends_xcpu
     result["reserved_exit_codes"] = bool(dialect.reserved_exit_codes)
     for option in request.directives:
         if not _OPTION.match(option):

@@ -36,6 +36,8 @@ class Markers:
     """The latest attempt: a requeue raises it."""
     started: float | None = None
     """When the latest attempt began."""
+    deadline: float | None = None
+    """When the latest attempt's walltime ends, as its script reckoned."""
     ended: float | None = None
     """When the latest attempt ended; None while it runs and after a SIGKILL."""
     exit_code: int | None = None
@@ -80,6 +82,7 @@ def _from_events(run: Path) -> dict[str, Any]:
             continue
         if kind == "started" and attempt >= found.get("attempt", 1):
             found = {"attempt": attempt, "started": number(event.get("t")), "host": event.get("host")}
+            found["deadline"] = number(event.get("deadline"))
         elif kind == "ended" and attempt == found.get("attempt", 1):
             found |= {
                 "attempt": attempt,

@@ -30,6 +30,12 @@ _CAUSES = {
 }
 
 
+_SIGXCPU = 24
+"""What some schedulers send at the end of the walltime; also that of a process's own limit of CPU time (signal(7))."""
+_CLOCKS_APART = 30.0
+"""Seconds by which a scheduler's clock of a job may have begun before the script's."""
+
+
 @dataclass(frozen=True)
 class RunStatus:
     """The state of one run. Times are seconds since 1970."""
@@ -172,6 +178,8 @@ def _ended(made: RunStatus, markers: Markers, seen: JobState | None) -> RunStatu
     if seen is not None and seen.state in (base.QUEUED, base.HELD):
         return _open(replace(made, exit_code=None, signal=None, t_ended=None), markers, seen)  # it was queued again
     known = seen is not None and seen.state not in base.OPEN_STATES
+    if markers.signal == _SIGXCPU and _at_deadline(markers) and (seen is None or seen.state == base.FINISHED):
+        return replace(made, state=TIMEOUT, cause="walltime", settled=known)  # the scheduler gives no cause
     told = markers.cancelled is not None and markers.ended is not None and markers.cancelled <= markers.ended
     if told and (seen is None or seen.state == base.FINISHED):
         return replace(made, state=CANCELLED, cause="cancelled", settled=known)
@@ -219,6 +227,11 @@ def _finished(made: RunStatus, markers: Markers, seen: JobState) -> RunStatus:
         return replace(made, state=CANCELLED, cause="cancelled")
     cause = "signal" if seen.signal else "exit" if seen.exit_code is not None else "no_cause"
     return replace(made, state=FAILED, cause=cause)
+
+
+def _at_deadline(markers: Markers) -> bool:
+    ended, deadline = markers.ended, markers.deadline
+    return ended is not None and deadline is not None and ended >= deadline - _CLOCKS_APART
 
 
 def _began(markers: Markers) -> bool:

@@ -72,6 +72,10 @@ class Dialect:
     this_machine: ClassVar[bool] = False
     """Whether jobs run on the machine where the commands are given: then its cores and GPUs are those of the jobs."""
 
+    sends_xcpu: ClassVar[bool] = False
+    """Whether the end of the walltime is told to every process of a job by SIGXCPU, some seconds before SIGKILL. The
+    script then keeps it from what it started, and sends that TERM in its place. Example: PJM."""
+
     # ---- hooks of checks and costs
 
     @property

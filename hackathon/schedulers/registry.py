@@ -19,6 +19,7 @@ ENTRY_POINTS = "hackathon.schedulers"
 BUILT_IN = {
     "local": ("hackathon.schedulers.local.commands:Local", "hackathon.schedulers.local.dialect:LocalDialect"),
     "pbs": ("hackathon.schedulers.pbs.commands:Pbs", "hackathon.schedulers.pbs.dialect:PbsDialect"),
+    "pjm": ("hackathon.schedulers.pjm.commands:Pjm", "hackathon.schedulers.pjm.dialect:PjmDialect"),
     "slurm": ("hackathon.schedulers.slurm.commands:Slurm", "hackathon.schedulers.slurm.dialect:SlurmDialect"),
 }
 """Name → `module:class` of the scheduler and of its dialect, which is imported alone where no command is run. A plug-in
@@ -31,7 +32,7 @@ SCRIPTS = {
     "nqsv": "hackathon.schedulers.nqsv.script:LANGUAGE",
 }
 """Name → `module:name` of how job scripts are read and written. Some of these schedulers have nothing else yet."""
-MARKS = {"slurm": ("sbatch",), "pbs": ("qsub", "/etc/pbs.conf")}
+MARKS = {"slurm": ("sbatch",), "pjm": ("pjsub",), "pbs": ("qsub", "/etc/pbs.conf")}
 """Name → commands and files by which one knows that a machine has it; the first that fits counts (Slurm brings a `qsub`
 of its own)."""
 

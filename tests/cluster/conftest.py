@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import Backend, KumoBackend, LocalBackend, MiyabiBackend, PbsBackend, SlurmBackend
+from support.backends import (
+    NAMES,
+    Backend,
+    KumoBackend,
+    LocalBackend,
+    MiyabiBackend,
+    PbsBackend,
+    PjmBackend,
+    SlurmBackend,
+    WisteriaBackend,
+)
 from support.paths import TESTS
 
 
@@ -22,7 +32,7 @@ def plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.fixture(params=["local", "pbs", "miyabi", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)])
+@pytest.fixture(params=NAMES)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     """One back-end after the other; nothing of a test's jobs is left when it is over."""
     made: Backend
@@ -33,6 +43,10 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
             made = PbsBackend(tmp_path)
         case "miyabi":
             made = MiyabiBackend(tmp_path)
+        case "pjm":
+            made = PjmBackend(tmp_path)
+        case "wisteria":
+            made = WisteriaBackend(tmp_path)
         case "kumo":
             made = KumoBackend(tmp_path, request.getfixturevalue("plug_ins"))
         case _:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import Backend, KumoBackend, Run, Site, until
+from support.backends import WITH_SITES, Backend, KumoBackend, Run, Site, until
 
+everywhere = pytest.mark.parametrize("backend", WITH_SITES, indirect=True)
 METRICS = {
     "samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", "reduce": "median", "skip_first": 1},
     "accuracy": {"pattern": "test accuracy ([0-9.]+)"},
@@ -37,8 +38,10 @@ def site(backend: Backend, tmp_path: Path) -> Site:
     return made
 
 
-def released(run: Run) -> None:
+def released(run: Run, site: Site) -> None:
     (run.path / "release").touch()
+    if not site.backend.waits:
+        site.backend.keep_waiting(wait=False)
 
 
 def unlocked(run: Run) -> bool:
@@ -60,14 +63,27 @@ def blocker(site: Site) -> Run:
     return run
 
 
-def behind(site: Site, run: Run) -> str:
-    """Return what `--after` takes for a run of another project: its path is its name."""
+def behind(site: Site, run: Run) -> list[str]:
+    """Return the options of a job that waits for a run of another project: its path is its name."""
+    if not site.backend.waits:
+        site.backend.keep_waiting(wait=True)
+        return []
     target = site.folder / "runs" / run.id
     target.parent.mkdir(exist_ok=True)
     target.symlink_to(run.path)
-    return f"any:{run.id}"
+    return ["--after", f"any:{run.id}"]
 
 
+def refuses_to_wait(site: Site) -> None:
+    """Nothing is submitted where one job cannot wait for another."""
+    first = site.submit()
+    for words in (("--after", f"ok:{first.id}"), ("--after", f"any:{first.id}"), ("--segments", "2")):
+        site.run("submit", *words, code=2)
+    first.await_end()
+    assert [path.name for path in (site.folder / "runs").glob("2*")] == [first.id]
+
+
+@everywhere
 def test_from_submit_to_a_sealed_success(site: Site) -> None:
     run = site.submit("--note", "first", "--tag", "night")
     assert run.await_end()["exit_code"] == 0
@@ -86,6 +102,7 @@ def test_from_submit_to_a_sealed_success(site: Site) -> None:
     assert (record["note"], record["tags"]) == ("first", ["night"])
 
 
+@everywhere
 def test_exit_code_makes_it_failed(site: Site) -> None:
     site.write_project("python program.py leave 3")
     run = site.submit()
@@ -102,6 +119,7 @@ def test_waiting_for_a_failure_shows_its_log_and_exits_1(site: Site) -> None:
     assert process.returncode == 1 and "about to leave" in stderr and "FAILED" in stderr
 
 
+@everywhere
 def test_cancel_a_running_job(site: Site) -> None:
     site.write_project("python program.py hold")
     run = site.submit()
@@ -112,30 +130,37 @@ def test_cancel_a_running_job(site: Site) -> None:
     until(lambda: unlocked(run), "the program's end")
 
 
+@everywhere
 def test_cancel_a_queued_job(site: Site) -> None:
     first = blocker(site)
-    run = site.submit("--after", behind(site, first))
+    run = site.submit(*behind(site, first))
     assert site.state(run)["state"] in ("QUEUED", "HELD")
     site.run("cancel", run.id)
     assert site.await_state(run, "CANCELLED")["t_started"] is None
-    released(first)
+    released(first, site)
     first.await_end()
     assert not run.job_events and not (run.path / "claim").exists()
 
 
 def test_job_waits_for_the_one_before_it(site: Site) -> None:
+    if not site.backend.waits:
+        refuses_to_wait(site)
+        return
     site.write_project("python program.py hold")
     first = site.submit()
     site.write_project("python program.py measure")
     second = site.submit("--after", f"ok:{first.id}")
     first.written("holding")
     assert site.state(second)["state"] in ("QUEUED", "HELD")
-    released(first)
+    released(first, site)
     assert second.await_end()["exit_code"] == 0
     assert first.job_events[-1]["t"] <= second.job_events[0]["t"]
 
 
 def test_job_after_a_failed_one_never_starts(site: Site) -> None:
+    if not site.backend.waits:
+        refuses_to_wait(site)
+        return
     site.write_project("python program.py leave 1")
     first = site.submit()
     second = site.submit("--after", f"ok:{first.id}")
@@ -147,6 +172,7 @@ def test_job_after_a_failed_one_never_starts(site: Site) -> None:
     assert not second.job_events
 
 
+@everywhere
 def test_five_equal_jobs(site: Site) -> None:
     runs = site.submit_all("--repeat", "5")
     assert len({run.id for run in runs}) == len({run.job_id for run in runs}) == 5
@@ -202,10 +228,10 @@ def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> N
 def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
-    run = site.submit("--after", behind(site, first))
+    run = site.submit(*behind(site, first))
     program = site.folder / "program.py"
     program.write_text(program.read_text().replace("as submitted", "edited"))
-    released(first)
+    released(first, site)
     assert run.await_end()["exit_code"] == 0
     assert json.loads((run.path / "version").read_text()) == "as submitted"
     assert not run.has("warned")
@@ -214,10 +240,10 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
 def test_edited_in_place_is_warned_of(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
-    run = site.submit("--in-place", "--after", behind(site, first))
+    run = site.submit("--in-place", *behind(site, first))
     program = site.folder / "program.py"
     program.write_text(program.read_text().replace("as submitted", "edited"))
-    released(first)
+    released(first, site)
     assert run.await_end()["exit_code"] == 0
     assert json.loads((run.path / "version").read_text()) == "edited"
     assert [each["about"] for each in run.job_events if each["event"] == "warned"] == ["source"]
@@ -229,6 +255,7 @@ def test_in_place_and_unchanged_is_not_warned_of(site: Site) -> None:
     assert run.await_end()["exit_code"] == 0 and not run.has("warned")
 
 
+@everywhere
 def test_two_people_submit_the_same_run(site: Site) -> None:
     # a CLI that dies after it made the run's folder leaves a run that was never submitted
     site.run("submit", code=None, HACKATHON_FAULT="after-rename")
@@ -252,7 +279,7 @@ def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     assert site.backend.by_hand(run) == 75
     assert run.job_events == events and (run.path / "claim" / "job_id").read_text().strip() == run.job_id
     assert site.state(run)["state"] == "RUNNING"
-    released(run)
+    released(run, site)
     assert run.await_end()["exit_code"] == 0
 
 
@@ -320,7 +347,7 @@ def test_small_study(site: Site) -> None:
     assert json.loads(site.run("results", "--json")) == found
 
 
-@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "kumo"], indirect=True)
+@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "pjm", "wisteria", "kumo"], indirect=True)
 def test_walltime_ends_it(site: Site) -> None:
     walltime(site, "3")
 

@@ -12,10 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support import pbs
+import pytest
+
+from support import pbs, pjm
 from support.paths import ROOT, TESTS
 from support.slurm_lab.lab import SlurmLab
 
+NAMES = ["local", "pbs", "miyabi", "pjm", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)]
+"""What the fixture `backend` takes for every test."""
+WITH_SITES = [*NAMES, "wisteria"]
+"""The same for tests of what a site's own commands change."""
 PROGRAM = Path(__file__).with_name("backend_program.py")
 PATIENCE = 60.0
 """Seconds that a condition may take on a busy machine."""
@@ -47,6 +53,12 @@ class Backend:
     """Hosts that a job can have; empty where there is one, with a name that this machine decides."""
     extra: Mapping[str, Any] = {}
     """Further keys of the cluster profile."""
+    waits = True
+    """Whether a job can be told to wait for another one; else `keep_waiting` makes it wait."""
+
+    def keep_waiting(self, *, wait: bool) -> None:
+        """Let all jobs that do not run yet wait, or go on, for a scheduler whose jobs cannot wait for each other."""
+        raise NotImplementedError
 
     def environment(self) -> dict[str, str]:
         """Return the environment of a person who works there."""
@@ -265,6 +277,74 @@ class MiyabiBackend(PbsBackend):
     def ask(self, *words: str, folder: Path | None = None) -> str:
         """Return what a PBS command printed, not the site's."""
         return super().ask(str(pbs.STUBS / words[0]), *words[1:], folder=folder)
+
+
+class PjmBackend(Backend):
+    """The commands of `pjm_stub`, which answer in PJM's recorded words and run scripts. No PJM was at hand."""
+
+    name = scheduler = "pjm"
+    starter = "pjrsh"
+    node_names = ("wa01", "wa02", "wa03", "wa04")
+    extra: Mapping[str, Any] = {"queues": {"small": {"nodes": 4}}}
+    waits = False
+    site = False
+    """Whether the site has a pjstat of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state, self.home = folder / "pjm", folder / "pjm-home"
+        self.home.mkdir(parents=True)
+        pjm.configure(self.state, kill_delay=3)
+
+    def environment(self) -> dict[str, str]:
+        return {**pjm.environment(self.state, super().environment(), site=self.site), "HOME": str(self.home)}
+
+    def keep_waiting(self, *, wait: bool) -> None:
+        pjm.configure(self.state, stopped=wait)
+
+    def ask(self, *words: str, folder: Path | None = None) -> str:
+        """Return what a command of PJM printed, not the site's."""
+        command = [str(pjm.STUBS / words[0]), *words[1:]]
+        return subprocess.run(
+            command, env=self.environment(), cwd=folder, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+
+    def record(self, job_id: str) -> dict[str, Any]:
+        """Return what the stand-in keeps of a job."""
+        found: dict[str, Any] = json.loads((self.state / "jobs" / f"{job_id}.json").read_text())
+        return found
+
+    def jobs_named(self, name: str) -> list[str]:
+        numbers = [path.stem for path in (self.state / "jobs").glob("*.json")]
+        return sorted(number for number in numbers if self.record(number)["name"] == name)
+
+    def submitted_script(self, run: "Run") -> bytes:
+        return (self.state / "scripts" / f"{run.job_id}.sh").read_bytes()
+
+    def by_hand(self, run: "Run") -> int:
+        job_id = self.ask("pjsub", "-N", "by-hand", "-o", "by-hand.log", "-j", "job.sh", folder=run.path).split()[5]
+        until(lambda: self.record(job_id)["st"] == "EXT", "the job that was submitted by hand")
+        return int(self.record(job_id)["ec"])
+
+    def signal_script(self, run: "Run") -> None:
+        os.kill(int((self.state / "session" / run.job_id).read_text()), signal.SIGTERM)
+
+    def stop(self) -> None:
+        pjm.stop(self.state)
+
+
+class WisteriaBackend(PjmBackend):
+    """PJM behind the pjstat of Wisteria, `pjm_site_stub`: no exit codes, names that are cut. Wisteria was not run."""
+
+    name = "wisteria"
+    site = True
+    extra: Mapping[str, Any] = {"dialect": {"group": "g", "table": "site"}, "queues": {"short-a": {"nodes": 4}}}
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        pjm.configure(self.state, queues={"short-a": {}}, groups=["gv49"], first=5170490)
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), "HACKATHON_GROUP": "gv49"}
 
 
 @dataclass

@@ -205,5 +205,40 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Check nodes, GPUs a node and memory against `hackathon clusters NAME`.",
         "ノード数、ノードあたりの GPU 数、メモリを `hackathon clusters NAME` で確認してください。",
     ),
+    # answers of PJM
+    "other_table": (
+        "`{command}` prints another table here; the cluster needs `dialect.table: {table}`: {words}",
+        "ここの `{command}` は別の形式の表を出力します。`dialect.table: {table}` が必要です: {words}",
+    ),
+    "other_table_hint": (
+        "Set `dialect.table: {table}` in the cluster profile.",
+        "クラスタ定義で `dialect.table: {table}` と設定してください。",
+    ),
+    "no_data_area": (
+        "The scheduler takes no jobs from this directory: {words}",
+        "スケジューラはこのディレクトリからのジョブを受け付けません: {words}",
+    ),
+    "no_data_area_hint": (
+        "Submit from your group's data area, or set `dialect.no_check_directory: true` in the cluster profile.",
+        "グループのデータ領域から投入するか、クラスタ定義で `dialect.no_check_directory: true` と設定してください。",
+    ),
+    "group_needed": (
+        "The group to charge is missing or not accepted: {words}",
+        "課金先のグループがないか、受け付けられません: {words}",
+    ),
+    "group_needed_hint": (
+        "`--group` must be a group of yours that may use this queue; where the site has `pjsub -g`, the cluster profile"
+        " needs `dialect.group: g`.",
+        "`--group` には、このキューを使える自分のグループを指定してください。`pjsub -g` があるサイトでは、クラスタ定義に"
+        " `dialect.group: g` が必要です。",
+    ),
+    "queues_not_read": (
+        "The output of `{command}` cannot be read: no record of it was available.",
+        "`{command}` の出力は読み取れません（出力例が公開されていません）。",
+    ),
+    "queues_not_read_hint": (
+        "Run `{command}` by hand; `hackathon clusters NAME` shows what the profile knows.",
+        "`{command}` を手動で実行してください。クラスタ定義の内容は `hackathon clusters NAME` で確認できます。",
+    ),
     "unknown_job": ("The scheduler does not know this job: {words}", "スケジューラにそのジョブはありません: {words}"),
 }

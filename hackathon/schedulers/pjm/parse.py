@@ -1,0 +1,268 @@
+"""What PJM's commands print, and what it means. What is on record lies in `samples/`; no server was at hand.
+
+Numbers and letters are those of the user guides of the R-CCS (Fugaku) and of Kyushu University, and of recorded output.
+"""
+
+import re
+
+from hackathon.schedulers.base import (
+    CANCELLED,
+    ENDING,
+    FAILED,
+    FINISHED,
+    HELD,
+    NODE_FAILED,
+    OUT_OF_MEMORY,
+    QUEUED,
+    RUNNING,
+    SUCCEEDED,
+    TIMEOUT,
+    UNKNOWN,
+    CommandOutput,
+    JobState,
+    QueueInfo,
+    SchedulerError,
+)
+from hackathon.schedulers.pjm import table
+from hackathon.schedulers.words import command, words
+
+LETTERS = {
+    "ACC": QUEUED,
+    "QUE": QUEUED,
+    "RNA": RUNNING,  # gets its nodes
+    "RNP": RUNNING,  # prologue
+    "RUN": RUNNING,
+    "RSM": RUNNING,
+    "SPP": RUNNING,  # suspended
+    "SPD": RUNNING,
+    "SWO": RUNNING,  # swapped out, and in again
+    "SWD": RUNNING,
+    "SWI": RUNNING,
+    "RNE": ENDING,  # epilogue
+    "RNO": ENDING,
+    "HLD": HELD,
+    "CCL": CANCELLED,
+    "RJT": FAILED,
+    "ERR": FAILED,  # the manager's own fault: stays in the table until it is deleted
+}
+"""ST of Fujitsu's table → state. EXT is told apart by PC, EC and SN (`_ended`); other letters are UNKNOWN."""
+WORDS = {
+    "QUEUED": QUEUED,
+    "RUNNING": RUNNING,
+    "HOLD": HELD,
+    "END": FINISHED,  # the table has no exit code
+    "CANCEL": CANCELLED,
+    "ERROR": FAILED,
+    "REJECT": FAILED,
+}
+"""STATUS of Wisteria's own table → state."""
+NEVER_STARTED = frozenset({"RJT", "REJECT"})
+
+CODES: dict[int, tuple[str, bool | None]] = {
+    1: (CANCELLED, None),  # pjdel
+    2: (FAILED, False),  # rejected
+    6: (FAILED, False),  # the job that it waited for did not end as it should
+    11: (TIMEOUT, True),  # elapse limit
+    12: (OUT_OF_MEMORY, True),
+    16: (FAILED, False),  # the working folder or the output cannot be used
+    20: (NODE_FAILED, None),
+    21: (FAILED, False),  # the shell could not be started
+    22: (NODE_FAILED, None),  # interconnect
+    23: (OUT_OF_MEMORY, True),  # the kernel's killer
+    25: (NODE_FAILED, None),
+}
+"""PC ("PJM code") of a job in EXT → (state, did it start); every other code but 0 is FAILED."""
+
+_IMPOSSIBLE = re.compile(r"INSUFF (?:NODE|CPU|MEMORY)|RSCGRP NOT EXIST", re.ASCII)
+"""REASON of a job that waits for what the machine does not have: it can never run. The table cuts it to 16 letters."""
+
+_SUBMITTED = re.compile(r"\[INFO\.?\] PJM \d{4} pjsub Job (\d+(?:_\d+)?) submitted\.\s*\Z", re.ASCII)
+_NUMBERED = re.compile(r"\[ERR\.?\] PJM (\d{4}) ", re.ASCII)
+_UNKNOWN_JOB = re.compile(r"\[ERR\.\] PJM .+ Job .+ does not exist", re.ASCII)
+_DATA_AREA = re.compile(r"not a data area|--no-check-directory")
+_NO_SERVER = re.compile(r"(?:cannot|failed to) connect|connection (?:refused|timed out)|time(?:d )?out", re.I)
+"""Not on record: a refusal in such words is taken for one that may not come again."""
+
+REFUSALS = {
+    "0020": ("bad_options", False),  # "Cannot open the file (rscgrp=…)"
+    "0057": ("over_limit", False),
+    "0070": ("not_authorised", False),
+    "0071": ("group_needed", False),
+    "0072": ("user_limit", True),  # "Job exceeded the accept limit"
+}
+"""Number of a message of `pjsub` → (message, may the same submission go through later)."""
+
+_RATIO = re.compile(r"(?P<names>[a-z][\w/-]*) +[*-]+ +\d+% +(?P<used>\d+)/ *(?P<total>\d+)\Z", re.ASCII)
+_UNIT = re.compile(r"RSCGRP +Ratio Used/Total\((\w+)\)\Z", re.ASCII)
+
+
+def submitted_id(answer: CommandOutput) -> str:
+    """Return the job id, from a line with `submitted.` alone: the number of the message is printed before it.
+
+    The exit code does not decide: the K computer gave 0 with an error. A line that does not end is none.
+    """
+    for line in answer.stdout.split("\n")[:-1]:
+        if (match := _SUBMITTED.match(line.strip())) and re.fullmatch(table.ID, match[1]):
+            return match[1]
+    said = answer.stderr + answer.stdout
+    if answer.exit_code or _NUMBERED.search(said) or _DATA_AREA.search(said):
+        raise _refused(answer)
+    raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+
+
+def was_told(answer: CommandOutput) -> bool:
+    """Return True when told to end, False when PJM no longer knows the job."""
+    if answer.exit_code == 0 and not _NUMBERED.search(answer.stderr + answer.stdout):
+        return True
+    if _UNKNOWN_JOB.search(answer.stderr + answer.stdout):
+        return False
+    raise failed(answer, "")
+
+
+def found_ids(answers: list[CommandOutput], name: str, expected: str) -> list[str]:
+    """Return the ids of a job's name in tables that were filtered for it, or that list all jobs, oldest first.
+
+    Tables cut names, so a cut one that fits counts. Raises SchedulerError when it would not be certain that there is
+    none, or which of several it is.
+    """
+    sure: set[str] = set()
+    cut: set[str] = set()
+    doubt = ""
+    for answer in answers:
+        shown = table.read(answer, expected)
+        if shown is None:
+            raise nothing_said([answer], expected)
+        for job_id, row in shown.rows.items():
+            told = row.get("JOB_NAME", "")
+            if told == name:
+                sure.add(job_id)
+            elif len(told) >= table.CUT_NAME and name.startswith(told):
+                cut.add(job_id)
+        if not shown.whole:
+            doubt = words(answer)
+    found = sure or cut
+    if (doubt and not found) or (expected == table.SITE and not sure and len(cut) > 1):
+        raise SchedulerError("schedulers.garbage", transient=True, command="pjstat", words=doubt or " ".join(cut))
+    return sorted(found, key=int)
+
+
+def queues(answer: CommandOutput, expected: str) -> list[QueueInfo]:
+    """Return the resource groups of Wisteria's `pjstat --rscuse`, with the nodes in use in a note.
+
+    What Fujitsu's `pjstat --rsc` prints is not on record, so it is not read. Raises SchedulerError.
+    """
+    if answer.exit_code:
+        raise failed(answer, expected)
+    found: list[QueueInfo] = []
+    unit = ""
+    for line in answer.stdout.split("\n")[:-1]:
+        if match := _UNIT.match(line.strip()):
+            unit = match[1]
+        elif match := _RATIO.match(line.strip()):
+            note = f"{unit}: {match['used']}/{match['total']}".removeprefix(": ")
+            found += [QueueInfo(name, note=note) for name in match["names"].split("/")]
+    if found:
+        return found
+    raise SchedulerError("schedulers.queues_not_read", transient=False, command="pjstat --rsc")
+
+
+def job_state(row: dict[str, str]) -> JobState:
+    """Return the state of a job from its row in a table."""
+    if "STATUS" in row:
+        word = row["STATUS"]
+        return JobState(
+            WORDS.get(word, UNKNOWN),
+            word,
+            name=_name(row),
+            started=False if word in NEVER_STARTED else True if word == "RUNNING" else None,
+        )
+    letters, reason = row.get("ST", ""), row.get("REASON", "")
+    reason = "" if reason == "-" else reason
+    if letters == "EXT":
+        return _ended(row, reason)
+    state = LETTERS.get(letters, UNKNOWN)
+    return JobState(
+        state,
+        letters,
+        reason=reason,
+        started=False if letters in NEVER_STARTED else True if letters == "RUN" else None,
+        name=_name(row),
+        owner=_owner(row),
+        never_runs=state in (QUEUED, HELD) and _IMPOSSIBLE.match(reason) is not None,
+    )
+
+
+def _name(row: dict[str, str]) -> str:
+    """Return a job's name; nothing where the table may have cut it."""
+    name = row.get("JOB_NAME", "")
+    return name if len(name) < table.CUT_NAME else ""
+
+
+def _owner(row: dict[str, str]) -> str:
+    """Return a job's owner; nothing where the table may have cut the account's name."""
+    owner = row.get("USER", "")
+    return owner if len(owner) < table.CUT_USER else ""
+
+
+def _ended(row: dict[str, str], reason: str) -> JobState:
+    """Return how a job in EXT ended: EXT alone says nothing, so without all three numbers the cause is not known."""
+    code, exit_code, signal = (_number(row.get(name, "")) for name in ("PC", "EC", "SN"))
+    state, started = FINISHED, None
+    if code is not None and exit_code is not None and signal is not None:
+        if code:
+            state, started = CODES.get(code, (FAILED, None))
+            reason = f"PJM code {code}{f': {reason}' if reason else ''}"
+        else:
+            state, started = (FAILED if exit_code or signal else SUCCEEDED), True
+    else:
+        exit_code = signal = None
+    return JobState(
+        state,
+        "EXT",
+        reason=reason,
+        exit_code=exit_code,
+        signal=signal or None,
+        started=started,
+        name=_name(row),
+        owner=_owner(row),
+    )
+
+
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{1,9}", text, re.ASCII) else None
+
+
+def _refused(answer: CommandOutput) -> SchedulerError:
+    error = failed(answer, "", otherwise="refused")
+    error.no_job = error.id == "schedulers.user_limit"
+    return error
+
+
+def failed(answer: CommandOutput, expected: str, otherwise: str = "failed") -> SchedulerError:
+    """Return the error of a command: by the form of its answer, the message's number, or its words.
+
+    `expected`: whose table was asked for; empty for commands that print none.
+    """
+    shown = table.kind(answer)
+    if expected and shown and shown != expected:
+        return SchedulerError(
+            "schedulers.other_table", transient=False, command=command(answer), words=words(answer), table=shown
+        )
+    said = answer.stderr + answer.stdout
+    number = match[1] if (match := _NUMBERED.search(said)) else ""
+    key, transient = REFUSALS.get(number, (otherwise, False)) if command(answer) == "pjsub" else (otherwise, False)
+    if _DATA_AREA.search(said):
+        key, transient = "no_data_area", False
+    elif key == otherwise and _NO_SERVER.search(said):
+        key, transient = "server_down", True
+    return SchedulerError(
+        f"schedulers.{key}", transient=transient, command=command(answer), code=answer.exit_code, words=words(answer)
+    )
+
+
+def nothing_said(answers: list[CommandOutput], expected: str) -> SchedulerError:
+    """Return the error of answers that say nothing about jobs: that of the last that failed."""
+    for answer in reversed(answers):
+        if answer.exit_code or table.kind(answer) not in ("", expected):
+            return failed(answer, expected)
+    return SchedulerError("schedulers.garbage", transient=True, command="pjstat", words=words(answers[-1]))
