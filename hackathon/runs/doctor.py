@@ -179,7 +179,7 @@ def _gpu(cluster: "Cluster") -> Iterator[DoctorFinding]:
 def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
     """Launchers and starters that this machine should have; on other machines modules may bring them."""
     needs = {"torchrun": "torchrun", "mpirun": "mpirun", "srun": "srun"}
-    starters = {"ssh": "ssh", "pbs_tmrsh": "pbs_tmrsh"}
+    starters = {"ssh": "ssh", "pbs_tmrsh": "pbs_tmrsh", "pjrsh": "pjrsh"}
     wanted = [needs[name] for name in cluster.launchers if name in needs]
     if cluster.starter in starters:
         wanted.append(starters[cluster.starter])

@@ -24,9 +24,9 @@ ACCOUNTS = frozenset({"slurm"})
 """Accounts of the system that daemons run under: no person's name."""
 DAEMONS = ("slurmstepd",)
 """Daemons that write into the logs of jobs, each line with its name in front."""
-OUTPUT = re.compile(r"(?i)(?:^|/)(?:slurm-\d+[^/]*|scheduler[^/]*|[^/]*\.[oe]\d+)$")
+OUTPUT = re.compile(r"(?i)(?:^|/)(?:slurm-\d+[^/]*|scheduler[^/]*|[^/]*\.[oe]\d+|[^/]*\.\d+\.(?:out|err))$")
 """Path of a file that a scheduler writes a job's output into."""
-TOPIC = "slurm|srun|sbatch|pbs|qsub|walltime|time limit"
+TOPIC = "slurm|srun|sbatch|pbs|qsub|pjm|pjsub|walltime|time limit"
 """Words of a failure that has to do with a scheduler, as a regular expression."""
 
 

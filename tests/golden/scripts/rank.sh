@@ -46,7 +46,7 @@ hk_pass() { # a scheduler may signal every process of a job; a program that save
     hk_watch_signals
   fi
 }
-trap 'hk_pass TERM' TERM HUP INT
+trap 'hk_pass TERM' TERM HUP INT XCPU
 trap 'hk_pass USR1' USR1
 trap 'hk_pass USR2' USR2
 hk_run() { # runs a command to its end, passing signals on; leaves its exit code in hk_code

@@ -351,7 +351,7 @@ def test_lists_report_broken_files_and_go_on(tmp_path: Path) -> None:
         ("processes_per_node: all", "processes_per_node", "wrong_kind"),
         ("peak_tflops: {fp32: -1}", "peak_tflops.fp32", "too_small"),
         ("scratch: 'a\"b'", "scratch", "shell_text"),
-        ("starter: rsh9", "starter", "choice"),
+        ("starter: rocket", "starter", "choice"),
     ],
 )
 def test_clusters_must_agree_with_themselves(tmp_path: Path, line: str, key: str, identifier: str) -> None:
