@@ -174,3 +174,13 @@ def test_ssh_ends_all_ranks_when_cancelled(ssh_site: Site) -> None:
     ssh_site.run("cancel", run.id)
     assert ssh_site.await_state(run, "CANCELLED")
     until(lambda: all(unlocked(run.path / f"lock-{rank}") for rank in range(4)), "the end of all ranks")
+
+
+@pytest.mark.parametrize("backend", ["pjm"], indirect=True)
+def test_pjrsh_starts_torchrun_on_two_nodes(tmrsh_site: Site) -> None:
+    two_nodes(tmrsh_site)
+
+
+@pytest.mark.parametrize("backend", ["pjm"], indirect=True)
+def test_pjrsh_ends_all_ranks_when_one_fails_though_it_always_ends_with_0(tmrsh_site: Site) -> None:
+    failing(tmrsh_site)

@@ -293,7 +293,8 @@ class PjmBackend(Backend):
     def __init__(self, folder: Path) -> None:
         self.state, self.home = folder / "pjm", folder / "pjm-home"
         self.home.mkdir(parents=True)
-        pjm.configure(self.state, kill_delay=3)
+        # ports are made from the numbers of jobs: those of tests that run at the same time differ
+        pjm.configure(self.state, kill_delay=3, first=49040000 + os.getpid() % 9000)
 
     def environment(self) -> dict[str, str]:
         return {**pjm.environment(self.state, super().environment(), site=self.site), "HOME": str(self.home)}
@@ -341,7 +342,7 @@ class WisteriaBackend(PjmBackend):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        pjm.configure(self.state, queues={"short-a": {}}, groups=["gv49"], first=5170490)
+        pjm.configure(self.state, queues={"short-a": {}}, groups=["gv49"])
 
     def environment(self) -> dict[str, str]:
         return {**super().environment(), "HACKATHON_GROUP": "gv49"}

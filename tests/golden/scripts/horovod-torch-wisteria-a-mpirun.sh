@@ -150,7 +150,7 @@ hk_stop_helpers() { # the shell first, then what it waits for, so that it has no
 trap hk_ended EXIT
 trap 'HK_SIGNAL=15; exit 143' TERM
 trap 'HK_SIGNAL=2; exit 130' INT
-trap '' XCPU # the walltime is over, and SIGKILL comes in seconds: what this script starts is told by TERM, once
+trap 'HK_SIGNAL=24; exit 152' XCPU
 rm -f stop
 HK_DEADLINE=$(($(date +%s) + HK_WALLTIME))
 hk_event started ",\"job_id\":\"$(hk_text "$HK_JOB_ID")\",\"deadline\":$HK_DEADLINE"
@@ -304,6 +304,7 @@ hk_guard() { # the launcher's process
 }
 
 # ---- run: in the background, so that signals reach this script at once and are passed on ----
+trap '' XCPU # all processes get it, and SIGKILL seconds later: what is started here is told by TERM in its place, once
 hk_launch &
 hk_main=$!
 trap 'HK_SIGNAL=15; kill -TERM "$hk_main" 2>/dev/null' TERM
