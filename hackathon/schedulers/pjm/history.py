@@ -88,7 +88,7 @@ def _missing(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect) 
     return [job_id for job_id in ids if not any(shown is not None and job_id in shown.rows for shown in tables)]
 
 
-def _lack(tables: list[tuple[CommandOutput, table.Table | None]], job_id: str, dialect: PjmDialect) -> bool:
+def _lack(tables: list[tuple[CommandOutput, table.JobTable | None]], job_id: str, dialect: PjmDialect) -> bool:
     """Return whether whole tables of the queue and of the ended jobs lack a job; the latter were asked for by id."""
     whole = [answer for answer, shown in tables if shown is not None and shown.whole]
     past = ("pjstat", *_past(dialect))

@@ -30,7 +30,7 @@ _LAST = "REASON"
 _ROW_ID = re.compile(rf"{ID}\Z", re.ASCII)
 
 
-class Table(NamedTuple):
+class JobTable(NamedTuple):
     """What one `pjstat` showed."""
 
     rows: dict[str, dict[str, str]]
@@ -49,7 +49,7 @@ def kind(answer: CommandOutput) -> str:
     return SITE if answer.exit_code and "unrecognized arguments" in answer.stderr else ""
 
 
-def read(answer: CommandOutput, expected: str) -> Table | None:
+def read(answer: CommandOutput, expected: str) -> JobTable | None:
     """Return the table of an answer; None for a failure, another table, or no table at all.
 
     A sentence that there is no job is an empty table. Lines above the heading (a site's news) are passed over.
@@ -60,13 +60,13 @@ def read(answer: CommandOutput, expected: str) -> Table | None:
     iterator = iter(lines)
     for line in iterator:
         if line.strip() in _NONE:
-            return Table({}, True)
+            return JobTable({}, True)
         if _HEADING[expected].match(line.rstrip()):
             return _rows(line.split(), iterator, whole=not last)
     return None
 
 
-def _rows(names: list[str], lines: Iterator[str], *, whole: bool) -> Table:
+def _rows(names: list[str], lines: Iterator[str], *, whole: bool) -> JobTable:
     rows: dict[str, dict[str, str]] = {}
     for line in lines:
         words = line.split()
@@ -77,7 +77,7 @@ def _rows(names: list[str], lines: Iterator[str], *, whole: bool) -> Table:
             rows.setdefault(words[0], _by_name(names, words))
         elif not re.match(rf"{ID}(?:\[|_)", words[0], re.ASCII):
             whole = False
-    return Table(rows, whole)
+    return JobTable(rows, whole)
 
 
 def _by_name(names: list[str], words: list[str]) -> dict[str, str]:
