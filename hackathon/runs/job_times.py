@@ -55,6 +55,7 @@ def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None
         processes_per_node=record.processes_per_node or gpus,
         walltime=min(record.walltime, int(LONGEST)),
         created=moment_of(state.t_created) or record.created,
+        queue=record.queue,
         adopted=adopted is not None,
         removed=run.path.parent.name == REMOVED,
         state=state.state,

@@ -102,6 +102,7 @@ class RunUse:
     walltime: int
     """Seconds; 0 is not known."""
     created: float
+    queue: str = ""
     adopted: bool = False
     removed: bool = False
     """It was cleaned up: only its record and its times are left."""
@@ -194,7 +195,7 @@ def gpus_of(use: RunUse, life: Life, profile: "Cluster | None") -> int:
 def still_gpus(use: RunUse, profile: "Cluster | None") -> int:
     """Return the GPUs of each node that a run's job was given, or waits for."""
     if not use.adopted:
-        return gpus_given(use.gpus_per_node, use.processes_per_node, profile)
+        return gpus_given(use.gpus_per_node, use.processes_per_node, profile, queue=use.queue or None, nodes=use.nodes)
     if profile is None or not known_dialect(profile).whole_nodes or not isinstance(profile.node.gpus, int):
         return 0
     return profile.node.gpus

@@ -91,6 +91,13 @@ class Dialect:
         """
         return True
 
+    def gives_nodes(self, queue: str | None, nodes: int, gpus_per_node: int) -> bool:
+        """Return whether a job holds all GPUs of its nodes that uses so many of each, in this queue.
+
+        Example: a machine with queues for whole nodes and one for single GPUs, `return queue != "share"`.
+        """
+        return self.whole_nodes
+
     @property
     def reservation_is_queue(self) -> bool:
         """Whether a reservation is asked for as if it were a queue. Example: PBS, `#PBS -q R123`."""

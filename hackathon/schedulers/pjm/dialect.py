@@ -36,6 +36,15 @@ class PjmDialect(Dialect):
         """Sites that have `-g` refuse a job without."""
         return self.group != "none"
 
+    @property
+    def whole_nodes(self) -> bool:
+        """Where some queues give GPUs, nobody knows of a job without its queue."""
+        return not self.gpu_queues
+
+    def gives_nodes(self, queue: str | None, nodes: int, gpus_per_node: int) -> bool:
+        """A job holds its nodes unless it asks for `-L gpu=`."""
+        return not self.asks_for_gpus(queue, nodes, gpus_per_node)
+
     def asks_for_gpus(self, queue: str | None, nodes: int, gpus_per_node: int) -> bool:
         """Return whether a job asks for `-L gpu=`: on one node, in a queue for that, for less than the node."""
         if nodes != 1 or not gpus_per_node or not self.gpu_queues or re.fullmatch(self.gpu_queues, queue or "") is None:

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.jobs.cost import gpus_given
 from hackathon.runs.markers import Markers
 from hackathon.runs.states import decide
+from hackathon.schedulers import profiles
 from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, StatusAnswer, Submission
 from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.pjm import parse, table
@@ -522,3 +524,24 @@ def test_every_sample_names_its_source() -> None:
     numbers = [int(code) for code in re.findall(r"(?:^|\| )(\d+) ", (SAMPLES / "pjm_codes.txt").read_text(), re.M)]
     assert set(parse.CODES) <= set(numbers) and all(one < other for one, other in pairwise(sorted(set(numbers))))
     assert set(ENDED) >= {state for state, _ in parse.CODES.values()}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "queue", "nodes", "processes_per_node", "gpus"),
+    [
+        ("wisteria-a", "short-a", 1, 1, 8),  # the node is paid for
+        ("wisteria-a", "share", 1, 1, 1),
+        ("wisteria-a", "short-a", 2, 4, 8),
+        ("genkai", "b-batch", 1, 1, 1),
+        ("genkai", "b-batch", 1, 4, 4),
+        ("genkai", "b-batch", 2, 1, 4),
+        ("flow-cx", "cx-share", 1, 1, 1),
+        ("miyabi-g", "short-g", 1, 1, 1),
+    ],
+)
+def test_a_job_pays_for_its_node_unless_it_asks_for_gpus(
+    cluster: str, queue: str, nodes: int, processes_per_node: int, gpus: int
+) -> None:
+    profile = profiles.load_cluster(cluster, [])
+    assert isinstance(profile.node.gpus, int)
+    assert gpus_given(profile.node.gpus, processes_per_node, profile, queue=queue, nodes=nodes) == gpus
