@@ -10,13 +10,14 @@ import shlex
 import shutil
 import socket
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from hackathon.config import load
-from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS
+from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS, Starter
 from hackathon.jobs import machine
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.options import Options
@@ -115,6 +116,22 @@ def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     answer = subprocess.run(
         ["shellcheck", "--severity=warning", "--format=gcc", together, *bodies.values()], capture_output=True, text=True
     )
+    assert answer.returncode == 0, answer.stdout
+
+
+@pytest.mark.parametrize("starter", sorted(set(Starter.__args__) - {_cluster(name).starter for name in CLUSTERS}))  # type: ignore[attr-defined]
+def test_shellcheck_finds_nothing_in_starters_that_no_profile_has(starter: str, tmp_path: Path) -> None:
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is not installed")
+    recipe, folder = _recipe("torch-ddp")
+    cluster = replace(_cluster("slurm"), starter=starter)
+    options = Options(nodes=2, launcher="torchrun")
+    request = resolve(Sources(cluster=cluster, options=options, recipe=recipe, folder=folder))
+    path = tmp_path / "job.sh"
+    path.write_text(render(request, cluster).job)
+    assert f"# starter: {starter} " in path.read_text()
+    command = ["shellcheck", "--severity=warning", "--format=gcc", path]
+    answer = subprocess.run(command, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stdout
 
 
