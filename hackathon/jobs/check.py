@@ -130,7 +130,8 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if dialect.wants_group and request.group is None:
         found.append(_violation("group_missing", cluster=cluster.name))
     if request.nodes > 1 and cluster.starter == "local":
-        found.append(_violation("one_node", cluster=cluster.name, nodes=request.nodes))
+        key = "one_node" if dialect.this_machine else "several_nodes"
+        found.append(_violation(key, cluster=cluster.name, nodes=request.nodes))
     return found
 
 

@@ -1,6 +1,7 @@
 """PJM: its commands, and what recorded output means, whole and cut off at every byte. No server was at hand."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.config import load
+from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.cost import gpus_given
+from hackathon.jobs.options import Options
+from hackathon.jobs.resolve import Sources, resolve
 from hackathon.runs.markers import Markers
 from hackathon.runs.states import decide
 from hackathon.schedulers import profiles
@@ -545,3 +550,12 @@ def test_a_job_pays_for_its_node_unless_it_asks_for_gpus(
     profile = profiles.load_cluster(cluster, [])
     assert isinstance(profile.node.gpus, int)
     assert gpus_given(profile.node.gpus, processes_per_node, profile, queue=queue, nodes=nodes) == gpus
+
+
+@pytest.mark.parametrize("cluster", ["wisteria-o", "fugaku"])
+def test_jobs_of_several_nodes_are_refused_where_only_fujitsus_mpiexec_reaches_them(cluster: str) -> None:
+    sources = Sources(cluster=profiles.load_cluster(cluster, []), options=Options(nodes=2, group="hp200000"))
+    recipe, folder = load.load_recipe("torch-ddp", [])
+    request = resolve(replace(sources, recipe=recipe, folder=folder))
+    with pytest.raises(CheckError, match="jobs of several nodes are not supported"):
+        check(request, sources.cluster, recipe)

@@ -137,6 +137,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{nodes} nodes: cluster {cluster} is a single machine",
         "{nodes} ノード: クラスタ {cluster} は1台のマシンです",
     ),
+    "several_nodes": (
+        "{nodes} nodes: jobs of several nodes are not supported on cluster {cluster}",
+        "{nodes} ノード: クラスタ {cluster} では複数ノードのジョブを実行できません",
+    ),
     "launcher_cluster": (
         "launcher {launcher} does not work on cluster {cluster}; it offers {offered}",
         "起動方法 {launcher} はクラスタ {cluster} では使えません。使えるもの: {offered}",
