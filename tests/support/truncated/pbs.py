@@ -97,7 +97,8 @@ def _of_queues() -> Iterator[Other]:
     yield Other("miyabi_qstat.txt --rsc", _said(["qstat", "--rsc"], listed), lambda said: _open(MIYABI, said))
     never = (SAMPLES / "queue_never_enabled.txt").read_text()
     blocks = "".join(re.findall(r"^Queue: .*\n(?:[ \t].*\n)*\n", never, re.MULTILINE))
-    opened = "Queue: open\n    resources_max.nodect = 16\n    resources_max.walltime = 01:00:00\n    enabled = True\n    started = True\n\n"
+    limits = "    resources_max.nodect = 16\n    resources_max.walltime = 01:00:00\n"
+    opened = f"Queue: open\n{limits}    enabled = True\n    started = True\n\n"
     answer = _said(["qstat", "-Q", "-f"], blocks + opened)
     yield Other("queue_never_enabled.txt", answer, lambda said: _open(PBS, said))
 

@@ -22,32 +22,12 @@ from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.pjm import parse, table
 from hackathon.schedulers.pjm.commands import Pjm
 from hackathon.schedulers.pjm.dialect import PjmDialect
-from support.paths import ROOT
+from hackathon.schedulers.pjm.history import CHOSEN
+from support.pjm_samples import SAMPLES, chosen, recorded, said
 
-SAMPLES = ROOT / "hackathon" / "schedulers" / "pjm" / "samples"
 PJM = Pjm()
 WISTERIA = Pjm(PjmDialect(group="g", table="site"))
-CHOSEN = "jid,st,ec,pc,sn,usr,ermsg"
 ENDED = ["SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "CANCELLED", "NODE_FAILED", "FINISHED"]
-
-
-def recorded(name: str) -> list[CommandOutput]:
-    """Return the answer of every `$ command` of a sample; `#` begins what its collectors wrote."""
-    found = []
-    for line, body in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", (SAMPLES / name).read_text("utf-8"), re.MULTILINE):
-        shown = "".join(each + "\n" for each in body.splitlines() if not each.startswith(("#", "[ERR")))
-        found.append(CommandOutput(tuple(line.split("#")[0].split()), 0, shown, ""))
-    return found
-
-
-def said(argv: str, out: str = "", err: str = "", code: int = 0) -> CommandOutput:
-    return CommandOutput(tuple(argv.split()), code, out, err)
-
-
-def chosen(*rows: str, past: bool = False, ids: str = "7") -> CommandOutput:
-    """Return an answer with the columns that are asked for."""
-    text = "".join(f"{row}\n" for row in ("JOB_ID     ST  EC  PC  SN  USER     REASON", *rows))
-    return said(f"pjstat{' -H' if past else ''} -v --choose {CHOSEN} {ids}", text)
 
 
 def status(*answers: CommandOutput, ids: str = "7", scheduler: Pjm = PJM) -> dict[str, JobState]:
@@ -441,61 +421,11 @@ def test_sigxcpu_at_the_deadline_is_the_walltime(
 # ---- cut off
 
 
-def cut_answers() -> list[tuple[str, Pjm, list[CommandOutput], list[str], int]]:
-    """Return (name, scheduler, whole answers, ids, which answer is cut) of every table on record."""
-    ended, live = recorded("pjstat_v_H_fugaku.txt")
-    fugaku = ["49047829", "49047939"]
-    ended = CommandOutput(("pjstat", "-H", *fugaku), 0, ended.stdout, "")
-    queued = recorded("pjstat_wisteria_queued.txt")
-    wisteria = ["5170490", "5170610", "5170614"]
-    running, none, _ = recorded("pjstat_wisteria_site.txt")[:3]
-    arm = recorded("pjstat_v_bsc_cte_arm.txt")
-    plain = said("pjstat", recorded("pjstat_plain_fujitsu.txt")[0].stdout.partition("  ACCEPT")[0])
-    return [
-        ("history", PJM, [live, ended], fugaku, 1),
-        ("live", PJM, [live, ended], fugaku, 0),
-        ("site", WISTERIA, queued, wisteria, 0),
-        ("site running", WISTERIA, [running], ["4757341"], 0),
-        ("site none", WISTERIA, [none, said("pjstat -H 7", "No finished job found.\n")], ["7"], 0),
-        ("wide", PJM, arm[:1], ["167687"], 0),
-        ("chosen", PJM, [chosen(ids="167727 167728"), arm[1]], ["167727", "167728"], 1),
-        ("plain", PJM, [plain], ["238", "239", "240", "241"], 0),
-    ]
-
-
-@pytest.mark.parametrize("case", cut_answers(), ids=lambda case: case[0])
-def test_no_cut_answer_is_better_than_the_whole_one(
-    case: tuple[str, Pjm, list[CommandOutput], list[str], int],
-) -> None:
-    _, scheduler, answers, ids, position = case
-    whole = scheduler.parse_status(answers, ids).jobs
-    raw = answers[position].stdout.encode()
-    states = set()
-    for length in range(len(raw)):
-        text = raw[:length].decode("utf-8", "surrogateescape")
-        cut = [*answers]
-        cut[position] = CommandOutput(answers[position].argv, 0, text, "")
-        for found in (answer_or_nothing(scheduler, cut, ids), answer_or_nothing(scheduler, cut[:1], ids)):
-            for job_id, state in found.jobs.items():
-                assert state == whole.get(job_id) or state.state == "UNKNOWN", (length, job_id, state)
-                states.add(state.state)
-    assert states or case[0] in ("live", "site running", "site none", "wide")  # of no row or one: nothing is left
-
-
 def answer_or_nothing(scheduler: Pjm, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
     try:
         return scheduler.parse_status(answers, ids)
     except SchedulerError:
         return StatusAnswer()
-
-
-def test_no_cut_answer_of_a_submission_has_an_id() -> None:
-    whole = recorded("pjsub_ok.txt")[0].stdout.splitlines(True)[0]
-    assert parse.submitted_id(said("pjsub job.sh", whole)) == "123456"
-    for length in range(len(whole)):
-        with pytest.raises(SchedulerError) as caught:
-            parse.submitted_id(said("pjsub job.sh", whole[:length]))
-        assert caught.value.transient
 
 
 @given(
