@@ -1,6 +1,5 @@
 """One job's life after qsub: waits for its dependency and for hosts, runs the script, ends it, delivers its output."""
 
-import json
 import os
 import shutil
 import signal
@@ -10,10 +9,8 @@ import time
 from pathlib import Path
 
 import stub_server as server
-from virtual_host import on_host
-
-TICK = 0.05
-"""Seconds between two looks at the state."""
+import work
+from work import TICK, kill
 
 
 def main(number: int) -> None:
@@ -159,7 +156,7 @@ def environment(job: dict) -> dict:
         "PBS_NODENUM": "0",
         "PBS_QUEUE": job["attributes"]["queue"],
         "PBS_TASKNUM": "1",
-        "PBS_STUB_DIR": str(server.ROOT),
+        "BATCH_STUB_DIR": str(server.ROOT),
         "SHELL": "/bin/bash",
         "TMPDIR": str(temporary),
         "USER": job["user"],
@@ -170,7 +167,7 @@ def run(number: int, kind: str) -> None:
     job = server.read(number)
     variables = environment(job)
     job_id = server.full_id(number)
-    (server.folder("aux") / f"{job_id}.env").write_text(json.dumps(variables))
+    work.record_environment(number, variables)
     spool = server.folder("spool")
     mask = int(job["umask"], 8)
     paths = {"OU": spool / f"{job_id}.OU", "ER": spool / f"{job_id}.ER"}
@@ -185,19 +182,18 @@ def run(number: int, kind: str) -> None:
         opened[path] = path.open("ab", buffering=0)
     script = server.folder("scripts") / f"{job_id}.SC"
     os.umask(mask)
-    process = subprocess.Popen(
-        on_host(job["chunk_hosts"][0], ["/bin/bash", str(script)]),
-        stdin=subprocess.DEVNULL, stdout=opened[paths["OU"]], stderr=opened[paths["ER"]],
-        env=variables, cwd=job["home"], start_new_session=True,
+    process = work.start(
+        number, job["chunk_hosts"][0], ["/bin/bash", str(script)],
+        stdout=opened[paths["OU"]], stderr=opened[paths["ER"]], env=variables, cwd=job["home"],
     )  # fmt: skip
     os.umask(0o022)
     server.change(number, session_id=str(process.pid))
     if kind == "dead":  # the node and its daemon die: nobody reports, the job stays R (facts, "Node's daemon down")
-        kill(number, process, signal.SIGKILL)
+        kill(number, process.pid, signal.SIGKILL)
         return
     cause = watch(job, process, opened[paths["ER"]], kind)
     code = process.wait()
-    kill(number, process, signal.SIGKILL)  # what the script left behind
+    kill(number, process.pid, signal.SIGKILL)  # what the script left behind
     deliver(job, paths)
     shutil.rmtree(variables["TMPDIR"], ignore_errors=True)
     end(job, code, cause)
@@ -205,10 +201,10 @@ def run(number: int, kind: str) -> None:
 
 def watch(job: dict, process: subprocess.Popen, stderr, kind: str) -> str:
     """Return "" when the script ended by itself, else walltime, mem or deleted, after having ended it."""
-    began, delete = time.time(), server.folder("delete") / str(job["number"])
+    began = time.time()
     while process.poll() is None:
         ran = time.time() - began
-        if delete.exists():
+        if work.deleted(job["number"]):
             return stop(job, process, "deleted")
         if job["walltime"] is not None and ran > job["walltime"]:
             # walltime_and_mem_kill_stderr.txt
@@ -223,27 +219,8 @@ def watch(job: dict, process: subprocess.Popen, stderr, kind: str) -> str:
 
 def stop(job: dict, process: subprocess.Popen, cause: str) -> str:
     server.change(job["number"], job_state="E", substate="50")
-    kill(job["number"], process, signal.SIGTERM)
-    deadline = time.time() + server.configuration()["kill_delay"]
-    while process.poll() is None and time.time() < deadline:
-        time.sleep(TICK)
+    work.end_within(job["number"], process, signal.SIGTERM, server.configuration()["kill_delay"])
     return cause
-
-
-def kill(number: int, process: subprocess.Popen, which: int) -> None:
-    """Send a signal to every process of the script's session and of the tasks that pbs_tmrsh started."""
-    sessions = {process.pid, *(int(path.suffix[1:]) for path in server.folder("tasks").glob(f"{number}.*"))}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                session = int((entry / "stat").read_text().rpartition(")")[2].split()[3])
-                if session in sessions:
-                    os.kill(int(entry.name), which)
-            except (OSError, ValueError, IndexError):
-                continue
-    if which == signal.SIGKILL:
-        for path in server.folder("tasks").glob(f"{number}.*"):
-            path.unlink(missing_ok=True)
 
 
 def deliver(job: dict, paths: dict) -> None:
