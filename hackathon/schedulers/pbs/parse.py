@@ -26,7 +26,7 @@ from hackathon.schedulers.base import (
     SchedulerError,
 )
 from hackathon.schedulers.pbs import site, text
-from hackathon.schedulers.words import command, printable, words
+from hackathon.schedulers.words import clock_moment, command, printable, words
 
 LETTERS = {
     "Q": QUEUED,
@@ -245,12 +245,12 @@ def _one_state(block: text.PrintedBlock) -> JobState:
     if not block.whole and ("project" not in attributes or (state == FINISHED and "Exit_status" not in attributes)):
         state = UNKNOWN
     comment = printable(attributes.get("comment", ""))
-    start = text.moment(attributes.get("stime", ""))
+    start = clock_moment(attributes.get("stime", ""))
     end = exit_code = signal = started = None
     reason = comment
     if state == FINISHED:
         state, exit_code, signal, started = _ending(attributes, comment, start is not None)
-        end = text.moment(attributes.get("obittime") or attributes.get("mtime", ""))
+        end = clock_moment(attributes.get("obittime") or attributes.get("mtime", ""))
         if started is False and not reason and "depend" in attributes:
             reason = f"depend = {printable(attributes['depend'])}"
     elif state in (RUNNING, ENDING):

@@ -205,5 +205,38 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Check nodes, GPUs a node and memory against `hackathon clusters NAME`.",
         "ノード数、ノードあたりの GPU 数、メモリを `hackathon clusters NAME` で確認してください。",
     ),
+    # NQSV
+    "nqsv_topology": (
+        "The cluster profile does not say which MPI `-T` asks for. Without `-T`, NQSV runs the script on every node.",
+        "クラスタ定義に `-T` で指定する MPI の種類がありません。`-T` がないと、NQSV はスクリプトを全ノードで実行します。",
+    ),
+    "nqsv_topology_hint": (
+        "Set `dialect.topology` in the cluster profile to openmpi, intmpi or necmpi.",
+        "クラスタ定義で `dialect.topology` を openmpi、intmpi、necmpi のいずれかに設定してください。",
+    ),
+    "nqsv_reservation": (
+        "Reservations are not supported on NQSV.",
+        "NQSV では予約を指定できません。",
+    ),
+    "nqsv_reservation_hint": (
+        "If your site has an option for it, add it under `directives:` in the cluster profile.",
+        "サイトに予約用のオプションがある場合は、クラスタ定義の `directives:` に書いてください。",
+    ),
+    "nqsv_interactive": (
+        "The queue is of another type than the job: {words}",
+        "キューの種類がジョブと合いません: {words}",
+    ),
+    "nqsv_interactive_hint": (
+        "Batch jobs and interactive jobs (`hackathon shell`) have queues of their own; choose another one with --queue.",
+        "バッチジョブと対話ジョブ（`hackathon shell`）ではキューが異なります。--queue で別のキューを指定してください。",
+    ),
+    "nqsv_is_pbs": (
+        "`{command}` here is a command of PBS, not of NQSV: {words}",
+        "ここの `{command}` は NQSV ではなく PBS のコマンドです: {words}",
+    ),
+    "nqsv_is_pbs_hint": (
+        "Set `scheduler: pbs` in the cluster profile.",
+        "クラスタ定義で `scheduler: pbs` と設定してください。",
+    ),
     "unknown_job": ("The scheduler does not know this job: {words}", "スケジューラにそのジョブはありません: {words}"),
 }
