@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import Backend, KumoBackend, LocalBackend, MiyabiBackend, PbsBackend, SlurmBackend
+from support.backends import Backend, KumoBackend, LocalBackend, MiyabiBackend, NqsvBackend, PbsBackend, SlurmBackend
 from support.paths import TESTS
 
 
@@ -22,7 +22,7 @@ def plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.fixture(params=["local", "pbs", "miyabi", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)])
+@pytest.fixture(params=["local", "pbs", "miyabi", "nqsv", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     """One back-end after the other; nothing of a test's jobs is left when it is over."""
     made: Backend
@@ -33,6 +33,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
             made = PbsBackend(tmp_path)
         case "miyabi":
             made = MiyabiBackend(tmp_path)
+        case "nqsv":
+            made = NqsvBackend(tmp_path)
         case "kumo":
             made = KumoBackend(tmp_path, request.getfixturevalue("plug_ins"))
         case _:

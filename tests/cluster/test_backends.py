@@ -16,6 +16,9 @@ METRICS = {
     "samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", "reduce": "median", "skip_first": 1},
     "accuracy": {"pattern": "test accuracy ([0-9.]+)"},
 }
+SLURM = pytest.param("slurm", marks=pytest.mark.slurm)
+# NQSV hands no SIGTERM to a job, knows no job that waits for another, and forgets a job that never began
+ALL_BUT_NQSV = pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "kumo", SLURM], indirect=True)
 HOSTILE = [
     "two words",
     'it\'s "quoted"',
@@ -60,12 +63,14 @@ def blocker(site: Site) -> Run:
     return run
 
 
-def behind(site: Site, run: Run) -> str:
-    """Return what `--after` takes for a run of another project: its path is its name."""
+def behind(site: Site, run: Run) -> list[str]:
+    """Return the words that put a job behind a run of another project: its path is its name. None where it is full."""
+    if site.backend.crowd():
+        return []
     target = site.folder / "runs" / run.id
     target.parent.mkdir(exist_ok=True)
     target.symlink_to(run.path)
-    return f"any:{run.id}"
+    return ["--after", f"any:{run.id}"]
 
 
 def test_from_submit_to_a_sealed_success(site: Site) -> None:
@@ -112,9 +117,10 @@ def test_cancel_a_running_job(site: Site) -> None:
     until(lambda: unlocked(run), "the program's end")
 
 
+@ALL_BUT_NQSV
 def test_cancel_a_queued_job(site: Site) -> None:
     first = blocker(site)
-    run = site.submit("--after", behind(site, first))
+    run = site.submit(*behind(site, first))
     assert site.state(run)["state"] in ("QUEUED", "HELD")
     site.run("cancel", run.id)
     assert site.await_state(run, "CANCELLED")["t_started"] is None
@@ -123,6 +129,7 @@ def test_cancel_a_queued_job(site: Site) -> None:
     assert not run.job_events and not (run.path / "claim").exists()
 
 
+@ALL_BUT_NQSV
 def test_job_waits_for_the_one_before_it(site: Site) -> None:
     site.write_project("python program.py hold")
     first = site.submit()
@@ -135,6 +142,7 @@ def test_job_waits_for_the_one_before_it(site: Site) -> None:
     assert first.job_events[-1]["t"] <= second.job_events[0]["t"]
 
 
+@ALL_BUT_NQSV
 def test_job_after_a_failed_one_never_starts(site: Site) -> None:
     site.write_project("python program.py leave 1")
     first = site.submit()
@@ -202,7 +210,7 @@ def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> N
 def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
-    run = site.submit("--after", behind(site, first))
+    run = site.submit(*behind(site, first))
     program = site.folder / "program.py"
     program.write_text(program.read_text().replace("as submitted", "edited"))
     released(first)
@@ -214,7 +222,7 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
 def test_edited_in_place_is_warned_of(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
-    run = site.submit("--in-place", "--after", behind(site, first))
+    run = site.submit("--in-place", *behind(site, first))
     program = site.folder / "program.py"
     program.write_text(program.read_text().replace("as submitted", "edited"))
     released(first)
@@ -256,6 +264,7 @@ def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     assert run.await_end()["exit_code"] == 0
 
 
+@ALL_BUT_NQSV
 def test_term_to_the_script_reaches_the_program_once(site: Site) -> None:
     site.write_project("python program.py term 7")
     run = site.submit()
@@ -267,6 +276,7 @@ def test_term_to_the_script_reaches_the_program_once(site: Site) -> None:
     assert site.await_state(run, "FAILED")
 
 
+@ALL_BUT_NQSV
 def test_cancelled_program_is_told_once_and_has_time(site: Site) -> None:
     site.write_project("python program.py term 7")
     run = site.submit()
@@ -320,7 +330,7 @@ def test_small_study(site: Site) -> None:
     assert json.loads(site.run("results", "--json")) == found
 
 
-@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "kumo"], indirect=True)
+@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "nqsv", "kumo"], indirect=True)
 def test_walltime_ends_it(site: Site) -> None:
     walltime(site, "3")
 
