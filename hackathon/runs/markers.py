@@ -36,6 +36,8 @@ class Markers:
     """The latest attempt: a requeue raises it."""
     started: float | None = None
     """When the latest attempt began."""
+    deadline: float | None = None
+    """When the walltime of the latest attempt ends."""
     ended: float | None = None
     """When the latest attempt ended; None while it runs and after a SIGKILL."""
     exit_code: int | None = None
@@ -79,7 +81,12 @@ def _from_events(run: Path) -> dict[str, Any]:
         if attempt is None:
             continue
         if kind == "started" and attempt >= found.get("attempt", 1):
-            found = {"attempt": attempt, "started": number(event.get("t")), "host": event.get("host")}
+            found = {
+                "attempt": attempt,
+                "started": number(event.get("t")),
+                "deadline": number(event.get("deadline")),
+                "host": event.get("host"),
+            }
         elif kind == "ended" and attempt == found.get("attempt", 1):
             found |= {
                 "attempt": attempt,

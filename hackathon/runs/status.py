@@ -150,6 +150,8 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
         # A cancelled job is killed if it takes too long, and then nothing in the run's folder says that it is gone.
         news = [moment for one in group for moment in (one.markers.ended, one.markers.cancelled) if moment is not None]
         news += [moment for one in group if (moment := after.just_released(one.run, one.markers)) is not None]
+        # a scheduler that kills at the limit leaves the job no time to say so
+        news += [moment for one in group if (moment := one.markers.deadline) is not None and moment <= now]
         just_ended = any(now - moment < CAUSE_WAIT for moment in news)
         ids = [str(one.markers.job_id) for one in group]
         try:

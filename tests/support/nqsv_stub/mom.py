@@ -18,6 +18,7 @@ WRAPPER = 'trap "" TERM; bash "$0"'
 def main(number: int) -> None:
     hosts = wait_for_hosts(number)
     if hosts:
+        give_addresses()
         run(server.read(number))
 
 
@@ -38,6 +39,14 @@ def wait_for_hosts(number: int) -> list:
                 server.write(job)
                 return job["hosts"]
         time.sleep(TICK)
+
+
+def give_addresses() -> None:
+    """Give each host an address of its own: mpirun takes hosts of one address for one host."""
+    names = [f"127.0.1.{number} {host}\n" for number, host in enumerate(server.configuration()["hosts"], 1)]
+    temporary = server.folder("etc") / f"hosts.{os.getpid()}"
+    temporary.write_text("127.0.0.1 localhost\n" + "".join(names))
+    temporary.rename(temporary.with_name("hosts"))
 
 
 def environment(job: dict, number: int) -> dict:
