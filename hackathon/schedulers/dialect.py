@@ -131,8 +131,8 @@ class Dialect:
     def mpi_from_job(self) -> bool:
         """Whether a job is given mpirun's options that say where ranks run, in place of a file of hosts.
 
-        `identity.sh.j2` then puts them into the array HK_MPI_OF_JOB. Example: a site whose mpirun starts what it is told
-        to with `mpirun $KUMO_MPI`: `return True`, and `read -r -a HK_MPI_OF_JOB <<<"${KUMO_MPI:-}"` in the template.
+        `identity.sh.j2` then puts them into the array HK_MPI_OF_JOB. Example: a site where users type
+        `mpirun $KUMO_MPI`: `return True`, and `read -r -a HK_MPI_OF_JOB <<<"${KUMO_MPI:-}"` in the template.
         """
         return False
 

@@ -34,7 +34,9 @@ def ask(site: Site, *words: str, folder: Path | None = None) -> str:
 
 def script(site: Site, body: str, *directives: str) -> str:
     """Submit a script and return its request's id."""
-    (site.folder / "by-hand.sh").write_text("\n".join(["#!/bin/bash", *(f"#PBS {each}" for each in directives), body, ""]))
+    (site.folder / "by-hand.sh").write_text(
+        "\n".join(["#!/bin/bash", *(f"#PBS {each}" for each in directives), body, ""])
+    )
     return ask(site, "qsub", "by-hand.sh").split()[1]
 
 

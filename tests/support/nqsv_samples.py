@@ -20,7 +20,7 @@ def said(argv: str, out: str = "", err: str = "", code: int = 0) -> CommandOutpu
 
 
 def recorded(name: str) -> dict[str, CommandOutput]:
-    """Return command line → answer of every `$ command` of a sample; exit codes are 0 there unless a test says other."""
+    """Return command line → answer of every `$ command` of a sample; its exit code is taken to be 0."""
     found = {}
     for line, body in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text(name), re.MULTILINE):
         argv = re.split(r" {2,}", line)[0]

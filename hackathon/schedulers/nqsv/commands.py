@@ -20,8 +20,8 @@ from hackathon.schedulers.base import (
 from hackathon.schedulers.nqsv import parse, text
 from hackathon.schedulers.nqsv.dialect import NqsvDialect
 
-ERRORS = ".err"
-"""Ending of the file that gets stderr, beside the one that gets stdout."""
+ERRORS = "scheduler-errors.log"
+"""The file that gets stderr, beside the one that gets stdout."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Nqsv(Scheduler):
     job_ids: ClassVar[re.Pattern[str]] = re.compile(rf"{text.ID.pattern}\Z", re.ASCII)
 
     def submit_argv(self, submission: Submission) -> list[str]:
-        """Return `qsub -N … -o … -e … script`. The file of errors stays one of its own: its end says why a job ended."""
+        """Return `qsub -N … -o … -e … script`. The file of errors is one of its own: its end says why a job ended."""
         output = submission.relative(submission.output)
-        errors = submission.relative(submission.output.with_suffix(ERRORS))
+        errors = submission.relative(submission.output.with_name(ERRORS))
         return ["qsub", "-N", submission.name, "-o", output, "-e", errors, submission.relative(submission.script)]
 
     def parse_submit(self, answer: CommandOutput) -> str:
@@ -67,7 +67,7 @@ class Nqsv(Scheduler):
 
     def left_files(self, job_id: str, name: str) -> tuple[str, ...]:
         """Return where stderr of the toolkit's submissions goes, and of those by hand, without `-e`."""
-        return (f"logs/scheduler{ERRORS}", f"{name}.e{job_id.partition('.')[0]}")
+        return (f"logs/{ERRORS}", f"{name}.e{job_id.partition('.')[0]}")
 
     def parse_left(self, text: str, job_id: str) -> JobState | None:
         return parse.left(text, job_id)

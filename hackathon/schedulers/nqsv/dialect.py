@@ -12,8 +12,8 @@ class NqsvDialect(Dialect):
     """NQSV's words for who pays, for its kinds of MPI, and for parts of nodes."""
 
     topology: Literal["openmpi", "intmpi", "necmpi"] | None = None
-    """`-T`: whose mpirun starts what runs on other nodes. Without it the script itself would run on every node, so nothing
-    is rendered."""
+    """`-T`: whose mpirun starts what runs on other nodes. Without it the script itself would run on every node, so
+    nothing is rendered."""
     group: Literal["account", "group", "none"] = "none"
     """Who pays: `-A`, `--group=`, or nothing."""
     mpi_variable: Literal["NQSV_MPI_VER", "NQSV_MPI_MODULE"] | None = None

@@ -57,7 +57,7 @@ STATES = {
     "Post-running": "POR",
     "Exiting": "EXT",
 }
-"""`Current State` of a block → letters. Recorded: Queued, Staging, Pre-running, Running, Held, Post-running, Exiting."""
+"""`Current State` of a block → letters. Recorded: Queued, Staging, Pre-running, Running, Post-running and Exiting."""
 
 FEW = 20
 """Requests that are asked about one by one, where the answer about several left some out."""
@@ -100,7 +100,8 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     """Return the error of a command; one of PBS, which has the same names, is called so."""
     said = answer.stderr + answer.stdout
     if _OF_PBS.search(said):
-        return SchedulerError("schedulers.nqsv_is_pbs", transient=False, command=command(answer), words=words(answer))
+        values = {"command": command(answer), "here": "pbs", "asked": "nqsv", "words": words(answer)}
+        return SchedulerError("schedulers.other_scheduler", transient=False, **values)
     key = next((key for word, key in REFUSALS.items() if word in said), otherwise)
     # why a question failed is not on record: the server may be away for a moment
     return SchedulerError(
@@ -149,9 +150,9 @@ def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
     return StatusAnswer(jobs)
 
 
-def _told(answers: Iterable[CommandOutput]) -> tuple[dict[str, text.Block], set[str]]:
+def _told(answers: Iterable[CommandOutput]) -> tuple[dict[str, text.RequestBlock], set[str]]:
     """Return id → block, and the ids that do not exist, of the answers about requests (not those about their jobs)."""
-    shown: dict[str, text.Block] = {}
+    shown: dict[str, text.RequestBlock] = {}
     missing: set[str] = set()
     for answer in answers:
         if "-J" not in answer.argv and answer.exit_code == 0:
@@ -160,11 +161,11 @@ def _told(answers: Iterable[CommandOutput]) -> tuple[dict[str, text.Block], set[
     return shown, missing - set(shown)
 
 
-def _letters(block: text.Block) -> str:
+def _letters(block: text.RequestBlock) -> str:
     return STATES.get(block.values.get("Current State", ""), "")
 
 
-def _state(block: text.Block, answers: list[CommandOutput]) -> JobState:
+def _state(block: text.RequestBlock, answers: list[CommandOutput]) -> JobState:
     values = block.values
     word = values.get("Current State", "")
     state = LETTERS.get(_letters(block), UNKNOWN)
@@ -191,7 +192,7 @@ def _state(block: text.Block, answers: list[CommandOutput]) -> JobState:
     )
 
 
-def _ending(block: text.Block, answers: list[CommandOutput]) -> tuple[str, int | None, int | None]:
+def _ending(block: text.RequestBlock, answers: list[CommandOutput]) -> tuple[str, int | None, int | None]:
     """Return (state, exit code, signal) of a request whose script has ended; UNKNOWN where an answer is cut off.
 
     A time limit and a deletion both are signal 9. The reason tells them apart, until the request is `Exiting`.
@@ -204,7 +205,7 @@ def _ending(block: text.Block, answers: list[CommandOutput]) -> tuple[str, int |
     asked = [answer for answer in answers if "-J" in answer.argv and answer.exit_code != NO_ANSWER]
     if not asked:
         return ENDING, None, None
-    said = next((code for answer in asked if (code := _exit_code(answer, block.job_id)) is not None), None)
+    said = next((told for answer in asked if (told := _exit_code(answer, block.job_id)) is not None), None)
     if said is None:
         return UNKNOWN, None, None
     if not _WAIT_STATUS.match(said):
@@ -218,7 +219,7 @@ def _ending(block: text.Block, answers: list[CommandOutput]) -> tuple[str, int |
     return _killed(block), None, signal
 
 
-def _killed(block: text.Block) -> str:
+def _killed(block: text.RequestBlock) -> str:
     """Return the state of a request that was killed and not deleted: TIMEOUT where it ran as long as it might."""
     start = clock_moment(block.values.get("Started Request Time", ""))
     end = clock_moment(block.values.get("Ended Request Time", ""))

@@ -23,7 +23,7 @@ _RULE = re.compile(r"={20,} *\Z")
 _LEFT = re.compile(r"([A-Z][A-Za-z ]*): *(.*?) *\Z")
 
 
-class Block(NamedTuple):
+class RequestBlock(NamedTuple):
     """One request, or one of its jobs, as printed."""
 
     job_id: str
@@ -32,7 +32,7 @@ class Block(NamedTuple):
     hosts: tuple[str, ...]
 
 
-class Row(NamedTuple):
+class RequestRow(NamedTuple):
     """One request of a table."""
 
     job_id: str
@@ -56,13 +56,13 @@ def lines(text: str) -> list[str]:
     return [line.rstrip("\r") for line in text.split("\n")[:-1]]
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[RequestBlock]:
     """Return every block; lines that are none of its kinds are passed over."""
-    found: list[Block] = []
+    found: list[RequestBlock] = []
     in_hosts = False
     for line in lines(text):
         if line.startswith("Request ID: "):
-            found.append(Block(line.partition(": ")[2].strip(), {}, ()))
+            found.append(RequestBlock(line.partition(": ")[2].strip(), {}, ()))
             in_hosts = False
         elif not found:
             continue
@@ -80,14 +80,14 @@ def missing(text: str) -> set[str]:
     return {match[1] for line in lines(text) if (match := _NONE.match(line.strip()))}
 
 
-def table(text: str) -> list[Row] | None:
+def table(text: str) -> list[RequestRow] | None:
     """Return the requests of a table; None for what is no whole table: without its heading, or with odd lines."""
     *rest, last = text.split("\n")
     rows = iter(rest)
     if last or not any(_TABLE.match(line) for line in rows):
         return None
     found = [_ROW.match(line) for line in rows if line.strip(" -\r")]
-    return [Row(match[1], match[2], match[5]) for match in found if match] if all(found) else None
+    return [RequestRow(match[1], match[2], match[5]) for match in found if match] if all(found) else None
 
 
 def limit(value: str) -> int | None:

@@ -1,7 +1,7 @@
 """The server of the NQSV stand-in: its configuration and its words; `batch_stub` keeps the jobs.
 
-No line of product code. Answers are those of the samples in `hackathon/schedulers/nqsv/samples`; what is on no record is
-marked "not recorded". NQSV itself was never run.
+No line of product code. Answers are those of the samples in `hackathon/schedulers/nqsv/samples`; what is on no record
+is marked "not recorded". NQSV itself was never run.
 
 Faults beside those of every stand-in: truncated. Of qsub: accept_then_hang, accept_then_down (the request is there, the
 answer is not).

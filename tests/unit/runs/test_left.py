@@ -67,7 +67,7 @@ class Place:
     def moment(seconds: float) -> str:
         return time.strftime("%a %b %e %H:%M:%S %Y", time.localtime(seconds))
 
-    def leave(self, text: str, name: str = "logs/scheduler.err") -> None:
+    def leave(self, text: str, name: str = "logs/scheduler-errors.log") -> None:
         (self.run.path / name).write_text(text)
 
     def look(self, later: float = 70.0, *, forget: bool = True) -> RunStatus:
@@ -82,7 +82,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("name", ["logs/scheduler.err", "{job}.e1"])
+@pytest.mark.parametrize("name", ["logs/scheduler-errors.log", "{job}.e1"])
 def test_time_limit_is_known_at_once(place: Place, name: str) -> None:
     place.leave(LIMIT + place.account(), name.format(job=place.run.job_name))
     found = place.look()
@@ -147,10 +147,10 @@ def test_scheduler_that_knows_the_job_has_the_word(place: Place) -> None:
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
 def test_odd_files_are_left_alone(place: Place, tmp_path: Path, kind: str) -> None:
-    path = place.run.path / "logs" / "scheduler.err"
+    path = place.run.path / "logs" / "scheduler-errors.log"
     (tmp_path / "other").write_text(LIMIT + place.account())
     if kind == "link":
-        os.symlink(tmp_path / "other", str(path))
+        Path(str(path)).symlink_to(tmp_path / "other")
     elif kind == "pipe":
         os.mkfifo(str(path))
     else:
@@ -159,7 +159,7 @@ def test_odd_files_are_left_alone(place: Place, tmp_path: Path, kind: str) -> No
 
 
 def test_what_is_not_utf8_does_no_harm(place: Place) -> None:
-    (place.run.path / "logs" / "scheduler.err").write_bytes(b"\xff\xfe\n" + (LIMIT + place.account()).encode())
+    (place.run.path / "logs" / "scheduler-errors.log").write_bytes(b"\xff\xfe\n" + (LIMIT + place.account()).encode())
     assert place.look().state == "TIMEOUT"
 
 

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.config import load
+from hackathon.config.cluster import Cluster
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.options import Options
 from hackathon.jobs.render import render, render_shell
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import Sources, resolve
-from hackathon.config import load
-from hackathon.config.cluster import Cluster
 from hackathon.schedulers import profiles
 from hackathon.schedulers.base import FINISHED, OPEN_STATES, TIMEOUT, UNKNOWN, CommandOutput, SchedulerError, Submission
 from hackathon.schedulers.nqsv import parse, text
 from hackathon.schedulers.nqsv.commands import Nqsv
 from hackathon.schedulers.nqsv.dialect import NqsvDialect
+from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.words import clock_moment
 from hackathon.text.errors import RequestError
 from support.nqsv_samples import ANSWERS, BLOCK, JOB, LEFT, QUEUES, TABLE, block, said
@@ -41,9 +42,9 @@ def listed(out: str) -> CommandOutput:
 def test_submission_keeps_a_file_of_errors_of_its_own(tmp_path: Path) -> None:
     submission = Submission(tmp_path / "job.sh", tmp_path, "hk-abcdefgh", tmp_path / "logs" / "scheduler.log")
     assert NQSV.submit_argv(submission) == [
-        "qsub", "-N", "hk-abcdefgh", "-o", "logs/scheduler.log", "-e", "logs/scheduler.err", "job.sh",
+        "qsub", "-N", "hk-abcdefgh", "-o", "logs/scheduler.log", "-e", "logs/scheduler-errors.log", "job.sh",
     ]  # fmt: skip
-    assert "logs/scheduler.err" in NQSV.left_files(ID, "hk-abcdefgh")
+    assert "logs/scheduler-errors.log" in NQSV.left_files(ID, "hk-abcdefgh")
 
 
 @pytest.mark.parametrize("host", ["nqsv", "sqd", "ace-ssiox"])
@@ -76,7 +77,7 @@ def test_number_alone_is_asked_for_with_the_host() -> None:
         ("EWRNGTYP (Queue type is wrong)\n", "nqsv_interactive", "hackathon shell"),
         (ANSWERS['qsub -l elapstim_req="00:03:00,00:01:00" job.sh'].stdout, "unknown_resource", "dialect"),
         ("something else\n", "refused", "render"),
-        ("qsub: invalid option -- 'b'\nqsub: directive error: -b 2 \n", "nqsv_is_pbs", "scheduler: pbs"),
+        ("qsub: invalid option -- 'b'\nqsub: directive error: -b 2 \n", "other_scheduler", "scheduler: pbs"),
     ],
 )
 def test_refusals_say_what_to_do(err: str, message: str, hint: str) -> None:
@@ -84,6 +85,14 @@ def test_refusals_say_what_to_do(err: str, message: str, hint: str) -> None:
         NQSV.parse_submit(said("qsub job.sh", err=err, code=1))
     assert caught.value.id == f"schedulers.{message}" and not caught.value.transient
     assert hint in caught.value.hint
+
+
+def test_pbs_finds_itself_on_a_machine_with_nqsv() -> None:
+    recorded = ANSWERS['qsub -l elapstim_req="00:03:00,00:01:00" job.sh']
+    for answer in (said("qsub job.sh", recorded.stdout, code=1), said("qsub job.sh", err=recorded.stdout, code=1)):
+        with pytest.raises(SchedulerError, match="command of nqsv") as caught:
+            Pbs().parse_submit(answer)
+        assert "scheduler: nqsv" in caught.value.hint and not caught.value.transient
 
 
 @pytest.mark.parametrize("out", ["", "Request 866621.nqsv submitted", "<html>\n", "Request x submitted to queue: q.\n"])
@@ -117,7 +126,7 @@ def test_states(word: str, state: str) -> None:
 
 def test_every_letter_has_a_state_and_its_word() -> None:
     assert set(parse.STATES.values()) | {"GQD", "CHK"} == set(parse.LETTERS)
-    assert {*"ARV WAI QUE GQD HLD STG PRR RUN SUS POR EXT".split()} <= set(parse.LETTERS)
+    assert {"ARV", "WAI", "QUE", "GQD", "HLD", "STG", "PRR", "RUN", "SUS", "POR", "EXT"} <= set(parse.LETTERS)
     assert set(parse.LETTERS.values()) <= OPEN_STATES
 
 
@@ -194,7 +203,9 @@ def test_unknown_and_ended_requests_are_absent_by_a_whole_sentence_though_the_ex
         NQSV.parse_status([replace(MISSING, stdout=MISSING.stdout[:-1])], [ID])
 
 
-@pytest.mark.parametrize("out", ["", "\n", "<html>502</html>\n", "\udcfe\udcff\n", MISSING.stdout.replace("949571", "9")])
+@pytest.mark.parametrize(
+    "out", ["", "\n", "<html>502</html>\n", "\udcfe\udcff\n", MISSING.stdout.replace("949571", "9")]
+)
 def test_empty_answer_and_garbage_are_not_absence(out: str) -> None:
     try:
         found = NQSV.parse_status([listed(out)], [ID]).jobs
@@ -223,7 +234,7 @@ def test_command_that_fails_may_answer_later_and_pbs_is_called_by_its_name() -> 
         NQSV.parse_status([said("qstat -f x", err="no server\n", code=1)], [ID])
     assert caught.value.transient
     assert NQSV.follow_up_argv([said("qstat -f x", code=1)], [ID, OTHER]) == []
-    with pytest.raises(SchedulerError, match="PBS") as caught:
+    with pytest.raises(SchedulerError, match="command of pbs") as caught:
         NQSV.parse_status([said("qstat -f x", err=f"qstat: Unknown Job Id {ID}\n", code=153)], [ID])
     assert not caught.value.transient and "scheduler: pbs" in caught.value.hint
 
@@ -250,7 +261,7 @@ def test_what_is_not_utf8_is_passed_over() -> None:
 
 def test_request_is_found_by_its_whole_name() -> None:
     """The table cuts names to 8 letters: `hk-abcdefgh` and `hk-abcdexyz` look the same there."""
-    assert text.table(TABLE.stdout)[0] == text.Row("982450.nqsv", "izanagi-", "STG")  # type: ignore[index]
+    assert text.table(TABLE.stdout)[0] == text.RequestRow("982450.nqsv", "izanagi-", "STG")  # type: ignore[index]
     head = "".join(TABLE.stdout.splitlines(True)[:2])
     rows = "".join(f"{number}.nqsv     hk-abcde user1    gen_S       0 QUE -    0.00B\n" for number in (949572, 949571))
     blocks = block(949572, Request_Name="hk-abcdefgh") + block(949571, Request_Name="hk-abcdexyz")
@@ -295,7 +306,8 @@ def test_cancel() -> None:
 
 def test_time_limit_is_told_by_the_file_of_errors() -> None:
     found = NQSV.parse_left(LEFT, "949564.nqsv")
-    assert found is not None and (found.state, found.signal, found.name, found.owner) == (TIMEOUT, 9, "izt1852e6", "user1")
+    assert found is not None and (found.state, found.signal) == (TIMEOUT, 9)
+    assert (found.name, found.owner) == ("izt1852e6", "user1")
     assert found.start is not None and found.end == found.start + 60
     assert "Exceeded per-req elapse time limit" in found.reason
     assert NQSV.parse_left(LEFT, "949564") == found and NQSV.parse_left(LEFT, ID) is None
@@ -366,7 +378,7 @@ def test_nothing_is_rendered_without_T(tmp_path: Path, nodes: int) -> None:
 
 def test_reservation_is_refused_and_not_forgotten(tmp_path: Path) -> None:
     made = cluster(tmp_path, topology="openmpi")
-    with pytest.raises(RequestError, match="[Rr]eservation"):
+    with pytest.raises(RequestError, match="Reservations"):
         render(request(made, reservation="R1"), made)
 
 

@@ -230,13 +230,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Batch jobs and interactive jobs (`hackathon shell`) have queues of their own; choose another one with --queue.",
         "バッチジョブと対話ジョブ（`hackathon shell`）ではキューが異なります。--queue で別のキューを指定してください。",
     ),
-    "nqsv_is_pbs": (
-        "`{command}` here is a command of PBS, not of NQSV: {words}",
-        "ここの `{command}` は NQSV ではなく PBS のコマンドです: {words}",
+    "other_scheduler": (
+        "`{command}` here is a command of {here}, not of {asked}: {words}",
+        "ここの `{command}` は {asked} ではなく {here} のコマンドです: {words}",
     ),
-    "nqsv_is_pbs_hint": (
-        "Set `scheduler: pbs` in the cluster profile.",
-        "クラスタ定義で `scheduler: pbs` と設定してください。",
+    "other_scheduler_hint": (
+        "Set `scheduler: {here}` in the cluster profile.",
+        "クラスタ定義で `scheduler: {here}` と設定してください。",
     ),
     "unknown_job": ("The scheduler does not know this job: {words}", "スケジューラにそのジョブはありません: {words}"),
 }
