@@ -12,8 +12,8 @@ from hackathon.runs.directory import guarded
 from hackathon.text.files import open_regular, read_data
 
 SHARED = ("scheduler.log", "scheduler-errors.log", "job.log")
-"""Logs of a run that belong to no rank, in the order in which they are read. The second one is there where what a scheduler
-says about an end stands in a file of errors."""
+"""Logs of a run that belong to no rank, in the order in which they are read. The second one is there where a scheduler
+writes into a file of errors why a job ended."""
 PAUSE = 0.5
 """Seconds between two looks: a shared file system is not asked more often."""
 PORTION = 5000
