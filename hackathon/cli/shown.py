@@ -109,9 +109,9 @@ def show_stop(outcomes: "Outcomes", wanted: int) -> None:
 def show_tail(run: Path, rank: int | None = None) -> None:
     """Print the last lines of a failed run's logs with their paths; the rank that failed first comes last."""
     from hackathon.cli.show import printable
-    from hackathon.logs.follow import tail
+    from hackathon.logs.follow import SHARED, tail
 
-    logs = [run / "logs" / name for name in ("scheduler.log", "job.log", f"rank-{rank or 0}.log")]
+    logs = [run / "logs" / name for name in (*SHARED, f"rank-{rank or 0}.log")]
     for path in logs:
         lines = tail(path, 12) if path.is_file() else []
         if lines:

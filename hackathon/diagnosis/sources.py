@@ -30,7 +30,7 @@ def of_run(facts: RunFacts) -> list[LogFile]:
     for path in _below(folder):
         name = str(path.relative_to(facts.path))
         rank = rank_of(path) if path.parent == folder and path.suffix == ".log" else -1
-        if path.name == "scheduler.log":
+        if path.name in ("scheduler.log", "scheduler-errors.log"):
             found.append((0, name, LogFile(path, name, "scheduler", None, "")))
         elif path.name == "job.log":
             found.append((1, name, LogFile(path, name, "job", None, _job_host(facts))))

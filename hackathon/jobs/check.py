@@ -10,6 +10,7 @@ from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
 from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
+from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
 from hackathon.schedulers import profiles
 from hackathon.schedulers.dialect import TOKEN
@@ -129,6 +130,10 @@ def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
             found.append(_violation("header_value", name=name, value=value, pattern=pattern))
     if dialect.wants_group and request.group is None:
         found.append(_violation("group_missing", cluster=cluster.name))
+    try:
+        dialect.directives(header(request))
+    except RequestError as error:  # the scheduler cannot be asked for this
+        found.append(Violation(error.id.partition(".")[2], str(error)))
     if request.nodes > 1 and cluster.starter == "local":
         key = "one_node" if dialect.this_machine else "several_nodes"
         found.append(_violation(key, cluster=cluster.name, nodes=request.nodes))

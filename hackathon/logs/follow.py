@@ -11,6 +11,9 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs.directory import guarded
 from hackathon.text.files import open_regular, read_data
 
+SHARED = ("scheduler.log", "scheduler-errors.log", "job.log")
+"""Logs of a run that belong to no rank, in the order in which they are read. The second one is there where a scheduler
+writes into a file of errors why a job ended."""
 PAUSE = 0.5
 """Seconds between two looks: a shared file system is not asked more often."""
 PORTION = 5000
@@ -111,7 +114,7 @@ def log_files(target: Path | Sequence[Path], ranks: Collection[int] | None = Non
         return [path for path in target if ranks is None or rank_of(path) in ranks or rank_of(path) < 0]
     folder = guarded(target) / "logs"
     chosen = [path for path in rank_files(folder, ".log") if ranks is None or rank_of(path) in ranks]
-    shared = ("scheduler.log", "job.log") if ranks is None else ("job.log",)
+    shared = SHARED if ranks is None else ("job.log",)
     return [*(path for name in shared if (path := folder / name).is_file()), *chosen]
 
 

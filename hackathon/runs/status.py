@@ -33,6 +33,8 @@ SETTLING = 60.0
 it read for up to 60 s), and a failed node's job may be queued again."""
 CAUSE_WAIT = 600.0
 """Seconds after `ended` in which the scheduler may still tell why; then FAILED is sealed as it is."""
+LEFT = 64 * 1024
+"""Bytes at the end of a file that a scheduler left in a run."""
 _JOB_FIELDS = frozenset(entry.name for entry in fields(JobState))
 
 Seen = MutableMapping[Path, dict[str, Any]]
@@ -148,6 +150,8 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
         # A cancelled job is killed if it takes too long, and then nothing in the run's folder says that it is gone.
         news = [moment for one in group for moment in (one.markers.ended, one.markers.cancelled) if moment is not None]
         news += [moment for one in group if (moment := after.just_released(one.run, one.markers)) is not None]
+        # a scheduler that kills at the limit leaves the job no time to say so
+        news += [moment for one in group if (moment := one.markers.deadline) is not None and moment <= now]
         just_ended = any(now - moment < CAUSE_WAIT for moment in news)
         ids = [str(one.markers.job_id) for one in group]
         try:
@@ -158,13 +162,13 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
                 one.problem = str(error)
             continue
         for one in group:
-            _take(one, answer, now)
+            _take(one, answer, scheduler, now)
 
 
-def _take(one: _Looked, answer: "StatusAnswer", now: float) -> None:
+def _take(one: _Looked, answer: "StatusAnswer", scheduler: "Scheduler", now: float) -> None:
     """Take the answer about a run's job; not that about a job of somebody else, which the run's files name."""
     job_id = str(one.markers.job_id)
-    job = answer.jobs.get(job_id)
+    job = answer.jobs.get(job_id) or _left(one, scheduler)
     whose = job_owner.OWN if job is None else job_owner.whose(one.run, job)
     if job is not None and whose in job_owner.FOREIGN:
         values = {"run": one.run.id, "job_id": job_id, "name": printable(job.name), "user": job_owner.shown_owner(job)}
@@ -172,6 +176,21 @@ def _take(one: _Looked, answer: "StatusAnswer", now: float) -> None:
         return
     one.answer = job
     one.asked = answer.asked.get(job_id, now)
+
+
+def _left(one: _Looked, scheduler: "Scheduler") -> JobState | None:
+    """Return how a job that its scheduler no longer knows ended, by what that left in the run; None where it does not.
+
+    What was left before the latest attempt began is about an earlier one.
+    """
+    job_id, began = str(one.markers.job_id), one.markers.started
+    for name in scheduler.left_files(job_id, one.run.job_name):
+        found = one.run.files.end(name, LEFT)
+        state = scheduler.parse_left(found[0].decode("utf-8", "surrogateescape"), job_id) if found else None
+        # the scheduler counts in whole seconds
+        if state is not None and (began is None or state.end is None or state.end > began - 1):
+            return state
+    return None
 
 
 def _load(run: RunDirectory, load: "Callable[[str], Scheduler] | None") -> "Scheduler":

@@ -301,6 +301,24 @@ class Scheduler(ABC):
         """
         return {}
 
+    # ---- hooks of an end that the scheduler has forgotten
+
+    def left_files(self, job_id: str, name: str) -> tuple[str, ...]:
+        """Return the files in a run's folder into which the scheduler may have written how the job of that name ended.
+
+        They are read when a good answer lacks the job. Example, where nobody remembers ended jobs: `kumo-17.err`, whose
+        last line tells what killed the job, `return (f"kumo-{job_id}.err",)`.
+        """
+        return ()
+
+    def parse_left(self, text: str, job_id: str) -> JobState | None:
+        """Return how the job ended by the end of such a file; None where it says nothing whole about this job.
+
+        The job's own output may stand before it. Example: `JobState(TIMEOUT, "limit")` for a last line `17: killed at
+        its limit`.
+        """
+        return None
+
     # ---- hooks of scripts that people write
 
     def script_language(self) -> "ScriptLanguage | None":

@@ -124,6 +124,7 @@ class Dialect:
     def directives(self, header: Header) -> dict[str, Any]:
         """Return what `header.sh.j2` knows as `directive.NAME`; None and "" are left out there.
 
+        Raises RequestError for a request that this site's scheduler cannot be asked for, or not as this dialect stands.
         A subclass adds its own words. Example: `{**super().directives(header), "project": header.group}`.
         """
         return {
@@ -136,6 +137,15 @@ class Dialect:
             "seconds": header.walltime,
             "reservation": header.reservation,
         }
+
+    @property
+    def mpi_from_job(self) -> bool:
+        """Whether a job is given mpirun's options that say where ranks run, in place of a file of hosts.
+
+        `identity.sh.j2` then puts them into the array HK_MPI_OF_JOB. Example: a site where users type
+        `mpirun $KUMO_MPI`: `return True`, and `read -r -a HK_MPI_OF_JOB <<<"${KUMO_MPI:-}"` in the template.
+        """
+        return False
 
     @classmethod
     def template_folders(cls) -> list[Path]:

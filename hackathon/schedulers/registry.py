@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "hackathon.schedulers"
 BUILT_IN = {
     "local": ("hackathon.schedulers.local.commands:Local", "hackathon.schedulers.local.dialect:LocalDialect"),
+    "nqsv": ("hackathon.schedulers.nqsv.commands:Nqsv", "hackathon.schedulers.nqsv.dialect:NqsvDialect"),
     "pbs": ("hackathon.schedulers.pbs.commands:Pbs", "hackathon.schedulers.pbs.dialect:PbsDialect"),
     "pjm": ("hackathon.schedulers.pjm.commands:Pjm", "hackathon.schedulers.pjm.dialect:PjmDialect"),
     "slurm": ("hackathon.schedulers.slurm.commands:Slurm", "hackathon.schedulers.slurm.dialect:SlurmDialect"),
@@ -32,9 +33,11 @@ SCRIPTS = {
     "nqsv": "hackathon.schedulers.nqsv.script:LANGUAGE",
 }
 """Name → `module:name` of how job scripts are read and written. Some of these schedulers have nothing else yet."""
-MARKS = {"slurm": ("sbatch",), "pjm": ("pjsub",), "pbs": ("qsub", "/etc/pbs.conf")}
+MARKS = {
+    "slurm": ("sbatch",), "pjm": ("pjsub",), "nqsv": ("/opt/nec/nqsv/bin",), "pbs": ("qsub", "/etc/pbs.conf"),
+}  # fmt: skip
 """Name → commands and files by which one knows that a machine has it; the first that fits counts (Slurm brings a `qsub`
-of its own)."""
+of its own, and NQSV's has that name)."""
 
 
 def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":

@@ -10,6 +10,8 @@ LONGEST = 400
 
 _USAGE = re.compile(r"^usage:", re.IGNORECASE)
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\Z")
+_CLOCK = re.compile(r"(?:\w{3} )?(\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\Z", re.ASCII)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def words(answer: CommandOutput) -> str:
@@ -46,6 +48,15 @@ def moment(text: str) -> float | None:
     if match := _ISO.match(text):
         return local_time(*(int(part) for part in match.groups()))
     return None
+
+
+def clock_moment(text: str) -> float | None:
+    """Return seconds since 1970 from `Sat Nov 21 07:07:15 2026` (this machine's zone), None when it is not a time."""
+    match = _CLOCK.match(text.strip())
+    if not match or match[1] not in _MONTHS:
+        return None
+    month = _MONTHS.index(match[1]) + 1
+    return local_time(int(match[6]), month, int(match[2]), int(match[3]), int(match[4]), int(match[5]))
 
 
 def local_time(year: int, month: int, day: int, hour: int, minute: int, second: int) -> float | None:

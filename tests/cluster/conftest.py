@@ -14,6 +14,7 @@ from support.backends import (
     KumoBackend,
     LocalBackend,
     MiyabiBackend,
+    NqsvBackend,
     PbsBackend,
     PjmBackend,
     SlurmBackend,
@@ -47,6 +48,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
             made = PjmBackend(tmp_path)
         case "wisteria":
             made = WisteriaBackend(tmp_path)
+        case "nqsv":
+            made = NqsvBackend(tmp_path)
         case "kumo":
             made = KumoBackend(tmp_path, request.getfixturevalue("plug_ins"))
         case _:

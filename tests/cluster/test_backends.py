@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import WITH_SITES, Backend, KumoBackend, Run, Site, until
+from support.backends import NAMES, WITH_SITES, Backend, KumoBackend, Run, Site, until
 
 everywhere = pytest.mark.parametrize("backend", WITH_SITES, indirect=True)
 METRICS = {
     "samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", "reduce": "median", "skip_first": 1},
     "accuracy": {"pattern": "test accuracy ([0-9.]+)"},
 }
+# NQSV hands no SIGTERM to a job
+where_term_arrives = pytest.mark.parametrize("backend", [name for name in NAMES if name != "nqsv"], indirect=True)
 HOSTILE = [
     "two words",
     'it\'s "quoted"',
@@ -283,6 +285,7 @@ def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     assert run.await_end()["exit_code"] == 0
 
 
+@where_term_arrives
 def test_term_to_the_script_reaches_the_program_once(site: Site) -> None:
     site.write_project("python program.py term 7")
     run = site.submit()
@@ -347,7 +350,7 @@ def test_small_study(site: Site) -> None:
     assert json.loads(site.run("results", "--json")) == found
 
 
-@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "pjm", "wisteria", "kumo"], indirect=True)
+@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "pjm", "wisteria", "nqsv", "kumo"], indirect=True)
 def test_walltime_ends_it(site: Site) -> None:
     walltime(site, "3")
 

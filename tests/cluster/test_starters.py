@@ -121,7 +121,7 @@ def unlocked(path: Path) -> bool:
 
 @pytest.fixture
 def tmrsh_site(backend: Backend, tmp_path: Path) -> Site:
-    """A project on the PBS stand-in."""
+    """A project on a stand-in."""
     return Site(backend, tmp_path / "project $(touch pwned) it's")
 
 
@@ -133,6 +133,15 @@ def test_pbs_tmrsh_starts_torchrun_on_two_nodes(tmrsh_site: Site) -> None:
 @pytest.mark.parametrize("backend", ["pbs"], indirect=True)
 def test_pbs_tmrsh_ends_all_ranks_when_one_fails(tmrsh_site: Site) -> None:
     failing(tmrsh_site)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("launcher", ["torchrun", "mpirun"])
+@pytest.mark.parametrize("backend", ["nqsv"], indirect=True)
+def test_mpirun_with_the_options_that_the_job_is_given(tmrsh_site: Site, launcher: str) -> None:
+    """NQSV says in a variable where ranks run; the stand-in's options start Open MPI's daemons on its two hosts."""
+    run = two_nodes(tmrsh_site, launcher)
+    assert not list((run.path / "env").glob("hosts-*"))
 
 
 @pytest.mark.slow

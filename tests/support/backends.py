@@ -14,15 +14,16 @@ from typing import Any
 
 import pytest
 
-from support import pbs, pjm
+from support import pbs, pjm, stubs
 from support.paths import ROOT, TESTS
 from support.slurm_lab.lab import SlurmLab
 
-NAMES = ["local", "pbs", "miyabi", "pjm", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)]
+NAMES = ["local", "pbs", "miyabi", "pjm", "nqsv", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)]
 """What the fixture `backend` takes for every test."""
 WITH_SITES = [*NAMES, "wisteria"]
 """The same for tests of what a site's own commands change."""
 PROGRAM = Path(__file__).with_name("backend_program.py")
+NQSV = Path(__file__).with_name("nqsv_stub")
 PATIENCE = 60.0
 """Seconds that a condition may take on a busy machine."""
 
@@ -346,6 +347,49 @@ class WisteriaBackend(PjmBackend):
 
     def environment(self) -> dict[str, str]:
         return {**super().environment(), "HACKATHON_GROUP": "gv49"}
+class NqsvBackend(Backend):
+    """The commands of `nqsv_stub`: NEC's NQSV as public records have it. NQSV itself was never run."""
+
+    name = scheduler = "nqsv"
+    starter = "mpirun"
+    node_names = ("bnode001", "bnode002", "bnode003", "bnode004")
+    extra: Mapping[str, Any] = {
+        "dialect": {"topology": "openmpi", "host": "nqsv"},
+        "mpi": "openmpi",
+        "queues": {"gen_S": {"nodes": 4}},
+    }
+    waits = False
+
+    def __init__(self, folder: Path) -> None:
+        self.state, self.home = folder / "nqsv", folder / "nqsv-home"
+        self.home.mkdir(parents=True)
+
+    def environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in super().environment().items() if not name.startswith("PBS_")}
+        return {**stubs.environment(self.state, NQSV, base=inherited), "HOME": str(self.home)}
+
+    def keep_waiting(self, *, wait: bool) -> None:
+        stubs.configure(self.state, hosts=[] if wait else list(self.node_names))
+
+    def requests(self) -> dict[str, dict[str, Any]]:
+        """Return id → what the stand-in knows of each request, those that qstat forgot too."""
+        found = [json.loads(path.read_text()) for path in (self.state / "jobs").glob("*.json")]
+        return {f"{each['number']}.nqsv": each for each in found}
+
+    def jobs_named(self, name: str) -> list[str]:
+        return sorted(job_id for job_id, each in self.requests().items() if each["name"] == name)
+
+    def submitted_script(self, run: "Run") -> bytes:
+        return (self.state / "scripts" / run.job_id.partition(".")[0]).read_bytes()
+
+    def by_hand(self, run: "Run") -> int:
+        command = ["qsub", "-N", "by-hand", "job.sh"]
+        said = subprocess.run(command, cwd=run.path, env=self.environment(), capture_output=True, text=True, check=True)
+        job_id = said.stdout.split()[1]
+        return int(until(lambda: self.requests()[job_id]["code"], "the job that was submitted by hand"), 16) >> 8
+
+    def stop(self) -> None:
+        stubs.stop(self.state)
 
 
 @dataclass

@@ -1,1 +1,1 @@
-"""NEC's NQSV: so far only how its job scripts are read."""
+"""NEC's NQSV, from public records of what it printed: it was never run by the authors of this toolkit."""

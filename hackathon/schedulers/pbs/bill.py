@@ -2,6 +2,7 @@
 
 from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.pbs import text
+from hackathon.schedulers.words import clock_moment
 
 ENDED, WAITING = frozenset({"F", "X"}), frozenset({"Q", "H", "W", "T"})
 
@@ -27,7 +28,7 @@ def _charge(attributes: dict[str, str]) -> Charge | None:
 
     `obittime` is written when the job's end reached the server, `mtime` where an older server has none.
     """
-    start = text.moment(attributes.get("stime", ""))
+    start = clock_moment(attributes.get("stime", ""))
     letter = attributes.get("job_state", "")
     if start is None or letter in WAITING:
         return None
@@ -35,7 +36,7 @@ def _charge(attributes: dict[str, str]) -> Charge | None:
     if nodes > MOST_NODES:
         return None
     ended = letter in ENDED
-    end = text.moment(attributes.get("obittime") or attributes.get("mtime", "")) if ended else None
+    end = clock_moment(attributes.get("obittime") or attributes.get("mtime", "")) if ended else None
     # of a job that runs it is only brought up to date now and then
     seconds = text.seconds(attributes.get("resources_used.walltime", "")) if ended else None
     gpus = text.number(attributes.get("Resource_List.ngpus", ""))

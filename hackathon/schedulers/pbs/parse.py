@@ -26,7 +26,7 @@ from hackathon.schedulers.base import (
     SchedulerError,
 )
 from hackathon.schedulers.pbs import site, text
-from hackathon.schedulers.words import command, printable, words
+from hackathon.schedulers.words import clock_moment, command, printable, words
 
 LETTERS = {
     "Q": QUEUED,
@@ -97,6 +97,8 @@ JOB_ID = re.compile(r"(?:0|[1-9]\d*)(?:\[[\d,:-]*\])?(?:\.[\w.:-]+)?\Z", re.ASCI
 """A number without zeros in front: `0000` is a balance, say."""
 _UNKNOWN = re.compile(r"Unknown Job Id:? +(\S+) *\r?\n", re.IGNORECASE)
 HAS_FINISHED = re.compile(r"(\S+) Job has finished", re.IGNORECASE)
+_OF_NQSV = re.compile(r"Invalid syntax following -\w+ flag|Request not queued|\[-P privilege\]")
+"""Words of NQSV's commands of the same names."""
 _UNRECOGNIZED = re.compile(r"unrecognized arguments?: ")
 """The words of a site's own qstat; PBS's says `invalid option`."""
 _TERMINATED = "91"
@@ -210,6 +212,9 @@ def failed(answer: CommandOutput, otherwise: str = "failed", history: str = "x")
         return SchedulerError(
             "schedulers.other_qstat", transient=False, command=named, words=words(answer), history=right
         )
+    if _OF_NQSV.search(answer.stderr) or _OF_NQSV.search(answer.stdout):
+        values = {"command": named, "here": "nqsv", "asked": "pbs", "words": words(answer)}
+        return SchedulerError("schedulers.other_scheduler", transient=False, **values)
     key, transient = REFUSALS.get(answer.exit_code, (otherwise, False))
     if named in ("qstat", "qselect") and answer.exit_code not in _QUESTIONS:
         key, transient = otherwise, False
@@ -245,12 +250,12 @@ def _one_state(block: text.PrintedBlock) -> JobState:
     if not block.whole and ("project" not in attributes or (state == FINISHED and "Exit_status" not in attributes)):
         state = UNKNOWN
     comment = printable(attributes.get("comment", ""))
-    start = text.moment(attributes.get("stime", ""))
+    start = clock_moment(attributes.get("stime", ""))
     end = exit_code = signal = started = None
     reason = comment
     if state == FINISHED:
         state, exit_code, signal, started = _ending(attributes, comment, start is not None)
-        end = text.moment(attributes.get("obittime") or attributes.get("mtime", ""))
+        end = clock_moment(attributes.get("obittime") or attributes.get("mtime", ""))
         if started is False and not reason and "depend" in attributes:
             reason = f"depend = {printable(attributes['depend'])}"
     elif state in (RUNNING, ENDING):

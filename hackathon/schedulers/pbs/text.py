@@ -3,15 +3,11 @@
 import re
 from typing import NamedTuple
 
-from hackathon.schedulers.words import local_time
-
 _ATTRIBUTE = re.compile(r" {4}([A-Za-z_][\w.-]*) = (.*)\Z", re.ASCII | re.DOTALL)
-_CLOCK = re.compile(r"(?:\w{3} )?(\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\Z", re.ASCII)
 _DURATION = re.compile(r"(?:(?:(\d{1,7}):)?(\d{1,4}):)?(\d{1,9})\Z", re.ASCII)
 _RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z", re.ASCII)
 MOST_INDICES = 10_000_000
 """Indices of the largest array that a server can be made to take."""
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class PrintedBlock(NamedTuple):
@@ -51,15 +47,6 @@ def blocks(text: str, heading: str) -> list[PrintedBlock]:
             if last is not None:
                 found[-1].attributes[last] = match[2]
     return found
-
-
-def moment(text: str) -> float | None:
-    """Return seconds since 1970 from `Sat Nov 21 07:07:15 2026` (this machine's zone), None when it is not a time."""
-    match = _CLOCK.match(text.strip())
-    if not match or match[1] not in _MONTHS:
-        return None
-    month = _MONTHS.index(match[1]) + 1
-    return local_time(int(match[6]), month, int(match[2]), int(match[3]), int(match[4]), int(match[5]))
 
 
 def hosts(exec_host: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry, key_of
 from hackathon.index.studies import run_key
+from hackathon.logs.follow import SHARED
 from hackathon.logs.metrics import rank_of
 from hackathon.runs.directory import RunDirectory, files_of
 from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, SUCCEEDED
@@ -237,7 +238,7 @@ def _logs(inside: GuardedFolder, summary: RunEntry, found: Verdict, *, failed: b
     place = found.findings[0].place if found.findings else ""
     first = [name for name in ranks if rank_of(Path(name)) == summary.rank or f"logs/{name}" in place]
     chosen = sorted({*first, *ranks[: LOGS - len(first)]}, key=lambda name: rank_of(Path(name)))
-    shared = [name for name in ("scheduler.log", "job.log") if name in names]
+    shared = [name for name in SHARED if name in names]
     evidence = [each.evidence.strip() for each in found.findings if len(each.evidence.strip()) > 3]
     telling = next((name for name in [*chosen, *shared] if failed and f"logs/{name}" in place), "")
     telling = telling or next(iter([*(first if failed else ()), *chosen, *shared]), "")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, Submission
 from hackathon.schedulers.pbs import commands, parse
-from hackathon.schedulers.pbs.text import moment
+from hackathon.schedulers.words import clock_moment as moment
 from support.pbs_samples import SAMPLES, as_text
 
 PBS = commands.Pbs()

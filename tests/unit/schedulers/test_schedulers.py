@@ -66,8 +66,10 @@ def test_every_hook_is_explained_with_an_example_and_does_nothing_unless_replace
     assert (bare.supports_after("any"), bare.follow_up_argv([], ["1"]), bare.accounting_argv(["1"])) == (False, [], [])
     assert (bare.can_account("x"), bare.parse_accounting([], []), bare.shell([], Path("x"))) == (True, {}, None)
     assert (bare.environment({"A": "b"}, submission=True), bare.output_names) == ({"A": "b"}, ())
+    assert (bare.left_files("17", "hk-x"), bare.parse_left("17: killed", "17")) == ((), None)
     dialect = bare.dialect
     assert (dialect.wants_group, dialect.whole_nodes, dialect.reservation_is_queue) == (False, True, False)
+    assert not dialect.mpi_from_job
     assert (
         dialect.reserved_exit_codes == frozenset()
         and not dialect.has_launcher("srun")

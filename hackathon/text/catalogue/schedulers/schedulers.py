@@ -239,6 +239,38 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "queues_not_read_hint": (
         "Run `{command}` by hand; `hackathon clusters NAME` shows what the profile knows.",
         "`{command}` を手動で実行してください。クラスタ定義の内容は `hackathon clusters NAME` で確認できます。",
+    # NQSV
+    "nqsv_topology": (
+        "The cluster profile does not say which MPI `-T` asks for. Without `-T`, NQSV runs the script on every node.",
+        "クラスタ定義に `-T` で指定する MPI の種類がありません。`-T` がないと、NQSV はスクリプトを全ノードで実行します。",
+    ),
+    "nqsv_topology_hint": (
+        "Set `dialect.topology` in the cluster profile to openmpi, intmpi or necmpi.",
+        "クラスタ定義で `dialect.topology` を openmpi、intmpi、necmpi のいずれかに設定してください。",
+    ),
+    "nqsv_reservation": (
+        "Reservations are not supported on NQSV.",
+        "NQSV では予約を指定できません。",
+    ),
+    "nqsv_reservation_hint": (
+        "If your site has an option for it, add it under `directives:` in the cluster profile.",
+        "サイトに予約用のオプションがある場合は、クラスタ定義の `directives:` に書いてください。",
+    ),
+    "nqsv_interactive": (
+        "The queue is of another type than the job: {words}",
+        "キューの種類がジョブと合いません: {words}",
+    ),
+    "nqsv_interactive_hint": (
+        "Batch jobs and interactive jobs (`hackathon shell`) have queues of their own; choose another one with --queue.",
+        "バッチジョブと対話ジョブ（`hackathon shell`）ではキューが異なります。--queue で別のキューを指定してください。",
+    ),
+    "other_scheduler": (
+        "`{command}` here is a command of {here}, not of {asked}: {words}",
+        "ここの `{command}` は {asked} ではなく {here} のコマンドです: {words}",
+    ),
+    "other_scheduler_hint": (
+        "Set `scheduler: {here}` in the cluster profile.",
+        "クラスタ定義で `scheduler: {here}` と設定してください。",
     ),
     "unknown_job": ("The scheduler does not know this job: {words}", "スケジューラにそのジョブはありません: {words}"),
 }

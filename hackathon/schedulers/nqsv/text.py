@@ -1,0 +1,125 @@
+"""The text that NQSV's commands print: blocks of `qstat -f`, tables, and what ends a job's file of errors.
+
+A block begins with `Request ID: …`; its values have four blanks before them, the headings of its parts two. It has no
+end mark. Tables cut ids to 15 letters and names to 8.
+"""
+
+import re
+from typing import NamedTuple
+
+ID = re.compile(r"\d{1,12}(?:\[\d*\])?(?:\.[A-Za-z0-9][\w.-]{0,100})?", re.ASCII)
+"""`949571.nqsv`: the number, and the host that a site gives."""
+CUT_ID, CUT_NAME = 15, 8
+"""Letters of an id and of a name that a table shows at most."""
+
+_VALUE = re.compile(r" {4}(\S.*?) *= ?(.*?) *\Z")
+_HOST = re.compile(r" {4}(\S+)\(\d+\) *\Z")
+_PART = re.compile(r" {2}(\S.*): *\Z")
+_NONE = re.compile(r"Batch (?:Request|Job): (\S+) does not exist(?: on \S+)?\.\Z")
+_SECONDS = re.compile(r"Max: +(\d{1,9})S\b", re.ASCII)
+_ROW = re.compile(r"(\S+) +(\S+) +(\S+) +(\S+) +-?\d+ +([A-Z]{3}) ")
+_TABLE = re.compile(r"RequestID +ReqName +UserName +Queue +Pri +STT\b")
+_RULE = re.compile(r"={20,} *\Z")
+_LEFT = re.compile(r"([A-Z][A-Za-z ]*): *(.*?) *\Z")
+
+
+class RequestBlock(NamedTuple):
+    """One request, or one of its jobs, as printed."""
+
+    job_id: str
+    values: dict[str, str]
+    """By name, with single blanks in it; the first value of a name counts."""
+    hosts: tuple[str, ...]
+
+
+class RequestRow(NamedTuple):
+    """One request of a table."""
+
+    job_id: str
+    """At most CUT_ID letters of it."""
+    name: str
+    """At most CUT_NAME letters of it."""
+    letters: str
+    """Its state."""
+
+
+class Left(NamedTuple):
+    """What stands at the end of a request's file of errors."""
+
+    note: str
+    """The line of the scheduler before it; empty for none."""
+    values: dict[str, str]
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines that end: of one that is cut off nothing is used."""
+    return [line.rstrip("\r") for line in text.split("\n")[:-1]]
+
+
+def blocks(text: str) -> list[RequestBlock]:
+    """Return every block; lines that are none of its kinds are passed over."""
+    found: list[RequestBlock] = []
+    in_hosts = False
+    for line in lines(text):
+        if line.startswith("Request ID: "):
+            found.append(RequestBlock(line.partition(": ")[2].strip(), {}, ()))
+            in_hosts = False
+        elif not found:
+            continue
+        elif part := _PART.match(line):
+            in_hosts = part[1].startswith("Execution Hosts")
+        elif in_hosts and (host := _HOST.match(line)):
+            found[-1] = found[-1]._replace(hosts=(*found[-1].hosts, host[1]))
+        elif match := _VALUE.match(line):
+            found[-1].values.setdefault(" ".join(match[1].split()), match[2])
+    return found
+
+
+def missing(text: str) -> set[str]:
+    """Return the ids that whole sentences say do not exist."""
+    return {match[1] for line in lines(text) if (match := _NONE.match(line.strip()))}
+
+
+def table(text: str) -> list[RequestRow] | None:
+    """Return the requests of a table; None for what is no whole table: without its heading, or with odd lines."""
+    *rest, last = text.split("\n")
+    rows = iter(rest)
+    if last or not any(_TABLE.match(line) for line in rows):
+        return None
+    found = [_ROW.match(line) for line in rows if line.strip(" -\r")]
+    return [RequestRow(match[1], match[2], match[5]) for match in found if match] if all(found) else None
+
+
+def limit(value: str) -> int | None:
+    """Return the seconds of `Max:      300S Warn:      300S`, or None."""
+    match = _SECONDS.match(value)
+    return int(match[1]) if match else None
+
+
+def left(text: str, job_id: str) -> Left | None:
+    """Return the last whole account of a request in its file of errors, None without one.
+
+    It stands between two lines of `=`; the scheduler's own line about the end comes before it, behind the output of the
+    job itself.
+    """
+    found, printed = None, lines(text)
+    for number, line in enumerate(printed[1:], 1):
+        named = _LEFT.match(line)
+        if not named or named[1] != "Request ID" or not _RULE.match(printed[number - 1]) or not same(job_id, named[2]):
+            continue
+        values: dict[str, str] = {}
+        for each in printed[number:]:
+            if _RULE.match(each):
+                note = next((other.strip() for other in reversed(printed[: number - 1]) if other.strip()), "")
+                found = Left(note if note.startswith("%NQS") else "", values)
+                break
+            if match := _LEFT.match(each):
+                values.setdefault(match[1], match[2])
+    return found
+
+
+def same(asked: str, shown: str) -> bool:
+    """Return whether two ids mean one request: the host behind the number may be left out."""
+    number, _, host = asked.partition(".")
+    other, _, other_host = shown.partition(".")
+    return number == other and (not host or not other_host or host == other_host)
