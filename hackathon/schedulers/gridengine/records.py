@@ -148,7 +148,8 @@ def _is_part(life: EndedLife, other: EndedLife) -> bool:
 
 def _state(life: EndedLife) -> JobState:
     state, code = FAILED, life.exit_code
-    began = life.start is not None
+    # a host that died with a job has forgotten when it began
+    began = None if life.failed in LOST_NODE else life.start is not None
     signal = code - 128 if 128 < code < 128 + 65 else None
     if life.failed == 0:
         state = FAILED if code else SUCCEEDED
