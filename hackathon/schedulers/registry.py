@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "hackathon.schedulers"
 BUILT_IN = {
+    "gridengine": (
+        "hackathon.schedulers.gridengine.commands:GridEngine",
+        "hackathon.schedulers.gridengine.dialect:GridEngineDialect",
+    ),
     "local": ("hackathon.schedulers.local.commands:Local", "hackathon.schedulers.local.dialect:LocalDialect"),
     "nqsv": ("hackathon.schedulers.nqsv.commands:Nqsv", "hackathon.schedulers.nqsv.dialect:NqsvDialect"),
     "pbs": ("hackathon.schedulers.pbs.commands:Pbs", "hackathon.schedulers.pbs.dialect:PbsDialect"),
@@ -34,7 +38,8 @@ SCRIPTS = {
 }
 """Name → `module:name` of how job scripts are read and written. Some of these schedulers have nothing else yet."""
 MARKS = {
-    "slurm": ("sbatch",), "pjm": ("pjsub",), "nqsv": ("/opt/nec/nqsv/bin",), "pbs": ("qsub", "/etc/pbs.conf"),
+    "slurm": ("sbatch",), "gridengine": ("qconf",), "pjm": ("pjsub",), "nqsv": ("/opt/nec/nqsv/bin",),
+    "pbs": ("qsub", "/etc/pbs.conf"),
 }  # fmt: skip
 """Name → commands and files by which one knows that a machine has it; the first that fits counts (Slurm brings a `qsub`
 of its own, and NQSV's has that name)."""

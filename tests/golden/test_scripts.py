@@ -105,7 +105,7 @@ def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     values = ["#!/bin/bash", "# shellcheck disable=SC2034", "{"]
     for path, text in scripts.items():
         begin, block, rest = _parts(text)
-        prefixes = ("#PBS", "#SBATCH", "#PJM")
+        prefixes = ("#PBS", "#SBATCH", "#PJM", "#$")
         directives = "".join(line for line in begin.splitlines(True) if not line.startswith(prefixes))
         names = "".join(f"{line.partition('=')[0]}\n" for line in block.splitlines())
         bodies.setdefault(directives + names + rest, path)

@@ -35,7 +35,8 @@ def test_every_scheduler_keeps_the_contract(scheduler: Scheduler, tmp_path: Path
     name = "hk-abcdefgh"
     conditions = [each for each in ("ok", "any") if scheduler.supports_after(each)]
     after = (conditions[0], "17") if conditions else None
-    argv = scheduler.submit_argv(Submission(tmp_path / "job.sh", tmp_path, name, tmp_path / "out.txt", after))
+    submission = Submission(tmp_path / "job.sh", tmp_path, name, tmp_path / "out.txt", after, ("-g", "gi99"))
+    argv = scheduler.submit_argv(submission)
     parts = ("job.sh", "17") if conditions else ("job.sh",)
     assert name in argv and all(any(part in word for word in argv) for part in parts)
     shell = scheduler.shell(["-q", "debug"], tmp_path / "shell.sh")
