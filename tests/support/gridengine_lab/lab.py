@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
+from xml.etree import ElementTree
 
 from support.gridengine_lab import files
 from support.gridengine_lab.files import LOGIN, LOGIN_NUMBER, PROGRAMS, Layout
@@ -114,6 +115,50 @@ class GridEngineLab:
         """Return what a command printed on an execution host."""
         words = ["nsenter", f"--target={self._first_process(name)}", "--net", "--uts", "--mount", "--pid", *command]
         return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    # ---- jobs, as the scheduler itself has them
+
+    def jobs_named(self, name: str) -> list[str]:
+        """Return the ids of all jobs of a name: those that are there and those that were (one deleted in the queue
+        leaves nothing)."""
+        there = ElementTree.fromstring(self.run("qstat", "-xml", "-u", "*"))
+        found = {row.findtext("JB_job_number", "") for row in there.iter("job_list") if row.findtext("JB_name") == name}
+        for row in self.accounted():
+            if row[4] == name:
+                found.add(row[5])
+        return sorted(found, key=int)
+
+    def accounted(self) -> list[list[str]]:
+        """Return the rows of the accounting (accounting(5)): 5th the name, 6th the id, 12th `failed`, 13th the code."""
+        path = self.layout.common / "accounting"
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return [line.split(":") for line in lines if line and not line.startswith("#")]
+
+    def state(self, job_id: str) -> str:
+        """Return the letters of a job's state, empty when it has left."""
+        there = ElementTree.fromstring(self.run("qstat", "-xml", "-u", "*"))
+        found = [row for row in there.iter("job_list") if row.findtext("JB_job_number") == job_id]
+        return found[0].findtext("state", "") if found else ""
+
+    def script(self, job_id: str) -> Path:
+        """Return where a job's script is kept when it has begun."""
+        return self.directory / "scripts" / job_id
+
+    def signal(self, job_id: str, name: str) -> None:
+        """Send a signal to a running job's script alone."""
+        (path,) = (self.directory / "spool" / "execd").glob(f"*/active_jobs/{job_id}.1/job_pid")
+        self.on_host(path.parts[-4], "kill", f"-{name}", path.read_text().strip())
+
+    def clear(self) -> None:
+        """End all jobs and wait until they are gone."""
+
+        def gone() -> bool:
+            return not self.run("qstat", "-u", "*")
+
+        if not gone():
+            self.run("qdel", "-u", "*", check=False)
+        if not processes.until(gone, 30):
+            raise LabError(f"jobs are left: {self.run('qstat', '-u', '*')}")
 
     def __enter__(self) -> "GridEngineLab":
         return self.start()
