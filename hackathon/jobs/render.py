@@ -63,7 +63,7 @@ def render_shell(request: Request, cluster: Cluster, template_folders: "Folders"
     environment, values = _environment(template_folders, dialect), _values(request, dialect)
     header = _fill(environment, f"scheduler-{request.scheduler}.sh.j2", values)
     words = [word for line in header.splitlines() for word in shlex.split(line)[1:] if line.startswith("#")]
-    return _fill(environment, "shell.sh.j2", values), words
+    return _fill(environment, "shell.sh.j2", values), [*words, *_command_options(request, dialect)]
 
 
 def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
@@ -166,12 +166,22 @@ def header(request: Request) -> Header:
     )
 
 
+def _command_options(request: Request, dialect: Dialect) -> list[str]:
+    """Return what only the command of a submission can say. Raises RequestError for what is no token."""
+    words = dialect.command_options(header(request))
+    for word in words:
+        if not re.fullmatch(TOKEN, word):
+            raise RequestError("jobs.header_value", name="command_options", value=word, pattern=TOKEN)
+    return words
+
+
 def directives(request: Request, dialect: Dialect) -> HeaderValues:
     """Return the values that may stand in a header, each a token that means nothing to a shell.
 
     Raises RequestError for a value that is not such a token.
     """
     result = HeaderValues()
+    _command_options(request, dialect)
     for name, value in dialect.directives(header(request)).items():
         if value in (None, ""):
             continue

@@ -70,12 +70,15 @@ def submit(
     if waits is not None:
         require_after(scheduler, waits[0])
 
+    from hackathon.jobs.render import header
+
     submission = Submission(
         script=run.path / "job.sh",
         directory=run.path,
         name=run.job_name,
         output=run.path / "logs" / "scheduler.log",
         after=waits,
+        options=tuple(scheduler.dialect.command_options(header(run.request()))),
     )
     _write_files(run, scheduler, submission)
     fact = {"t": time.time(), "name": run.job_name, "argv": scheduler.submit_argv(submission)}

@@ -45,6 +45,8 @@ class Submission:
     """File for what the scheduler itself keeps of stdout and stderr (the script redirects its own)."""
     after: tuple[str, str] | None = None
     """(`ok` or `any`, job id): start only after that job succeeded or ended."""
+    options: tuple[str, ...] = ()
+    """What the script cannot say for its request: `Dialect.command_options`."""
 
     def relative(self, path: Path) -> str:
         """Return a path as seen from the directory: no host prefix, no comma or colon of a parent folder in it."""

@@ -110,6 +110,14 @@ class Dialect:
         """
         return frozenset()
 
+    def command_options(self, header: Header) -> list[str]:
+        """Return options that only the command of a submission can have, for `Submission.options` and `shell`.
+
+        Each must match TOKEN. Example: TSUBAME's `qsub -g GROUP`: `return ["-g", header.group] if header.group else
+        []`.
+        """
+        return []
+
     def directives(self, header: Header) -> dict[str, Any]:
         """Return what `header.sh.j2` knows as `directive.NAME`; None and "" are left out there.
 

@@ -141,6 +141,40 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Use fewer nodes or a shorter walltime, or another queue.",
         "ノード数や経過時間を減らすか、別のキューを指定してください。",
     ),
+    "unknown_type": (
+        "The scheduler does not know a resource that the header asks for: {words}",
+        "ヘッダで要求した資源をスケジューラが認識しません: {words}",
+    ),
+    "unknown_type_hint": (
+        "If the queues of the cluster profile are queues and not resource types, set `dialect.queue: name` there. Check"
+        " `directives` in the profile, too.",
+        "クラスタ定義の queues が資源タイプではなくキューの場合は、`dialect.queue: name` と設定してください。`directives` も確認してください。",
+    ),
+    "unknown_pe": (
+        "The scheduler does not know this parallel environment: {words}",
+        "スケジューラにその並列環境はありません: {words}",
+    ),
+    "unknown_pe_hint": (
+        "`qconf -spl` lists them. Set `dialect.pe` in the cluster profile to one with a number as `allocation_rule`.",
+        "`qconf -spl` で一覧を確認し、`allocation_rule` が数値のものをクラスタ定義の `dialect.pe` に設定してください。",
+    ),
+    "no_group_option": (
+        "`{command}` has no option `-g` here; the cluster needs `dialect.group: project` or `none`: {words}",
+        "ここの `{command}` にはオプション `-g` がありません。`dialect.group: project` または `none` が必要です: {words}",
+    ),
+    "no_group_option_hint": (
+        "Set `dialect.group: project` in the cluster profile if jobs are charged to a project, else `dialect.group: none`.",
+        "クラスタ定義で、プロジェクトに課金する場合は `dialect.group: project`、それ以外は `dialect.group: none` と設定してください。",
+    ),
+    "other_scheduler": (
+        "`{command}` belongs to another scheduler here; the cluster needs `scheduler: {scheduler}`: {words}",
+        "ここの `{command}` は別のスケジューラのものです。`scheduler: {scheduler}` が必要です: {words}",
+    ),
+    "other_scheduler_hint": (
+        "Set `scheduler: {scheduler}` in the cluster profile.",
+        "クラスタ定義で `scheduler: {scheduler}` と設定してください。",
+    ),
+    "slots_note": ("{used} of {total} slots in use", "{total} スロット中 {used} 使用中"),
     "unknown_resource": (
         "The scheduler does not know a resource in the header: {words}",
         "ヘッダの資源をスケジューラが認識しません: {words}",

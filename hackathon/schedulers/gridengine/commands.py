@@ -1,0 +1,98 @@
+"""The commands of Grid Engine: what to run. `parse.py` says what the answers mean."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from hackathon.schedulers.accounting import JobAccounting
+from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.gridengine import ids, parse
+from hackathon.schedulers.gridengine.dialect import GridEngineDialect
+
+_ONLY_BATCH = {"-S": 2, "-j": 2, "-cwd": 1}
+"""Options that `qrsh` does not take, or that would not do there what they do in a script, with their words."""
+
+
+@dataclass(frozen=True)
+class GridEngine(Scheduler):
+    """Grid Engine as pure functions; what differs between sites stands in the script's header, but for `-g`."""
+
+    name: ClassVar[str] = "gridengine"
+    dialect: GridEngineDialect = field(default_factory=GridEngineDialect)
+    # `name.o123`, of an array's task `name.o123.4`
+    output_names: ClassVar[tuple[re.Pattern[str], ...]] = (re.compile(r".*\.o(\d+)(?:\.\d+)?\Z"),)
+    script_endings: ClassVar[tuple[str, ...]] = (*Scheduler.script_endings, ".sge", ".qsub")
+    job_ids: ClassVar[re.Pattern[str]] = ids.JOB_IDS
+
+    def submit_argv(self, submission: Submission) -> list[str]:
+        """Return `qsub -terse -N … -o … -j y [-hold_jid …] [-g …] script`; paths in the run directory are relative."""
+        output = submission.relative(submission.output)
+        argv = ["qsub", "-terse", "-N", submission.name, "-o", output, "-j", "y"]
+        if submission.after:
+            argv += ["-hold_jid", submission.after[1]]
+        return [*argv, *submission.options, submission.relative(submission.script)]
+
+    def parse_submit(self, answer: CommandOutput) -> str:
+        return parse.submitted_id(answer)
+
+    def status_argv(self, ids: list[str]) -> list[list[str]]:
+        """Return the list of all jobs: runs of others are asked for, too."""
+        return [parse.LIST]
+
+    def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
+        """Return `qstat -j` for jobs that wait, and `qacct -j` for some that are not in the list."""
+        return parse.follow_ups(answers, ids, self.dialect.history)
+
+    def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
+        return parse.status(answers, ids, self.dialect.history)
+
+    def same_job(self, one: str, other: str) -> bool:
+        """Return whether two ids are of one job: `7` has the tasks `7.1` and `7.2`."""
+        return ids.same(one, other)
+
+    def accounting_argv(self, ids: list[str]) -> list[list[str]]:
+        """Return one `qacct -j` a job: it takes one number."""
+        return [["qacct", "-j", each.partition(".")[0]] for each in ids] if self.dialect.history == "qacct" else []
+
+    def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
+        return parse.accounts(answers, ids, self.dialect)
+
+    def cancel_argv(self, job_id: str) -> list[str]:
+        """Return `qdel`, which also deletes a job in error."""
+        return ["qdel", job_id]
+
+    def parse_cancel(self, answer: CommandOutput) -> bool:
+        return parse.was_told(answer)
+
+    def find_argv(self, name: str) -> list[list[str]]:
+        """Return the list of jobs, and the records of that name."""
+        return [parse.LIST, *([["qacct", "-j", name]] if self.dialect.history == "qacct" else [])]
+
+    def parse_find(self, answers: list[CommandOutput]) -> list[str]:
+        return parse.found_ids(answers)
+
+    def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
+        """Return the ids; the name is looked for in the list."""
+        return parse.found_ids(answers, name)
+
+    def queues_argv(self) -> list[str]:
+        """Return `qstat -g c`: a line a queue with its slots."""
+        return ["qstat", "-g", "c"]
+
+    def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
+        return parse.queues(answer)
+
+    def supports_after(self, condition: str) -> bool:
+        """`-hold_jid` waits for any end."""
+        return condition == "any"
+
+    def shell(self, options: list[str], rcfile: Path) -> Shell:
+        """Return `qrsh` with the header's options; it waits for nodes, and the shell has a terminal."""
+        kept: list[str] = []
+        rest = list(options)
+        while rest:
+            words = _ONLY_BATCH.get(rest[0], 0)
+            kept += [] if words else rest[:1]
+            del rest[: words or 1]
+        return Shell(["qrsh", "-now", "n", *kept, "-pty", "y", "bash", "--rcfile", str(rcfile), "-i"])

@@ -1,0 +1,36 @@
+"""Ids of jobs and of tasks of an array: `12`, `7.3`, and `7.1-4:2` as `qsub -terse` prints an array's."""
+
+import re
+
+JOB_IDS = re.compile(r"[1-9]\d{0,9}(?:\.\d{1,7}(?:-\d{1,7}(?::\d{1,7})?)?)?\Z", re.ASCII)
+"""No zeros in front: `0000` is a balance, say."""
+_RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z", re.ASCII)
+
+
+def number(job_id: str) -> str:
+    """Return the job's number without tasks."""
+    return job_id.partition(".")[0]
+
+
+def tasks(job_id: str) -> range | None:
+    """Return the tasks that an id names; None for a whole job."""
+    match = _RANGE.match(job_id.partition(".")[2])
+    return _range(match) if match else None
+
+
+def has_task(shown: str, wanted: range | None) -> bool:
+    """Return whether one of the tasks in a list, `1,3-9:2`, is wanted; an empty list is a job without tasks."""
+    if wanted is None or not shown:
+        return wanted is None
+    found = [_range(match) for part in shown.split(",") if (match := _RANGE.match(part))]
+    return any(wanted.start in each if len(wanted) == 1 else set(wanted) & set(each) for each in found)
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two ids are of one job: a job's number covers its tasks."""
+    return one == other or (number(one) == number(other) and "" in (one.partition(".")[2], other.partition(".")[2]))
+
+
+def _range(match: re.Match[str]) -> range:
+    first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+    return range(first, last + 1, max(1, step))

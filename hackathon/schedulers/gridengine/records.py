@@ -1,0 +1,174 @@
+"""Records of ended jobs, `qacct -j`: a block for every life of a job, and for every task of an array.
+
+A job of several hosts may also have a block for what ran on the others; those have no time of submission
+(accounting(5)). Times are of this machine's zone.
+"""
+
+import re
+from typing import NamedTuple
+
+from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
+from hackathon.schedulers.base import FAILED, FINISHED, NODE_FAILED, SUCCEEDED, TIMEOUT, CommandOutput, JobState
+from hackathon.schedulers.gridengine.dialect import GridEngineDialect
+from hackathon.schedulers.words import local_time, printable
+
+_RULE = re.compile(r"^=+\n", re.MULTILINE)
+_LINE = re.compile(r"(\w+) +(.*?) *\Z", re.ASCII)
+_NUMBER = re.compile(r"(\d{1,9})(?!\d)", re.ASCII)
+_CLOCK = re.compile(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\Z", re.ASCII)
+_SLASHES = re.compile(r"(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d)(?:\.\d+)?\Z", re.ASCII)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_NOT_FOUND = re.compile(r"^error: job (?:id|name) \S+ not found\n", re.MULTILINE)
+
+LIMIT, AFTER, OWN_ERROR = 37, 100, 30
+"""`failed`: the server enforced h_rt, h_cpu or h_vmem; the script or the job was killed; the script ended with 100."""
+AGAIN = frozenset({24, 25})
+"""`failed` of a life after which the job was queued again: moved, or rescheduled (exit code 99)."""
+LOST_NODE = frozenset({19, 21})
+"""`failed`: the host does not know how the job ended, or does not know the job."""
+
+
+class EndedLife(NamedTuple):
+    """One block."""
+
+    host: str
+    name: str
+    owner: str
+    number: str
+    task: str
+    submitted: float | None
+    """Seconds since 1970; None for what ran on the other hosts of a job."""
+    start: float | None
+    end: float | None
+    failed: int
+    words: str
+    """`failed` as it stands there."""
+    exit_code: int
+    slots: int
+    environment: str
+    """The parallel environment; empty for none."""
+    category: str
+    """What was asked for."""
+    deleted_by: str
+
+
+def lacks(answer: CommandOutput) -> bool:
+    """Return whether an answer says that there is no record of a job."""
+    return answer.exit_code != 0 and not answer.stdout and bool(_NOT_FOUND.match(answer.stderr))
+
+
+def lives(answer: CommandOutput) -> list[EndedLife]:
+    """Return the blocks in the order of their writing; one that is cut off before its exit code is left out.
+
+    Numbers are used again after ten million jobs: blocks of another name or owner than the last one's are left out.
+    """
+    if answer.exit_code:
+        return []
+    found = [life for block in _RULE.split(answer.stdout)[1:] if (life := _life(block)) is not None]
+    return [life for life in found if (life.name, life.owner) == (found[-1].name, found[-1].owner)]
+
+
+def _life(block: str) -> EndedLife | None:
+    values: dict[str, str] = {}
+    for line in block.split("\n")[:-1]:
+        if match := _LINE.match(line):
+            values.setdefault(match[1], match[2])
+    failed, code = (_NUMBER.match(values.get(name, "")) for name in ("failed", "exit_status"))
+    number, slots = values.get("jobnumber", ""), _NUMBER.match(values.get("slots", ""))
+    if not failed or not code or not number.isdigit():
+        return None
+    pe, task = values.get("granted_pe", ""), values.get("taskid", "")
+    return EndedLife(
+        host=values.get("hostname", ""),
+        name=values.get("jobname", ""),
+        owner=values.get("owner", ""),
+        number=number,
+        task="" if task == "undefined" else task,
+        submitted=_moment(values.get("qsub_time", "")),
+        start=_moment(values.get("start_time", "")),
+        end=_moment(values.get("end_time", "")),
+        failed=int(failed[1]),
+        words=values["failed"],
+        exit_code=int(code[1]),
+        slots=int(slots[1]) if slots else 1,
+        environment="" if pe == "NONE" else pe,
+        category=values.get("category", ""),
+        deleted_by="" if values.get("deleted_by") in (None, "NONE") else values["deleted_by"],
+    )
+
+
+def _moment(text: str) -> float | None:
+    """Return seconds since 1970 of `Sun Nov 22 14:42:06 2026` or `11/22/2026 14:42:06.123`; None for `-/-` and 1970."""
+    found = None
+    if (match := _CLOCK.match(text)) and match[1] in _MONTHS:
+        month = _MONTHS.index(match[1]) + 1
+        found = local_time(int(match[6]), month, *(int(match[index]) for index in (2, 3, 4, 5)))
+    elif match := _SLASHES.match(text):
+        found = local_time(int(match[3]), *(int(match[index]) for index in (1, 2, 4, 5, 6)))
+    return found if found is not None and found > 2 * 86400 else None
+
+
+def job_state(found: list[EndedLife]) -> JobState | None:
+    """Return how a job ended, of an array how the worst of its tasks did; None where the blocks do not tell.
+
+    The last life of each counts. A job that was killed from outside and one that was deleted look alike: FINISHED.
+    """
+    own = [life for life in found if life.submitted is not None or len(found) == 1]
+    last = {life.task: life for life in own}
+    if not last:
+        return None
+    states = [_state(life) for life in last.values()]
+    return next((state for state in states if state.state != SUCCEEDED), states[-1])
+
+
+def _state(life: EndedLife) -> JobState:
+    state, code = FAILED, life.exit_code
+    began = life.start is not None
+    signal = code - 128 if 128 < code < 128 + 65 else None
+    if life.failed == 0:
+        state = FAILED if code else SUCCEEDED
+    elif life.failed == LIMIT:
+        state = TIMEOUT
+    elif life.failed == AFTER or life.failed in AGAIN:
+        state = FINISHED  # deleted or killed; or deleted while it was queued again
+    elif life.failed in LOST_NODE:
+        state = NODE_FAILED
+    return JobState(
+        state,
+        f"{life.failed}/{code}",
+        reason=printable(f"failed {life.words}") if life.failed else "",
+        exit_code=code if began else None,
+        signal=signal if began else None,
+        started=began,
+        name=life.name,
+        owner=life.owner,
+        hosts=(life.host,) if began and life.host else (),
+        start=life.start,
+        end=life.end,
+        id=life.number,
+    )
+
+
+def account(found: list[EndedLife], dialect: GridEngineDialect) -> JobAccounting:
+    """Return every life with its nodes. Where a life's nodes are not known, no life is told: the run's own markers are
+    better than a wrong number."""
+    charges = []
+    for life in found:
+        if life.start is None or (life.submitted is None and len(found) > 1):
+            continue
+        nodes = _nodes(life, dialect)
+        if nodes is None or not 0 < nodes <= MOST_NODES:
+            return JobAccounting((), whole=False)
+        charges.append(Charge(life.start, life.end, None, nodes, None, life.name, life.owner))
+    return JobAccounting(tuple(charges))
+
+
+def _nodes(life: EndedLife, dialect: GridEngineDialect) -> int | None:
+    if dialect.queue == "resource":
+        asked = re.findall(r"(?:-l |,)([A-Za-z][\w.]*)=(\d{1,6})(?=[, ]|\Z)", life.category)
+        counts = [int(value) for name, value in asked if re.search(r"node|rt_", name)]
+        if len(counts) == 1:
+            return counts[0]
+    if not life.environment:
+        return 1
+    return dialect.nodes_of(life.slots)
