@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import Backend, KumoBackend, LocalBackend, MiyabiBackend, PbsBackend, SlurmBackend
+from support.backends import (
+    Backend,
+    GridEngineBackend,
+    KumoBackend,
+    LocalBackend,
+    MiyabiBackend,
+    PbsBackend,
+    SlurmBackend,
+)
 from support.paths import TESTS
 
 
@@ -22,13 +30,18 @@ def plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.fixture(params=["local", "pbs", "miyabi", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)])
+REAL = [pytest.param("slurm", marks=pytest.mark.slurm), pytest.param("gridengine", marks=pytest.mark.gridengine)]
+
+
+@pytest.fixture(params=["local", "pbs", "miyabi", "kumo", *REAL])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     """One back-end after the other; nothing of a test's jobs is left when it is over."""
     made: Backend
     match request.param:
         case "slurm":
             made = SlurmBackend(request.getfixturevalue("slurm"))
+        case "gridengine":
+            made = GridEngineBackend(request.getfixturevalue("gridengine"))
         case "pbs":
             made = PbsBackend(tmp_path)
         case "miyabi":

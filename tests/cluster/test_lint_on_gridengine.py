@@ -36,7 +36,7 @@ LINES = """
 -r y|-r n|-r x|-r yes|-R y|-R n|-R maybe|-now n|-sync n|-S /bin/bash|-S bash|-S
 -v A=1|-v A=1,B=2|-v A|-v "A=1 2"|-v A=1 -v B=2|-v A='x y'|-v|-v =1|-v 1A=2
 -p -5|-p 0|-p 5|-p -1024|-p -2000|-p x|-notify|-notify y|-P proj|-A proj|-a 202612010000|-a 12:00|-a x|-b y|-b n
--w e|-w w|-w n|-w v|-w x|-soft -l h_rt=60|-hard -l h_rt=60|-h|-h u|-shell y|-shell n|-shell x|-terse
+-w e|-w w|-w n|-w x|-soft -l h_rt=60|-hard -l h_rt=60|-h|-h u|-shell y|-shell n|-shell x|-terse
 -binding linear:1|-c n|-c x|-ckpt x|-dl 202612312359|-js 5|-masterq main.q|-ac A=1|-display :0|-clear|-inherit|-nostdin
 -pty y|-help|-version|-cwd # comment|# comment only|-N abc # name|--|-|-l h_rt=60;mem_free=1G|-rsrc 1|-si 1|-umask 022
 -N "abc|-N 'a b'|-l "h_rt=60"|-v 'A=a,b'|-N a#b|-l h_rt=1:00|-l h_rt=+60|-l h_rt=1e3|-l h_rt=0x10
@@ -60,7 +60,7 @@ def test_the_server_says_the_same(gridengine: GridEngineLab, tmp_path: Path) -> 
     lines = "\n".join(f"#$ {option}" for line in LINES.strip().splitlines() for option in line.split("|"))
     found = server.disagreements(tmp_path, lines)
     gridengine.run("qdel", "-u", "root")
-    assert found == []
+    assert "\n".join(found) == ""
 
 
 def _differences(request: ScriptRequest, shown: str, folder: Path) -> list[str]:

@@ -269,10 +269,11 @@ class MiyabiBackend(PbsBackend):
 
 
 class GridEngineBackend(Backend):
-    """The real Grid Engine of `gridengine_lab/`."""
+    """The real Grid Engine of `gridengine_lab/`, asked for resource types as at TSUBAME."""
 
     name = scheduler = "gridengine"
     starter = "mpirun"
+    extra: Mapping[str, Any] = {"dialect": {"queue": "resource"}, "queues": {"node_f": {"nodes": 3}}}
 
     def __init__(self, lab: GridEngineLab) -> None:
         self.lab = lab
