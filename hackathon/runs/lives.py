@@ -181,7 +181,8 @@ class RunUse:
                 end = charge.start + seconds
             else:
                 seconds = max(0.0, end - charge.start) if charge.seconds is None else charge.seconds
-            lives.append(Life(charge.start, max(end, charge.start), seconds, charge.nodes, charge.gpus, SCHEDULER))
+            nodes = self.nodes if charge.nodes is None else charge.nodes
+            lives.append(Life(charge.start, max(end, charge.start), seconds, nodes, charge.gpus, SCHEDULER))
         state = GOING if going else "" if charges or not known else by_markers.state
         return Held(tuple(lives), state, by_markers.waiting and not charges, "")
 

@@ -16,7 +16,8 @@ class Charge:
     """None while it goes on."""
     seconds: float | None
     """How long it ran, without the time that it was suspended; None where the scheduler does not say."""
-    nodes: int
+    nodes: int | None
+    """None where the scheduler does not say: then those that the run asked for."""
     gpus: int | None
     """GPUs of all nodes together; None where the scheduler does not account for GPUs."""
     name: str = ""

@@ -46,7 +46,8 @@ def _script(recipe_name: str, cluster_name: str, launcher: str) -> JobScript:
     recipe, folder = _recipe(recipe_name)
     cluster = _cluster(cluster_name)
     nodes = 1 if cluster.starter == "local" or launcher == "local" else 2
-    options = Options(nodes=nodes, launcher=launcher, group="pz0425" if cluster.scheduler == "pbs" else None)
+    group = "pz0425" if profiles.dialect_of(cluster).wants_group else None
+    options = Options(nodes=nodes, launcher=launcher, group=group)
     sources = Sources(cluster=cluster, options=options, recipe=recipe, folder=folder)
     request = resolve(sources)
     check(request, cluster, recipe)
@@ -103,7 +104,7 @@ def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     values = ["#!/bin/bash", "# shellcheck disable=SC2034", "{"]
     for path, text in scripts.items():
         begin, block, rest = _parts(text)
-        directives = "".join(line for line in begin.splitlines(True) if not line.startswith(("#PBS", "#SBATCH")))
+        directives = "".join(line for line in begin.splitlines(True) if not line.startswith(("#PBS", "#SBATCH", "#$")))
         names = "".join(f"{line.partition('=')[0]}\n" for line in block.splitlines())
         bodies.setdefault(directives + names + rest, path)
         values += [f"# {path.name}", block.partition("\n")[2]]

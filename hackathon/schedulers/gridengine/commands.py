@@ -41,8 +41,12 @@ class GridEngine(Scheduler):
         return [parse.LIST]
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return `qstat -j` for jobs that wait, and `qacct -j` for some that are not in the list."""
+        """Return `qstat -j` for jobs that wait, and `qacct -j` for those that are not in the list."""
         return parse.follow_ups(answers, ids, self.dialect.history)
+
+    def fall_back_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
+        """Return `qacct -j` for a few jobs that are not among the records by name: those submitted by hand."""
+        return parse.not_named(answers, ids)
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         return parse.status(answers, ids, self.dialect.history)
@@ -52,8 +56,8 @@ class GridEngine(Scheduler):
         return ids.same(one, other)
 
     def accounting_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return one `qacct -j` a job: it takes one number."""
-        return [["qacct", "-j", each.partition(".")[0]] for each in ids] if self.dialect.history == "qacct" else []
+        """Return `qacct -j`: it takes one number, or a pattern of names."""
+        return parse.records_of(ids) if self.dialect.history == "qacct" else []
 
     def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
         return parse.accounts(answers, ids, self.dialect)

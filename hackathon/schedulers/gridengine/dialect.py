@@ -67,5 +67,9 @@ class GridEngineDialect(Dialect):
         }
 
     def nodes_of(self, slots: int) -> int | None:
-        """Return how many nodes a job's slots are; None where the profile does not tell."""
-        return -(-slots // self.slots_per_node) if self.slots_per_node else None
+        """Return how many nodes a job's slots are; None where the profile does not tell.
+
+        Resource types smaller than a node have fewer slots, in a number that is not known.
+        """
+        whole = self.slots_per_node if self.queue == "name" else None
+        return -(-slots // whole) if whole else None

@@ -18,6 +18,7 @@ MOST_WORDS = 300
 """Letters of a reason."""
 
 _ENTRY = re.compile(r"<job_list\b[^>]*>(.*?)</job_list>", re.DOTALL)
+_QUEUE = re.compile(r"<Queue-List>\s*<name>([^<]*)</name>(.*?)</Queue-List>", re.DOTALL)
 _VALUE = re.compile(r"<(\w+)(?: [^<>]*)?>([^<]*)</\1>")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
 _NUMBERED = re.compile(r"job_number: +(\d+)")
@@ -58,6 +59,15 @@ def entries(answer: CommandOutput) -> list[ListedJob]:
         start = moment(re.sub(r"\.\d+\Z", "", values.get("JAT_start_time", "")))
         words = [values.get(name, "") for name in ("JB_name", "JB_owner", "queue_name", "slots", "tasks")]
         found.append(ListedJob(number, words[0], words[1], state, start, *words[2:]))
+    return found
+
+
+def hosts_of(answer: CommandOutput) -> dict[str, str]:
+    """Return number of a job → host, from a list of queues on hosts; nothing from one that was cut off."""
+    found: dict[str, str] = {}
+    for match in _QUEUE.finditer(answer.stdout if is_whole(answer) else ""):
+        for number in re.findall(r"<JB_job_number>(\d+)</JB_job_number>", match[2]):
+            found.setdefault(number, printable(_plain(match[1]).partition("@")[2]))
     return found
 
 

@@ -4,20 +4,34 @@ What a real Grid Engine 8.1.9 with three hosts printed lies in `samples/`.
 """
 
 import re
+from dataclasses import replace
 
 from hackathon.schedulers.accounting import JobAccounting
-from hackathon.schedulers.base import NO_ANSWER, UNKNOWN, CommandOutput, JobState, QueueInfo, StatusAnswer
+from hackathon.schedulers.base import (
+    ENDING,
+    NO_ANSWER,
+    NODE_FAILED,
+    UNKNOWN,
+    CommandOutput,
+    JobState,
+    QueueInfo,
+    StatusAnswer,
+)
 from hackathon.schedulers.gridengine import ids, listing, records
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 from hackathon.schedulers.gridengine.refusals import failed, garbage, plain_words
 from hackathon.text.messages import message
 
-MOST_ENDED = 8
-"""Ended jobs that a status question asks for: each is a search through the file of all accounts."""
+FEW = 8
+"""Ended jobs that are asked for one by one."""
+OUR_NAMES = "hk-*"
+"""The names that runs give their jobs."""
 MOST_WAITING = 40
 """Waiting jobs of which a status question asks for the reason."""
 
 LIST = ["qstat", "-u", "*", "-xml"]
+SILENT_HOSTS = ["qstat", "-f", "-qs", "u", "-u", "*", "-xml"]
+"""Queues on hosts that do not answer, with the jobs there."""
 _SUBMITTED = re.compile(r"^Your job(?:-array)? (\S+) \(.*\) has been submitted$", re.MULTILINE)
 _TOLD = re.compile(r"has (?:registered the job|deleted job)|already in deletion")
 _GONE = re.compile(r"job \"?\S+?\"? does not exist")
@@ -47,21 +61,44 @@ def was_told(answer: CommandOutput) -> bool:
     raise failed(answer) if answer.exit_code else garbage(answer)
 
 
-def follow_ups(answers: list[CommandOutput], wanted: list[str], history: str) -> list[list[str]]:
-    """Return the questions that the list of jobs makes necessary: why some wait, and how some ended.
+def records_of(wanted: list[str]) -> list[list[str]]:
+    """Return the questions for the records of ended jobs: few by their numbers, many by the names that runs give them.
 
-    `qacct -j 1,2` answers for 1 only, so each ended job is a question; a few at a time.
+    Each is a search through the file of all accounts, and `qacct -j 1,2` answers for 1 only.
+    """
+    numbers = list(dict.fromkeys(map(ids.number, wanted)))
+    return [["qacct", "-j", each] for each in numbers] if len(numbers) <= FEW else [["qacct", "-j", OUR_NAMES]]
+
+
+def not_named(answers: list[CommandOutput], wanted: list[str]) -> list[list[str]]:
+    """Return the questions by number for a few of those jobs that are not among the records by name."""
+    named = [answer for answer in answers if answer.argv[-1] == OUR_NAMES]
+    if not named:
+        return []
+    known = {life.number for life in records.lives(named[0], several=True)}
+    known |= {entry.number for answer in answers if answer.argv[0] == "qstat" for entry in listing.entries(answer)}
+    return records_of([each for each in wanted if ids.number(each) not in known][:FEW])
+
+
+def follow_ups(answers: list[CommandOutput], wanted: list[str], history: str) -> list[list[str]]:
+    """Return the questions that the list of jobs makes necessary.
+
+    Why some wait, how some ended, and which of those that are being deleted are on hosts that do not answer.
     """
     first = answers[0]
-    if list(first.argv) != LIST or not listing.is_whole(first):
+    if first.argv[0] == "qacct":
+        return not_named(answers, wanted)
+    if not listing.is_whole(first):
         return []
-    shown = {entry.number: entry for entry in listing.entries(first)}
+    shown: dict[str, listing.ListedJob] = {entry.number: entry for entry in listing.entries(first)}
     numbers = list(dict.fromkeys(map(ids.number, wanted)))
-    waiting = [each for each in numbers if each in shown and listing.is_stuck(shown[each])]
+    mine = [shown[each] for each in numbers if each in shown]
+    waiting = [entry.number for entry in mine if listing.is_stuck(entry)]
     ended = [each for each in numbers if each not in shown] if history == "qacct" else []
     return [
         *([["qstat", "-j", ",".join(waiting[:MOST_WAITING])]] if waiting else []),
-        *(["qacct", "-j", each] for each in ended[:MOST_ENDED]),
+        *([SILENT_HOSTS] if any(listing.state_of(entry.state) == ENDING for entry in mine) else []),
+        *(records_of(ended) if ended else []),
     ]
 
 
@@ -79,42 +116,47 @@ def status(answers: list[CommandOutput], wanted: list[str], history: str) -> Sta
     for entry in listing.entries(first):
         shown.setdefault(entry.number, []).append(entry)
     why: dict[str, str] = {}
-    records_of: dict[str, CommandOutput] = {}
+    silent_hosts: dict[str, str] = {}
+    on_record: list[CommandOutput] = []
     for answer in others:
         if answer.argv[0] == "qacct":
-            records_of[answer.argv[-1]] = answer
-        elif answer.argv[:2] == ("qstat", "-j"):
+            on_record.append(answer)
+        elif list(answer.argv) == SILENT_HOSTS:
+            silent_hosts = listing.hosts_of(answer)
+        else:
             why |= listing.reasons(answer)
     jobs: dict[str, JobState] = {}
-    silent = 0
     for job_id in wanted:
         number, tasks = ids.number(job_id), ids.tasks(job_id)
         mine = [entry for entry in shown.get(number, ()) if ids.has_task(entry.tasks, tasks)]
         if mine:
             jobs[job_id] = listing.job_state(mine, why.get(number, ""))
+            if jobs[job_id].state == ENDING and number in silent_hosts:
+                # it ends when the host is back or an administrator deletes it, and nothing good can come of it
+                reason = message("schedulers.silent_host", host=silent_hosts[number])
+                jobs[job_id] = replace(jobs[job_id], state=NODE_FAILED, reason=reason)
         elif not whole:
-            silent += 1
             jobs[job_id] = JobState(UNKNOWN, "")
-        elif history == "qacct":
-            ended = _ended(records_of.get(number), job_id)
-            if ended is not None:
-                jobs[job_id] = ended
-    if silent and silent == len(wanted):
+        elif history == "qacct" and (ended := _ended(on_record, job_id)) is not None:
+            jobs[job_id] = ended
+    if not whole and not any(state.raw for state in jobs.values()):
         raise garbage(first)
     return StatusAnswer(jobs)
 
 
-def _ended(answer: CommandOutput | None, job_id: str) -> JobState | None:
+def _ended(answers: list[CommandOutput], job_id: str) -> JobState | None:
     """Return how a job ended by its record, None where there is none: a job that never ran has none either."""
-    if answer is None:
-        return JobState(UNKNOWN, "")  # asked the next time
-    if records.lacks(answer):
-        return None
-    wanted = ids.tasks(job_id)
-    lives = [life for life in records.lives(answer) if life.number == ids.number(job_id)]
-    found = [life for life in lives if ids.has_task(life.task, wanted)]
-    reason = "" if found or answer.exit_code == NO_ANSWER else plain_words(answer)
-    return records.job_state(found) or JobState(UNKNOWN, "", reason=reason)
+    number, wanted = ids.number(job_id), ids.tasks(job_id)
+    reason = ""
+    for answer in answers:
+        if answer.argv[-1] == number and records.lacks(answer):
+            return None
+        lives = [life for life in records.lives(answer, number) if ids.has_task(life.task, wanted)]
+        if (state := records.job_state(lives)) is not None:
+            return state
+        if answer.argv[-1] == number and answer.exit_code not in (0, NO_ANSWER):
+            reason = plain_words(answer)
+    return JobState(UNKNOWN, "", reason=reason)  # asked for the next time
 
 
 def found_ids(answers: list[CommandOutput], name: str | None = None) -> list[str]:
@@ -126,7 +168,7 @@ def found_ids(answers: list[CommandOutput], name: str | None = None) -> list[str
     doubt: CommandOutput | None = None
     for answer in answers:
         if answer.argv[0] == "qacct":
-            lives = records.lives(answer)
+            lives = records.lives(answer, several=True)
             numbers |= {life.number for life in lives if name in (None, life.name)}
             if not lives and not records.lacks(answer):
                 doubt = answer
@@ -158,15 +200,14 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
 
 def accounts(answers: list[CommandOutput], wanted: list[str], dialect: GridEngineDialect) -> dict[str, JobAccounting]:
     """Return what is on record of each job. Raises SchedulerError when nothing is answered."""
-    by_number = {answer.argv[-1]: answer for answer in answers if answer.argv[0] == "qacct"}
+    for answer in answers:
+        if answer.exit_code and not records.lacks(answer):
+            raise failed(answer)
     found: dict[str, JobAccounting] = {}
     for job_id in wanted:
-        answer = by_number.get(ids.number(job_id))
-        if answer is None or records.lacks(answer):
-            continue
-        if answer.exit_code:
-            raise failed(answer)
-        lives = [life for life in records.lives(answer) if ids.has_task(life.task, ids.tasks(job_id))]
-        if lives:
-            found[job_id] = records.account(lives, dialect)
+        number, tasks = ids.number(job_id), ids.tasks(job_id)
+        for answer in answers:
+            lives = [life for life in records.lives(answer, number) if ids.has_task(life.task, tasks)]
+            if lives:
+                found[job_id] = records.account(lives, dialect)
     return found

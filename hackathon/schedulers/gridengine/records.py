@@ -1,14 +1,24 @@
 """Records of ended jobs, `qacct -j`: a block for every life of a job, and for every task of an array.
 
-A job of several hosts may also have a block for what ran on the others; those have no time of submission
-(accounting(5)). Times are of this machine's zone.
+A job of several hosts may also have a block for everything that ran on the others, before its own one
+(`accounting_summary` of sge_pe(5)). There is no end mark: exit code 0 has to say that all blocks were written. Times
+are of this machine's zone.
 """
 
 import re
 from typing import NamedTuple
 
 from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
-from hackathon.schedulers.base import FAILED, FINISHED, NODE_FAILED, SUCCEEDED, TIMEOUT, CommandOutput, JobState
+from hackathon.schedulers.base import (
+    CANCELLED,
+    FAILED,
+    FINISHED,
+    NODE_FAILED,
+    SUCCEEDED,
+    TIMEOUT,
+    CommandOutput,
+    JobState,
+)
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 from hackathon.schedulers.words import local_time, printable
 
@@ -18,6 +28,7 @@ _NUMBER = re.compile(r"(\d{1,9})(?!\d)", re.ASCII)
 _CLOCK = re.compile(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\Z", re.ASCII)
 _SLASHES = re.compile(r"(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d)(?:\.\d+)?\Z", re.ASCII)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_LIMIT = re.compile(r"enforced [\w, ]*\bh_rt\b")
 _NOT_FOUND = re.compile(r"^error: job (?:id|name) \S+ not found\n", re.MULTILINE)
 
 LIMIT, AFTER, OWN_ERROR = 37, 100, 30
@@ -36,9 +47,8 @@ class EndedLife(NamedTuple):
     owner: str
     number: str
     task: str
-    submitted: float | None
-    """Seconds since 1970; None for what ran on the other hosts of a job."""
     start: float | None
+    """Seconds since 1970; None for a life that never began."""
     end: float | None
     failed: int
     words: str
@@ -47,9 +57,8 @@ class EndedLife(NamedTuple):
     slots: int
     environment: str
     """The parallel environment; empty for none."""
-    category: str
-    """What was asked for."""
     deleted_by: str
+    """Empty where nobody deleted it, or where the version does not tell."""
 
 
 def lacks(answer: CommandOutput) -> bool:
@@ -57,14 +66,18 @@ def lacks(answer: CommandOutput) -> bool:
     return answer.exit_code != 0 and not answer.stdout and bool(_NOT_FOUND.match(answer.stderr))
 
 
-def lives(answer: CommandOutput) -> list[EndedLife]:
-    """Return the blocks in the order of their writing; one that is cut off before its exit code is left out.
+def lives(answer: CommandOutput, number: str = "", *, several: bool = False) -> list[EndedLife]:
+    """Return the blocks of a job, or of several ones, in the order of their writing.
 
-    Numbers are used again after ten million jobs: blocks of another name or owner than the last one's are left out.
+    A block that is cut off before its exit code is left out. Numbers are used again after ten million jobs: of one job,
+    blocks of another name or owner than the last one's are left out.
     """
     if answer.exit_code:
         return []
     found = [life for block in _RULE.split(answer.stdout)[1:] if (life := _life(block)) is not None]
+    if several:
+        return found
+    found = [life for life in found if number in ("", life.number)]
     return [life for life in found if (life.name, life.owner) == (found[-1].name, found[-1].owner)]
 
 
@@ -84,7 +97,6 @@ def _life(block: str) -> EndedLife | None:
         owner=values.get("owner", ""),
         number=number,
         task="" if task == "undefined" else task,
-        submitted=_moment(values.get("qsub_time", "")),
         start=_moment(values.get("start_time", "")),
         end=_moment(values.get("end_time", "")),
         failed=int(failed[1]),
@@ -92,7 +104,6 @@ def _life(block: str) -> EndedLife | None:
         exit_code=int(code[1]),
         slots=int(slots[1]) if slots else 1,
         environment="" if pe == "NONE" else pe,
-        category=values.get("category", ""),
         deleted_by="" if values.get("deleted_by") in (None, "NONE") else values["deleted_by"],
     )
 
@@ -113,26 +124,43 @@ def job_state(found: list[EndedLife]) -> JobState | None:
 
     The last life of each counts. A job that was killed from outside and one that was deleted look alike: FINISHED.
     """
-    own = [life for life in found if life.submitted is not None or len(found) == 1]
-    last = {life.task: life for life in own}
+    last = {life.task: life for life in _of_the_job(found)}
     if not last:
         return None
     states = [_state(life) for life in last.values()]
     return next((state for state in states if state.state != SUCCEEDED), states[-1])
 
 
+def _of_the_job(found: list[EndedLife]) -> list[EndedLife]:
+    """Return the lives without what ran on other hosts: a block that lies within a later one of the same job."""
+    own: list[EndedLife] = []
+    for life in reversed(found):
+        if not any(_is_part(life, other) for other in own):
+            own.insert(0, life)
+    return own
+
+
+def _is_part(life: EndedLife, other: EndedLife) -> bool:
+    if life.task != other.task or not other.environment or life.start is None or other.start is None:
+        return False
+    return life.start >= other.start
+
+
 def _state(life: EndedLife) -> JobState:
     state, code = FAILED, life.exit_code
-    began = life.start is not None
+    # a host that died with a job has forgotten when it began
+    began = None if life.failed in LOST_NODE else life.start is not None
     signal = code - 128 if 128 < code < 128 + 65 else None
     if life.failed == 0:
         state = FAILED if code else SUCCEEDED
-    elif life.failed == LIMIT:
+    elif life.failed == LIMIT or _LIMIT.search(life.words):
         state = TIMEOUT
     elif life.failed == AFTER or life.failed in AGAIN:
         state = FINISHED  # deleted or killed; or deleted while it was queued again
     elif life.failed in LOST_NODE:
         state = NODE_FAILED
+    if life.deleted_by and state == FINISHED:
+        state = CANCELLED
     return JobState(
         state,
         f"{life.failed}/{code}",
@@ -150,25 +178,18 @@ def _state(life: EndedLife) -> JobState:
 
 
 def account(found: list[EndedLife], dialect: GridEngineDialect) -> JobAccounting:
-    """Return every life with its nodes. Where a life's nodes are not known, no life is told: the run's own markers are
-    better than a wrong number."""
-    charges = []
-    for life in found:
-        if life.start is None or (life.submitted is None and len(found) > 1):
-            continue
-        nodes = _nodes(life, dialect)
-        if nodes is None or not 0 < nodes <= MOST_NODES:
-            return JobAccounting((), whole=False)
-        charges.append(Charge(life.start, life.end, None, nodes, None, life.name, life.owner))
-    return JobAccounting(tuple(charges))
+    """Return every life that began; its nodes where the profile tells how many slots a node has."""
+    return JobAccounting(
+        tuple(
+            Charge(life.start, life.end, None, _nodes(life, dialect), None, life.name, life.owner)
+            for life in _of_the_job(found)
+            if life.start is not None
+        )
+    )
 
 
 def _nodes(life: EndedLife, dialect: GridEngineDialect) -> int | None:
-    if dialect.queue == "resource":
-        asked = re.findall(r"(?:-l |,)([A-Za-z][\w.]*)=(\d{1,6})(?=[, ]|\Z)", life.category)
-        counts = [int(value) for name, value in asked if re.search(r"node|rt_", name)]
-        if len(counts) == 1:
-            return counts[0]
     if not life.environment:
         return 1
-    return dialect.nodes_of(life.slots)
+    nodes = dialect.nodes_of(life.slots)
+    return nodes if nodes is not None and nodes <= MOST_NODES else None

@@ -48,10 +48,13 @@ _WORST_FIRST = (RUNNING, ENDING, QUEUED, HELD, UNKNOWN, NODE_FAILED, OUT_OF_MEMO
 
 
 def submitted_id(answer: CommandOutput) -> str:
-    """Return the number of `123` or `123;cluster`, the last line of that form (a site may print others)."""
+    """Return the number of `123` or `123;cluster`, the last line of that form (a site may print others).
+
+    A line that does not end is none: its number may be cut off.
+    """
     if answer.exit_code:
         raise _refused(answer)
-    for line in reversed(answer.stdout.splitlines()):
+    for line in reversed(answer.stdout.split("\n")[:-1]):
         number, _, cluster = line.strip().partition(";")
         if number.isascii() and number.isdigit() and not re.search(r"\s", cluster):
             return number
@@ -109,7 +112,10 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
             if _NO_ACCOUNTING in answer.stderr:
                 continue
             raise _failed(answer)
-        for line in filter(None, map(str.strip, answer.stdout.splitlines())):
+        *lines, last = answer.stdout.split("\n")
+        if last:
+            raise _garbage(answer)  # a number that is cut off is another job's
+        for line in filter(None, map(str.strip, lines)):
             if line.startswith("CLUSTER:"):
                 continue
             match = ID.match(line)
@@ -235,7 +241,7 @@ def _exit_codes(answers: list[CommandOutput]) -> dict[str, int]:
     """Return wait(2) statuses by id from the fixed-width follow-up; lines of another form are passed over."""
     found = {}
     for answer in answers:
-        for line in answer.stdout.splitlines() if answer.exit_code == 0 else ():
+        for line in answer.stdout.split("\n")[:-1] if answer.exit_code == 0 else ():
             job_id, _, status = line.strip().partition(" ")
             if ID.match(job_id) and status.strip().isdigit():
                 found[job_id] = int(status.strip()[:9])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, Submission
 from hackathon.schedulers.pbs import commands, parse
 from hackathon.schedulers.pbs.text import moment
+from support.pbs_samples import SAMPLES, as_text
 
-SAMPLES = Path(commands.__file__).parent / "samples"
 PBS = commands.Pbs()
 
 
@@ -28,20 +28,6 @@ def recorded(name: str) -> list[tuple[str, CommandOutput]]:
         (line, CommandOutput(tuple(line.split()), int(code), out, err))
         for line, out, err, code in re.findall(pattern, text, re.MULTILINE)
     ]
-
-
-def as_text(name: str) -> str:
-    """Return a JSON sample in the text form: the same attributes, nested ones as `name.key`."""
-    lines = []
-    for job_id, attributes in json.loads((SAMPLES / name).read_text("utf-8", "surrogateescape"))["Jobs"].items():
-        lines.append(f"Job Id: {job_id}")
-        for key, value in attributes.items():
-            if key == "Variable_List":
-                value = ",".join(f"{name}={entry}" for name, entry in value.items())
-            for inner, entry in value.items() if isinstance(value, dict) else [("", value)]:
-                lines.append(f"    {key}{'.' if inner else ''}{inner} = {entry}")
-        lines.append("")
-    return "\n".join(lines) + "\n"
 
 
 def states(name: str, *ids: str) -> dict[str, JobState]:

@@ -10,7 +10,7 @@ from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, S
 from hackathon.schedulers.pbs import history, parse, site, text
 from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.pbs.dialect import PbsDialect
-from unit.schedulers.test_pbs import SAMPLES, as_text
+from support.pbs_samples import SAMPLES, blocks_of
 
 PBS = Pbs()
 MIYABI = Pbs(PbsDialect(history="H"))
@@ -27,13 +27,6 @@ def recorded(name: str) -> dict[str, CommandOutput]:
         out = "".join(each + "\n" for each in body.splitlines() if not each.startswith("[stderr] "))
         found[line] = CommandOutput(tuple(line.split()), int(code), out, err)
     return found
-
-
-def blocks_of(name: str) -> list[str]:
-    """Return every whole `Job Id:` block of a sample in the text form, with the empty line that ends it."""
-    return re.findall(
-        r"^Job Id: .*\n(?:[ \t].*\n)*\n", (SAMPLES / name).read_text("utf-8", "surrogateescape"), re.MULTILINE
-    )
 
 
 def said(argv: list[str], out: str = "", err: str = "", code: int = 0) -> CommandOutput:
@@ -403,71 +396,7 @@ def test_pbs_behind_a_dialect_of_a_site_names_the_dialect(answer: CommandOutput)
     assert "dialect.history: x" in caught.value.hint
 
 
-# ---- cut off at every byte
-
-
-def _same_or_unknown(found: dict[str, JobState], good: dict[str, JobState]) -> None:
-    for job_id, state in found.items():
-        if state.state == "UNKNOWN":
-            continue
-        whole = good[job_id]
-        assert (state.state, state.exit_code, state.never_runs) == (whole.state, whole.exit_code, whole.never_runs)
-
-
-def _as_text(name: str) -> str:
-    return as_text(name) if name.endswith(".json") else "".join(blocks_of(name))
-
-
-STATES = [
-    path.name
-    for path in sorted(SAMPLES.iterdir())
-    if re.match(r"qstat_(x_)?(t_)?f_\w+\.json\Z|json_odd", path.name) or blocks_of(path.name)
-]
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_cut_answer_never_gives_a_better_state(name: str) -> None:
-    """At every byte of the last lines of each block, and at every line end."""
-    whole = _as_text(name)
-    ids = list(dict.fromkeys(re.findall(r"^Job Id: (.*)$", whole, re.MULTILINE)))
-    ids = ids[: history.FEW]
-    last = [match.end() for match in re.finditer(r"^Job Id: .*$", whole, re.MULTILINE)]
-    whole = whole[: last[len(ids)] if len(last) > len(ids) else len(whole)]
-    whole = whole if len(ids) == len(last) else whole[: whole.rindex("Job Id: ")]
-    argv = ["qstat", "-x", "-t", "-f", "-w", *ids]
-    good = PBS.parse_status([said(argv, whole)], ids).jobs
-    for end in _ends(whole):
-        try:
-            found = PBS.parse_status([said(argv, whole[:end])], ids).jobs
-        except SchedulerError:
-            continue
-        assert set(found) == set(ids)  # nothing is absent
-        _same_or_unknown(found, good)
-    assert {state.state for state in good.values()} != {"UNKNOWN"}
-
-
-def _ends(whole: str) -> list[int]:
-    """Return every place where an answer may be cut; of long values, which mean nothing here, their ends only."""
-    found, place = [], 0
-    for line in whole.splitlines(True):
-        dull = line.startswith(("    Variable_List", "    Error_Path", "    Output_Path", "\t")) and len(line) > 40
-        found += [place, place + len(line) - 1, place + len(line)] if dull else range(place, place + len(line) + 1)
-        place += len(line)
-    return found
-
-
-@pytest.mark.parametrize("answer", [ENDED, ACTIVE, "No unfinished job found. \n", "No matching job found. \n"])
-@pytest.mark.parametrize("past", [[], ["-H"]])
-def test_cut_answer_of_a_site_never_gives_a_better_state(answer: str, past: list[str]) -> None:
-    other = said(["qstat", *([] if past else ["-H"]), "-f", "7.opbs"], "No matching job found. \n")
-    good = MIYABI.parse_status([said(["qstat", *past, "-f", "7.opbs"], answer), other], ["7.opbs"]).jobs
-    for end in range(len(answer)):
-        try:
-            found = MIYABI.parse_status([said(["qstat", *past, "-f", "7.opbs"], answer[:end]), other], ["7.opbs"]).jobs
-        except SchedulerError:
-            continue
-        assert found or not good
-        _same_or_unknown(found, good)
+# ---- cut off: what `support/truncated/pbs.py` has no case for
 
 
 def test_cut_words_about_unknown_jobs_name_no_other_job() -> None:

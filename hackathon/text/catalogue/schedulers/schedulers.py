@@ -174,6 +174,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Set `scheduler: {scheduler}` in the cluster profile.",
         "クラスタ定義で `scheduler: {scheduler}` と設定してください。",
     ),
+    "silent_host": (
+        "host {host} does not answer; an administrator can remove the job with `qdel -f`",
+        "ホスト {host} が応答しません。ジョブは管理者が `qdel -f` で削除できます",
+    ),
     "slots_note": ("{used} of {total} slots in use", "{total} スロット中 {used} 使用中"),
     "unknown_resource": (
         "The scheduler does not know a resource in the header: {words}",

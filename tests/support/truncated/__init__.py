@@ -1,0 +1,1 @@
+"""One module for each scheduler with recorded answers: `cases()` and `NOT_ASKED`, see `support.truncation`."""
