@@ -182,7 +182,9 @@ rewrite() {{
   jsv_correct "$type=$count"
 }}
 jsv_on_verify() {{
-{rules}  jsv_accept ""
+  case $(jsv_get_param l_hard) in *node_[fhq]=*)
+{rules}  esac
+  jsv_accept ""
 }}
 jsv_main
 """
