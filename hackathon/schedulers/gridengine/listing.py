@@ -44,8 +44,10 @@ class ListedJob(NamedTuple):
 
 
 def is_whole(answer: CommandOutput) -> bool:
-    """Return whether an answer is a list that was not cut off."""
-    return answer.exit_code == 0 and "<job_info" in answer.stdout and answer.stdout.rstrip().endswith(END)
+    """Return whether an answer is a list that was not cut off. Inside it the waiting jobs have an element of that name,
+    too."""
+    text = answer.stdout.rstrip()
+    return answer.exit_code == 0 and text.endswith(END) and text.count(END) == text.count("<job_info")
 
 
 def entries(answer: CommandOutput) -> list[ListedJob]:
@@ -59,6 +61,14 @@ def entries(answer: CommandOutput) -> list[ListedJob]:
         start = moment(re.sub(r"\.\d+\Z", "", values.get("JAT_start_time", "")))
         words = [values.get(name, "") for name in ("JB_name", "JB_owner", "queue_name", "slots", "tasks")]
         found.append(ListedJob(number, words[0], words[1], state, start, *words[2:]))
+    return found
+
+
+def by_number(answer: CommandOutput) -> dict[str, list[ListedJob]]:
+    """Return number → the entries of a job: an array has one for each state of its tasks."""
+    found: dict[str, list[ListedJob]] = {}
+    for entry in entries(answer):
+        found.setdefault(entry.number, []).append(entry)
     return found
 
 
@@ -114,11 +124,6 @@ def job_state(found: list[ListedJob], reason: str = "") -> JobState:
         start=first.start if began else None,
         id=first.number,
     )
-
-
-def is_stuck(entry: ListedJob) -> bool:
-    """Return whether `qstat -j` may say why a job does not run."""
-    return state_of(entry.state) in (QUEUED, HELD)
 
 
 def reasons(answer: CommandOutput) -> dict[str, str]:

@@ -9,8 +9,10 @@ from dataclasses import replace
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import (
     ENDING,
+    HELD,
     NO_ANSWER,
     NODE_FAILED,
+    QUEUED,
     UNKNOWN,
     CommandOutput,
     JobState,
@@ -19,7 +21,7 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.gridengine import ids, listing, records
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
-from hackathon.schedulers.gridengine.refusals import failed, garbage, plain_words
+from hackathon.schedulers.gridengine.refusals import ANSWERED, failed, garbage, plain_words
 from hackathon.text.messages import message
 
 FEW = 8
@@ -41,7 +43,9 @@ _QUEUE = re.compile(r"([A-Za-z0-9]\S*) +(?:\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d
 def submitted_id(answer: CommandOutput) -> str:
     """Return the job id that `qsub -terse` prints, the last line that is one: a site may print news and points."""
     if answer.exit_code:
-        raise failed(answer, otherwise="refused")
+        error = failed(answer, otherwise="refused")
+        error.no_job = error.id in ANSWERED
+        raise error
     lines = answer.stdout.split("\n")[:-1]
     found = [line.strip() for line in lines if ids.JOB_IDS.match(line.strip())]
     if not found:
@@ -90,14 +94,14 @@ def follow_ups(answers: list[CommandOutput], wanted: list[str], history: str) ->
         return not_named(answers, wanted)
     if not listing.is_whole(first):
         return []
-    shown: dict[str, listing.ListedJob] = {entry.number: entry for entry in listing.entries(first)}
+    shown = listing.by_number(first)
     numbers = list(dict.fromkeys(map(ids.number, wanted)))
-    mine = [shown[each] for each in numbers if each in shown]
-    waiting = [entry.number for entry in mine if listing.is_stuck(entry)]
+    states = {each: listing.job_state(shown[each]).state for each in numbers if each in shown}
+    waiting = [number for number, state in states.items() if state in (QUEUED, HELD)]
     ended = [each for each in numbers if each not in shown] if history == "qacct" else []
     return [
         *([["qstat", "-j", ",".join(waiting[:MOST_WAITING])]] if waiting else []),
-        *([SILENT_HOSTS] if any(listing.state_of(entry.state) == ENDING for entry in mine) else []),
+        *([SILENT_HOSTS] if ENDING in states.values() else []),
         *(records_of(ended) if ended else []),
     ]
 
@@ -112,9 +116,7 @@ def status(answers: list[CommandOutput], wanted: list[str], history: str) -> Sta
     if first.exit_code:
         raise failed(first)
     whole = listing.is_whole(first)
-    shown: dict[str, list[listing.ListedJob]] = {}
-    for entry in listing.entries(first):
-        shown.setdefault(entry.number, []).append(entry)
+    shown = listing.by_number(first)
     why: dict[str, str] = {}
     silent_hosts: dict[str, str] = {}
     on_record: list[CommandOutput] = []

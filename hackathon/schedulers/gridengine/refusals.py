@@ -23,6 +23,8 @@ _WORDS: tuple[tuple[str, str, bool], ...] = (
     (r"is not a \S+ value|not a valid object name|not allowed in objectname|must not contain", "bad_value", False),
 )  # fmt: skip
 """Words → message, and whether the same command may go through later."""
+ANSWERED = frozenset({"schedulers.user_limit"})
+"""Of these it is certain that no job came of a submission that may go through later."""
 _TABLE = tuple((re.compile(pattern, re.IGNORECASE), key, transient) for pattern, key, transient in _WORDS)
 _OPTION = re.compile(r"(?:invalid option argument|Unknown option) *\"?(-\w+)?")
 _OTHERS = (
