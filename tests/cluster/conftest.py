@@ -10,13 +10,13 @@ import pytest
 
 from support.backends import (
     Backend,
-    GridEngineBackend,
     KumoBackend,
     LocalBackend,
     MiyabiBackend,
     PbsBackend,
     SlurmBackend,
 )
+from support.gridengine_lab.backend import GridEngineBackend
 from support.paths import TESTS
 
 

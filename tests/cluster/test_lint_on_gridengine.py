@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hackathon.schedulers.scripts import ScriptRequest
-from support.backends import GridEngineBackend
+from support.gridengine_lab.backend import GridEngineBackend
 from support.gridengine_lab.lab import GridEngineLab
 from support.lint_server import Server, differing
 
@@ -37,7 +37,7 @@ LINES = """
 -v A=1|-v A=1,B=2|-v A|-v "A=1 2"|-v A=1 -v B=2|-v A='x y'|-v|-v 1A=2
 -p -5|-p 0|-p 5|-p -1024|-p -2000|-p x|-notify|-notify y|-P proj|-A proj|-a 202612010000|-a 12:00|-a 12010000.30|-a 0000
 -a x|-b y|-b n
--w e|-w w|-w n|-w x|-soft -l h_rt=60|-hard -l h_rt=60|-h|-h u|-shell y|-shell n|-shell x|-terse
+-w e|-w w|-w n|-w x|-soft -l h_rt=60|-hard -l h_rt=60|-h u|-shell y|-shell n|-shell x|-terse
 -binding linear:1|-c n|-js 5|-ac A=1|-display :0|-inherit|-nostdin
 -pty y|-help|-version|-cwd # comment|# comment only|-N abc # name|--|-|-l h_rt=60;mem_free=1G|-rsrc 1|-si 1|-umask 022
 -N "abc|-N 'a b'|-l "h_rt=60"|-v 'A=a,b'|-N a#b|-l h_rt=1:00|-l h_rt=+60|-l h_rt=1e3|-l h_rt=0x10

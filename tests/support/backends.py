@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from support import pbs
-from support.gridengine_lab.lab import GridEngineLab
 from support.paths import ROOT, TESTS
 from support.slurm_lab.lab import SlurmLab
 
@@ -48,6 +47,12 @@ class Backend:
     """Hosts that a job can have; empty where there is one, with a name that this machine decides."""
     extra: Mapping[str, Any] = {}
     """Further keys of the cluster profile."""
+    waits_for_success = True
+    """Whether a job can be told to start only if another one succeeded."""
+    warns = True
+    """Whether a program is told before a job that is cancelled is killed."""
+    remembers_all = True
+    """Whether a job that was cancelled before it began is remembered."""
 
     def environment(self) -> dict[str, str]:
         """Return the environment of a person who works there."""
@@ -266,40 +271,6 @@ class MiyabiBackend(PbsBackend):
     def ask(self, *words: str, folder: Path | None = None) -> str:
         """Return what a PBS command printed, not the site's."""
         return super().ask(str(pbs.STUBS / words[0]), *words[1:], folder=folder)
-
-
-class GridEngineBackend(Backend):
-    """The real Grid Engine of `gridengine_lab/`, asked for resource types as at TSUBAME."""
-
-    name = scheduler = "gridengine"
-    starter = "mpirun"
-    extra: Mapping[str, Any] = {"dialect": {"queue": "resource"}, "queues": {"node_f": {"nodes": 3}}}
-
-    def __init__(self, lab: GridEngineLab) -> None:
-        self.lab = lab
-        self.node_names = tuple(lab.names)
-
-    def environment(self) -> dict[str, str]:
-        inherited = super().environment()
-        return {**inherited, **self.lab.environment, "PATH": f"{self.lab.commands}:{inherited['PATH']}"}
-
-    def jobs_named(self, name: str) -> list[str]:
-        return self.lab.jobs_named(name)
-
-    def submitted_script(self, run: "Run") -> bytes:
-        kept = self.lab.script(run.job_id)
-        until(kept.exists, f"{kept}: it is kept when the job begins")
-        return kept.read_bytes()
-
-    def by_hand(self, run: "Run") -> int:
-        command = ["qsub", "-sync", "y", "-N", "by-hand", "-o", "by-hand.log", "-j", "y", "-cwd", "job.sh"]
-        return subprocess.run(command, cwd=run.path, env=self.environment(), capture_output=True, timeout=60).returncode
-
-    def signal_script(self, run: "Run") -> None:
-        self.lab.signal(run.job_id, "TERM")
-
-    def stop(self) -> None:
-        self.lab.clear()
 
 
 @dataclass

@@ -149,7 +149,10 @@ def objects(layout: Layout) -> Mapping[str, Mapping[str, str]]:
 
 def queues(layout: Layout) -> Mapping[str, str]:
     """Return the queues; the master makes their instances only for queues that it is told of while it runs."""
-    return {"main.q": _queue(layout, "main.q", "INFINITY"), "short.q": _queue(layout, "short.q", "00:01:00")}
+    return {
+        "main.q": _queue(layout, "main.q", "INFINITY", "unix_behavior"),
+        "short.q": _queue(layout, "short.q", "00:10:00", "posix_compliant"),  # -S counts there, not the first line
+    }
 
 
 def verifier(layout: Layout) -> str:
@@ -182,6 +185,7 @@ rewrite() {{
   jsv_correct "$type=$count"
 }}
 jsv_on_verify() {{
+  if [ -e "{layout.directory}/refuse" ]; then jsv_reject "Job is rejected. No jobs today."; return; fi
   case $(jsv_get_param l_hard) in *node_[fhq]=*)
 {rules}  esac
   jsv_accept ""
@@ -219,7 +223,7 @@ def _environment(name: str, rule: str, nothing: Mapping[str, str]) -> str:
     )  # fmt: skip
 
 
-def _queue(layout: Layout, name: str, longest: str) -> str:
+def _queue(layout: Layout, name: str, longest: str, mode: str) -> str:
     unlimited = ("s_rt", "s_cpu", "h_cpu", "s_fsize", "h_fsize", "s_data", "h_data", "s_stack", "h_stack", "s_core",
                  "h_core", "s_rss", "h_rss", "s_vmem", "h_vmem")  # fmt: skip
     none = ("load_thresholds", "suspend_thresholds", "ckpt_list", "prolog", "epilog", "starter_method",
@@ -231,7 +235,7 @@ def _queue(layout: Layout, name: str, longest: str) -> str:
         rerun="FALSE", slots=SLOTS,
         # each host mounts its own: the first host to end its part of a job must not remove the folder of the others
         tmpdir="/dev/shm",
-        shell="/bin/bash", shell_start_mode="unix_behavior", notify="00:00:10", initial_state="default",
+        shell="/bin/bash", shell_start_mode=mode, notify="00:00:10", initial_state="default",
         h_rt=longest, **dict.fromkeys(unlimited, "INFINITY"), **dict.fromkeys(none, "NONE"),
     )  # fmt: skip
 

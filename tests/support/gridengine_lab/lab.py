@@ -118,15 +118,29 @@ class GridEngineLab:
 
     # ---- jobs, as the scheduler itself has them
 
-    def jobs_named(self, name: str) -> list[str]:
-        """Return the ids of all jobs of a name: those that are there and those that were (one deleted in the queue
-        leaves nothing)."""
-        there = ElementTree.fromstring(self.run("qstat", "-xml", "-u", "*"))
-        found = {row.findtext("JB_job_number", "") for row in there.iter("job_list") if row.findtext("JB_name") == name}
-        for row in self.accounted():
-            if row[4] == name:
-                found.add(row[5])
-        return sorted(found, key=int)
+    def jobs(self, first: int = 1) -> dict[str, set[str]]:
+        """Return name → ids of the jobs from a number on, those that are there and those that were.
+
+        One that was deleted in the queue leaves nothing.
+        """
+        there = ElementTree.fromstring(self.run("qstat", "-xml", "-u", "*")).iter("job_list")
+        rows = [(row.findtext("JB_name", ""), row.findtext("JB_job_number", "")) for row in there]
+        found: dict[str, set[str]] = {}
+        for name, number in [*rows, *((row[4], row[5]) for row in self.accounted())]:
+            if int(number) >= first:
+                found.setdefault(name, set()).add(number)
+        return found
+
+    def last_job(self) -> int:
+        """Return the number of the newest job, 0 before the first."""
+        return max((int(number) for ids in self.jobs().values() for number in ids), default=0)
+
+    def refuse(self, refused: bool) -> None:
+        """Let the verifier refuse every job, or no more."""
+        if refused:
+            (self.directory / "refuse").touch()
+        else:
+            (self.directory / "refuse").unlink(missing_ok=True)
 
     def accounted(self) -> list[list[str]]:
         """Return the rows of the accounting (accounting(5)): 5th the name, 6th the id, 12th `failed`, 13th the code."""
