@@ -55,7 +55,7 @@ def unlocked(run: Run) -> bool:
 def blocker(site: Site) -> Run:
     """Return a running job that ends when it is released."""
     other = Site(site.backend, site.folder.parent / "blocker")
-    other.write_project("python program.py hold")
+    other.write_project("python program.py hold", walltime=600)
     run = other.submit()
     run.written("holding")
     return run
