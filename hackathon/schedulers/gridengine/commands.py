@@ -10,8 +10,8 @@ from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, Shell
 from hackathon.schedulers.gridengine import ids, parse
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 
-_ONLY_BATCH = {"-S": 2, "-j": 2, "-cwd": 1}
-"""Options that `qrsh` does not take, or that would not do there what they do in a script, with their words."""
+_ONLY_BATCH = {"-S": 2, "-j": 2}
+"""Options that are of no use to `qrsh`, with their words."""
 
 
 @dataclass(frozen=True)

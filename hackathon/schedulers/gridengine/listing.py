@@ -14,8 +14,6 @@ from hackathon.schedulers.words import moment, printable
 END = "</job_info>"
 LETTERS = frozenset("dEhqrRsSTtwz")
 """Letters of a state that are known; `z` is shown only of ended jobs that are asked for."""
-MOST_WORDS = 300
-"""Letters of a reason."""
 
 _ENTRY = re.compile(r"<job_list\b[^>]*>(.*?)</job_list>", re.DOTALL)
 _QUEUE = re.compile(r"<Queue-List>\s*<name>([^<]*)</name>(.*?)</Queue-List>", re.DOTALL)
@@ -138,7 +136,7 @@ def reasons(answer: CommandOutput) -> dict[str, str]:
     for line in [*answer.stdout.split("\n")[:-1], "job_number: 0"]:
         if match := _NUMBERED.match(line):
             if number and parts:
-                found[number] = printable("; ".join(dict.fromkeys(parts))[:MOST_WORDS])
+                found[number] = printable("; ".join(dict.fromkeys(parts)))
             number, parts, in_waits = match[1], [], False
         elif match := _ERROR.match(line):
             parts.append(match[1].strip())

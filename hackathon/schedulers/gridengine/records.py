@@ -30,6 +30,7 @@ _SLASHES = re.compile(r"(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d)(?:\.\d+)?\Z",
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LIMIT = re.compile(r"enforced [\w, ]*\bh_rt\b")
 _NOT_FOUND = re.compile(r"^error: job (?:id|name) \S+ not found\n", re.MULTILINE)
+_NO_RECORDS = re.compile(r"/accounting: No such file or directory\n")
 
 LIMIT, AFTER, OWN_ERROR = 37, 100, 30
 """`failed`: the server enforced h_rt, h_cpu or h_vmem; the script or the job was killed; the script ended with 100."""
@@ -62,8 +63,13 @@ class EndedLife(NamedTuple):
 
 
 def lacks(answer: CommandOutput) -> bool:
-    """Return whether an answer says that there is no record of a job."""
-    return answer.exit_code != 0 and not answer.stdout and bool(_NOT_FOUND.match(answer.stderr))
+    """Return whether an answer says that there is no record of a job, or that there are no records here at all.
+
+    The file of accounts may lie where the login nodes do not see it, and is not there before the first job ended.
+    """
+    if answer.exit_code == 0 or answer.stdout:
+        return False
+    return bool(_NOT_FOUND.match(answer.stderr) or _NO_RECORDS.search(answer.stderr))
 
 
 def lives(answer: CommandOutput, number: str = "", *, several: bool = False) -> list[EndedLife]:

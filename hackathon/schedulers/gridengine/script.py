@@ -187,19 +187,25 @@ def _odd_seconds(value: str) -> str | None:
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """Return the options that ask for the same; nodes by the resource type that the profile names, else slots."""
-    kind = dialect.get("resource")
-    slots = request.total()
+    """Return the options that ask for the same; nodes by the profile's resource type or by its slots, else slots.
+
+    A group that only the command of a submission can say is lost.
+    """
+    kind = request.queue if dialect.get("queue") == "resource" else None
+    slots, whole = request.total(), dialect.get("slots_per_node")
+    if isinstance(whole, int) and request.nodes:
+        slots = request.nodes * whole
+    by_command = dialect.get("group") == "g"
     array, _, at_once = (request.array or "").partition("%")
     variables = request.variables
     mail = {"fail": "a", "begin": "b", "end": "e"}
     letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
     lines = [
         request.name and "-N " + re.sub(r"^(?=\d)", "j", re.sub(r"[/:@\\*?\s]", "_", request.name)),
-        request.queue and f"-q {request.queue}",
-        request.account and f"-P {request.account}",
+        request.queue and not kind and f"-q {request.queue}",
+        request.account and not by_command and f"-P {request.account}",
         f"-l {kind}={request.nodes or 1}" if kind else None,
-        f"-pe {dialect.get('pe', 'mpi')} {slots}" if slots and slots > 1 and not kind else None,
+        f"-pe {dialect.get('pe') or 'mpi'} {slots}" if slots and slots > 1 and not kind else None,
         request.walltime and f"-l h_rt={format_walltime(request.walltime)}",
         "-cwd" if request.directory in (None, ".") else f"-wd {request.directory}",
         request.output and f"-o {request.output}",
@@ -216,7 +222,8 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     ]  # fmt: skip
     lost = [name for name in ("gpus", "threads", "memory", "exclusive", "after_ok") if getattr(request, name)]
     lost += ["array"] if array.startswith("0") else []
-    lost += ["nodes"] if (request.nodes or 1) > 1 and not kind else []
+    lost += ["nodes"] if (request.nodes or 1) > 1 and not kind and not whole else []
+    lost += ["account"] if by_command and request.account else []
     if kind:
         lost = [name for name in lost if name not in ("gpus", "threads", "exclusive")]
     return [str(line) for line in lines if line], lost

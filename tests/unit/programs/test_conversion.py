@@ -97,6 +97,15 @@ def test_what_is_written_is_read_back(name: str) -> None:
     assert {each: getattr(got, each) for each in shared} == {each: getattr(wanted, each) for each in shared}
 
 
+def test_resource_types_and_a_group_that_only_the_command_can_say() -> None:
+    made = to(PBS, "tsubame4")
+    assert [line for line in made.script.lines if line.startswith("#$")] == [
+        "#$ -N train", "#$ -l node_f=4", "#$ -l h_rt=01:30:00", "#$ -cwd", "#$ -j y",
+    ]  # fmt: skip
+    assert [text for _, text in made.lost] == ["#PBS -q h-regular", "#PBS -W group_list=gi99"]
+    assert [each for each in lint(made.script, "gridengine").findings if each.severity == "error"] == []
+
+
 @pytest.mark.parametrize("raw", [b"#!/bin/bash\nhostname\n", b""])
 def test_a_script_without_directives_is_refused(raw: bytes) -> None:
     with pytest.raises(RequestError):

@@ -257,6 +257,8 @@ def test_host_that_died_with_a_job_and_came_back() -> None:
 def test_deleted_in_the_queue_is_on_no_record() -> None:
     gone = answer("qacct_deleted_and_errors.txt", "qacct -j 14")
     assert GE.parse_status([EMPTY, gone], ["14"]).jobs == {}
+    nowhere = said(["qacct", "-j", "14"], "", "/opt/ge/default/common/accounting: No such file or directory\n", 1)
+    assert GE.parse_status([EMPTY, nowhere], ["14"]).jobs == {} == GE.parse_accounting([nowhere], ["14"])
 
 
 @pytest.mark.parametrize(
@@ -481,6 +483,6 @@ def test_interactive_jobs_have_the_group_and_no_options_of_scripts() -> None:
     shell = GE.shell(
         ["-S", "/bin/bash", "-cwd", "-l", "rt_F=1", "-l", "h_rt=600", "-j", "y", "-g", "gi99"], Path("/r/x")
     )
-    assert shell.argv == ["qrsh", "-now", "n", "-l", "rt_F=1", "-l", "h_rt=600", "-g", "gi99", "-pty", "y",
+    assert shell.argv == ["qrsh", "-now", "n", "-cwd", "-l", "rt_F=1", "-l", "h_rt=600", "-g", "gi99", "-pty", "y",
                           "bash", "--rcfile", "/r/x", "-i"]  # fmt: skip
     assert shell.reads_rcfile
