@@ -156,41 +156,44 @@ def queues(layout: Layout) -> Mapping[str, str]:
 
 
 def verifier(layout: Layout) -> str:
-    """Return the server's verifier (jsv(1)).
+    """Return the server's verifier (jsv(1)): it speaks the protocol itself, as Grid Engine's library forks a lot.
 
     As TSUBAME's it turns a resource type into a parallel environment of whole nodes, and refuses jobs without h_rt.
     """
-    rules = "".join(
-        f'  type="{name}" slots={slots} pe={"node" if slots == SLOTS else "smp"}; rewrite && return\n'
-        for name, slots in RESOURCES.items()
-    )
+    slots = "".join(f"  {name}) slots={slots} ;;\n" for name, slots in RESOURCES.items())
     return f"""#!/bin/bash
-. "{layout.root}/util/resources/jsv/jsv_include.sh"
-jsv_on_start() {{ return; }}
-rewrite() {{
-  count=$(jsv_sub_get_param l_hard "$type")
-  [ -n "$count" ] || return 1
-  if [ -z "$(jsv_sub_get_param l_hard h_rt)" ]; then jsv_reject "Job is rejected. h_rt must be specified."; return 0; fi
-  if [ "$(jsv_is_param pe_name)" = true ]; then
-    jsv_reject "Job is rejected. -pe can not be used with resource type $type."; return 0
-  fi
-  if [ "$count" -gt {layout.hosts} ]; then
-    jsv_reject "Job is rejected. $type=$count is more than the limit {layout.hosts}."; return 0
-  fi
-  if [ $pe = smp ] && [ "$count" -gt 1 ]; then
-    jsv_reject "Job is rejected. Only one $type can be used."; return 0
-  fi
-  jsv_set_param pe_name $pe; jsv_set_param pe_min $((count * slots)); jsv_set_param pe_max $((count * slots))
-  jsv_sub_del_param l_hard "$type"
-  jsv_correct "$type=$count"
+verify() {{
+  local part type="" count rest="" h_rt="" slots=0
+  if [ -e "{layout.directory}/refuse" ]; then reject "No jobs today."; return; fi
+  for part in ${{resources//,/ }}; do
+    case $part in
+    node_[fhq]=*) type=${{part%%=*}} count=${{part#*=}} ;;
+    h_rt=*) h_rt=1 rest=$rest,$part ;;
+    *) rest=$rest,$part ;;
+    esac
+  done
+  case $type in
+  "") echo "RESULT STATE ACCEPT"; return ;;
+{slots}  esac
+  if [ -z "$h_rt" ]; then reject "h_rt must be specified."; return; fi
+  if [ -n "$environment" ]; then reject "-pe can not be used with resource type $type."; return; fi
+  if [ "$count" -gt {layout.hosts} ]; then reject "$type=$count is more than the limit {layout.hosts}."; return; fi
+  if [ $slots -lt {SLOTS} ] && [ "$count" -gt 1 ]; then reject "Only one $type can be used."; return; fi
+  echo "PARAM l_hard ${{rest#,}}"
+  if [ $slots = {SLOTS} ]; then echo "PARAM pe_name node"; else echo "PARAM pe_name smp"; fi
+  echo "PARAM pe_min $((count * slots))"
+  echo "PARAM pe_max $((count * slots))"
+  echo "RESULT STATE CORRECT $type=$count"
 }}
-jsv_on_verify() {{
-  if [ -e "{layout.directory}/refuse" ]; then jsv_reject "Job is rejected. No jobs today."; return; fi
-  case $(jsv_get_param l_hard) in *node_[fhq]=*)
-{rules}  esac
-  jsv_accept ""
-}}
-jsv_main
+reject() {{ echo "RESULT STATE REJECT Job is rejected. $1"; }}
+while read -r word name value; do
+  case $word in
+  START) resources="" environment=""; echo STARTED ;;
+  PARAM) case $name in l_hard) resources=$value ;; pe_name) environment=$value ;; esac ;;
+  BEGIN) verify ;;
+  QUIT) exit ;;
+  esac
+done
 """
 
 
@@ -206,7 +209,7 @@ exit 0
 def command(layout: Layout, enter: str, name: str, variables: Mapping[str, str]) -> str:
     """Return a client command of a person's: it runs on the login host, in the person's folder."""
     words = " ".join(f"{key}='{value}'" for key, value in variables.items())
-    return f'#!/bin/bash\nexec {enter} env -C "$PWD" {words} {PROGRAMS}/{name} "$@"\n'
+    return f'#!/bin/sh\nexec {enter} env -C "$PWD" {words} {PROGRAMS}/{name} "$@"\n'
 
 
 def _resource(name: str) -> str:
