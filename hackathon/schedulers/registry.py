@@ -35,7 +35,7 @@ SCRIPTS = {
     "nqsv": "hackathon.schedulers.nqsv.script:LANGUAGE",
 }
 """Name → `module:name` of how job scripts are read and written. Some of these schedulers have nothing else yet."""
-MARKS = {"slurm": ("sbatch",), "pbs": ("qsub", "/etc/pbs.conf")}
+MARKS = {"slurm": ("sbatch",), "gridengine": ("qconf",), "pbs": ("qsub", "/etc/pbs.conf")}
 """Name → commands and files by which one knows that a machine has it; the first that fits counts (Slurm brings a `qsub`
 of its own)."""
 
