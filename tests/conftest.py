@@ -18,7 +18,7 @@ settings.register_profile("shared-machine", deadline=None, suppress_health_check
 settings.load_profile("shared-machine")
 
 pytest.register_assert_rewrite("support")
-pytest_plugins = ["support.slurm_lab.fixture", "support.warm"]
+pytest_plugins = ["support.slurm_lab.fixture", "support.gridengine_lab.fixture", "support.warm"]
 
 HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"
@@ -45,25 +45,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Under `-n 4 --dist loadgroup`: a group for each file, its tests on the real Slurm apart, one for Unix accounts.
 
     What a file's fixtures make is made once then. Each worker has a Slurm of its own, so that tests that wait for one
-    do not stand in line. What is slow comes after the rest, what needs Horovod after that: it may still be compiled.
+    do not stand in line; all tests on the real Grid Engine, slow or not, share one. What is slow comes after the rest,
+    what needs Horovod after that: it may still be compiled.
     """
     if not getattr(config.option, "loadgroup", False):  # xdist's word to its workers; theirs for `dist` is always "no"
         return
     for item in items:
-        group = f"{_file_group(item.path)}{' slurm' if item.get_closest_marker('slurm') else ''}"
-        item.add_marker(pytest.mark.xdist_group(f"{group} slow" if item.get_closest_marker("slow") else group))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
     items.sort(key=_turn)
 
 
-def _file_group(path: Path) -> str:
-    return "accounts" if path.stem.endswith("_users") else path.relative_to(HERE).as_posix()
+def _group(item: pytest.Item) -> str:
+    if item.get_closest_marker("gridengine"):
+        return "gridengine"
+    place = "accounts" if item.path.stem.endswith("_users") else item.path.relative_to(HERE).as_posix()
+    return place + "".join(f" {name}" for name in ("slurm", "slow") if item.get_closest_marker(name))
 
 
 def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
-    slow, slurm = (item.get_closest_marker(name) is not None for name in ("slow", "slurm"))
+    slow, slurm, shared = (item.get_closest_marker(name) is not None for name in ("slow", "slurm", "gridengine"))
     folder = item.path.relative_to(HERE).parts[0]
     rank = _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
-    return slow, slow and "horovod" in item.nodeid, not slurm, rank
+    return slow, slow and "horovod" in item.nodeid, not (slurm or shared), rank
 
 
 @pytest.fixture(scope="session")

@@ -116,6 +116,8 @@ class Reading:
     """Whether `#` begins a comment in the middle of a word, too."""
     loose_words: Known = "unknown"
     """A word that is neither an option nor its value."""
+    open_quotes: Known = "refused"
+    """A quotation mark that is not closed, where loose words are refused."""
     spaced_equals: Known = "unknown"
     """`--time = 5`."""
     unknown_options: Known = "unknown"

@@ -20,6 +20,7 @@ from support.backends import (
     SlurmBackend,
     WisteriaBackend,
 )
+from support.gridengine_lab.backend import GridEngineBackend
 from support.paths import TESTS
 
 
@@ -40,6 +41,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
     match request.param:
         case "slurm":
             made = SlurmBackend(request.getfixturevalue("slurm"))
+        case "gridengine":
+            made = GridEngineBackend(request.getfixturevalue("gridengine"))
         case "pbs":
             made = PbsBackend(tmp_path)
         case "miyabi":

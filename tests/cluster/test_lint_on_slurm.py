@@ -1,14 +1,13 @@
 """The linter's Slurm rows against the real server: refused if and only if sbatch refuses, else the same attributes."""
 
+import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from hackathon.programs.scripts.lint import lint, looked_at
-from hackathon.programs.scripts.source import script_text
-from support.lint_data import raw_of, recorded, twins
+from hackathon.schedulers.scripts import ScriptRequest
+from support.lint_server import Server, differing
 from support.slurm_lab.lab import SlurmLab
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
@@ -24,68 +23,40 @@ LINES = """
 --mem=0
 """
 """One directive each, behind `#SBATCH `."""
-ELSEWHERE = {"pbs_group.sh"}
-"""Refused for a partition that this machine does not have, which no script tells."""
-
-
-def cases() -> list[tuple[str, bytes]]:
-    found = [(each.name, each.raw) for each in recorded("slurm_directives.txt") if each.name not in ELSEWHERE]
-    for each in twins():
-        if each.dialect == "slurm":
-            found += [(f"{each.rule} bad", each.bad), (f"{each.rule} good", each.good)]
-    options = [option for line in LINES.strip().splitlines() for option in line.split("|")]
-    return found + [(option, raw_of(f"#!/bin/bash\n#SBATCH {option}\nhostname\n")) for option in options]
-
-
 SITE = re.compile(rb"-[AC] |gpus?:|--account|container-image|-p opt|--gpus|-q regular|-q h-debug")
 """What depends on the machine: accounts, features, GPUs of the partition."""
 
 
 def test_the_server_says_the_same(slurm: SlurmLab, tmp_path: Path) -> None:
-    wrong = []
-    for name, raw in cases():
-        report = lint(script_text(raw, name), "slurm")
-        refused = any(each.effect == "refused" and each.severity == "error" for each in report.findings)
-        script = tmp_path / "job.sh"
-        script.write_bytes(raw)
-        answer = subprocess.run(
-            ["sbatch", "--hold", "--parsable", "job.sh"], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        said = (answer.returncode != 0, answer.stderr.strip()[:200])
-        if SITE.search(raw) and refused != said[0]:
-            continue
-        if refused != said[0]:
-            wrong.append(f"{name}: linter {[each.rule for each in report.findings]}, sbatch {said}")
-        elif not refused:
-            wrong += _differences(
-                name, raw, slurm.run("scontrol", "-o", "show", "job", answer.stdout.strip().split(";")[0])
-            )
+    def shown(job_ids: list[str]) -> list[str]:
+        lines = slurm.run("scontrol", "-o", "show", "job").splitlines()
+        # an array's first line is that of its tasks that wait
+        jobs = {re.split("[= ]", line)[1]: line for line in lines} | {
+            found[1]: line for line in lines if (found := re.search(r"ArrayJobId=(\d+)", line))
+        }
+        return [jobs[job_id.split(";")[0]] for job_id in job_ids]
+
+    submit = ["sbatch", "--hold", "--parsable", "job.sh"]
+    # refused for a partition that this machine does not have, which no script tells
+    server = Server("slurm", submit, os.environ, SITE, shown, _differences, frozenset({"pbs_group.sh"}))
+    lines = "\n".join(f"#SBATCH {option}" for line in LINES.strip().splitlines() for option in line.split("|"))
+    found = server.disagreements(tmp_path, lines)
     slurm.run("scancel", "--state=PENDING")
-    assert wrong == []
+    assert "\n".join(found) == ""
 
 
-def _differences(name: str, raw: bytes, shown: str) -> list[str]:
+def _differences(request: ScriptRequest, shown: str) -> list[str]:
     """Return where the job has other attributes than the linter reads in the header."""
-    look = looked_at(script_text(raw, name), "slurm")
-    assert look is not None
-    request = look.request
-    if any(each.rule in ("partly-obeyed", "two-dialects") for each in lint(script_text(raw, name), "slurm").findings):
-        return []
     job = dict(re.findall(r"(\w+)=(\S*)", shown))
     wanted = {
-        "JobName": request.name,
+        "JobName": request.name and request.name.split()[0],
         "Partition": request.queue,
         "NumTasks": request.processes if request.processes_per_node is None else None,
         "TimeLimit": request.walltime and _minutes(request.walltime),
+        "NumNodes": request.nodes,
     }
-    if request.nodes is not None:
-        wanted["NumNodes"] = str(request.nodes)
-        job["NumNodes"] = job["NumNodes"].split("-")[0]
-    return [
-        f"{name}: {key} {job.get(key)}, read as {value}"
-        for key, value in wanted.items()
-        if value is not None and job.get(key) != str(value).split()[0]
-    ]
+    job["NumNodes"] = job["NumNodes"].split("-")[0]
+    return differing(job, wanted)
 
 
 def _minutes(seconds: int) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from support.backends import Run, Site, SlurmBackend
 from support.slurm_lab.lab import SlurmLab
-from support.slurm_lab.processes import until
+from support.virtual_nodes.processes import until
 
 pytestmark = [
     pytest.mark.slurm,

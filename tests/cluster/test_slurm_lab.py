@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from support.slurm_lab.lab import LabError, SlurmLab, missing
-from support.slurm_lab.network import best_network
-from support.slurm_lab.processes import marked, until
+from support.slurm_lab.processes import marked
+from support.virtual_nodes.network import best_network
+from support.virtual_nodes.processes import until
 
 pytestmark = pytest.mark.slurm
 

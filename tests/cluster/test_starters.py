@@ -1,6 +1,7 @@
-"""What starts something on every node, beside srun (`test_scaling_on_slurm.py`): pbs_tmrsh and ssh, with real torchrun.
+"""What starts something on every node, beside srun (`test_scaling_on_slurm.py`), with real torchrun.
 
-pbs_tmrsh is the stand-in on two virtual hosts; ssh is a real sshd on each node of the real Slurm.
+pbs_tmrsh is the stand-in on two virtual hosts; ssh is a real sshd on each node of the real Slurm; mpirun starts its
+daemons through the real Slurm and the real Grid Engine.
 """
 
 import json
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from support.backends import Backend, Run, Site, SlurmBackend, until
+from support.gridengine_lab.backend import GridEngineBackend
+from support.gridengine_lab.lab import GridEngineLab
 from support.slurm_lab.lab import SlurmLab
 
 BIN = Path(sys.executable).parent
@@ -142,6 +145,34 @@ def test_mpirun_with_the_options_that_the_job_is_given(tmrsh_site: Site, launche
     """NQSV says in a variable where ranks run; the stand-in's options start Open MPI's daemons on its two hosts."""
     run = two_nodes(tmrsh_site, launcher)
     assert not list((run.path / "env").glob("hosts-*"))
+@pytest.fixture
+def gridengine_site(gridengine: GridEngineLab, tmp_path: Path) -> Iterator[Site]:
+    """A project on the real Grid Engine."""
+    backend = GridEngineBackend(gridengine)
+    yield Site(backend, tmp_path / "project $(touch pwned) it's")
+    backend.stop()
+
+
+@pytest.mark.gridengine
+@pytest.mark.mpi
+def test_torchrun_on_two_nodes_of_grid_engine(gridengine_site: Site) -> None:
+    two_nodes(gridengine_site)
+
+
+@pytest.mark.gridengine
+@pytest.mark.mpi
+def test_mpirun_on_two_nodes_of_a_parallel_environment(gridengine_site: Site) -> None:
+    """Without resource types: the profile names the environment, whose rule is four slots a node."""
+    dialect = {"pe": "node", "slots_per_node": 4}
+    gridengine_site.backend.extra = {"dialect": dialect, "queues": {"main.q": {"nodes": 3}}}
+    two_nodes(gridengine_site, "mpirun")
+
+
+@pytest.mark.slow
+@pytest.mark.gridengine
+@pytest.mark.mpi
+def test_grid_engine_ends_all_ranks_when_one_fails(gridengine_site: Site) -> None:
+    failing(gridengine_site)
 
 
 @pytest.mark.slow

@@ -18,7 +18,9 @@ from support import pbs, pjm, stubs
 from support.paths import ROOT, TESTS
 from support.slurm_lab.lab import SlurmLab
 
-NAMES = ["local", "pbs", "miyabi", "pjm", "nqsv", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)]
+SLURM = pytest.param("slurm", marks=pytest.mark.slurm)
+GRID_ENGINE = pytest.param("gridengine", marks=pytest.mark.gridengine)
+NAMES = ["local", "pbs", "miyabi", "pjm", "nqsv", "kumo", SLURM, GRID_ENGINE]
 """What the fixture `backend` takes for every test."""
 WITH_SITES = [*NAMES, "wisteria"]
 """The same for tests of what a site's own commands change."""
@@ -56,6 +58,12 @@ class Backend:
     """Further keys of the cluster profile."""
     waits = True
     """Whether a job can be told to wait for another one; else `keep_waiting` makes it wait."""
+    waits_for_success = True
+    """Whether a job can be told to start only if another one succeeded."""
+    warns = True
+    """Whether a program is told before a job that is cancelled is killed."""
+    remembers_all = True
+    """Whether a job that was cancelled before it began is remembered."""
 
     def keep_waiting(self, *, wait: bool) -> None:
         """Let all jobs that do not run yet wait, or go on, for a scheduler whose jobs cannot wait for each other."""
@@ -358,7 +366,7 @@ class NqsvBackend(Backend):
         "mpi": "openmpi",
         "queues": {"gen_S": {"nodes": 4}},
     }
-    waits = False
+    waits = warns = remembers_all = False
 
     def __init__(self, folder: Path) -> None:
         self.state, self.home = folder / "nqsv", folder / "nqsv-home"

@@ -45,6 +45,7 @@ RULES: dict[str, LintRule] = {
     "short-time": LintRule("warning", "changed"),
     "bare-minutes": LintRule("warning", "changed"),
     "bare-seconds": LintRule("warning", "changed"),
+    "read-as": LintRule("error", "changed"),
     "queue-as-qos": LintRule("warning", "changed"),
     "unknown-resource": LintRule("error", "refused"),
     "resource-beside-select": LintRule("error", "refused"),

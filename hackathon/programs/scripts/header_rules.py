@@ -112,7 +112,7 @@ def check_words(look: ScriptLook) -> None:
         _equals(look, each)
         _unknown(look, each)
         reading = look.language.reading
-        if each.open_quote and reading.loose_words == "refused":
+        if each.open_quote and reading.loose_words == reading.open_quotes == "refused":
             look.add("open-quote", each.line)
         if reading.unknown_options == "refused":
             for word in each.lacking:

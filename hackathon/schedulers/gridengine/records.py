@@ -67,9 +67,11 @@ def lacks(answer: CommandOutput) -> bool:
 
     The file of accounts may lie where the login nodes do not see it, and is not there before the first job ended.
     """
-    if answer.exit_code == 0 or answer.stdout:
+    if answer.exit_code == 0:
         return False
-    return bool(_NOT_FOUND.match(answer.stderr) or _NO_RECORDS.search(answer.stderr))
+    if _NO_RECORDS.search(answer.stderr):
+        return answer.stdout in ("", "no jobs running since startup\n")
+    return not answer.stdout and bool(_NOT_FOUND.match(answer.stderr))
 
 
 def lives(answer: CommandOutput, number: str = "", *, several: bool = False) -> list[EndedLife]:

@@ -1,4 +1,4 @@
-"""How Grid Engine reads a job script, for the linter and the converter: what Grid Engine 8.1.9 did with 26 scripts.
+"""How Grid Engine reads a job script, for the linter and the converter: what Grid Engine 8.1.9 does with 250 scripts.
 
 Univa's and Altair's Grid Engine (TSUBAME 4, ABCI 1 and 2) know more options and forms of times: scripts that ask for
 the resource types of these machines are not judged by 8.1.9 there.
@@ -42,7 +42,6 @@ OPTIONS = table("""
 -e 1
 -h 0
 -hard 0
--help 0
 -hold_jid 1
 -hold_jid_ad 1
 -i 1
@@ -95,21 +94,43 @@ _TYPES = r"(?:rt_[A-Z]\w*(?:\.\w+)?|node_[fhqo]|[fhqs]_(?:node|core|gpu)|gpu_[1h
 """Resource types of TSUBAME and ABCI: their number counts nodes, and nobody writes a parallel environment."""
 _NODE_TYPES = {"rt_F": 4, "rt_AF": 8, "f_node": 4, "node_f": 4, "h_node": 2, "node_h": 2, "q_node": 1, "node_q": 1}
 """Type of which a job may have several → GPUs of each (TSUBAME 3 and 4, ABCI 2)."""
-_TIME = re.compile(r"\d+\Z|\d*:\d*:\d+\Z|\d+:\d+\Z|(?i:infinity)\Z", re.ASCII)
+_TIME = re.compile(r"\d+\Z|\d*:\d*:\d*\Z|(?i:infinity)\Z", re.ASCII)
+_NUMBER = re.compile(r"([+-]?(?:0x[0-9a-f]+|(?:\d+(?:\.\d*)?|\.\d+)(?:e\d+)?))([kKmMgGtT]?)\Z", re.ASCII)
+"""What is taken for seconds, too: `10m` is ten million (`K`, `M`, `G`, `T` are powers of 1024)."""
+_POWERS = {letter: base**power for power, pair in enumerate(("kK", "mM", "gG", "tT"), 1)
+           for letter, base in zip(pair, (1000, 1024), strict=True)}  # fmt: skip
+_MEMORY = re.compile(r"-l (?:mem|virtual|swap)_(?:free|total|used|rsvd)\Z|-l [sh]_(?:vmem|rss|data|stack|core|fsize)\Z")
+_TASKS = r"0*[1-9]\d*(?:-\d*)?(?::\d+)?"
+_YES = r"(?i:y|yes|n|no)"
+_VALUES = {
+    "-N": r"(?!\d)(?:(?![/:@*?\\])[!-~])+",
+    **dict.fromkeys(("-j", "-r", "-R", "-b", "-now", "-sync", "-shell"), _YES),
+    "-m": r"[abens]+",
+    "-t": rf"{_TASKS}(?:,{_TASKS})*",
+    "-tc": r"\d+",
+    "-pe": r"\S+ (?!0+\Z)[\d,-]*\d[\d,-]*",
+    "-p": r"0|-0*(?:10[01]\d|102[0-3]|\d{1,3})",  # above 0: administrators alone
+    "-a": r"(?:\d\d){0,2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d(?:\.[0-5]\d)?",
+    "-w": r"[ewnpv]",
+}
+"""Option → regular expression of the values that are taken."""
 _LONGEST, _MOST = 86400, 64
 """Seconds and nodes that TSUBAME 4 allows."""
 
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
-    """Return what a header asks for; the last of several counts."""
-    found = ScriptRequest()
+    """Return what a header asks for; the last of several counts, queues and variables add up."""
+    found, soft = ScriptRequest(), False
     for each in settings:
         value, taken = each.value, True
+        soft = each.key == "-soft" or (soft and each.key != "-hard")
         match each.key:
+            case key if soft and key.partition(" ")[0] in ("-l", "-q"):
+                taken = False  # a wish
             case "-N":
                 found.name = value
             case "-q":
-                found.queue = value
+                found.queue = ",".join(filter(None, (found.queue, value)))
             case "-P" | "-g":
                 found.account = value
             case "-l h_rt" if _seconds(value):
@@ -124,9 +145,10 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 found.directory = "."
             case "-wd":
                 found.directory = value
-            case "-t" if re.fullmatch(r"\d+-\d+(?::\d+)?", value):
-                found.array = value + (found.array or "")
-            case "-tc" if number(value) is not None:
+            case "-t" if parts := re.fullmatch(r"(\d{1,9})-(\d{1,9})((?::\d+)?)", value):
+                first, last = sorted((int(parts[1]), int(parts[2])))
+                found.array = f"{first}-{last}{parts[3]}{found.array or ''}"
+            case "-tc" if number(value):
                 found.array = f"{found.array or ''}%{value}"
             case "-hold_jid" if re.fullmatch(r"\d+(?:,\d+)*", value):
                 found.after_any = value.replace(",", ":")
@@ -152,6 +174,16 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 def _seconds(value: str) -> int | None:
     return number(value) or clock(value)
+
+
+def _odd_seconds(value: str) -> str | None:
+    """Return the seconds that are read from a text that is no time, None when it is refused."""
+    found = _NUMBER.match(value)
+    if not found:
+        return None
+    written = found[1]
+    seconds = int(written, 16) if "x" in written else float(written)
+    return f"{seconds * _POWERS.get(found[2], 1):.0f}"
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
@@ -205,25 +237,24 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
         value = each.value
         bad, better = False, None
         match each.key:
-            case "-l h_rt" | "-l s_rt":
-                bad = not _TIME.match(value) and not (types and re.fullmatch(r"[\d:]+", value))
-                turned = re.fullmatch(r"(\d+)\s*([dhm])\w*", value)
-                if bad and turned:
-                    seconds = int(turned[1]) * {"d": 86400, "h": 3600, "m": 60}[turned[2]]
-                    better = value, format_walltime(seconds)
-            case "-N":
-                bad = bool(re.search(r"^\d|[/:]", value))
+            case "-l h_rt" | "-l s_rt" if not (_TIME.match(value) or (types and re.fullmatch(r"[\d:]+", value))):
+                turned = re.fullmatch(r"(\d+)\s*([dhms])\w*", value)
+                units = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+                better = (value, format_walltime(int(turned[1]) * units[turned[2]])) if turned else None
+                seconds = _odd_seconds(value)
+                bad = seconds is None
+                if seconds is not None:
+                    yield Judgement("read-as", each.line, {"value": f"{each.key[3:]}={value}", "seconds": seconds},
+                                    better)  # fmt: skip
             case "-j":
-                bad = value.lower() not in ("y", "yes", "n", "no")
-                better = value, "y"
-            case "-m":
-                bad = not re.fullmatch(r"[abens,]+", value)
-            case "-t":
-                bad = bool(re.match(r"0+(?:-|\Z)", value))
-            case "-pe":
-                bad = bool(re.fullmatch(r"\S+ 0+", value))
-            case "-p":
-                bad = bool(re.fullmatch(r"\+?0*[1-9]\d*", value))
+                bad, better = not re.fullmatch(_YES, value), (value, "y")
+            case "-l slots" | "-l s":
+                bad = True
+            case key if _MEMORY.match(key):
+                bad = bool(value) and not _NUMBER.match(value)
+                better = (value, value[:-1].upper()) if re.fullmatch(r"(?i)\d+[kmgt]b", value) else None
+            case key if key in _VALUES:
+                bad = not re.fullmatch(_VALUES[key], value)
             case "-l walltime" | "-l select" | "-l mpiprocs" | "-l nodes" | "-l elapstim_req" | "-l rscgrp":
                 turned_time = (f"{each.key[3:]}={value}", f"h_rt={value}")
                 yield Judgement("unknown-resource", each.line, {"name": each.key[3:]},
@@ -270,6 +301,8 @@ LANGUAGE = ScriptLanguage(
         behind_commands="read",
         indented="ignored",
         trailing_comment="read",
+        comment_in_word=True,
+        open_quotes="read",
         loose_words="refused",
         spaced_equals="refused",
         unknown_options="refused",
@@ -277,7 +310,7 @@ LANGUAGE = ScriptLanguage(
         here_documents=True,
         last_wins=r"-(?:N|o|pe|l .*)",
     ),
-    plugin_options=r"-[a-z]{4,}\Z",
+    plugin_options=r"-(?!(?:help|display|inherit|nostdin|version|cwd.*|depend)\Z)[a-z]{4,}\Z",
     sites=(
         ScriptSite("TSUBAME 4", {"-l": r"node_[fhqo]|gpu_[1h]|cpu_\d+"}, r"tsubame4.*", frozenset({"no-environment"}),
                    scratch="$T4TMPDIR"),

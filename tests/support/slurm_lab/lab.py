@@ -10,28 +10,29 @@ written down in `lab.json` before it is used, so that `stop` finds it after a cr
 
 import contextlib
 import getpass
-import json
 import os
 import random
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
 from support.slurm_lab import files as slurm_files
-from support.slurm_lab import network as slurm_network
 from support.slurm_lab.files import Layout
-from support.slurm_lab.network import NEW_NODE, SEARCH, LabError, best_network
-from support.slurm_lab.processes import MARK, kill_marked, started_at, until
+from support.slurm_lab.processes import MARK, kill_marked
+from support.virtual_nodes import network as virtual_network
+from support.virtual_nodes import processes as virtual_processes
+from support.virtual_nodes.daemons import Daemons
+from support.virtual_nodes.network import NEW_NODE, SEARCH, LabError, best_network
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 DATABASE = ("slurmdbd", "mariadbd", "mariadb-install-db")
+CLEAN = {"PATH": SEARCH, "LC_ALL": "C"}
 
 
 def missing(accounting: bool = True) -> str | None:
@@ -62,8 +63,7 @@ class SlurmLab:
         self.accounting = accounting
         self._shape = (nodes, cpus, gpus)
         self._options = dict(options or {})
-        self._processes: dict[str, tuple[int, int]] = {}
-        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._daemons = Daemons(self.directory)
         self._bridge = ""
         self.layout = self._lay_out("")
 
@@ -79,7 +79,7 @@ class SlurmLab:
 
     def start(self) -> "SlurmLab":
         """Start all daemons and wait until every node is idle; on failure nothing is left running. Raises LabError."""
-        if (self.directory / "lab.json").exists():
+        if self._daemons.record.exists():
             raise LabError(f"{self.directory} already holds a lab: stop it first")
         try:
             self._start()
@@ -93,31 +93,31 @@ class SlurmLab:
         if not self.directory.exists():
             return
         self._recall()
-        order = sorted(self._processes, key=lambda name: (not name.startswith("node"), _rank(name)))
-        for name in order:
-            self._end(name)
+        for name in sorted(self._daemons.names(), key=lambda name: (not name.startswith("node"), _rank(name))):
+            # killing `unshare` kills the node's first process, and with it everything in its process namespace
+            self._daemons.end(name, at_once=name.startswith("node"))
         kill_marked(self.directory)
         if self._bridge:
-            slurm_network.remove(self._bridge)
+            virtual_network.remove(self._bridge)
             self._bridge = ""
-        (self.directory / "lab.json").unlink(missing_ok=True)
+        self._daemons.record.unlink(missing_ok=True)
 
     def kill_node(self, number: int) -> None:
         """Let a node die: its daemon and everything that runs there is gone at once, without a word."""
-        self._end(f"node{number}", at_once=True)
+        self._daemons.end(f"node{number}", at_once=True)
         if self.network == "flat":
             kill_marked(self.directory, node=f"node{number}")
 
     def restore_node(self, number: int) -> None:
         """Start the daemon of a node again and wait until it is idle."""
         if self.network == "netns":
-            slurm_network.make_node(self._bridge, number, self.layout.address(number))
+            virtual_network.make_node(self._bridge, number, self.layout.address(number))
         self._start_node(number)
         self._wait_idle({f"node{number}"})
 
     def run(self, *command: str, timeout: float = 60, check: bool = True) -> str:
         """Return what a client command printed. Raises CalledProcessError, TimeoutExpired."""
-        environment = {**os.environ, **self.environment, "PATH": SEARCH, "LC_ALL": "C"}
+        environment = {**os.environ, **self.environment, **CLEAN}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
         if check and done.returncode:
             raise LabError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
@@ -148,7 +148,7 @@ class SlurmLab:
         self.directory.chmod(0o755)
         subnet = ""
         if self.network == "netns":
-            self._bridge, subnet = slurm_network.make_bridge()
+            self._bridge, subnet = virtual_network.make_bridge()
         self.layout = self._lay_out(subnet)
         self._remember()
         self._write_files()
@@ -156,10 +156,10 @@ class SlurmLab:
         if self.accounting:
             self._start_accounting()
         self._spawn("slurmctld", ["slurmctld", "-D", "-f", str(self.layout.conf)])
-        self._wait("slurmctld", lambda: "UP" in self.run("scontrol", "ping", timeout=10, check=False))
+        self._daemons.wait("slurmctld", lambda: "UP" in self.run("scontrol", "ping", timeout=10, check=False))
         for number in range(1, self.layout.nodes + 1):
             if self.network == "netns":
-                slurm_network.make_node(self._bridge, number, self.layout.address(number))
+                virtual_network.make_node(self._bridge, number, self.layout.address(number))
             self._start_node(number)
         self._wait_idle(set(self.names))
 
@@ -192,7 +192,7 @@ class SlurmLab:
         options["pid-file"] = self.directory / "pid" / "munged.pid"
         flags = [f"--{name}={value}" for name, value in options.items()]
         self._spawn("munged", ["munged", "--foreground", "--force", "--num-threads=4", *flags])
-        self._wait("munged", self.layout.socket.exists)
+        self._daemons.wait("munged", self.layout.socket.exists)
 
     def _start_accounting(self) -> None:
         data, password = self.directory / "mysql", secrets.token_hex(16)
@@ -215,7 +215,7 @@ class SlurmLab:
             f"--tmpdir={temporary}",
             "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900",
         ])  # fmt: skip
-        self._wait("mariadbd", lambda: _succeeds([*login, "-e", "select 1"]))
+        self._daemons.wait("mariadbd", lambda: _succeeds([*login, "-e", "select 1"]))
         accounts = [f"slurm@'{host}' identified by '{password}'" for host in ("127.0.0.1", "localhost")]
         grant = [f"create or replace user {a}; grant all on slurm_acct_db.* to {a.split()[0]};" for a in accounts]
         subprocess.run([*login, "-e", " ".join(grant)], check=True, capture_output=True, timeout=60)
@@ -223,7 +223,7 @@ class SlurmLab:
         conf.touch(0o600)
         conf.write_text(slurm_files.slurmdbd_conf(self.layout, password))
         self._spawn("slurmdbd", ["slurmdbd", "-D"])
-        self._wait("slurmdbd", lambda: _succeeds(["sacctmgr", "-n", "-i", "show", "cluster"], self.environment))
+        self._daemons.wait("slurmdbd", lambda: _succeeds(["sacctmgr", "-n", "-i", "show", "cluster"], self.environment))
         if "lab" not in self.run("sacctmgr", "-nP", "show", "cluster", "lab", "format=cluster"):
             self.run("sacctmgr", "-iQ", "add", "cluster", "lab")
             self.run("sacctmgr", "-iQ", "add", "account", "proj1", "cluster=lab", "Description=p", "Organization=lab")
@@ -236,8 +236,8 @@ class SlurmLab:
         if self.network == "flat":
             self._spawn(name, daemon)
             return
-        enter = slurm_network.enter_namespace(self._bridge, number) if self.network == "netns" else []
-        first = Path(__file__).resolve().with_name("processes.py")
+        enter = virtual_network.enter_namespace(self._bridge, number) if self.network == "netns" else []
+        first = Path(virtual_processes.__file__).resolve()
         inside = [sys.executable, "-S", "-E", str(first), name, str(self.directory / "etc" / "hosts")]
         self._spawn(name, [*enter, *NEW_NODE, *inside, *daemon])
 
@@ -245,69 +245,24 @@ class SlurmLab:
         def idle() -> bool:
             return names <= set(self.run("sinfo", "-hN", "-p", "main", "-t", "idle", "-o", "%N", check=False).split())
 
-        self._wait("/".join(sorted(names)), idle)
-
-    def _wait(self, what: str, ready: Callable[[], bool], seconds: float = 60) -> None:
-        """Wait until `ready`; a daemon of ours that ended meanwhile is the answer. Raises LabError."""
-        end = time.monotonic() + seconds
-        while not ready():
-            for name, child in self._children.items():
-                if child.poll() is not None:
-                    raise LabError(f"{name} ended with {child.returncode}: {self._log_tail(name)}")
-            if time.monotonic() > end:
-                raise LabError(f"{what} is not up after {seconds:.0f} s; see {self.directory}/log")
-            time.sleep(0.05)
-
-    def _log_tail(self, name: str) -> str:
-        for path in (self.directory / "log" / f"{name}.out", self.directory / "log" / f"slurmd.{name}.log"):
-            with contextlib.suppress(OSError):
-                if text := path.read_text(errors="replace").strip():
-                    return text[-800:]
-        return "no log"
-
-    # ---- processes
+        self._daemons.wait("/".join(sorted(names)), idle)
 
     def _spawn(self, name: str, argv: list[str]) -> None:
-        """Start a daemon in a session of its own; its environment carries the mark by which it is found again."""
-        environment = {**os.environ, **self.environment, MARK: str(self.directory), "PATH": SEARCH, "LC_ALL": "C"}
-        with (self.directory / "log" / f"{name}.out").open("ab") as log:
-            child = subprocess.Popen(
-                argv, env=environment, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        self._children[name] = child
-        self._processes[name] = (child.pid, started_at(child.pid))
-        self._remember()
-
-    def _end(self, name: str, at_once: bool = False) -> None:
-        pid, born = self._processes.pop(name, (0, -1))
-        child = self._children.pop(name, None)
-        if pid and started_at(pid) == born:
-            # Killing `unshare` kills the node's first process, and with it everything in its process namespace.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL if at_once or name.startswith("node") else signal.SIGTERM)
-            if not until(lambda: started_at(pid) != born, 15):
-                os.kill(pid, signal.SIGKILL)
-        if child is not None:
-            child.wait()
-        self._remember()
+        """Start a daemon; its environment carries the mark by which it is found again."""
+        self._daemons.spawn(name, argv, {**os.environ, **self.environment, MARK: str(self.directory), **CLEAN})
 
     # ---- memory between two commands
 
     def _remember(self) -> None:
-        record = {"processes": self._processes, "bridge": self._bridge, "network": self.network}
-        record |= {"shape": self._shape, "accounting": self.accounting, "port": self.layout.port}
-        temporary = self.directory / ".lab.json.tmp"
-        temporary.write_text(json.dumps(record))
-        temporary.rename(self.directory / "lab.json")
+        facts = {"bridge": self._bridge, "network": self.network, "shape": self._shape}
+        self._daemons.facts = facts | {"accounting": self.accounting, "port": self.layout.port}
+        self._daemons.remember()
 
     def _recall(self) -> None:
         """Take over what another process started in this directory."""
-        try:
-            record = json.loads((self.directory / "lab.json").read_text())
-        except (OSError, ValueError):
-            return
-        self._processes = {name: (pid, born) for name, (pid, born) in record["processes"].items()}
-        self._bridge, self.network = record["bridge"], record["network"]
+        self._daemons.recall()
+        self._bridge = self._daemons.facts.get("bridge", self._bridge)
+        self.network = self._daemons.facts.get("network", self.network)
 
 
 def _succeeds(argv: list[str], extra: Mapping[str, str] | None = None) -> bool:

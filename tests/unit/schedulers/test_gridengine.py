@@ -257,8 +257,10 @@ def test_host_that_died_with_a_job_and_came_back() -> None:
 def test_deleted_in_the_queue_is_on_no_record() -> None:
     gone = answer("qacct_deleted_and_errors.txt", "qacct -j 14")
     assert GE.parse_status([EMPTY, gone], ["14"]).jobs == {}
-    nowhere = said(["qacct", "-j", "14"], "", "/opt/ge/default/common/accounting: No such file or directory\n", 1)
-    assert GE.parse_status([EMPTY, nowhere], ["14"]).jobs == {} == GE.parse_accounting([nowhere], ["14"])
+    words = "/opt/ge/default/common/accounting: No such file or directory\n"
+    for out in ("", "no jobs running since startup\n"):
+        nowhere = said(["qacct", "-j", "14"], out, words, 1)
+        assert GE.parse_status([EMPTY, nowhere], ["14"]).jobs == {} == GE.parse_accounting([nowhere], ["14"])
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{scheduler} takes a bare number for seconds: `{value}` ends the job after {value} s.",
         "{scheduler} では単位のない数は秒を表します。`{value}` ではジョブが {value} 秒で終了します。",
     ),
+    "read_as": (
+        "{scheduler} takes `{value}` and reads it as {seconds} s.",
+        "{scheduler} は `{value}` を受け付けますが、{seconds} 秒と解釈します。",
+    ),
     "queue_as_qos": (
         "`-q` is the QOS in {scheduler}, not the queue: without accounting, `{value}` is ignored, and the job goes to the default partition. The partition is `-p`.",
         "{scheduler} の `-q` はキューではなく QOS です。課金管理がなければ `{value}` は無視され、ジョブは既定のパーティションに入ります。パーティションは `-p` で指定します。",

@@ -1,0 +1,1 @@
+"""A private Grid Engine of three virtual nodes on this machine."""

@@ -1,0 +1,1 @@
+"""Virtual nodes on this machine, for the private schedulers of the tests."""
