@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "hackathon.schedulers"
 BUILT_IN = {
+    "kubernetes": (
+        "hackathon.schedulers.kubernetes.commands:Kubernetes",
+        "hackathon.schedulers.kubernetes.dialect:KubernetesDialect",
+    ),
     "local": ("hackathon.schedulers.local.commands:Local", "hackathon.schedulers.local.dialect:LocalDialect"),
     "pbs": ("hackathon.schedulers.pbs.commands:Pbs", "hackathon.schedulers.pbs.dialect:PbsDialect"),
     "slurm": ("hackathon.schedulers.slurm.commands:Slurm", "hackathon.schedulers.slurm.dialect:SlurmDialect"),
