@@ -67,9 +67,9 @@ def render_shell(request: Request, cluster: Cluster, template_folders: "Folders"
 
 
 def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str, str]:
-    """Return name → text of the files that the scheduler reads beside the script, with stand-ins: `RUN` for the run's id
-    and `hk-run` for the job's name.
+    """Return name → text of the files that the scheduler reads beside the script.
 
+    Stand-ins: `RUN` for the run's id, `hk-run` for the job's name.
     `runs` is where the run directory would lie; where nodes do not see that, a folder that they do see stands for it.
     Raises RequestError as `Scheduler.files` does.
     """

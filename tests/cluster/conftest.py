@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import Backend, KumoBackend, LocalBackend, MiyabiBackend, PbsBackend, SlurmBackend
+from support.backends import (
+    Backend,
+    KubernetesBackend,
+    KumoBackend,
+    LocalBackend,
+    MiyabiBackend,
+    PbsBackend,
+    SlurmBackend,
+)
 from support.paths import TESTS
 
 
@@ -22,7 +30,20 @@ def plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.fixture(params=["local", "pbs", "miyabi", "kumo", pytest.param("slurm", marks=pytest.mark.slurm)])
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Leave out tests of jobs that wait for others where the scheduler says that jobs cannot; another test is for those."""
+    refusing = [item for item in items if item.get_closest_marker("waits") and not _waits(item)]
+    items[:] = [item for item in items if item not in refusing]
+    config.hook.pytest_deselected(items=refusing)
+
+
+def _waits(item: pytest.Item) -> bool:
+    kinds = {kind.name: kind for kind in Backend.__subclasses__()}
+    name = item.callspec.params["backend"] if isinstance(item, pytest.Function) else ""
+    return name not in kinds or kinds[name].waits()
+
+
+@pytest.fixture(params=["local", "pbs", "miyabi", "kumo", "kubernetes", pytest.param("slurm", marks=pytest.mark.slurm)])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     """One back-end after the other; nothing of a test's jobs is left when it is over."""
     made: Backend
@@ -33,6 +54,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
             made = PbsBackend(tmp_path)
         case "miyabi":
             made = MiyabiBackend(tmp_path)
+        case "kubernetes":
+            made = KubernetesBackend(tmp_path)
         case "kumo":
             made = KumoBackend(tmp_path, request.getfixturevalue("plug_ins"))
         case _:

@@ -112,6 +112,7 @@ def test_cancel_a_running_job(site: Site) -> None:
     until(lambda: unlocked(run), "the program's end")
 
 
+@pytest.mark.waits
 def test_cancel_a_queued_job(site: Site) -> None:
     first = blocker(site)
     run = site.submit("--after", behind(site, first))
@@ -123,6 +124,7 @@ def test_cancel_a_queued_job(site: Site) -> None:
     assert not run.job_events and not (run.path / "claim").exists()
 
 
+@pytest.mark.waits
 def test_job_waits_for_the_one_before_it(site: Site) -> None:
     site.write_project("python program.py hold")
     first = site.submit()
@@ -135,6 +137,7 @@ def test_job_waits_for_the_one_before_it(site: Site) -> None:
     assert first.job_events[-1]["t"] <= second.job_events[0]["t"]
 
 
+@pytest.mark.waits
 def test_job_after_a_failed_one_never_starts(site: Site) -> None:
     site.write_project("python program.py leave 1")
     first = site.submit()
@@ -199,6 +202,18 @@ def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> N
     assert not list(tmp_path.rglob("pwned*"))
 
 
+@pytest.mark.parametrize("backend", ["kubernetes"], indirect=True)
+def test_waiting_for_another_job_is_refused_where_jobs_cannot(site: Site) -> None:
+    assert not site.backend.waits()
+    run = site.submit()
+    process = site.start("submit", "--after", f"any:{run.id}")
+    words = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 2 and site.backend.scheduler in words
+    run.await_end()
+    assert len(list((site.folder / "runs").glob("2*"))) == 1 or site.states()[0]["job_id"] is None
+
+
+@pytest.mark.waits
 def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
@@ -211,6 +226,7 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     assert not run.has("warned")
 
 
+@pytest.mark.waits
 def test_edited_in_place_is_warned_of(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
@@ -320,7 +336,7 @@ def test_small_study(site: Site) -> None:
     assert json.loads(site.run("results", "--json")) == found
 
 
-@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "kumo"], indirect=True)
+@pytest.mark.parametrize("backend", ["local", "pbs", "miyabi", "kumo", "kubernetes"], indirect=True)
 def test_walltime_ends_it(site: Site) -> None:
     walltime(site, "3")
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from hackathon.schedulers import registry
 from support import pbs
+from support.kubernetes_emulator import cluster as kubernetes
 from support.paths import ROOT, TESTS
 from support.slurm_lab.lab import SlurmLab
 
@@ -47,6 +52,11 @@ class Backend:
     """Hosts that a job can have; empty where there is one, with a name that this machine decides."""
     extra: Mapping[str, Any] = {}
     """Further keys of the cluster profile."""
+
+    @classmethod
+    def waits(cls) -> bool:
+        """Whether a job can wait for another one there: the scheduler says so itself."""
+        return cls.scheduler not in registry.BUILT_IN or registry.load(cls.scheduler).supports_after("any")
 
     def environment(self) -> dict[str, str]:
         """Return the environment of a person who works there."""
@@ -265,6 +275,54 @@ class MiyabiBackend(PbsBackend):
     def ask(self, *words: str, folder: Path | None = None) -> str:
         """Return what a PBS command printed, not the site's."""
         return super().ask(str(pbs.STUBS / words[0]), *words[1:], folder=folder)
+
+
+class KubernetesBackend(Backend):
+    """Real kubectl against the emulator of `kubernetes_emulator`, whose pods are processes here: no cluster was asked."""
+
+    name = scheduler = "kubernetes"
+    starter = "indexed"
+    launchers = ("local", "torchrun")
+
+    def __init__(self, folder: Path) -> None:
+        if shutil.which("kubectl") is None:
+            pytest.skip("kubectl is not installed")
+        if not kubernetes.works_here():
+            pytest.skip("a pod with a host name of its own does not work on this machine")
+        self.cluster = kubernetes.Cluster(folder / "kubernetes")
+        self.extra = {
+            "dialect": {
+                "image": "registry.example.com/torch:2.5", "volume": {"host_path": str(folder), "path": str(folder)},
+                "startup": 0, "grace": 3, "validation": False,  # kubectl 1.20 would read the server's schema
+            }
+        }  # fmt: skip
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), **self.cluster.environment}
+
+    def jobs_named(self, name: str) -> list[str]:
+        return [f"default/{each['metadata']['name']}" for each in self.cluster.store.found("jobs", "default")
+                if each["metadata"]["name"] == name]  # fmt: skip
+
+    def job(self, run: "Run") -> Any:
+        """Return a run's Job as the cluster has it."""
+        return self.cluster.store.get("jobs", *run.job_id.split("/"))
+
+    def submitted_script(self, run: "Run") -> bytes:
+        """There is no copy: the pods run the script where it lies."""
+        (container,) = self.job(run)["spec"]["template"]["spec"]["containers"]
+        assert container["command"] == ["bash", str(run.path / "job.sh")]
+        return (run.path / "job.sh").read_bytes()
+
+    def by_hand(self, run: "Run") -> int:
+        return subprocess.run(["bash", "job.sh"], cwd=run.path, env=self.environment(), timeout=60).returncode
+
+    def signal_script(self, run: "Run") -> None:
+        (pod,) = self.cluster.store.pods_of(self.job(run))
+        os.kill(self.cluster.first_process(pod["metadata"]["name"]), signal.SIGTERM)
+
+    def stop(self) -> None:
+        self.cluster.stop()
 
 
 @dataclass

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from hackathon.config.fields import STRICT, Count, Natural, Walltime
+from hackathon.config.fields import STRICT, Count, Natural
 from hackathon.schedulers.dialect import Dialect, Header
 from hackathon.text.errors import RequestError
 
@@ -81,12 +81,12 @@ class KubernetesDialect(Dialect):
     """`requests.cpu` for the threads of all processes. A node never gives all its cores: set `threads` accordingly."""
     shm_size: str | None = None
     """Size of /dev/shm, which data loaders need, e.g. `64Gi`; it counts as the pod's memory. None: as much as that."""
-    startup: Walltime = 600
-    """Time beyond the walltime that a pod may take, for pulling the image. The script keeps to the walltime itself."""
-    grace: Walltime = 60
-    """Time between TERM and KILL."""
+    startup: Natural = 600
+    """Seconds that a pod may take beyond the walltime: the image is pulled meanwhile. `stop` comes by the walltime."""
+    grace: Natural = 60
+    """Seconds between TERM and KILL."""
     gang: Literal["none", "kueue", "volcano", "scheduler-plugins"] = "none"
-    """What makes all pods start together: Kueue (the queue is a LocalQueue), Volcano or scheduler-plugins (a PodGroup)."""
+    """What starts all pods together: Kueue (a queue is a LocalQueue), Volcano or scheduler-plugins (a PodGroup)."""
     scheduler_name: str | None = None
     """Scheduler of the pods; none: that of the gang, else that of the cluster."""
     priority_class: str | None = None

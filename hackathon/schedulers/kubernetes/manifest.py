@@ -23,7 +23,7 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 SCHEDULERS = {"volcano": "volcano", "scheduler-plugins": "scheduler-plugins-scheduler"}
 """Gang → the scheduler that knows its PodGroup, as its own installation calls it."""
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""What JSON may have in a text as it is and YAML 1.2 may not (5.1 Character Set), and what it takes for a line's end."""
+"""What JSON may have in a text as it is, and YAML 1.2 may not (5.1 Character Set) or takes for the end of a line."""
 
 
 def manifest(dialect: KubernetesDialect, submission: Submission, header: Header) -> str:
@@ -123,7 +123,7 @@ def job_id(namespace: str, name: str) -> str:
 
 
 def _resources(dialect: KubernetesDialect, header: Header) -> dict[str, Any]:
-    """Return limits, which are requests as well, and processors without a limit to them, where the site asks for them."""
+    """Return limits, which are requests as well; processors are asked for without a limit."""
     limits: dict[str, Any] = dict(dialect.resources)
     if header.gpus_per_node:
         limits[dialect.gpu_resource] = header.gpus_per_node

@@ -165,8 +165,10 @@ def status(answers: list[CommandOutput], namespaces: list[str], ids: dict[str, s
         raise next(iter(errors.values()))
     found = {}
     for asked, whole_id in ids.items():
-        error = errors.get(whole_id.partition("/")[0])
-        state = JobState(UNKNOWN, "", reason=str(error)) if error else state_of(jobs.get(whole_id), pods.get(whole_id))
+        failed = errors.get(whole_id.partition("/")[0])
+        state = state_of(jobs.get(whole_id), pods.get(whole_id))
+        if failed is not None:
+            state = JobState(UNKNOWN, "", reason=str(failed))
         if state is not None:
             found[asked] = state
     return StatusAnswer(found)
