@@ -237,13 +237,14 @@ def _failed(condition: dict[str, Any], pods: list[dict[str, Any]], facts: dict[s
     if reason == "DeadlineExceeded" or "DeadlineExceeded" in told:
         why = says(told["DeadlineExceeded"]) if "DeadlineExceeded" in told else message
         return JobState(TIMEOUT, "DeadlineExceeded", reason=why, **facts)
-    if any(end.get("reason") == "OOMKilled" for end in ends):
-        return JobState(OUT_OF_MEMORY, "OOMKilled", exit_code=137, signal=9, **facts)
     if lost := sorted(NODE & told.keys()):
         return JobState(NODE_FAILED, lost[0], reason=says(told[lost[0]]), **facts)
     if disrupted:
         why = printable(text_of(disrupted[0].get("message")))
         return JobState(NODE_FAILED, text_of(disrupted[0].get("reason")) or "DisruptionTarget", reason=why, **facts)
+    # with 143 it was told to end: kubelets have called that OOMKilled, too (kubernetes/kubernetes#140716)
+    if any(end.get("reason") == "OOMKilled" and end.get("exitCode") != 143 for end in bad):
+        return JobState(OUT_OF_MEMORY, "OOMKilled", exit_code=137, signal=9, **facts)
     code = whole(bad[0].get("exitCode")) if bad else None
     signal = code - 128 if code is not None and 128 < code < 193 else None
     return JobState(FAILED, reason or "Failed", reason=message, exit_code=code, signal=signal, **facts)

@@ -215,4 +215,3 @@ class Cluster:
     def _signal(self, process: "subprocess.Popen[bytes]", number: int) -> None:
         with contextlib.suppress(OSError):
             os.kill(self._child(process), number)
-

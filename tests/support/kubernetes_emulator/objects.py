@@ -51,8 +51,9 @@ class Store:
 
     def allow(self, verb: str, resource: str, namespace: str) -> None:
         if (verb, resource) in self.forbidden:
-            text = f'{resource} is forbidden: User "tester" cannot {verb} resource "{resource}" in API group'
-            raise ApiError(403, "Forbidden", f'{text} "" in the namespace "{namespace}"')
+            group = KINDS[resource][0].rpartition("/")[0]
+            text = f'{GROUPS.get(resource, resource)} is forbidden: User "tester" cannot {verb} resource "{resource}"'
+            raise ApiError(403, "Forbidden", f'{text} in API group "{group}" in the namespace "{namespace}"')
 
     def create(self, resource: str, namespace: str, item: Object) -> Object:
         self.allow("create", resource, namespace)
