@@ -31,7 +31,7 @@ def plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Leave out tests of jobs that wait for others where the scheduler says that jobs cannot; another test is for those."""
+    """Leave out tests of jobs that wait for others where the scheduler says that they cannot; one test is for those."""
     refusing = [item for item in items if item.get_closest_marker("waits") and not _waits(item)]
     items[:] = [item for item in items if item not in refusing]
     config.hook.pytest_deselected(items=refusing)

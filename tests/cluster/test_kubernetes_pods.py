@@ -1,11 +1,11 @@
 """Two pods of one job: real kubectl; the API is the tests' emulator, and the pods are processes of this machine.
 
-What no emulator shows stays untested: images, nodes, DNS, storage, admission, quotas, gang schedulers. No cluster ran this.
+What no emulator shows stays untested: images, nodes, DNS, storage, admission, quotas, gang schedulers. No cluster ran
+this.
 """
 
 import importlib.util
 import json
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,7 +125,7 @@ def test_second_pod_is_killed(site: Site, backend: KubernetesBackend) -> None:
     run = site.submit()
     holding(run)
     (second,) = [name for name in backend.cluster.running if "-1-" in name]
-    os.kill(backend.cluster.first_process(second), signal.SIGKILL)
+    backend.cluster.signal(second, signal.SIGKILL)
     until(lambda: backend.job(run)["status"].get("conditions"), "the end of the Job")
     found = site.await_state(run, "FAILED")
     assert found["reason"] == "Job has reached the specified backoff limit"

@@ -278,7 +278,7 @@ class MiyabiBackend(PbsBackend):
 
 
 class KubernetesBackend(Backend):
-    """Real kubectl against the emulator of `kubernetes_emulator`, whose pods are processes here: no cluster was asked."""
+    """Real kubectl against `kubernetes_emulator`, whose pods are processes of this machine: no cluster was asked."""
 
     name = scheduler = "kubernetes"
     starter = "indexed"
@@ -319,7 +319,7 @@ class KubernetesBackend(Backend):
 
     def signal_script(self, run: "Run") -> None:
         (pod,) = self.cluster.store.pods_of(self.job(run))
-        os.kill(self.cluster.first_process(pod["metadata"]["name"]), signal.SIGTERM)
+        self.cluster.signal(pod["metadata"]["name"], signal.SIGTERM)
 
     def stop(self) -> None:
         self.cluster.stop()

@@ -1,5 +1,4 @@
-"""An emulator of the Kubernetes API for tests: the verbs that the toolkit calls, and pods that are processes here.
+"""An emulator of the Kubernetes API for tests: the verbs that the toolkit calls (501 for others), pods as processes here.
 
-It is not a cluster: no admission, no scheduler, no images, no network policies. What it says of objects follows the API's
-documents; what it does not know it refuses with 501.
+It is not a cluster: no admission, no scheduler, no images, no network. What it says of objects follows the API's documents.
 """

@@ -7,13 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from support.kubernetes_emulator.objects import KINDS, ApiError, Object, Store
 
-SHORT = {"services": "svc", "pods": "po", "resourcequotas": "quota", "jobs": None}
-
 
 def discovered(path: str) -> Object | None:
     """Return what the server says of itself; None for other addresses."""
-    if path == "/version":
-        return {"major": "1", "minor": "30", "gitVersion": "v1.30.0-emulated"}
     if path == "/api":
         return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
     if path == "/apis":
@@ -26,7 +22,7 @@ def discovered(path: str) -> Object | None:
     resources = [
         {
             "name": name, "singularName": kind.lower(), "namespaced": True, "kind": kind,
-            "verbs": ["create", "delete", "get", "list"], "shortNames": [SHORT[name]] if SHORT[name] else [],
+            "verbs": ["create", "delete", "get", "list"],
         }
         for name, (version, kind) in KINDS.items() if version == group_version
     ]  # fmt: skip
@@ -72,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             code, answer = self._answer()
         except ApiError as error:
-            code, answer = error.status["code"], error.status
+            code, answer = error.code, error.status
         text = json.dumps(answer).encode()
         self.send_response(code)
         self.send_header("Content-Type", "application/json")

@@ -1,4 +1,4 @@
-"""The cluster behind the API: a Job controller, and a kubelet that runs each pod's command as a process of this machine.
+"""The cluster behind the API: a Job controller, and a kubelet that runs each pod's command as a process here.
 
 A pod has process numbers, a host name and an /etc/hosts of its own (namespaces); its command is process 1, as in a
 container. Names of other pods are known only if a headless Service selects them. All share this machine's network.
@@ -73,13 +73,11 @@ class Cluster:
     # ---- the Job controller
 
     def created(self, item: Object) -> None:
-        """Begin what a new object asks for."""
         if item["kind"] == "Job":
             item["status"] = {"startTime": now()}
             threading.Thread(target=self._control, args=(item,), daemon=True).start()
 
-    def deleted(self, item: Object) -> None:
-        """Take an object away; a Job's pods follow it when they have ended."""
+    def deleted(self, item: Object) -> None:  # a Job's pods follow it when they have ended
         self.store.remove(item)
         item["metadata"]["deletionTimestamp"] = now()
 
@@ -96,13 +94,13 @@ class Cluster:
             each.join()
         with self.store.lock:
             failed = any(pod["status"]["phase"] == "Failed" for pod in pods)
-            condition = {"type": "Complete", "status": "True", "lastTransitionTime": now()}
-            if failed:
-                text = "Job has reached the specified backoff limit"
-                condition |= {"type": "Failed", "reason": "BackoffLimitExceeded", "message": text}
-            else:
-                job["status"]["completionTime"] = now()
-            job["status"]["conditions"] = [condition]
+            text = "Job has reached the specified backoff limit"
+            why = (
+                {"type": "Failed", "reason": "BackoffLimitExceeded", "message": text}
+                if failed
+                else {"type": "Complete"}
+            )
+            job["status"]["conditions"] = [{"status": "True", "lastTransitionTime": now(), **why}]
 
     def _pod(self, job: Object, index: int) -> Object:
         """Return a pod of an Indexed Job, as the Job controller makes it."""
@@ -123,7 +121,10 @@ class Cluster:
 
     def _kubelet(self, job: Object, pod: Object) -> None:
         """Run a pod to its end."""
-        gone = lambda: "deletionTimestamp" in job["metadata"]  # noqa: E731
+
+        def gone() -> bool:
+            return "deletionTimestamp" in job["metadata"]
+
         while self.full and not gone():
             condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": FULL}
             pod["status"]["conditions"] = [condition]
@@ -131,7 +132,7 @@ class Cluster:
         if gone():
             self.store.remove(pod)
             return
-        process = self._start(pod)
+        name, process = pod["metadata"]["name"], self._start(pod)
         begun = {"startedAt": now()}
         status = {"phase": "Running", "startTime": now(), "containerStatuses": [{"state": {"running": begun}}]}
         with self.store.lock:
@@ -144,12 +145,10 @@ class Cluster:
             beside = any(other["status"]["phase"] == "Failed" for other in self.store.pods_of(job))
             if kill_at is None and (over or beside or gone()):
                 reason, removed = ("DeadlineExceeded", False) if over else ("", True)
-                if removed:
-                    pod["metadata"]["deletionTimestamp"] = now()
-                self._signal(process, signal.SIGTERM)
+                self.signal(name, signal.SIGTERM)
                 kill_at = time.monotonic() + pod["spec"]["terminationGracePeriodSeconds"]
             elif kill_at is not None and time.monotonic() >= kill_at:
-                self._signal(process, signal.SIGKILL)
+                self.signal(name, signal.SIGKILL)
             time.sleep(0.02)
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
         ended = {**begun, "exitCode": code, "finishedAt": now(), "reason": "Error" if code else "Completed"}
@@ -160,7 +159,7 @@ class Cluster:
             }  # fmt: skip
             if removed:
                 self.store.remove(pod)
-        del self.running[pod["metadata"]["name"]]
+        del self.running[name]
 
     def _start(self, pod: Object) -> "subprocess.Popen[bytes]":
         spec = pod["spec"]
@@ -203,15 +202,9 @@ class Cluster:
 
         return re.sub(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)", one, text)
 
-    def first_process(self, pod: str) -> int:
-        """Return the number, here, of a pod's process 1."""
-        return self._child(self.running[pod])
-
-    @staticmethod
-    def _child(process: "subprocess.Popen[bytes]") -> int:
-        text = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-        return int(text.split()[0]) if text.split() else process.pid
-
-    def _signal(self, process: "subprocess.Popen[bytes]", number: int) -> None:
+    def signal(self, pod: str, number: int) -> None:
+        """Send a signal to a pod's process 1."""
+        process = self.running[pod].pid
         with contextlib.suppress(OSError):
-            os.kill(self._child(process), number)
+            children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+            os.kill(int(children[0]) if children else process, number)

@@ -15,7 +15,6 @@ KINDS = {
 }  # fmt: skip
 """Resource → apiVersion and kind of what the emulator serves."""
 GROUPS = {"jobs": "jobs.batch"}
-"""Resource → how errors name it, where that differs."""
 
 
 class ApiError(Exception):
@@ -23,7 +22,8 @@ class ApiError(Exception):
 
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
-        self.status = {
+        self.code = code
+        self.status: Object = {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
             "reason": reason, "code": code,
         }  # fmt: skip

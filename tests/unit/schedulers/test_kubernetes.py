@@ -1,4 +1,4 @@
-"""What kubectl prints and what it means: recorded answers of two kubectls, and objects as the API's documents have them.
+"""What kubectl prints and what it means: recorded answers of two kubectls, and objects as the API documents them.
 
 No answer here is of a real cluster: kubectl is real, the server was the tests' emulator.
 """
@@ -186,7 +186,7 @@ DISRUPTED = true("DisruptionTarget", "TerminationByKubelet", "The node was low o
          {"state": "QUEUED", "reason": f"1 of 2 pods run; {PENDING['conditions'][0]['message']}"}),
         ([job(), pod(0, "Failed", ended(1))], {"state": "ENDING"}),
         ([job(), pod(0, "Unknown")], {"state": "UNKNOWN", "raw": "Unknown"}),
-        ([job(metadata={"deletionTimestamp": "2026-11-23T10:01:00Z"}), pod(0, "Running", RUNNING)], {"state": "ENDING"}),
+        ([job(metadata={"deletionTimestamp": "x"}), pod(0, "Running", RUNNING)], {"state": "ENDING"}),
         ([pod(0, "Running", RUNNING)], {"state": "ENDING", "started": True}),  # deleted, and its pod still ends
         ([job(true("FailureTarget", "BackoffLimitExceeded")), pod(0, "Running", RUNNING)], {"state": "ENDING"}),
         ([job(true("SuccessCriteriaMet"), true("Complete")), pod(0, "Succeeded", ended(0, "Completed"))],
