@@ -52,7 +52,7 @@ dist.destroy_process_group()
 
 @pytest.fixture
 def backend(tmp_path: Path) -> Iterator[KubernetesBackend]:
-    made = KubernetesBackend(tmp_path)
+    made = KubernetesBackend(tmp_path, grace=40)  # a busy machine may need it
     yield made
     made.stop()
 
@@ -122,6 +122,9 @@ def test_rank_in_the_second_pod_fails(site: Site, backend: KubernetesBackend) ->
 
 
 def test_second_pod_is_killed(site: Site, backend: KubernetesBackend) -> None:
+    profile = json.loads((site.folder / "templates/clusters/lab.yaml").read_text())
+    profile["dialect"]["grace"] = 1  # the first pod waits for the second until it is killed
+    site.write_profile(**profile)
     run = site.submit()
     holding(run)
     (second,) = [name for name in backend.cluster.running if "-1-" in name]

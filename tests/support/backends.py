@@ -284,7 +284,7 @@ class KubernetesBackend(Backend):
     starter = "indexed"
     launchers = ("local", "torchrun")
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, grace: int = 3) -> None:
         if shutil.which("kubectl") is None:
             pytest.skip("kubectl is not installed")
         if not kubernetes.works_here():
@@ -293,7 +293,7 @@ class KubernetesBackend(Backend):
         self.extra = {
             "dialect": {
                 "image": "registry.example.com/torch:2.5", "volume": {"host_path": str(folder), "path": str(folder)},
-                "startup": 0, "grace": 3, "validation": False,  # kubectl 1.20 would read the server's schema
+                "startup": 0, "grace": grace, "validation": False,  # kubectl 1.20 would read the server's schema
             }
         }  # fmt: skip
 

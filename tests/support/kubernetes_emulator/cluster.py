@@ -70,8 +70,6 @@ class Cluster:
             process.kill()  # `--kill-child`: and with it everything in the pod
             process.wait()
 
-    # ---- the Job controller
-
     def created(self, item: Object) -> None:
         if item["kind"] == "Job":
             item["status"] = {"startTime": now()}
