@@ -7,6 +7,7 @@ kubectl says with `-o json` is one JSON document: a truncated one is none.
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -50,6 +51,7 @@ _AWAY = re.compile(
     r"|InternalError|\(Timeout\)|ServerTimeout",
     re.IGNORECASE,
 )
+_LOG = re.compile(r"[EWI]\d{4} \d\d:\d\d:")
 _KINDS = (
     ("unauthorized", re.compile(r"\(Unauthorized\)|must be logged in|x509: |certificate (?:has expired|signed by)")),
     ("forbidden", re.compile(r"\(Forbidden\)| is forbidden: ")),
@@ -61,6 +63,7 @@ _KINDS = (
 
 def failure(answer: CommandOutput, fallback: str = "failed") -> SchedulerError:
     """Return what a command that failed means; `transient` where the same command may go through later."""
+    answer = _without_log(answer)
     told: dict[str, object] = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
     text = answer.stderr or answer.stdout
     for kind, pattern in _KINDS:
@@ -69,6 +72,12 @@ def failure(answer: CommandOutput, fallback: str = "failed") -> SchedulerError:
     if _REFUSED.search(text) or _AWAY.search(text):
         return SchedulerError("kubernetes.away", transient=True, words=told["words"])
     return SchedulerError(f"schedulers.{fallback}", transient=False, **told)
+
+
+def _without_log(answer: CommandOutput) -> CommandOutput:
+    """Return the answer without kubectl's own log (`E1123 15:56:07.801641 … memcache.go:265] …`), if more was said."""
+    kept = [line for line in answer.stderr.splitlines() if not _LOG.match(line)]
+    return replace(answer, stderr="\n".join(kept)) if kept else answer
 
 
 def _garbage(answer: CommandOutput) -> SchedulerError:

@@ -281,6 +281,14 @@ def test_failures_are_told_apart_by_their_words(words: str, kind: str, transient
     assert not error.no_job  # a connection that was lost may have carried the request
 
 
+def test_log_of_kubectl_hides_no_words() -> None:
+    log = 'E1123 15:56:07.801641   21309 memcache.go:265] "Unhandled Error" err="…"\n'
+    words = "The connection to the server localhost:8080 was refused - did you specify the right host or port?"
+    error = refused(CommandOutput(("kubectl", "create"), 1, "", log + words))
+    assert words in error.message and "memcache" not in error.message
+    assert "memcache" in refused(CommandOutput(("kubectl", "create"), 1, "", log)).message
+
+
 def test_nothing_but_an_id_reaches_a_command() -> None:
     for text in (ID, "team-a/hk-a2345678", "a/b"):
         assert K8S.is_id(text)
