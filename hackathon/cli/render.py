@@ -9,7 +9,10 @@ from hackathon.jobs.options import Options
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hackathon.jobs.places import Foreign
+    from hackathon.jobs.plan import PlannedJob
 
 
 @named("render")
@@ -18,9 +21,18 @@ if TYPE_CHECKING:
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--explain", is_flag=True, help=message("help.option_explain"))
 @click.option("--rank", is_flag=True, help=message("help.option_rank_script"))
+@click.option("--files", is_flag=True, help=message("help.option_files"))
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-def command(target: str | None, options: Options, explain: bool, rank: bool, foreign: "Foreign", as_json: bool) -> None:
+def command(
+    target: str | None,
+    options: Options,
+    explain: bool,
+    rank: bool,
+    files: bool,
+    foreign: "Foreign",
+    as_json: bool,
+) -> None:
     from hackathon.cli.budget import event_line
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
@@ -32,9 +44,10 @@ def command(target: str | None, options: Options, explain: bool, rank: bool, for
     if as_json:
         import json
 
-        click.echo(
-            json.dumps({"request": request.to_json(), "job": script.job, "rank": script.rank}, ensure_ascii=False)
-        )
+        shown = {"request": request.to_json(), "job": script.job, "rank": script.rank}
+        if files:
+            shown["files"] = dict(_files(job))
+        click.echo(json.dumps(shown, ensure_ascii=False))
     elif explain:
         from hackathon.cli.show import echo_table, explained
 
@@ -42,5 +55,23 @@ def command(target: str | None, options: Options, explain: bool, rank: bool, for
             [message("cli.column_value"), "", message("cli.column_origin")],
             explained(request, sources.cluster.unverified),
         )
+    elif files:
+        for text in _files(job).values():
+            click.echo(text, nl=False)
     else:
         click.echo(script.rank if rank else script.job, nl=False)
+        _point_to_files(job)
+
+
+def _files(job: "PlannedJob") -> "Mapping[str, str]":
+    from hackathon.jobs.render import render_files
+
+    return render_files(job.request, job.sources.cluster, job.sources.runs)
+
+
+def _point_to_files(job: "PlannedJob") -> None:
+    """Say that the scheduler reads more than the script, which is all that standard output has."""
+    from hackathon.schedulers.profiles import dialect_of
+
+    if names := dialect_of(job.sources.cluster).file_names:
+        click.echo(message("cli.render_files", names=", ".join(names)), err=True)

@@ -14,7 +14,7 @@ ALL_LAUNCHERS: tuple[Launcher, ...] = (*PLAIN_LAUNCHERS, "horovodrun", "horovodr
 """What a profile that names no launcher has. horovodrun (with Gloo, or over MPI) is for programs that use Horovod."""
 SCHEDULER_LAUNCHERS: frozenset[str] = frozenset({"srun"})
 """Launchers that only work in the jobs of a scheduler that says so (`Dialect.has_launcher`)."""
-Starter = Literal["srun", "mpirun", "pbs_tmrsh", "pjrsh", "ssh", "local"]
+Starter = Literal["srun", "mpirun", "pbs_tmrsh", "pjrsh", "ssh", "indexed", "local"]
 
 
 @dataclass(frozen=True)

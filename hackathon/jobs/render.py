@@ -66,6 +66,23 @@ def render_shell(request: Request, cluster: Cluster, template_folders: "Folders"
     return _fill(environment, "shell.sh.j2", values), [*words, *_command_options(request, dialect)]
 
 
+def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str, str]:
+    """Return name → text of the files that the scheduler reads beside the script.
+
+    Stand-ins: `RUN` for the run's id, `hk-run` for the job's name.
+    `runs` is where the run directory would lie; where nodes do not see that, a folder that they do see stands for it.
+    Raises RequestError as `Scheduler.files` does.
+    """
+    from hackathon.schedulers.base import Submission
+    from hackathon.schedulers.profiles import scheduler_of
+
+    seen = [Path(folder) for folder in cluster.visible_from_nodes]
+    place = runs if not seen or any(runs.is_relative_to(folder) for folder in seen) else seen[0] / "PROJECT" / "runs"
+    run = place / "RUN"
+    submission = Submission(run / "job.sh", run, "hk-run", run / "logs" / "scheduler.log")
+    return scheduler_of(cluster).files(submission, header(request))
+
+
 def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
     return {
         "scheduler": request.scheduler,

@@ -245,6 +245,14 @@ class Scheduler(ABC):
         """
         return {}
 
+    def undo_argv(self, answer: CommandOutput) -> list[list[str]]:
+        """Return commands that remove what a submission left behind whose answer `parse_submit` did not take.
+
+        Each is run once, and what it answers is not read. Example: Kubernetes deletes the Service that it created
+        before the Job was refused.
+        """
+        return []
+
     def environment(self, inherited: dict[str, str], *, submission: bool) -> dict[str, str]:
         """Return the environment of a command, from one without what belongs to another job (`foreign.py`).
 

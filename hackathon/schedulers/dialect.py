@@ -69,6 +69,8 @@ class Dialect:
     `patterns` may only narrow them. A subclass adds its own: `{**Dialect.patterns, "place": "[a-z:=]+"}`."""
     task_variables: ClassVar[tuple[str, ...]] = ()
     """How variables begin that belong to one node or one task, so ranks elsewhere must not get the first node's."""
+    file_names: ClassVar[tuple[str, ...]] = ()
+    """Names of the files that the scheduler reads in place of a header (`Scheduler.files`)."""
     this_machine: ClassVar[bool] = False
     """Whether jobs run on the machine where the commands are given: then its cores and GPUs are those of the jobs."""
 

@@ -21,6 +21,10 @@ BUILT_IN = {
         "hackathon.schedulers.gridengine.commands:GridEngine",
         "hackathon.schedulers.gridengine.dialect:GridEngineDialect",
     ),
+    "kubernetes": (
+        "hackathon.schedulers.kubernetes.commands:Kubernetes",
+        "hackathon.schedulers.kubernetes.dialect:KubernetesDialect",
+    ),
     "local": ("hackathon.schedulers.local.commands:Local", "hackathon.schedulers.local.dialect:LocalDialect"),
     "nqsv": ("hackathon.schedulers.nqsv.commands:Nqsv", "hackathon.schedulers.nqsv.dialect:NqsvDialect"),
     "pbs": ("hackathon.schedulers.pbs.commands:Pbs", "hackathon.schedulers.pbs.dialect:PbsDialect"),

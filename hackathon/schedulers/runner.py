@@ -202,7 +202,12 @@ def submit(scheduler: Scheduler, submission: Submission, *, timeout: float | Non
         # it is there and cannot be started: an interpreter is missing, say
         reason = answer.stderr.strip().removeprefix(f"{wrapper[0]}: ")
         raise _environment_error("schedulers.command_unusable", command=os.path.basename(argv[0]), reason=reason)  # noqa: PTH119
-    return scheduler.parse_submit(answer)
+    try:
+        return scheduler.parse_submit(answer)
+    except SchedulerError:
+        for undo in scheduler.undo_argv(answer):
+            _ask_if_possible(scheduler, undo, timeout)
+        raise
 
 
 def _limited(command: str, seconds: float) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 from support.backends import (
     NAMES,
     Backend,
+    KubernetesBackend,
     KumoBackend,
     LocalBackend,
     MiyabiBackend,
@@ -53,6 +54,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
             made = WisteriaBackend(tmp_path)
         case "nqsv":
             made = NqsvBackend(tmp_path)
+        case "kubernetes":
+            made = KubernetesBackend(tmp_path)
         case "kumo":
             made = KumoBackend(tmp_path, request.getfixturevalue("plug_ins"))
         case _:

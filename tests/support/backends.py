@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,12 +16,13 @@ from typing import Any
 import pytest
 
 from support import pbs, pjm, stubs
+from support.kubernetes_emulator import cluster as kubernetes
 from support.paths import ROOT, TESTS
 from support.slurm_lab.lab import SlurmLab
 
 SLURM = pytest.param("slurm", marks=pytest.mark.slurm)
 GRID_ENGINE = pytest.param("gridengine", marks=pytest.mark.gridengine)
-NAMES = ["local", "pbs", "miyabi", "pjm", "nqsv", "kumo", SLURM, GRID_ENGINE]
+NAMES = ["local", "pbs", "miyabi", "pjm", "nqsv", "kubernetes", "kumo", SLURM, GRID_ENGINE]
 """What the fixture `backend` takes for every test."""
 WITH_SITES = [*NAMES, "wisteria"]
 """The same for tests of what a site's own commands change."""
@@ -355,6 +357,8 @@ class WisteriaBackend(PjmBackend):
 
     def environment(self) -> dict[str, str]:
         return {**super().environment(), "HACKATHON_GROUP": "gv49"}
+
+
 class NqsvBackend(Backend):
     """The commands of `nqsv_stub`: NEC's NQSV as public records have it. NQSV itself was never run."""
 
@@ -398,6 +402,58 @@ class NqsvBackend(Backend):
 
     def stop(self) -> None:
         stubs.stop(self.state)
+
+
+class KubernetesBackend(Backend):
+    """Real kubectl against `kubernetes_emulator`, whose pods are processes of this machine: no cluster was asked."""
+
+    name = scheduler = "kubernetes"
+    starter = "indexed"
+    launchers = ("local", "torchrun")
+    waits = remembers_all = False
+
+    def __init__(self, folder: Path, grace: int = 3) -> None:
+        if shutil.which("kubectl") is None:
+            pytest.skip("kubectl is not installed")
+        if not kubernetes.works_here():
+            pytest.skip("a pod with a host name of its own does not work on this machine")
+        self.cluster = kubernetes.Cluster(folder / "kubernetes")
+        self.extra = {
+            "dialect": {
+                "image": "registry.example.com/torch:2.5", "volume": {"host_path": str(folder), "path": str(folder)},
+                "startup": 0, "grace": grace, "validation": False,  # kubectl 1.20 would read the server's schema
+            }
+        }  # fmt: skip
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), **self.cluster.environment}
+
+    def jobs_named(self, name: str) -> list[str]:
+        return [f"default/{each['metadata']['name']}" for each in self.cluster.store.found("jobs", "default")
+                if each["metadata"]["name"] == name]  # fmt: skip
+
+    def keep_waiting(self, *, wait: bool) -> None:
+        self.cluster.full = wait
+
+    def job(self, run: "Run") -> Any:
+        """Return a run's Job as the cluster has it."""
+        return self.cluster.store.get("jobs", *run.job_id.split("/"))
+
+    def submitted_script(self, run: "Run") -> bytes:
+        """There is no copy: the pods run the script where it lies."""
+        (container,) = self.job(run)["spec"]["template"]["spec"]["containers"]
+        assert container["command"] == ["bash", str(run.path / "job.sh")]
+        return (run.path / "job.sh").read_bytes()
+
+    def by_hand(self, run: "Run") -> int:
+        return subprocess.run(["bash", "job.sh"], cwd=run.path, env=self.environment(), timeout=60).returncode
+
+    def signal_script(self, run: "Run") -> None:
+        (pod,) = self.cluster.store.pods_of(self.job(run))
+        self.cluster.signal(pod["metadata"]["name"], signal.SIGTERM)
+
+    def stop(self) -> None:
+        self.cluster.stop()
 
 
 @dataclass

@@ -20,6 +20,7 @@ FOLDERS = {
     "grid": "jobs",
     "help": "cli",
     "jobs": "jobs",
+    "kubernetes": "schedulers",
     "lint": "programs",
     "local": "schedulers",
     "logs": "logs",

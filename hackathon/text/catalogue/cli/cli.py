@@ -45,6 +45,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{value!r} はプロセス数の列として読めません（例: 1,2,4）",
     ),
     # ---- show
+    "render_files": (
+        "The scheduler reads {names} beside this script: `hackathon render --files` with the same options prints it.",
+        "スケジューラはこのスクリプトのほかに {names} を読みます。同じオプションで `hackathon render --files` を実行すると表示できます。",
+    ),
     "request_line": (
         "{name} on {cluster}{queue}: {processes} {processes:process|processes} on {nodes} {nodes:node|nodes}, "
         "{launcher}, walltime {walltime}",

@@ -69,6 +69,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "option_explain": ("Show each value with its origin.", "各値とその由来を表示する"),
     "option_rank_script": ("Print rank.sh, which runs on each rank.", "各ランクで動く rank.sh を表示する"),
+    "option_files": (
+        "Print the files that the scheduler reads beside the script (Kubernetes: job.yaml).",
+        "スケジューラがスクリプトのほかに読むファイルを表示する（Kubernetes では job.yaml）",
+    ),
     "check_short": (
         "Check whether the cluster accepts the job, and what it costs.",
         "クラスタで実行できるか、使用量はいくらかを確認",

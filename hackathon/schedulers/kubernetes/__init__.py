@@ -1,0 +1,1 @@
+"""Kubernetes: a headless Service and an Indexed Job, without an operator."""

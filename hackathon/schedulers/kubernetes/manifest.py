@@ -1,0 +1,170 @@
+"""The manifest of a job: `job.yaml.j2`, filled with values that Python has written as JSON."""
+
+import contextlib
+import getpass
+import json
+import os
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hackathon.schedulers.base import Submission
+from hackathon.schedulers.dialect import Header
+from hackathon.schedulers.kubernetes.dialect import KubernetesDialect
+from hackathon.text.errors import RequestError
+from hackathon.text.printable import printable
+
+(NAME,) = KubernetesDialect.file_names
+JOB = "hackathon/job"
+"""Label of everything that belongs to a job; its value is the job's name."""
+LABELS = {"app.kubernetes.io/managed-by": "hackathon"}
+QUEUE = "kueue.x-k8s.io/queue-name"
+SCHEDULERS = {"volcano": "volcano", "scheduler-plugins": "scheduler-plugins-scheduler"}
+"""Gang → the scheduler that knows its PodGroup, as its own installation calls it."""
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""What JSON may have in a text as it is, and YAML 1.2 may not (5.1 Character Set) or takes for the end of a line."""
+
+
+def manifest(dialect: KubernetesDialect, submission: Submission, header: Header) -> str:
+    """Return the text of `job.yaml`: a headless Service where there are several pods, and an Indexed Job.
+
+    Raises RequestError: the profile has no image or volume, or the run does not lie on the volume.
+    """
+    if dialect.image is None or dialect.volume is None:
+        raise RequestError("kubernetes.incomplete", key="volume" if dialect.image else "image")
+    inside = os.path.relpath(os.path.realpath(submission.directory), os.path.realpath(dialect.volume.path))
+    if inside.split("/")[0] == "..":
+        raise RequestError(
+            "kubernetes.not_on_volume", folder=printable(str(submission.directory)), path=dialect.volume.path
+        )
+    directory = os.path.join(dialect.volume.path, inside)  # noqa: PTH118
+    return _filled(_values(dialect, dialect.image, submission.name, directory, header))
+
+
+def _values(dialect: KubernetesDialect, image: str, name: str, directory: str, header: Header) -> dict[str, Any]:
+    several = header.nodes > 1
+    selector = {JOB: name}
+    labels = {**LABELS, **selector}
+    grouped = several and dialect.gang == "scheduler-plugins"
+    queued = {QUEUE: header.queue} if dialect.gang == "kueue" else {}
+    group = {"scheduling.x-k8s.io/pod-group": name} if grouped else {}
+    annotations: dict[str, str | None] = {}
+    if dialect.gang == "volcano":  # a Job of one pod has no PodGroup of its own: Volcano makes one
+        key = "scheduling.k8s.io/group-name" if several else "scheduling.volcano.sh/queue-name"
+        annotations = {key: name if several else header.queue}
+    return {
+        "name": name,
+        "namespace": dialect.namespace,
+        "nodes": header.nodes,
+        "queue": header.queue,
+        "gang": dialect.gang,
+        "selector": selector,
+        "labels": labels,
+        "job_labels": {**labels, **queued},
+        "pod_labels": {**labels, **group},
+        "annotations": {key: value for key, value in annotations.items() if value},
+        "deadline": header.walltime + dialect.startup,
+        "grace": dialect.grace,
+        "scheduler_name": dialect.scheduler_name or SCHEDULERS.get(dialect.gang),
+        "priority_class": dialect.priority_class,
+        "node_selector": dialect.node_selector,
+        "tolerations": [_given(asdict(each)) for each in dialect.tolerations],
+        "image_pull_secrets": [{"name": each} for each in dialect.image_pull_secrets],
+        "image_pull_policy": dialect.image_pull_policy,
+        "security": _security(dialect),
+        "image": image,
+        "command": ["bash", _unexpanded(f"{directory}/job.sh")],
+        "directory": directory,
+        "variables": [
+            {"name": key, "value": _unexpanded(value)} for key, value in _variables(dialect, name, directory).items()
+        ],
+        "resources": _resources(dialect, header),
+        **_volumes(dialect),
+    }
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _security(dialect: KubernetesDialect) -> dict[str, Any]:
+    """Return who the pods run as: without this they are root, and so are the files of the run."""
+    user = os.getuid() if dialect.run_as_user == "auto" else dialect.run_as_user
+    group = os.getgid() if dialect.run_as_group == "auto" else dialect.run_as_group
+    made: dict[str, Any] = {"runAsUser": user, "runAsGroup": group, "fsGroup": group}
+    # else every file of a large volume is looked at before the pod starts
+    made["fsGroupChangePolicy"] = "OnRootMismatch"
+    if dialect.supplemental_groups:
+        made["supplementalGroups"] = list(dialect.supplemental_groups)
+    return made
+
+
+def _variables(dialect: KubernetesDialect, name: str, directory: str) -> dict[str, str]:
+    """Return what the script must know, and what programs ask of an account that the image does not know."""
+    return {
+        "HACKATHON_JOB_ID": job_id(dialect.namespace, name),
+        "HACKATHON_JOB_NAME": name,
+        "HACKATHON_SUBMIT_DIR": directory,
+        "HOME": "/tmp",
+        "USER": _user(),
+    }
+
+
+def _user() -> str:
+    with contextlib.suppress(OSError, KeyError):
+        return getpass.getuser()
+    return str(os.getuid())
+
+
+def job_id(namespace: str, name: str) -> str:
+    """Return the id of a job: a name is unique in its namespace only."""
+    return f"{namespace}/{name}"
+
+
+def _resources(dialect: KubernetesDialect, header: Header) -> dict[str, Any]:
+    """Return limits, which are requests as well; processors are asked for without a limit."""
+    limits: dict[str, Any] = dict(dialect.resources)
+    if header.gpus_per_node:
+        limits[dialect.gpu_resource] = header.gpus_per_node
+    made: dict[str, Any] = {"limits": limits} if limits else {}
+    if dialect.cpu_request == "cpu":
+        made["requests"] = {"cpu": header.processes_per_node * header.threads}
+    return made
+
+
+def _volumes(dialect: KubernetesDialect) -> dict[str, Any]:
+    volume = dialect.volume
+    assert volume is not None
+    shm = {"medium": "Memory", **({"sizeLimit": dialect.shm_size} if dialect.shm_size else {})}
+    claimed = volume.claim is not None
+    source = {"claimName": volume.claim} if claimed else {"path": volume.host_path, "type": "Directory"}
+    return {
+        "mount": volume.path,
+        "volume_kind": "persistentVolumeClaim" if claimed else "hostPath",
+        "volume": source,
+        "shm": shm,
+    }
+
+
+def _unexpanded(text: str) -> str:
+    """Return a word of a command or a variable's value as Kubernetes leaves it alone: it replaces `$(NAME)`."""
+    return text.replace("$", "$$")
+
+
+def _encoded(value: object) -> str:
+    """Return a value as JSON that is YAML 1.2, too. Raises RequestError for what is not text."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise RequestError("kubernetes.not_utf8", value=printable(text)) from None
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _filled(values: dict[str, Any]) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(finalize=_encoded, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(Path(__file__).with_name("job.yaml.j2").read_text(encoding="utf-8"))
+    return template.render(values).lstrip("\n").rstrip("\n") + "\n"
