@@ -145,6 +145,8 @@ def test_mpirun_with_the_options_that_the_job_is_given(tmrsh_site: Site, launche
     """NQSV says in a variable where ranks run; the stand-in's options start Open MPI's daemons on its two hosts."""
     run = two_nodes(tmrsh_site, launcher)
     assert not list((run.path / "env").glob("hosts-*"))
+
+
 @pytest.fixture
 def gridengine_site(gridengine: GridEngineLab, tmp_path: Path) -> Iterator[Site]:
     """A project on the real Grid Engine."""

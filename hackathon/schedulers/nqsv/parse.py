@@ -100,7 +100,7 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     """Return the error of a command; one of PBS, which has the same names, is called so."""
     said = answer.stderr + answer.stdout
     if _OF_PBS.search(said):
-        values = {"command": command(answer), "here": "pbs", "asked": "nqsv", "words": words(answer)}
+        values = {"command": command(answer), "scheduler": "pbs", "words": words(answer)}
         return SchedulerError("schedulers.other_scheduler", transient=False, **values)
     key = next((key for word, key in REFUSALS.items() if word in said), otherwise)
     # why a question failed is not on record: the server may be away for a moment

@@ -213,7 +213,7 @@ def failed(answer: CommandOutput, otherwise: str = "failed", history: str = "x")
             "schedulers.other_qstat", transient=False, command=named, words=words(answer), history=right
         )
     if _OF_NQSV.search(answer.stderr) or _OF_NQSV.search(answer.stdout):
-        values = {"command": named, "here": "nqsv", "asked": "pbs", "words": words(answer)}
+        values = {"command": named, "scheduler": "nqsv", "words": words(answer)}
         return SchedulerError("schedulers.other_scheduler", transient=False, **values)
     key, transient = REFUSALS.get(answer.exit_code, (otherwise, False))
     if named in ("qstat", "qselect") and answer.exit_code not in _QUESTIONS:

@@ -277,6 +277,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "queues_not_read_hint": (
         "Run `{command}` by hand; `hackathon clusters NAME` shows what the profile knows.",
         "`{command}` を手動で実行してください。クラスタ定義の内容は `hackathon clusters NAME` で確認できます。",
+    ),
     # NQSV
     "nqsv_topology": (
         "The cluster profile does not say which MPI `-T` asks for. Without `-T`, NQSV runs the script on every node.",
@@ -301,14 +302,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "nqsv_interactive_hint": (
         "Batch jobs and interactive jobs (`hackathon shell`) have queues of their own; choose another one with --queue.",
         "バッチジョブと対話ジョブ（`hackathon shell`）ではキューが異なります。--queue で別のキューを指定してください。",
-    ),
-    "other_scheduler": (
-        "`{command}` here is a command of {here}, not of {asked}: {words}",
-        "ここの `{command}` は {asked} ではなく {here} のコマンドです: {words}",
-    ),
-    "other_scheduler_hint": (
-        "Set `scheduler: {here}` in the cluster profile.",
-        "クラスタ定義で `scheduler: {here}` と設定してください。",
     ),
     "unknown_job": ("The scheduler does not know this job: {words}", "スケジューラにそのジョブはありません: {words}"),
 }
