@@ -90,12 +90,38 @@ class QueueInfo:
 
     name: str
     enabled: bool = True
+    """Whether it takes jobs and starts them now."""
     nodes: int | None = None
+    """Most nodes that a job can have; None where the scheduler does not tell, or sets no limit."""
     walltime: int | None = None
-    """Seconds."""
+    """Longest walltime in seconds; None where the scheduler does not tell, or sets no limit."""
     running: int | None = None
     queued: int | None = None
     note: str = ""
+    min_nodes: int | None = None
+    """Least nodes of a job, where the scheduler tells."""
+    size: int | None = None
+    """Nodes that the queue has. Where `nodes` is only this, a site may have smaller limits of another kind."""
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """Equal nodes as the scheduler describes them; None and "" for what it does not tell."""
+
+    nodes: int
+    """How many."""
+    queues: tuple[str, ...] = ()
+    """Queues that they belong to; empty where the scheduler does not tell."""
+    cores: int | None = None
+    """Physical cores of one."""
+    cpus: int | None = None
+    """What jobs can ask for: cores, or their hardware threads."""
+    memory: int | None = None
+    """Bytes of one, as configured: a little less than what is built in."""
+    gpus: int | None = None
+    """GPUs of one."""
+    gpu: str = ""
+    """The GPU's model in the scheduler's words."""
 
 
 @dataclass(frozen=True)
@@ -300,6 +326,23 @@ class Scheduler(ABC):
         is another one than the run's does not count for the run.
         """
         return {}
+
+    # ---- hooks of the machine, for `hackathon clusters check --live` and `clusters new`
+
+    def nodes_argv(self) -> list[list[str]]:
+        """Return the commands that describe the nodes; none where an ordinary user is not told.
+
+        Ask for equal nodes in one line where the scheduler can: machines have thousands. What a job may ask of a queue
+        is in the answer to `queues_argv`. Example: `[["kumo-nodes", "--by-shape"]]`.
+        """
+        return []
+
+    def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
+        """Return the nodes, equal ones together (see `words.grouped`). Raises SchedulerError.
+
+        Example: `[NodeGroup(4, queues=("main",), cores=36, memory=256 * 2**30, gpus=2, gpu="p100")]`.
+        """
+        return []
 
     # ---- hooks of scripts that people write
 

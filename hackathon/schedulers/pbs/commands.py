@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
-from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.pbs import history, parse
+from hackathon.schedulers.base import CommandOutput, NodeGroup, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.pbs import history, machine, parse
 from hackathon.schedulers.pbs.dialect import PbsDialect
 
 
@@ -88,7 +88,14 @@ class Pbs(Scheduler):
         return ["qstat", "--rsc"] if self.dialect.history == history.H else ["qstat", "-Q", "-f"]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
-        return parse.queues(answer)
+        return machine.queues(answer)
+
+    def nodes_argv(self) -> list[list[str]]:
+        """Return `pbsnodes -a`; a site with its own qstat is not known to have it for users."""
+        return [] if self.dialect.history == history.H else [["pbsnodes", "-a", "-F", "json"]]
+
+    def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
+        return machine.nodes(answers[0])
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
         """Return `qsub -I` with the header's options; it takes no command, so the file has to be sourced."""

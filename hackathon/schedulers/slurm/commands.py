@@ -6,8 +6,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
-from hackathon.schedulers.base import OPEN_STATES, CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.slurm import parse
+from hackathon.schedulers.base import (
+    OPEN_STATES,
+    CommandOutput,
+    NodeGroup,
+    QueueInfo,
+    Scheduler,
+    Shell,
+    StatusAnswer,
+    Submission,
+)
+from hackathon.schedulers.slurm import machine, parse
 from hackathon.schedulers.slurm.dialect import SlurmDialect
 from hackathon.schedulers.slurm.ids import JOB_IDS, is_plain
 from hackathon.schedulers.slurm.parse import BILL_FIELDS, FIELD, RECORD, SACCT_FIELDS, SQUEUE_FIELDS
@@ -110,10 +119,17 @@ class Slurm(Scheduler):
 
     def queues_argv(self) -> list[str]:
         """Return sinfo: one line a partition, `A/I/O/T` counts nodes."""
-        return ["sinfo", "-h", "-a", "-o", FIELD.join(("%R", "%a", "%D", "%l", "%F"))]
+        return ["sinfo", "-h", "-a", "-o", FIELD.join(machine.QUEUE_FIELDS)]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
-        return parse.queues(answer)
+        return machine.queues(answer)
+
+    def nodes_argv(self) -> list[list[str]]:
+        """Return sinfo: one line for equal nodes of a partition; without -e numbers that differ become `36+`."""
+        return [["sinfo", "-h", "-a", "-e", "-o", FIELD.join(machine.NODE_FIELDS)]]
+
+    def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
+        return machine.nodes(answers[0])
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
         """Return `salloc` with the header's options, and srun, which gives the shell on the first node."""

@@ -29,7 +29,6 @@ NOT_ASKED = {
     "no_history.txt": "words on stderr: test_pbs_recorded.py reads them",
     "nodefile_variants.txt": _INSIDE,
     "pbsdsh_tmrsh_behaviour.txt": _INSIDE,
-    "pbsnodes_a_with_jobs.json": "of nodes",
     "precedence.txt": _TABLE,
     "qdel.txt": "exit codes only",
     "qstat_Q_f.json": "of queues, in a form that the toolkit does not ask for",
@@ -97,9 +96,12 @@ def _of_queues() -> Iterator[Other]:
     yield Other("miyabi_qstat.txt --rsc", _said(["qstat", "--rsc"], listed), lambda said: _open(MIYABI, said))
     never = (SAMPLES / "queue_never_enabled.txt").read_text()
     blocks = "".join(re.findall(r"^Queue: .*\n(?:[ \t].*\n)*\n", never, re.MULTILINE))
-    opened = "Queue: open\n    resources_max.nodect = 16\n    resources_max.walltime = 01:00:00\n    enabled = True\n    started = True\n\n"
+    limits = "    resources_max.nodect = 16\n    resources_max.walltime = 01:00:00\n"
+    opened = f"Queue: open\n{limits}    enabled = True\n    started = True\n\n"
     answer = _said(["qstat", "-Q", "-f"], blocks + opened)
     yield Other("queue_never_enabled.txt", answer, lambda said: _open(PBS, said))
+    nodes = _said(["pbsnodes", "-a", "-F", "json"], (SAMPLES / "pbsnodes_a_with_jobs.json").read_text())
+    yield Other("pbsnodes_a_with_jobs.json", nodes, lambda said: set(PBS.parse_nodes([said])))
 
 
 def _open(scheduler: Pbs, answer: CommandOutput) -> set[object]:
