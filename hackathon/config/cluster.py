@@ -88,7 +88,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Source:
+class Citation:
     """Where values of a profile are from."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -98,6 +98,9 @@ class Source:
     """Day on which it was written, asked or read: YYYY-MM-DD, or YYYY-MM where only the month is known."""
     url: str | None = None
     """Its address, where it is public."""
+    confirmed: bool = True
+    """`false` for what the machine or its centre did not say itself: users' scripts, memory, a choice of the profile's
+    authors. A value that only such sources tell belongs under `unverified` too."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class Cluster:
     """Seconds between two telemetry lines; 0 turns telemetry off."""
     unverified: list[str] = field(default_factory=list)
     """Key paths of values that nobody has confirmed on the machine."""
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, Citation] = field(default_factory=dict)
     """Where the values are from, each with a short id that `evidence` uses."""
     evidence: dict[str, str | list[str]] = field(default_factory=dict)
     """Key path of a value, or of a block that holds it → ids of its sources, e.g. `queues.debug: [M, S]`."""

@@ -223,6 +223,7 @@ READERS: dict[str, tuple[str, str]] = {
     "runs/submit.py": ("_born _announce", WRITES),
     "scaling/draw.py": ("main", CHILD),
     "scaling/plot.py": ("filled pictures", SHIPPED),
+    "schedulers/pbs/machine.py": ("nodes", CHILD),
     "schedulers/local/commands.py": ("_value", CHILD),
     "schedulers/local/processes.py": ("with_variable _stat", PROC),
     "schedulers/local/slots.py": ("Ticket.join _read", "tickets of all users, bounded"),
