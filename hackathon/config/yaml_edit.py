@@ -15,6 +15,8 @@ from hackathon.config.problems import KeyPath
 from hackathon.config.yaml import scalar
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./+$][\w./+$@%=~-]*(?::[\w./+$@%=~-]+)*(?: [\w./+$@%=~-]+)*\Z")
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?\Z", re.ASCII)
+"""A text here, a date to readers of YAML 1.1."""
 
 
 def inline(value: Any) -> str:
@@ -23,7 +25,7 @@ def inline(value: Any) -> str:
         return "{" + ", ".join(f"{inline(str(key))}: {inline(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(inline, value)) + "]"
-    if isinstance(value, str) and scalar(value) == value and _PLAIN.match(value):
+    if isinstance(value, str) and scalar(value) == value and _PLAIN.match(value) and not _DATE.match(value):
         return value
     return json.dumps(value, ensure_ascii=False)
 
