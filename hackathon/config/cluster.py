@@ -17,6 +17,10 @@ SCHEDULER_LAUNCHERS: frozenset[str] = frozenset({"srun"})
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "ssh", "local"]
 
 
+RESERVED_NAMES = frozenset({"list", "show", "check", "measure", "new"})
+"""The sub-verbs of `hackathon clusters`: no profile may have such a name, or `hackathon clusters NAME` would not show it."""
+
+
 @dataclass(frozen=True)
 class Node:
     """One compute node."""

@@ -26,7 +26,7 @@ class CitedValue:
     @property
     def key(self) -> str:
         """The key path as `evidence` and `unverified` write it."""
-        return ".".join(self.path)
+        return ".".join(map(str, self.path))
 
 
 def cited_values(profile: Mapping[str, Any]) -> list[CitedValue]:

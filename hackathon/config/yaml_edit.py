@@ -41,13 +41,15 @@ def set_value(text: str, path: KeyPath, value: Any) -> str:
         if below is None:
             break
         if place == len(path) - 1:
-            return text[: below.start_mark.index] + inline(value) + text[_end(below) :]
+            return f"{text[: below.start_mark.index]}{inline(value)}{text[_end(below) :]}"
         if not isinstance(below, pyyaml.MappingNode):
             return text[: below.start_mark.index] + inline(_nested(path[place + 1 :], value)) + text[_end(below) :]
         node = below
     if node is root:
         return text.rstrip("\n") + "\n" + _block(path, value)
     entry = f"{inline(str(path[place]))}: {inline(_nested(path[place + 1 :], value))}"
+    if place == 1 and not node.value:  # `queues: {}` becomes a block: a line for each entry
+        return text[: node.start_mark.index].rstrip(" ") + f"\n  {entry}" + text[node.end_mark.index :]
     if node.flow_style:
         end = node.end_mark.index - 1
         before = text[:end].rstrip()
