@@ -18,7 +18,7 @@ Starter = Literal["srun", "mpirun", "pbs_tmrsh", "ssh", "local"]
 
 
 RESERVED_NAMES = frozenset({"list", "show", "check", "measure", "new"})
-"""The sub-verbs of `hackathon clusters`: no profile may have such a name, or `hackathon clusters NAME` would not show it."""
+"""The sub-verbs of `hackathon clusters`: a profile of such a name could not be shown by `hackathon clusters NAME`."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import yaml as pyyaml
 from hackathon.config.problems import KeyPath
 from hackathon.config.yaml import scalar
 
+_LOADER: Any = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
 _PLAIN = re.compile(r"[A-Za-z0-9_./+$][\w./+$@%=~-]*(?::[\w./+$@%=~-]+)*(?: [\w./+$@%=~-]+)*\Z")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?\Z", re.ASCII)
 """A text here, a date to readers of YAML 1.1."""
@@ -43,18 +44,21 @@ def set_value(text: str, path: KeyPath, value: Any) -> str:
         if place == len(path) - 1:
             return f"{text[: below.start_mark.index]}{inline(value)}{text[_end(below) :]}"
         if not isinstance(below, pyyaml.MappingNode):
-            return text[: below.start_mark.index] + inline(_nested(path[place + 1 :], value)) + text[_end(below) :]
+            before = text[: below.start_mark.index]  # `queues:` with nothing behind it has no blank either
+            blank = "" if before.endswith((" ", "\n")) else " "
+            return before + blank + inline(_nested(path[place + 1 :], value)) + text[_end(below) :]
         node = below
     if node is root:
         return text.rstrip("\n") + "\n" + _block(path, value)
     entry = f"{inline(str(path[place]))}: {inline(_nested(path[place + 1 :], value))}"
     if place == 1 and not node.value:  # `queues: {}` becomes a block: a line for each entry
-        return text[: node.start_mark.index].rstrip(" ") + f"\n  {entry}" + text[node.end_mark.index :]
+        start, end = int(node.start_mark.index), int(node.end_mark.index)
+        return text[:start].rstrip(" ") + f"\n  {entry}" + text[end:]
     if node.flow_style:
-        end = node.end_mark.index - 1
+        end = int(node.end_mark.index) - 1
         before = text[:end].rstrip()
         return before + (entry if before.endswith("{") else f", {entry}") + text[end:]
-    column, end = node.value[0][0].start_mark.column, text.find("\n", _end(node))
+    column, end = int(node.value[0][0].start_mark.column), text.find("\n", _end(node))
     end = len(text) if end < 0 else end
     return text[:end] + "\n" + " " * column + entry + text[end:]
 
@@ -85,7 +89,7 @@ def remove(text: str, path: Sequence[str | int]) -> str:
 
 
 def _root(text: str) -> Any:
-    return pyyaml.compose(text, Loader=pyyaml.SafeLoader)
+    return pyyaml.compose(text, Loader=_LOADER)
 
 
 def _below(node: Any, key: str | int) -> Any:

@@ -16,8 +16,9 @@ THREADS = (1, 2, 4, 8)
 """Hardware threads a core that may be what a scheduler counts as CPUs."""
 
 Verdict = Literal["same", "possible", "differs", "missing", "gone", "unknown"]
-"""`possible`: agrees with what the scheduler tells, which is less than the value: the number of a queue's nodes, or of CPUs
-that may be hardware threads. `missing`: the machine tells what the profile does not have. `gone`: a queue that the machine does not have. `unknown`: the scheduler does not tell."""
+"""`possible`: agrees with what the scheduler tells, which is less than the value: the number of a queue's nodes, or of
+CPUs that may be hardware threads. `missing`: the machine tells what the profile does not have. `gone`: a queue that the
+machine does not have. `unknown`: the scheduler does not tell."""
 CHANGES: frozenset[str] = frozenset({"differs", "missing", "gone"})
 
 

@@ -1,4 +1,4 @@
-"""A new profile as text, made of what a person said and what the scheduler says; what nobody said is marked as a guess."""
+"""A new profile as text, made of what a person and the scheduler say; what nobody said is marked as a guess."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields

@@ -1,4 +1,4 @@
-"""`hackathon clusters`: the machines that are known. `clusters NAME`, `--live` and `--measure` are older words for its verbs."""
+"""`hackathon clusters`: the machines that are known. `clusters NAME` with `--live` or `--measure` is an older form."""
 
 import click
 
@@ -15,7 +15,7 @@ OF_A_JOB = frozenset(
 
 
 class ClustersNoun(LazyNoun):
-    """A noun whose sub-verb may be left out: without a name it lists, with a name it shows, with `--measure` it measures."""
+    """A noun whose sub-verb may be left out: it lists, with a name it shows, with `--measure` it measures."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in (*self.verbs, *ctx.help_option_names):
@@ -24,16 +24,15 @@ class ClustersNoun(LazyNoun):
 
     def with_verb(self, words: list[str]) -> list[str]:
         """Return the words behind the verb that they mean."""
+        values = {index + 1 for index, word in enumerate(words) if word == "--lang"}
+        with_name = any(not word.startswith("-") for index, word in enumerate(words) if index not in values)
         if "--measure" in words:
-            rest = [word for word in words if word != "--measure"]
-            if all(word.startswith("-") for word in rest):
+            if not with_name:
                 raise RequestError("clusters.measure_which")
-            return ["measure", *rest]
+            return ["measure", *(word for word in words if word != "--measure")]
         if not OF_A_JOB.isdisjoint(word.partition("=")[0] for word in words):
             raise RequestError("clusters.measure_only")
-        language = [index + 1 for index, word in enumerate(words) if word == "--lang"]
-        named = any(not word.startswith("-") for index, word in enumerate(words) if index not in language)
-        return ["show" if named else "list", *words]
+        return ["show" if with_name else "list", *words]
 
 
 @named("clusters", cls=ClustersNoun, verbs=VERBS)

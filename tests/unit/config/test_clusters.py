@@ -1,5 +1,6 @@
 """The shipped cluster profiles: readable, honest about what nobody confirmed, and as the machines' users wrote."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import yaml as pyyaml
 from hackathon.config.check import find_key
 from hackathon.config.cluster import Cluster
 from hackathon.config.evidence import cited_values, unconfirmed
+from hackathon.config.problems import ConfigError
 from hackathon.config.yaml import read_yaml
 from hackathon.schedulers import profiles
 from hackathon.text.messages import localized, set_language
@@ -168,3 +170,14 @@ def test_an_old_yaml_reader_sees_the_same_file(name: str) -> None:
 
     old = pyyaml.safe_load(path.read_text(encoding="utf-8"))
     assert without_walltimes(old) == without_walltimes(read_yaml(path).value)
+
+
+@pytest.mark.parametrize("name", ["list", "show", "check", "measure", "new"])
+def test_sub_verbs_are_no_names_of_clusters(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "templates" / "clusters"
+    folder.mkdir(parents=True)
+    (folder / f"{name}.yaml").write_text(f"name: {name}\nscheduler: slurm\nnode: {{cores: 1}}\n")
+    with pytest.raises(ConfigError) as caught:
+        profiles.load_cluster(name, [tmp_path])
+    (problem,) = caught.value.problems
+    assert (problem.key, problem.line) == ("name", 1) and f"{name}-1" in problem.text
