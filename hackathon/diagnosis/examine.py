@@ -15,6 +15,7 @@ from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.order import Circumstances, Ranked, RulePlace, order
 from hackathon.diagnosis.render_finding import finding_of, line_number
 from hackathon.diagnosis.scan import LogFile, RuleSet
+from hackathon.diagnosis.scheduler_commands import commands_here
 from hackathon.diagnosis.sources import of_paths, of_run
 from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
@@ -121,12 +122,15 @@ class _Examined:
         found += self._from_facts()
         found = self._with_hang(found)
         ranked = order(found, self._circumstances(found))
-        numbers = self._facts.numbers if self._facts is not None else {}
-        findings = tuple(finding_of(each, self._files, numbers) for each in ranked)
+        numbers = self._facts.numbers if self._facts is not None else {"job": "JOB"}
+        commands = self._facts.commands if self._facts is not None else commands_here()
+        findings = tuple(finding_of(each, self._files, numbers, commands) for each in ranked)
         benign: dict[str, RulePlace] = {
             place.rule.id: place for place in reversed(found) if place.rule.level == "benign"
         }
-        harmless = tuple(finding_of(Ranked((place,), "benign", 0), self._files, numbers) for place in benign.values())
+        harmless = tuple(
+            finding_of(Ranked((place,), "benign", 0), self._files, numbers, commands) for place in benign.values()
+        )
         status = self._facts.status if self._facts is not None else None
         return Diagnosis(
             findings,

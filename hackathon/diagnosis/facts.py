@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.scheduler_commands import commands_of
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.logs.values import whole
 from hackathon.runs import events as written
@@ -128,6 +129,11 @@ class RunFacts:
         seen = message("diagnosis.memory_seen", memory=memory) if memory else ""
         texts = {name: NOT_KNOWN if value in (None, "") else str(value) for name, value in found.items()}
         return {**texts, "memory": memory or NOT_KNOWN, "memory_seen": seen}
+
+    @cached_property
+    def commands(self) -> Mapping[str, str]:
+        """Commands of the run's scheduler that a person may type."""
+        return commands_of(self.record.scheduler, self.record.dialect)
 
     def _most_memory(self) -> str:
         """Return the most main memory that was in use on one of the hosts, as text; empty when it was not measured."""

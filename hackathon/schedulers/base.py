@@ -26,6 +26,11 @@ QUEUED, HELD, RUNNING, ENDING = "QUEUED", "HELD", "RUNNING", "ENDING"
 SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY = "SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"
 CANCELLED, NODE_FAILED, FINISHED, UNKNOWN = "CANCELLED", "NODE_FAILED", "FINISHED", "UNKNOWN"
 OPEN_STATES = frozenset({QUEUED, HELD, RUNNING, ENDING, UNKNOWN})
+ADVICE_COMMANDS = (
+    "status_command", "usage_command", "nodes_command", "limits_command", "own_jobs_command", "account_command",
+    "server_command", "hosts_command", "reservation_command", "node_command",
+)  # fmt: skip
+"""Words in the checks of failure rules that a scheduler replaces by a command (`Scheduler.advice_commands`)."""
 NO_ANSWER = 124
 """Exit code of an answer that stands for none: a further question that timed out, said too much or could not be asked.
 """
@@ -343,6 +348,22 @@ class Scheduler(ABC):
         Example: `[NodeGroup(4, queues=("main",), cores=36, memory=256 * 2**30, gpus=2, gpu="p100")]`.
         """
         return []
+
+    # ---- hooks of advice
+
+    advice_dialects: ClassVar[tuple[Mapping[str, object], ...]] = ({},)
+    """Dialects whose `advice_commands` differ. Example: `({}, {"history": "H"})`."""
+
+    def advice_commands(self) -> Mapping[str, str]:
+        """Return ADVICE_COMMANDS → what a person types, for a diagnosis; a check is left out where its command is missing.
+
+        `status_command`: all that the scheduler knows of `{job}`; `usage_command`: memory and time that it used;
+        `nodes_command`: nodes that are down; `limits_command`: limits of queues; `own_jobs_command`; `account_command`:
+        who may pay; `server_command`: whether it answers; `reservation_command`; inside a job `hosts_command` and
+        `node_command`, which starts what follows once on each node. `{job}` and `{queue}` stand as words of their own.
+        Example: `{"status_command": "kumo-show {job}", "nodes_command": "kumo-nodes --down"}`.
+        """
+        return {}
 
     # ---- hooks of scripts that people write
 

@@ -1,6 +1,7 @@
 """The commands of Slurm: what to run. `parse.py` says what the answers mean."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -25,6 +26,20 @@ HISTORY = "now-30days"
 """How far back a job is looked for by name."""
 ALL_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,RS,RV,S,TO"
 """Named one by one, because without `-s` sacct leaves out jobs that were cancelled while held."""
+
+ADVICE = {
+    "status_command": "scontrol show job {job}",
+    "usage_command": "sacct -j {job} --format=JobID,State,ExitCode,Elapsed,Timelimit,MaxRSS,ReqMem,NodeList",
+    "nodes_command": "sinfo -R",
+    "limits_command": 'sinfo -o "%P %l %s %D"',
+    "own_jobs_command": "squeue -u $USER",
+    "account_command": "sacctmgr show assoc user=$USER format=account,partition,qos",
+    "server_command": "scontrol ping",
+    "hosts_command": "scontrol show hostnames $SLURM_JOB_NODELIST",
+    "reservation_command": "scontrol show reservation",
+    "node_command": "srun --ntasks-per-node=1",
+}
+"""What a person types, see base.ADVICE_COMMANDS."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +150,9 @@ class Slurm(Scheduler):
         """Return `salloc` with the header's options, and srun, which gives the shell on the first node."""
         kept = [word for word in options if word != "--open-mode=append"]
         return Shell(["salloc", *kept, "srun", "--pty", "bash", "--rcfile", str(rcfile), "-i"])
+
+    def advice_commands(self) -> Mapping[str, str]:
+        return ADVICE
 
     def supports_after(self, condition: str) -> bool:
         """`--dependency=afterok:` and `afterany:`."""
