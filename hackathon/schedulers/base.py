@@ -355,7 +355,7 @@ class Scheduler(ABC):
     """Dialects whose `advice_commands` differ. Example: `({}, {"history": "H"})`."""
 
     def advice_commands(self) -> Mapping[str, str]:
-        """Return ADVICE_COMMANDS → what a person types, for a diagnosis; a check is left out where its command is missing.
+        """Return ADVICE_COMMANDS → what a person types, for a diagnosis; a check without its command is left out.
 
         `status_command`: all that the scheduler knows of `{job}`; `usage_command`: memory and time that it used;
         `nodes_command`: nodes that are down; `limits_command`: limits of queues; `own_jobs_command`; `account_command`:
