@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hackathon.diagnosis.check_command import HOST, in_command
-from hackathon.diagnosis.scheduler_commands import every_form
+from hackathon.schedulers.advice import every_form
 from hackathon.text.messages import LANGUAGES, localized, speaking
 
 if TYPE_CHECKING:

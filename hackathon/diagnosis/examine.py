@@ -15,13 +15,13 @@ from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.order import Circumstances, Ranked, RulePlace, order
 from hackathon.diagnosis.render_finding import finding_of, line_number
 from hackathon.diagnosis.scan import LogFile, RuleSet
-from hackathon.diagnosis.scheduler_commands import commands_here
 from hackathon.diagnosis.sources import of_paths, of_run
 from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.events import KILL
 from hackathon.runs.states import RunStatus
+from hackathon.schedulers.advice import commands_here
 
 TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
 """Bytes at the end of a log that are read line by line: at most, at least, and of all logs together."""

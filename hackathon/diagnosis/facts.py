@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.diagnosis.findings import Evidence
-from hackathon.diagnosis.scheduler_commands import commands_of
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.logs.values import whole
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
 from hackathon.runs.states import RunStatus
+from hackathon.schedulers.advice import commands_of
 from hackathon.text.files import objects, open_regular, read_json
 from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime

@@ -10,8 +10,8 @@ from hackathon.diagnosis.facts import NOT_KNOWN
 from hackathon.diagnosis.findings import Finding
 from hackathon.diagnosis.order import Ranked, RulePlace
 from hackathon.diagnosis.scan import LogFile
-from hackathon.diagnosis.scheduler_commands import with_commands
 from hackathon.logs.lines import line_ends
+from hackathon.schedulers.advice import with_commands
 from hackathon.text.messages import LANGUAGES, language, localized, message, speaking
 
 

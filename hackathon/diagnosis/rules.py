@@ -12,7 +12,7 @@ from hackathon.diagnosis.check_command import misplaced
 from hackathon.diagnosis.facts import RunFacts, names
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.scan import Scanner
-from hackathon.diagnosis.scheduler_commands import every_form
+from hackathon.schedulers.advice import every_form
 from hackathon.schedulers.base import ADVICE_COMMANDS
 from hackathon.text.paths import shipped
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hackathon.cli.main import run as hackathon
 from hackathon.config import load
 from hackathon.diagnosis.check_command import check_command, misplaced, quoted_in_commands
-from hackathon.diagnosis.scheduler_commands import every_form
+from hackathon.schedulers.advice import every_form
 from hackathon.text.paths import shipped
 from support.runs import new_run
 
