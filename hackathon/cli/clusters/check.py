@@ -67,6 +67,8 @@ def _live(
         raise RequestError("clusters.this_machine", name=cluster.name)
     scheduler = profiles.scheduler_of(cluster)
     machine = comparison.ask(scheduler)
+    if cluster.queues and not {queue.name for queue in machine.queues} & set(cluster.queues):
+        raise RequestError("clusters.other_machine", name=cluster.name, found=", ".join(q.name for q in machine.queues))
     compared = comparison.compare(cluster, written, machine)
     day = time.strftime("%Y-%m-%d")
     title = message("clusters.asked", commands=", ".join(f"`{each}`" for each in comparison.commands_of(scheduler)))

@@ -11,6 +11,7 @@ import pytest
 
 from hackathon import schedulers
 from hackathon.cli.main import run
+from support import pbs
 
 SAMPLES = Path(schedulers.__file__).parent / "slurm" / "samples"
 SINFO = f"""#!/bin/sh
@@ -137,6 +138,22 @@ def test_closed_queue_is_no_difference_and_a_lost_one_is(place: Path, hackathon:
     profile(place, "name: kumo\nscheduler: slurm\nnode: {}\nqueues: {short: {nodes: 4}, gone: {}}\n")
     code, out, err = hackathon("check", "kumo", "--live")
     assert code == 1 and "closed now: short" in err and "no such queue" in out
+
+
+def test_profile_of_another_machine_is_not_compared(place: Path, hackathon: Answer) -> None:
+    profile(place, "name: kumo\nscheduler: slurm\nnode: {cores: 4}\nqueues: {gpu: {}}\n")
+    code, out, err = hackathon("check", "kumo", "--live")
+    assert (code, out) == (2, "") and "main, high, short" in err
+
+
+def test_new_profile_on_pbs_agrees_with_it(place: Path, hackathon: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in pbs.environment(place.parent / "pbs").items():
+        monkeypatch.setenv(name, value)
+    assert hackathon("new", "kumo", "--yes", "--scheduler", "pbs")[0] == 0
+    code, out, err = hackathon("check", "kumo", "--live")
+    assert code == 0 and "queues.h-small.walltime" in out and "closed now: stopped, disabled" in err
+    value = json.loads(hackathon("show", "kumo", "--json")[1])
+    assert value["node"]["memory"] == 64 * 2**30 and "node.gpus" in value["unverified"]  # nobody said
 
 
 def test_scheduler_that_does_not_answer(place: Path, hackathon: Answer) -> None:

@@ -28,6 +28,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "omit --live to check the file",
         "ファイルだけを確認する場合は --live を外してください",
     ),
+    "other_machine": (
+        "this machine has none of the queues of {name}; it has: {found}",
+        "このマシンには {name} のキューが 1 つもありません。あるキュー: {found}",
+    ),
+    "other_machine_hint": (
+        "run it on the machine that the profile describes, or write a profile of this one: hackathon clusters new NAME",
+        "プロファイルが表すマシンの上で実行するか、このマシンのプロファイルを作成してください: hackathon clusters new 名前",
+    ),
     "output_without_live": ("--output needs --live", "--output は --live と一緒に指定してください"),
     "output_without_live_hint": (
         "hackathon clusters check NAME --live --output FILE",
