@@ -187,7 +187,9 @@ def _machines() -> str:
         "# Clusters that are shipped",
         "",
         "Made by `make docs` from `templates/clusters/*.yaml`. **?** marks a value that nobody has confirmed on the machine:"
-        " treat it as a guess, and write the right one into [a copy of the profile](../how-to/add-a-cluster.md).",
+        " treat it as a guess, and write the right one into [a copy of the profile](../how-to/add-a-cluster.md). The tables"
+        " of sources say where values are from; `hackathon clusters show NAME --evidence` shows them value by value, and on the"
+        " machine itself `hackathon clusters check NAME --live` compares them with what its scheduler says.",
     ]
     for cluster in clusters:
         lines += ["", *_machine(cluster)]
@@ -233,6 +235,17 @@ def _machine(cluster: Cluster) -> Iterator[str]:
     ]
     if others:
         yield from ("", f"Also not confirmed: {', '.join(f'`{path}`' for path in others)}.")
+    if cluster.sources:
+        yield from ("", "| source | date | | values |", "|---|---|---|---|")
+        yield from (_source(cluster, name) for name in cluster.sources)
+
+
+def _source(cluster: Cluster, name: str) -> str:
+    source = cluster.sources[name]
+    title = localized(source.title) + ("" if source.confirmed else " (to be confirmed)")
+    cited = {key: [ids] if isinstance(ids, str) else ids for key, ids in cluster.evidence.items()}
+    values = ", ".join(f"`{key}`" for key, ids in cited.items() if name in ids)
+    return f"| {name} | {source.date} | {_cell(f'[{title}]({source.url})' if source.url else title)} | {values} |"
 
 
 def _queue(name: str, queue: Queue, sure: Callable[[str, object], str]) -> str:

@@ -81,7 +81,9 @@ def command(
             "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
         ]
     if cluster:
-        profiles.load_cluster(cluster, [folder])
+        from hackathon.config.trust import folders_that_count
+
+        profiles.load_cluster(cluster, [folder, *folders_that_count(folder)])
         lines.append(f"cluster: {_scalar(cluster)}")
     lines += [f"# {message('cli.walltime_comment')}", "walltime: 00:10:00", ""]
     folder.mkdir(parents=True, exist_ok=True)

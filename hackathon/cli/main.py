@@ -33,7 +33,7 @@ COMMANDS = {
         "slides": "slides", "dashboard": "dashboard", "top": "top",
     },
     "about": {
-        "docs": "docs", "clusters": "machine.clusters", "recipes": "recipes", "env": "machine.env",
+        "docs": "docs", "clusters": "clusters.clusters", "recipes": "recipes", "env": "machine.env",
         "data": "machine.data", "doctor": "machine.doctor", "schema": "schema", "clean": "run.clean",
         "completion": "completion",
     },

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hackathon.config.cluster import Cluster
+from hackathon.config.cluster import RESERVED_NAMES, Cluster
 from hackathon.config.command import command_words
 from hackathon.config.fields import Scalar
 from hackathon.config.problems import KeyPath, Problem, listing, shown
@@ -96,6 +96,8 @@ def _name(name: str, report: Report, expected: str | None) -> None:
 
 def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
     _name(cluster.name, report, name)
+    if cluster.name in RESERVED_NAMES:
+        report.add("config.name_is_verb", ("name",), name=cluster.name)
     if cluster.queue is not None and cluster.queues and cluster.queue not in (report.raw.get("queues") or ()):
         report.unknown(("queue",), cluster.queue, cluster.queues, "config.no_queue")
     for queue_name, queue in cluster.queues.items():

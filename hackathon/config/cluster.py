@@ -17,6 +17,10 @@ SCHEDULER_LAUNCHERS: frozenset[str] = frozenset({"srun"})
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "pjrsh", "ssh", "indexed", "local"]
 
 
+RESERVED_NAMES = frozenset({"list", "show", "check", "measure", "new"})
+"""The sub-verbs of `hackathon clusters`: a profile of such a name could not be shown by `hackathon clusters NAME`."""
+
+
 @dataclass(frozen=True)
 class Node:
     """One compute node."""
@@ -98,6 +102,9 @@ class ProfileSource:
     """Day on which it was written, asked or read: YYYY-MM-DD, or YYYY-MM where only the month is known."""
     url: str | None = None
     """Its address, where it is public."""
+    confirmed: bool = True
+    """`false` for what the machine or its centre did not say itself: users' scripts, memory, a choice of the profile's
+    authors. A value that only such sources tell belongs under `unverified` too."""
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,20 @@ words and stand above this package, so they are handed in: see `hackathon.schedu
 
 def load_cluster(name: str, folders: Sequence[Path], dialects: Dialects) -> Cluster:
     """Return the profile of a cluster: the first `templates/clusters/<name>.yaml` on the search path."""
+    return _read(Cluster, find_cluster(name, folders), name, dialects)
+
+
+def find_cluster(name: str, folders: Sequence[Path]) -> Path:
+    """Return the file of a cluster's profile, the first on the search path."""
     path = _find(name, _cluster_folders(folders), ".yaml")
     if path is None:
         raise _unknown("config.no_cluster", name, _cluster_files(folders))
-    return _read(Cluster, path, name, dialects)
+    return path
+
+
+def read_cluster(raw: bytes, path: Path, name: str, dialects: Dialects) -> Cluster:
+    """Return the profile that some bytes are; `path` names them in messages, `name` is what they must call it."""
+    return _read(Cluster, path, name, dialects, raw)
 
 
 def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recipe, Path]:

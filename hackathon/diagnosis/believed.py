@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hackathon.diagnosis.check_command import HOST, in_command
+from hackathon.schedulers.advice import every_form
 from hackathon.text.messages import LANGUAGES, localized, speaking
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def is_believed(finding: Mapping[str, Any]) -> bool:
         if not isinstance(each, Mapping) or not _said(str(each.get("text") or ""), _in_languages(cause.text)):
             return False
         check = str(each.get("check") or "")
-        if check and not _filled(cause.check, check, everywhere=True):
+        if check and not any(_filled(form, check, everywhere=True) for form in every_form(cause.check)):
             return False
     return True
 

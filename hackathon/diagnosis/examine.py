@@ -21,6 +21,7 @@ from hackathon.runs import states
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.events import KILL
 from hackathon.runs.states import RunStatus
+from hackathon.schedulers.advice import commands_here
 
 TAIL, LEAST_TAIL, TAILS = 256 << 10, 32 << 10, 8 << 20
 """Bytes at the end of a log that are read line by line: at most, at least, and of all logs together."""
@@ -121,12 +122,15 @@ class _Examined:
         found += self._from_facts()
         found = self._with_hang(found)
         ranked = order(found, self._circumstances(found))
-        numbers = self._facts.numbers if self._facts is not None else {}
-        findings = tuple(finding_of(each, self._files, numbers) for each in ranked)
+        numbers = self._facts.numbers if self._facts is not None else {"job": "JOB"}
+        commands = self._facts.commands if self._facts is not None else commands_here()
+        findings = tuple(finding_of(each, self._files, numbers, commands) for each in ranked)
         benign: dict[str, RulePlace] = {
             place.rule.id: place for place in reversed(found) if place.rule.level == "benign"
         }
-        harmless = tuple(finding_of(Ranked((place,), "benign", 0), self._files, numbers) for place in benign.values())
+        harmless = tuple(
+            finding_of(Ranked((place,), "benign", 0), self._files, numbers, commands) for place in benign.values()
+        )
         status = self._facts.status if self._facts is not None else None
         return Diagnosis(
             findings,

@@ -17,6 +17,7 @@ from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
 from hackathon.runs.states import RunStatus
+from hackathon.schedulers.advice import commands_of
 from hackathon.text.files import objects, open_regular, read_json
 from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
@@ -130,6 +131,11 @@ class RunFacts:
         seen = message("diagnosis.memory_seen", memory=memory) if memory else ""
         texts = {name: NOT_KNOWN if value in (None, "") else str(value) for name, value in found.items()}
         return {**texts, "memory": memory or NOT_KNOWN, "memory_seen": seen}
+
+    @cached_property
+    def commands(self) -> Mapping[str, str]:
+        """Commands of the run's scheduler that a person may type."""
+        return commands_of(self.record.scheduler, self.record.dialect)
 
     def _most_memory(self) -> str:
         """Return the most main memory that was in use on one of the hosts, as text; empty when it was not measured."""

@@ -11,11 +11,14 @@ from hackathon.diagnosis.findings import Finding
 from hackathon.diagnosis.order import Ranked, RulePlace
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.lines import line_ends
+from hackathon.schedulers.advice import with_commands
 from hackathon.text.messages import LANGUAGES, language, localized, message, speaking
 
 
-def finding_of(ranked: Ranked, files: Sequence[LogFile], numbers: Mapping[str, str]) -> Finding:
-    """Return a rule's best place as a finding; `numbers`: of the run, by name."""
+def finding_of(
+    ranked: Ranked, files: Sequence[LogFile], numbers: Mapping[str, str], commands: Mapping[str, str]
+) -> Finding:
+    """Return a rule's best place as a finding; `numbers`: of the run, by name; `commands`: of its scheduler."""
     best = ranked.places[0]
     evidence = best.evidence
     if evidence is not None and evidence.line is None and best.file >= 0:
@@ -43,7 +46,10 @@ def finding_of(ranked: Ranked, files: Sequence[LogFile], numbers: Mapping[str, s
         evidence=evidence,
         advice=advice,
         causes=tuple(
-            (quoted_in_commands(localized(cause.text), values), check_command(cause.check, values))
+            (
+                quoted_in_commands(localized(cause.text), values),
+                check_command(with_commands(cause.check, commands), values),
+            )
             for cause in rule.causes
         ),
         references=tuple(rule.references),

@@ -12,6 +12,8 @@ from hackathon.diagnosis.check_command import misplaced
 from hackathon.diagnosis.facts import RunFacts, names
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.scan import Scanner
+from hackathon.schedulers.advice import every_form
+from hackathon.schedulers.base import ADVICE_COMMANDS
 from hackathon.text.paths import shipped
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -92,15 +94,16 @@ def _texts(rule: Rule) -> Iterator[_Complaint]:
     for pattern in rule.patterns:
         known |= set(expression_of(pattern).groupindex)
     for path, text in _all_texts(rule):
+        words = known | set(ADVICE_COMMANDS) if path[-1] == "check" else known
         for name in _PLACEHOLDER.findall(text):
-            if name not in known:
+            if name not in words:
                 yield "rules.placeholder", path, {"name": name, "known": ", ".join(sorted(known))}
 
 
 def _checks(rule: Rule) -> Iterator[_Complaint]:
     """Yield placeholders in checks that no quoting makes safe: what stood in a log would be run."""
     for number, cause in enumerate(rule.causes):
-        for name in misplaced(cause.check):
+        for name in {name for form in every_form(cause.check) for name in misplaced(form)}:
             yield "rules.check_word", ("causes", number, "check"), {"name": name}
 
 

@@ -1,6 +1,7 @@
 """The states of a run and the one table that decides them. Pure: markers and the scheduler's word in, a state out."""
 
 from dataclasses import asdict, dataclass, fields, replace
+from signal import SIGTERM
 from typing import Any
 
 from hackathon.runs.markers import Markers
@@ -180,6 +181,9 @@ def _ended(made: RunStatus, markers: Markers, seen: JobState | None) -> RunStatu
     known = seen is not None and seen.state not in base.OPEN_STATES
     if markers.signal == _SIGXCPU and _at_deadline(markers) and (seen is None or seen.state == base.FINISHED):
         return replace(made, state=TIMEOUT, cause="walltime", settled=known)  # the scheduler gives no cause
+    if seen is not None and seen.state in (base.RUNNING, base.ENDING) and markers.signal == SIGTERM:
+        # a time limit or a cancellation, say: the scheduler tells which in a few seconds
+        return replace(made, state=ENDING, exit_code=None, signal=None)
     told = markers.cancelled is not None and markers.ended is not None and markers.cancelled <= markers.ended
     if told and (seen is None or seen.state == base.FINISHED):
         return replace(made, state=CANCELLED, cause="cancelled", settled=known)

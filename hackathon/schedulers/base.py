@@ -26,6 +26,11 @@ QUEUED, HELD, RUNNING, ENDING = "QUEUED", "HELD", "RUNNING", "ENDING"
 SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY = "SUCCEEDED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"
 CANCELLED, NODE_FAILED, FINISHED, UNKNOWN = "CANCELLED", "NODE_FAILED", "FINISHED", "UNKNOWN"
 OPEN_STATES = frozenset({QUEUED, HELD, RUNNING, ENDING, UNKNOWN})
+ADVICE_COMMANDS = (
+    "status_command", "usage_command", "nodes_command", "limits_command", "own_jobs_command", "account_command",
+    "server_command", "hosts_command", "reservation_command", "node_command",
+)  # fmt: skip
+"""Words in the checks of failure rules that a scheduler replaces by a command (`Scheduler.advice_commands`)."""
 NO_ANSWER = 124
 """Exit code of an answer that stands for none: a further question that timed out, said too much or could not be asked.
 """
@@ -92,12 +97,38 @@ class QueueInfo:
 
     name: str
     enabled: bool = True
+    """Whether it takes jobs and starts them now."""
     nodes: int | None = None
+    """Most nodes that a job can have; None where the scheduler does not tell, or sets no limit."""
     walltime: int | None = None
-    """Seconds."""
+    """Longest walltime in seconds; None where the scheduler does not tell, or sets no limit."""
     running: int | None = None
     queued: int | None = None
     note: str = ""
+    min_nodes: int | None = None
+    """Least nodes of a job, where the scheduler tells."""
+    size: int | None = None
+    """Nodes that the queue has. Where `nodes` is only this, a site may have smaller limits of another kind."""
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """Equal nodes as the scheduler describes them; None and "" for what it does not tell."""
+
+    nodes: int
+    """How many."""
+    queues: tuple[str, ...] = ()
+    """Queues that they belong to; empty where the scheduler does not tell."""
+    cores: int | None = None
+    """Physical cores of one."""
+    cpus: int | None = None
+    """What jobs can ask for: cores, or their hardware threads."""
+    memory: int | None = None
+    """Bytes of one, as configured: a little less than what is built in."""
+    gpus: int | None = None
+    """GPUs of one."""
+    gpu: str = ""
+    """The GPU's model in the scheduler's words."""
 
 
 @dataclass(frozen=True)
@@ -328,6 +359,39 @@ class Scheduler(ABC):
         its limit`.
         """
         return None
+
+    # ---- hooks of the machine, for `hackathon clusters check --live` and `clusters new`
+
+    def nodes_argv(self) -> list[list[str]]:
+        """Return the commands that describe the nodes; none where an ordinary user is not told.
+
+        Ask for equal nodes in one line where the scheduler can: machines have thousands. What a job may ask of a queue
+        is in the answer to `queues_argv`. Example: `[["kumo-nodes", "--by-shape"]]`.
+        """
+        return []
+
+    def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
+        """Return the nodes, equal ones together (see `words.grouped`). Raises SchedulerError.
+
+        Example: `[NodeGroup(4, queues=("main",), cores=36, memory=256 * 2**30, gpus=2, gpu="p100")]`.
+        """
+        return []
+
+    # ---- hooks of advice
+
+    advice_dialects: ClassVar[tuple[Mapping[str, object], ...]] = ({},)
+    """Dialects whose `advice_commands` differ. Example: `({}, {"history": "H"})`."""
+
+    def advice_commands(self) -> Mapping[str, str]:
+        """Return ADVICE_COMMANDS → what a person types, for a diagnosis; a check without its command is left out.
+
+        `status_command`: all that the scheduler knows of `{job}`; `usage_command`: memory and time that it used;
+        `nodes_command`: nodes that are down; `limits_command`: limits of queues; `own_jobs_command`; `account_command`:
+        who may pay; `server_command`: whether it answers; `reservation_command`; inside a job `hosts_command` and
+        `node_command`, which starts what follows once on each node. `{job}` and `{queue}` stand as words of their own.
+        Example: `{"status_command": "kumo-show {job}", "nodes_command": "kumo-nodes --down"}`.
+        """
+        return {}
 
     # ---- hooks of scripts that people write
 

@@ -20,6 +20,7 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
+    NodeGroup,
     QueueInfo,
     Scheduler,
     SchedulerError,
@@ -357,3 +358,11 @@ def find(
 def queues(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:
     """Return the scheduler's queues. Raises SchedulerError."""
     return _patiently(lambda: scheduler.parse_queues(_ask(scheduler, scheduler.queues_argv(), timeout)), delays)
+
+
+def nodes(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[NodeGroup]:
+    """Return the machine's nodes; none where the scheduler does not tell users. Raises SchedulerError."""
+    argvs = scheduler.nodes_argv()
+    if not argvs:
+        return []
+    return _patiently(lambda: scheduler.parse_nodes([_ask(scheduler, argv, timeout) for argv in argvs]), delays)

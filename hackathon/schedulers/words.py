@@ -2,8 +2,10 @@
 
 import re
 import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from hackathon.schedulers.base import CommandOutput
+from hackathon.schedulers.base import CommandOutput, NodeGroup
 
 LONGEST = 400
 """Characters of a scheduler's output that a message repeats."""
@@ -65,3 +67,22 @@ def local_time(year: int, month: int, day: int, hour: int, minute: int, second: 
         return time.mktime((year, month, day, hour, minute, second, 0, 0, -1))
     except (OverflowError, ValueError):
         return None
+
+
+def grouped(groups: Iterable[NodeGroup], count: Callable[[Iterable[int]], int] = sum) -> list[NodeGroup]:
+    """Return equal nodes together, the most first: those of one shape, with all queues that any of them is in.
+
+    `count` is `max` where nodes in several queues were printed for each queue.
+    """
+    found: dict[NodeGroup, list[NodeGroup]] = {}
+    for group in groups:
+        found.setdefault(replace(group, nodes=0, queues=()), []).append(group)
+    merged = [
+        replace(
+            shape,
+            nodes=count(each.nodes for each in same),
+            queues=tuple(dict.fromkeys(queue for each in same for queue in each.queues)),
+        )
+        for shape, same in found.items()
+    ]
+    return sorted(merged, key=lambda group: -group.nodes)

@@ -115,6 +115,7 @@ def _security(target: str | None, as_json: bool) -> None:
 
 def _cluster(options: Options) -> "Cluster":
     from hackathon.config import load
+    from hackathon.config.trust import folders_that_count
     from hackathon.jobs.machine import likely_cluster
     from hackathon.schedulers import profiles
     from hackathon.text.errors import RequestError
@@ -122,4 +123,4 @@ def _cluster(options: Options) -> "Cluster":
     name = options.cluster or os.environ.get("HACKATHON_CLUSTER") or load.load_user().cluster or likely_cluster()
     if name is None:
         raise RequestError("jobs.no_cluster")
-    return profiles.load_cluster(name, [])
+    return profiles.load_cluster(name, folders_that_count(Path.cwd()))

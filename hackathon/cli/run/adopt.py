@@ -16,6 +16,7 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
     from dataclasses import asdict
 
     from hackathon.config import load
+    from hackathon.config.trust import folders_that_count
     from hackathon.jobs.machine import likely_cluster
     from hackathon.programs.scripts.lint import lint_directed
     from hackathon.runs.adopt import adopt
@@ -28,7 +29,7 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
     name = name or likely_cluster()
     if name is None:
         raise RequestError("jobs.no_cluster")
-    profile = profiles.load_cluster(name, [folder.parent])
+    profile = profiles.load_cluster(name, [folder.parent, *folders_that_count(folder.parent)])
     metrics = {key: asdict(metric) for key, metric in project.metrics.items()} if project else None
     run = adopt(
         target,

@@ -152,6 +152,9 @@ def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json:
             show_tail(run.path, state.first_rank)
             show_cause(run, state)
     states = status(runs_of(study))
+    for state in states:
+        if state.state == "UNCERTAIN":  # it counts as submitted, so that no point runs twice
+            click.echo(message("cli.submit_unclear", run=state.run_id[-8:]), err=True)
     left = len(pending_points(study, states))
     if left:
         click.echo(message("cli.study_left", left=left, study=study.id[-8:]), err=True)

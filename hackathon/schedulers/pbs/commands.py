@@ -1,14 +1,37 @@
 """The commands of PBS: what to run. `parse.py` says what the answers mean."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
-from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.pbs import history, parse
+from hackathon.schedulers.base import CommandOutput, NodeGroup, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.pbs import history, machine, parse
 from hackathon.schedulers.pbs.dialect import PbsDialect
+
+ADVICE = {
+    "status_command": "qstat -xf {job}",
+    "usage_command": 'qstat -xf {job} | grep -E "resources_used|Resource_List|Exit_status|comment"',
+    "nodes_command": "pbsnodes -l",
+    "limits_command": "qstat -Qf",
+    "own_jobs_command": "qstat -u $USER",
+    "account_command": "id -Gn",
+    "server_command": "qstat -B",
+    "hosts_command": "sort -u $PBS_NODEFILE",
+    "reservation_command": "pbs_rstat",
+    "node_command": "mpirun --map-by ppr:1:node",
+}
+"""What a person types, see base.ADVICE_COMMANDS."""
+OF_A_SITE = {
+    "status_command": "qstat -H -f {job}",
+    "usage_command": 'qstat -H -f {job} | grep -E "resources_used|Resource_List|Exit_status|comment"',
+    "limits_command": "qstat --rsc",
+    "own_jobs_command": "qstat",
+    "server_command": "qstat",
+}
+"""The same where a site has its own qstat (`dialect.history: H`)."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +39,7 @@ class Pbs(Scheduler):
     """PBS as pure functions; what differs between sites stands in the script's header."""
 
     name: ClassVar[str] = "pbs"
+    advice_dialects: ClassVar[tuple[Mapping[str, object], ...]] = ({}, {"history": history.H})
     dialect: PbsDialect = field(default_factory=PbsDialect)
     # `name.o123`, and `123.server.OU` on the node
     output_names: ClassVar[tuple[re.Pattern[str], ...]] = (
@@ -88,11 +112,22 @@ class Pbs(Scheduler):
         return ["qstat", "--rsc"] if self.dialect.history == history.H else ["qstat", "-Q", "-f"]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
-        return parse.queues(answer)
+        return machine.queues(answer)
+
+    def nodes_argv(self) -> list[list[str]]:
+        """Return `pbsnodes -a`; a site with its own qstat is not known to have it for users."""
+        return [] if self.dialect.history == history.H else [["pbsnodes", "-a", "-F", "json"]]
+
+    def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
+        return machine.nodes(answers[0])
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
         """Return `qsub -I` with the header's options; it takes no command, so the file has to be sourced."""
         return Shell(["qsub", "-I", *(word for word in options if word not in ("-j", "oe"))], reads_rcfile=False)
+
+    def advice_commands(self) -> Mapping[str, str]:
+        """Return commands of PBS; those of a site's own qstat for the rest."""
+        return {**ADVICE, **(OF_A_SITE if self.dialect.history == history.H else {})}
 
     def supports_after(self, condition: str) -> bool:
         """`-W depend=afterok:` and `afterany:`."""

@@ -22,10 +22,9 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
-    QueueInfo,
     SchedulerError,
 )
-from hackathon.schedulers.pbs import site, text
+from hackathon.schedulers.pbs import text
 from hackathon.schedulers.words import clock_moment, command, printable, words
 
 LETTERS = {
@@ -167,18 +166,6 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
     return sorted(found, key=lambda job_id: int(number(job_id)))
 
 
-def queues(answer: CommandOutput) -> list[QueueInfo]:
-    """Return queues with their limits where the server tells them (`resources_max`). No server is without a queue."""
-    if answer.exit_code:
-        raise failed(answer, history="H" if "--rsc" in answer.argv else "x")
-    queues = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
-    if "--rsc" in answer.argv:
-        queues = site.queues(answer.stdout)
-    if not queues:
-        raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answer))
-    return queues
-
-
 def number(job_id: str) -> str:
     """Return what stands before the host and the array's index of an id."""
     return re.split(r"[.\[]", job_id)[0]
@@ -301,18 +288,3 @@ def _ending(attributes: dict[str, str], comment: str, began: bool) -> tuple[str,
     if signal is None and 128 < status < 128 + 65:
         signal = status - 128  # the shell's own way of saying it
     return (SUCCEEDED if status == 0 else FAILED), status, signal, True
-
-
-def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
-    counts = dict(re.findall(r"(\w+):(\d+)", attributes.get("state_count", "")))
-    # a queue that was made and never enabled has no such line
-    enabled = attributes.get("enabled") == "True" and attributes.get("started") == "True"
-    return QueueInfo(
-        name,
-        enabled=enabled,
-        nodes=text.number(attributes.get("resources_max.nodect", "")),
-        walltime=text.seconds(attributes.get("resources_max.walltime", "")),
-        running=text.number(counts.get("Running", "")),
-        queued=text.number(counts.get("Queued", "")),
-        note=printable(attributes.get("route_destinations", "")),
-    )

@@ -1,13 +1,23 @@
 """The commands of Slurm: what to run. `parse.py` says what the answers mean."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
-from hackathon.schedulers.base import OPEN_STATES, CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
-from hackathon.schedulers.slurm import parse
+from hackathon.schedulers.base import (
+    OPEN_STATES,
+    CommandOutput,
+    NodeGroup,
+    QueueInfo,
+    Scheduler,
+    Shell,
+    StatusAnswer,
+    Submission,
+)
+from hackathon.schedulers.slurm import machine, parse
 from hackathon.schedulers.slurm.dialect import SlurmDialect
 from hackathon.schedulers.slurm.ids import JOB_IDS, is_plain
 from hackathon.schedulers.slurm.parse import BILL_FIELDS, FIELD, RECORD, SACCT_FIELDS, SQUEUE_FIELDS
@@ -16,6 +26,20 @@ HISTORY = "now-30days"
 """How far back a job is looked for by name."""
 ALL_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,RS,RV,S,TO"
 """Named one by one, because without `-s` sacct leaves out jobs that were cancelled while held."""
+
+ADVICE = {
+    "status_command": "scontrol show job {job}",
+    "usage_command": "sacct -j {job} --format=JobID,State,ExitCode,Elapsed,Timelimit,MaxRSS,ReqMem,NodeList",
+    "nodes_command": "sinfo -R",
+    "limits_command": 'sinfo -o "%P %l %s %D"',
+    "own_jobs_command": "squeue -u $USER",
+    "account_command": "sacctmgr show assoc user=$USER format=account,partition,qos",
+    "server_command": "scontrol ping",
+    "hosts_command": "scontrol show hostnames $SLURM_JOB_NODELIST",
+    "reservation_command": "scontrol show reservation",
+    "node_command": "srun --ntasks-per-node=1",
+}
+"""What a person types, see base.ADVICE_COMMANDS."""
 
 
 @dataclass(frozen=True)
@@ -110,15 +134,25 @@ class Slurm(Scheduler):
 
     def queues_argv(self) -> list[str]:
         """Return sinfo: one line a partition, `A/I/O/T` counts nodes."""
-        return ["sinfo", "-h", "-a", "-o", FIELD.join(("%R", "%a", "%D", "%l", "%F"))]
+        return ["sinfo", "-h", "-a", "-o", FIELD.join(machine.QUEUE_FIELDS)]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
-        return parse.queues(answer)
+        return machine.queues(answer)
+
+    def nodes_argv(self) -> list[list[str]]:
+        """Return sinfo: one line for equal nodes of a partition; without -e numbers that differ become `36+`."""
+        return [["sinfo", "-h", "-a", "-e", "-o", FIELD.join(machine.NODE_FIELDS)]]
+
+    def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
+        return machine.nodes(answers[0])
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
         """Return `salloc` with the header's options, and srun, which gives the shell on the first node."""
         kept = [word for word in options if word != "--open-mode=append"]
         return Shell(["salloc", *kept, "srun", "--pty", "bash", "--rcfile", str(rcfile), "-i"])
+
+    def advice_commands(self) -> Mapping[str, str]:
+        return ADVICE
 
     def supports_after(self, condition: str) -> bool:
         """`--dependency=afterok:` and `afterany:`."""

@@ -23,7 +23,6 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
-    QueueInfo,
     SchedulerError,
     StatusAnswer,
 )
@@ -40,7 +39,6 @@ BILL_FIELDS = ("JobID", "Start", "End", "ElapsedRaw", "AllocNodes", "AllocTRES",
 SACCT_FIELDS = ("JobID", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason", "User", "JobName")
 
 _EXIT = re.compile(r"(\d{1,6}):(\d{1,6})\Z", re.ASCII)
-_DURATION = re.compile(r"(?:(\d{1,5})-)?(?:(\d{1,5}):)?(\d{1,5}):(\d{2})\Z", re.ASCII)
 _UNKNOWN_ID = "Invalid job id specified"
 _NO_ACCOUNTING = "accounting storage is disabled"
 _NO_NODES = frozenset({"", "None assigned", "(null)", "N/A", "None"})
@@ -91,7 +89,7 @@ def accounts(answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccou
     if answers[-1].exit_code:
         if _NO_ACCOUNTING in answers[-1].stderr:
             return {}
-        raise _failed(answers[-1])
+        raise failed(answers[-1])
     return bill.accounts(_records(answers[-1], FIELD + "\n", len(BILL_FIELDS)), ids)
 
 
@@ -100,7 +98,7 @@ def was_told(answer: CommandOutput) -> bool:
     if _UNKNOWN_ID in answer.stderr or "already completing or completed" in answer.stderr:
         return False
     if answer.exit_code or "error:" in answer.stderr:
-        raise _failed(answer)
+        raise failed(answer)
     return True
 
 
@@ -111,41 +109,18 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
         if answer.exit_code:
             if _NO_ACCOUNTING in answer.stderr:
                 continue
-            raise _failed(answer)
+            raise failed(answer)
         *lines, last = answer.stdout.split("\n")
         if last:
-            raise _garbage(answer)  # a number that is cut off is another job's
+            raise garbage(answer)  # a number that is cut off is another job's
         for line in filter(None, map(str.strip, lines)):
             if line.startswith("CLUSTER:"):
                 continue
             match = ID.match(line)
             if not match:
-                raise _garbage(answer)
+                raise garbage(answer)
             found.add(match[1])
     return sorted(found, key=int)
-
-
-def queues(answer: CommandOutput) -> list[QueueInfo]:
-    """Return partitions; `note` has nodes allocated/idle/other/total."""
-    if answer.exit_code:
-        raise _failed(answer)
-    queues = []
-    for line in filter(str.strip, answer.stdout.split("\n")):
-        parts = line.split(FIELD)
-        if line.startswith("CLUSTER:"):
-            continue
-        if len(parts) != 5 or not parts[2].isdigit():
-            raise _garbage(answer)
-        queues.append(
-            QueueInfo(
-                parts[0],
-                enabled=parts[1] == "up",
-                nodes=int(parts[2][:9]),
-                walltime=_seconds(parts[3]),
-                note=printable(parts[4]),
-            )
-        )
-    return queues
 
 
 def _by_number(records: list[tuple[str, JobState]]) -> dict[str, list[tuple[str, JobState]]]:
@@ -158,7 +133,7 @@ def _by_number(records: list[tuple[str, JobState]]) -> dict[str, list[tuple[str,
 def queue(answer: CommandOutput) -> list[tuple[str, JobState]]:
     """Return (id, state) of squeue's records; one id alone that is unknown is an error of the command, several not."""
     if answer.exit_code and _UNKNOWN_ID not in answer.stderr:
-        raise _failed(answer)
+        raise failed(answer)
     found = []
     for parts in _records(answer, RECORD + "\n", len(SQUEUE_FIELDS)):
         job_id, word, reason, nodes, start, end, _, user, name = parts
@@ -184,13 +159,13 @@ def _records(answer: CommandOutput, terminator: str, count: int) -> Iterable[lis
     """Yield the fields of every record, the name last; raises SchedulerError for anything else."""
     *records, rest = answer.stdout.split(terminator)
     if rest.strip():
-        raise _garbage(answer)
+        raise garbage(answer)
     for record in records:
         while record.startswith("CLUSTER:"):  # squeue -M, SLURM_CLUSTERS
             record = record.partition("\n")[2]
         parts = record.split(FIELD, count - 1)
         if len(parts) != count or not ID.match(parts[0]):
-            raise _garbage(answer)
+            raise garbage(answer)
         yield parts
 
 
@@ -277,16 +252,8 @@ def _worst(states: list[JobState]) -> JobState:
     return min(states, key=lambda entry: order.get(entry.state, len(order)))
 
 
-def _seconds(text: str) -> int | None:
-    """Return seconds of `1-00:00:00`, `1:00:00` or `30:00`; None for infinite."""
-    match = _DURATION.match(text)
-    if not match:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-
-
-def _garbage(answer: CommandOutput) -> SchedulerError:
+def garbage(answer: CommandOutput) -> SchedulerError:
+    """Return the error of an answer that is none of this command."""
     return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
 
 
@@ -296,10 +263,11 @@ def _refused(answer: CommandOutput) -> SchedulerError:
         for pattern, key in REFUSALS:
             if pattern.search(answer.stderr):
                 return _error(f"schedulers.{key}", answer, transient=key == "user_limit")
-    return _failed(answer, otherwise="refused")
+    return failed(answer, otherwise="refused")
 
 
-def _failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
+def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
+    """Return the error of a command, by its words."""
     if DOWN.search(answer.stderr):
         return _error("schedulers.server_down", answer, transient=True)
     return _error(f"schedulers.{otherwise}", answer, transient=False)

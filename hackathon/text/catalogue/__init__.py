@@ -6,6 +6,7 @@ FOLDERS = {
     "board": "board",
     "board_page": "web",
     "cli": "cli",
+    "clusters": "cli",
     "compare": "scaling",
     "config": "config",
     "crate": "runs",

@@ -29,7 +29,6 @@ NOT_ASKED = {
     "no_history.txt": "words on stderr: test_pbs_recorded.py reads them",
     "nodefile_variants.txt": _INSIDE,
     "pbsdsh_tmrsh_behaviour.txt": _INSIDE,
-    "pbsnodes_a_with_jobs.json": "of nodes",
     "precedence.txt": _TABLE,
     "qdel.txt": "exit codes only",
     "qstat_Q_f.json": "of queues, in a form that the toolkit does not ask for",
@@ -101,6 +100,8 @@ def _of_queues() -> Iterator[Other]:
     opened = f"Queue: open\n{limits}    enabled = True\n    started = True\n\n"
     answer = _said(["qstat", "-Q", "-f"], blocks + opened)
     yield Other("queue_never_enabled.txt", answer, lambda said: _open(PBS, said))
+    nodes = _said(["pbsnodes", "-a", "-F", "json"], (SAMPLES / "pbsnodes_a_with_jobs.json").read_text())
+    yield Other("pbsnodes_a_with_jobs.json", nodes, lambda said: set(PBS.parse_nodes([said])))
 
 
 def _open(scheduler: Pbs, answer: CommandOutput) -> set[object]:

@@ -43,6 +43,8 @@ def cases() -> Iterator[Status | Other]:
     codes = CommandOutput(("squeue",), 0, f"{'15':<64}{'768':<16}\n{'16':<64}{'9':<16}\n{'23':<64}{'15':<16}\n", "")
     yield Status("status_squeue.txt without accounts", SLURM, ids, [queue, disabled, codes], ENDS)
     yield Other("bill_sacct.txt", _with_users(_said("bill_sacct.txt", "sacct")), _bill)
+    yield Other("sinfo_queues.txt", _said("sinfo_queues.txt", "sinfo"), lambda said: set(SLURM.parse_queues(said)))
+    yield Other("sinfo_nodes.txt", _said("sinfo_nodes.txt", "sinfo"), _shapes)
     named = CommandOutput(("squeue",), 0, "1734\n1735_[0-3]\n", "")
     yield Other("ids by name", named, lambda said: set(SLURM.parse_find([said])))
     yield Other(
@@ -60,3 +62,8 @@ def _with_users(answer: CommandOutput) -> CommandOutput:
     rows = [line.split("\x1f") for line in answer.stdout.splitlines()]
     text = "".join("\x1f".join([*row[:6], "root", *row[6:]]) + "\n" for row in rows)
     return CommandOutput(answer.argv, 0, text, "")
+
+
+def _shapes(answer: CommandOutput) -> set[object]:
+    """Return each shape without its partitions, of which a part shows fewer."""
+    return {(group.nodes, group.cpus, group.memory, group.gpus) for group in SLURM.parse_nodes([answer])}

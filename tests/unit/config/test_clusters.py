@@ -1,5 +1,6 @@
 """The shipped cluster profiles: readable, honest about what nobody confirmed, and as the machines' users wrote."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import yaml as pyyaml
 
 from hackathon.config.check import find_key
 from hackathon.config.cluster import Cluster
+from hackathon.config.evidence import cited_values, unconfirmed
+from hackathon.config.problems import ConfigError
 from hackathon.config.yaml import read_yaml
 from hackathon.schedulers import profiles
 from hackathon.text.messages import localized, set_language
@@ -41,6 +44,30 @@ def test_unverified_paths_name_values_of_the_file(cluster: Cluster) -> None:
     raw = read_yaml(FOLDER / f"{cluster.name}.yaml").value
     for path in cluster.unverified:
         assert find_key(raw, path) is not None, path
+
+
+def test_each_value_has_a_source_and_what_is_not_confirmed_is_marked(cluster: Cluster) -> None:
+    raw = read_yaml(FOLDER / f"{cluster.name}.yaml").value
+    assert [value.key for value in cited_values(raw) if not value.sources] == []
+    assert [value.key for value in unconfirmed(raw)] == []
+    used = {name for value in cited_values(raw) for name in value.sources}
+    assert set(cluster.sources) == used
+
+
+def test_nearest_key_path_names_the_sources() -> None:
+    profile = {
+        "name": "c", "queues": {"a.b": {"nodes": 4}, "d": {}, "e": {"nodes": 1, "larger": [{"from_nodes": 2}]}},
+        "node": {"cores": 4, "gpu": "x"}, "title": {"en": "C", "ja": "C"},
+        "sources": {"M": {}, "S": {"confirmed": False}},
+        "evidence": {"queues": "M", "queues.a.b": ["S", "M"], "queues.e.nodes": "S", "node.cores": "S"},
+        "unverified": ["queues.e"],
+    }  # fmt: skip
+    found = {value.key: (value.sources, value.unverified) for value in cited_values(profile)}
+    assert found == {
+        "queues.a.b.nodes": (("S", "M"), False), "queues.d": (("M",), False), "queues.e.nodes": (("S",), True),
+        "queues.e.larger": (("M",), True), "node.cores": (("S",), False), "node.gpu": ((), False),
+    }  # fmt: skip
+    assert [value.key for value in unconfirmed(profile)] == ["node.cores", "node.gpu"]
 
 
 def test_what_nobody_confirmed_is_marked() -> None:
@@ -143,3 +170,14 @@ def test_an_old_yaml_reader_sees_the_same_file(name: str) -> None:
 
     old = pyyaml.safe_load(path.read_text(encoding="utf-8"))
     assert without_walltimes(old) == without_walltimes(read_yaml(path).value)
+
+
+@pytest.mark.parametrize("name", ["list", "show", "check", "measure", "new"])
+def test_sub_verbs_are_no_names_of_clusters(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "templates" / "clusters"
+    folder.mkdir(parents=True)
+    (folder / f"{name}.yaml").write_text(f"name: {name}\nscheduler: slurm\nnode: {{cores: 1}}\n")
+    with pytest.raises(ConfigError) as caught:
+        profiles.load_cluster(name, [tmp_path])
+    (problem,) = caught.value.problems
+    assert (problem.key, problem.line) == ("name", 1) and f"{name}-1" in problem.text

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from hackathon.cli.main import run as hackathon
 from hackathon.config import load
 from hackathon.diagnosis.check_command import check_command, misplaced, quoted_in_commands
+from hackathon.schedulers.advice import every_form
 from hackathon.text.paths import shipped
 from support.runs import new_run
 
-CHECKS = [cause.check for path in sorted(shipped("templates", "rules").glob("*.yaml"))
-          for rule in load.load_rule_file(path) for cause in rule.causes if "{" in cause.check]  # fmt: skip
+CHECKS = [form for path in sorted(shipped("templates", "rules").glob("*.yaml"))
+          for rule in load.load_rule_file(path) for cause in rule.causes if "{" in cause.check
+          for form in every_form(cause.check) if "{" in form]  # fmt: skip
 TEXTS = [text for path in sorted(shipped("templates", "rules").glob("*.yaml")) for rule in load.load_rule_file(path)
          for each in (rule.advice, rule.title, *(cause.text for cause in rule.causes))
          for text in (each.values() if isinstance(each, dict) else [each])
@@ -58,7 +60,7 @@ hostile = st.one_of(
 def pasted(command: str, folder: Path) -> None:
     """Let bash run a command in an empty folder, where every command that it names does nothing."""
     known = ("ls", "namei", "python", "which", "ssh", "hackathon", "scontrol", "grep", "qstat", "dmesg", "uptime",
-             "tail", "lscpu", "df", "pwd", "top")  # fmt: skip
+             "tail", "lscpu", "df", "pwd", "top", "sacct")  # fmt: skip
     nothing = "".join(f"{name}() {{ :; }}\n" for name in known)
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
     raw = os.fsencode(nothing + command) if "\0" not in command else b"false"

@@ -115,7 +115,7 @@ def test_clusters_shows_what_was_measured(here: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--measure"], "clusters NAME --measure"),
+        (["--measure"], "clusters measure NAME"),
         (["laptop", "--nodes", "2"], "need --measure"),
         (["laptop", "-p", "max_size=1GiB"], "need --measure"),
         (["nowhere", "--measure"], "nowhere"),
@@ -153,7 +153,7 @@ def test_inside_a_node_and_between_nodes(
 
     def instead(planned: campaign.Plan, **more: Any) -> None:
         asked.extend(planned.requests)
-        raise RequestError("cli.measure_which")
+        raise RequestError("clusters.measure_which")
 
     monkeypatch.setattr(campaign, "start_in_turn", instead)
     assert run(["clusters", *arguments, "--measure"]) == 2

@@ -254,13 +254,6 @@ def test_find() -> None:
         SLURM.parse_find([answer(""), silent])
 
 
-def test_queues() -> None:
-    text = "main\x1fup\x1f4\x1f1-00:00:00\x1f2/2/0/4\nlong\x1fdown\x1f1\x1finfinite\x1f0/0/1/1\n"
-    first, second = SLURM.parse_queues(answer(text, command="sinfo"))
-    assert (first.name, first.enabled, first.nodes, first.walltime) == ("main", True, 4, 86400)
-    assert (second.enabled, second.walltime) == (False, None)
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -89,13 +89,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "operation": ("operation", "操作"),
     "bus": ("bus [GB/s]", "バス帯域 [GB/s]"),
     "date": ("date", "日付"),
-    "measure_which": ("no cluster given to measure", "測定するクラスタを指定してください"),
-    "measure_which_hint": ("hackathon clusters NAME --measure", "hackathon clusters 名前 --measure"),
-    "measure_only": (
-        "job options need --measure",
-        "ジョブのオプションは --measure と一緒に指定してください",
-    ),
-    "measure_only_hint": ("hackathon clusters NAME --measure", "hackathon clusters 名前 --measure"),
     "measure_alone": (
         "{cluster}: communication cannot be measured with a single process",
         "{cluster}: 1 プロセスでは、プロセス間の通信を測れません",

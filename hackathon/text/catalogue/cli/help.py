@@ -1,5 +1,6 @@
 """What `--help` shows: key → (English, Japanese). Texts keep their line breaks after a `\\b`."""
 
+from hackathon.text.catalogue.cli._help_clusters import CLUSTERS
 from hackathon.text.catalogue.cli._help_data import DATA
 from hackathon.text.catalogue.cli._help_event import EVENT
 from hackathon.text.catalogue.cli._help_pages import PAGES
@@ -91,37 +92,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "  hackathon check --nodes 4 --walltime 2h\n"
         "  hackathon check torch-ddp --cluster miyabi-g --queue debug-g --nodes 8 --group gw25",
     ),
-    "clusters_short": (
-        "List clusters, or show the queues and limits of one.",
-        "クラスタの一覧、またはキューと上限を表示",
-    ),
-    "clusters_help": (
-        "List the clusters that have a profile, or show one. A question mark marks unverified values.\n"
-        "\n"
-        "\b\n"
-        "  hackathon clusters\n"
-        "  hackathon clusters reedbush-h\n"
-        "  hackathon clusters slurm --live      ask the scheduler now\n"
-        "  hackathon clusters slurm --measure   measure how fast its processes communicate\n"
-        "  hackathon clusters reedbush-h --measure --queue h-debug --group pz0425 --nodes 2 --nodes 4",
-        "プロファイルのあるマシンの一覧、または1台の詳細を表示します。？は未確認の値です。\n"
-        "\n"
-        "\b\n"
-        "  hackathon clusters\n"
-        "  hackathon clusters reedbush-h\n"
-        "  hackathon clusters slurm --live      スケジューラに今の状態を聞く\n"
-        "  hackathon clusters slurm --measure   プロセス間の通信速度を測る\n"
-        "  hackathon clusters reedbush-h --measure --queue h-debug --group pz0425 --nodes 2 --nodes 4",
-    ),
-    "option_measure": (
-        "Measure communication inside a node and between nodes with the recipe `allreduce`, and keep it.",
-        "レシピ `allreduce` でノード内・ノード間の通信を測り、結果を保存する",
-    ),
     "option_measure_nodes": (
         "Nodes of a measurement; may be repeated. Default: 1, and 2 where there are.",
         "測定に使うノード数（繰り返し指定可）。既定は 1 と、あれば 2",
     ),
-    "option_live": ("Ask the scheduler about its queues now.", "スケジューラに今のキューを問い合わせる"),
     "recipes_short": (
         "List recipes, or show the parameters of one.",
         "レシピの一覧、またはパラメータを表示",
@@ -373,6 +347,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **RULES,
     **PAGES,
     **EVENT,
+    **CLUSTERS,
     **SCRIPTS,
     **SURVEY,
 }

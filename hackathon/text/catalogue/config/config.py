@@ -112,6 +112,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "a name must not contain `/` or control characters, nor start with a dot, nor start or end with a space",
         "名前に「/」や制御文字は使えません。先頭の点、前後の空白も使えません",
     ),
+    "name_is_verb": (
+        "`{name}` is a sub-verb of `hackathon clusters`; give the file and `name` another name, e.g. {name}-1",
+        "「{name}」は `hackathon clusters` の下位コマンドの名前です。ファイルと `name` を {name}-1 などに変えてください",
+    ),
     "name_differs": (
         "{name} must be the same as the file's or folder's name {expected}",
         "{name} はファイル（フォルダ）の名前 {expected} と同じにしてください",

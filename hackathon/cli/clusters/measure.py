@@ -1,4 +1,4 @@
-"""Measure a cluster's communication: the recipe `allreduce` inside a node and between nodes, kept with the cluster."""
+"""`hackathon clusters measure`: communication by the recipe `allreduce` inside a node and between nodes, kept."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hackathon.cli.options import runs_folder
+from hackathon.cli.options import Assignment, Walltime, named, runs_folder
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -18,6 +18,27 @@ if TYPE_CHECKING:
 RECIPE = "allreduce"
 GPU_SIZE = "1GiB"
 """The largest message where there are GPUs: what fills a laptop does not fill them."""
+
+
+@named("measure", noun="clusters")
+@click.argument("name")
+@click.option(
+    "--nodes", metavar="N", type=click.IntRange(min=1), multiple=True, help=message("help.option_measure_nodes")
+)
+@click.option(
+    "--processes-per-node", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes_per_node")
+)
+@click.option("--queue", metavar="NAME", help=message("help.option_queue"))
+@click.option("--group", metavar="NAME", help=message("help.option_group"))
+@click.option("--reservation", metavar="NAME", help=message("help.option_reservation"))
+@click.option("--walltime", type=Walltime(), help=message("help.option_walltime"))
+@click.option("--launcher", metavar="NAME", help=message("help.option_launcher"))
+@click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    name: str, nodes: tuple[int, ...], parameter: tuple[tuple[str, str], ...], as_json: bool, **asked: Any
+) -> None:
+    measure(name, nodes, Options(parameters=dict(parameter), **asked), as_json)
 
 
 def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -> None:

@@ -1,0 +1,1 @@
+"""`hackathon clusters`, one module for each sub-verb."""

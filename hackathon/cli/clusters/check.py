@@ -1,0 +1,149 @@
+"""`hackathon clusters check`: whether a profile is right, and, on the machine itself, what its scheduler says."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.errors import FAILED, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+    from hackathon.schedulers.comparison import ComparedValue, Machine
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@named("check", noun="clusters")
+@click.argument("name")
+@click.option("--live", is_flag=True, help=message("help.option_check_live"))
+@click.option("-o", "--output", metavar="FILE", type=FILE, help=message("help.option_check_output"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
+    import json
+
+    from hackathon.config.evidence import unconfirmed
+    from hackathon.config.load import find_cluster
+    from hackathon.config.trust import folders_that_count
+    from hackathon.config.yaml import read_yaml
+    from hackathon.schedulers import profiles
+
+    if output is not None and not live:
+        raise RequestError("clusters.output_without_live")
+    folders = folders_that_count(Path.cwd())
+    path, cluster = find_cluster(name, folders), profiles.load_cluster(name, folders)
+    profiles.scheduler_of(cluster)  # its plug-in may be missing here
+    written = read_yaml(path).value
+    bare = [value.key for value in unconfirmed(written)]
+    value: dict[str, Any] = {
+        "schema_version": 1, "cluster": name, "scheduler": cluster.scheduler, "file": str(path),
+        "unverified": cluster.unverified, "without_confirmed_source": bare,
+    }  # fmt: skip
+    if not live:
+        if as_json:
+            click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        else:
+            click.echo(message("clusters.file_good", name=name, file=path))
+            if cluster.unverified or bare:
+                values = {"unverified": len(cluster.unverified), "bare": len(bare)}
+                click.echo(message("clusters.file_counts", name=name, **values), err=True)
+        return 0
+    return _live(cluster, path, written, value, output, as_json)
+
+
+def _live(
+    cluster: "Cluster", path: Path, written: dict[str, Any], value: dict[str, Any], output: Path | None, as_json: bool
+) -> int:
+    import json
+    import time
+
+    from hackathon.schedulers import comparison, profiles, proposal
+
+    if profiles.dialect_of(cluster).this_machine:
+        raise RequestError("clusters.this_machine", name=cluster.name)
+    scheduler = profiles.scheduler_of(cluster)
+    machine = comparison.ask(scheduler)
+    if cluster.queues and not {queue.name for queue in machine.queues} & set(cluster.queues):
+        raise RequestError("clusters.other_machine", name=cluster.name, found=", ".join(q.name for q in machine.queues))
+    compared = comparison.compare(cluster, written, machine)
+    day = time.strftime("%Y-%m-%d")
+    title = message("clusters.asked", commands=", ".join(f"`{each}`" for each in comparison.commands_of(scheduler)))
+    text = path.read_text(encoding="utf-8")
+    new = proposal.corrected(text, path, cluster.name, compared, title, day)
+    patch = "".join(
+        difflib.unified_diff(text.splitlines(keepends=True), new.splitlines(keepends=True), str(path), str(path))
+    )
+    if output is not None:
+        write_new(output, new)
+    wrong = [each for each in compared if each.verdict in comparison.CHANGES]
+    if as_json:
+        value |= {
+            "day": day,
+            "values": [
+                {"key": each.key, "profile": each.profile, "machine": each.machine, "verdict": each.verdict}
+                for each in compared
+            ],
+            "nodes": _nodes_json(machine),
+            "nodes_not_known": None if machine.nodes else machine.problem or message("clusters.nodes_not_told"),
+            "other_queues": comparison.others(cluster, machine),
+            "closed_queues": comparison.closed(cluster, machine),
+            "patch": patch,
+        }
+        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    else:
+        _echo(cluster, compared, machine, patch)
+        if output is not None:
+            click.echo(message("clusters.written", file=output), err=True)
+    return FAILED if wrong else 0
+
+
+def _nodes_json(machine: "Machine") -> list[dict[str, Any]]:
+    from dataclasses import asdict
+
+    return [asdict(group) for group in machine.nodes]
+
+
+def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Machine", patch: str) -> None:
+    from hackathon.cli.show import echo_table, printable
+    from hackathon.config.yaml_edit import inline
+    from hackathon.schedulers import comparison
+
+    def shown(value: Any) -> str:
+        return "–" if value is None else inline(value)
+
+    echo_table(
+        [message("clusters.value"), message("clusters.profile"), message("clusters.machine"), ""],
+        [
+            [each.key, shown(each.profile), shown(each.machine), message(f"clusters.verdict_{each.verdict}")]
+            for each in compared
+        ],
+    )
+    if not machine.nodes:
+        reason = machine.problem or message("clusters.nodes_not_told")
+        click.echo(message("clusters.nodes_not_known", reason=printable(reason)), err=True)
+    for key, names in (
+        ("others", comparison.others(cluster, machine)),
+        ("closed", comparison.closed(cluster, machine)),
+    ):
+        if names:
+            click.echo(message(f"clusters.{key}", names=printable(", ".join(names))), err=True)
+    if not patch:
+        click.echo(message("clusters.nothing_to_change"), err=True)
+        return
+    click.echo()
+    click.echo(patch, nl=False)
+    click.echo(message("clusters.how_to_apply", name=cluster.name), err=True)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Create a file that is not there yet. Raises RequestError where there is one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise RequestError("clusters.exists", file=path) from None

@@ -1,0 +1,40 @@
+"""`hackathon clusters`: the machines that are known. `clusters NAME` with `--live` or `--measure` is an older form."""
+
+import click
+
+from hackathon.cli.lazy_groups import LazyNoun
+from hackathon.cli.options import named
+from hackathon.text.errors import RequestError
+
+VERBS: tuple[str, ...] = ("list", "show", "check", "measure", "new")
+OF_A_JOB = frozenset(
+    {"--nodes", "--processes-per-node", "--queue", "--group", "--reservation", "--walltime", "--launcher", "-p",
+     "--parameter"}
+)  # fmt: skip
+"""Options of a measurement, which make no sense without one."""
+
+
+class ClustersNoun(LazyNoun):
+    """A noun whose sub-verb may be left out: it lists, with a name it shows, with `--measure` it measures."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in (*self.verbs, *ctx.help_option_names):
+            args = self.with_verb(args)
+        return super().parse_args(ctx, args)
+
+    def with_verb(self, words: list[str]) -> list[str]:
+        """Return the words behind the verb that they mean."""
+        values = {index + 1 for index, word in enumerate(words) if word == "--lang"}
+        with_name = any(not word.startswith("-") for index, word in enumerate(words) if index not in values)
+        if "--measure" in words:
+            if not with_name:
+                raise RequestError("clusters.measure_which")
+            return ["measure", *(word for word in words if word != "--measure")]
+        if not OF_A_JOB.isdisjoint(word.partition("=")[0] for word in words):
+            raise RequestError("clusters.measure_only")
+        return ["show" if with_name else "list", *words]
+
+
+@named("clusters", cls=ClustersNoun, verbs=VERBS)
+def command() -> None:
+    pass

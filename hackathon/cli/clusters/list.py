@@ -1,0 +1,37 @@
+"""`hackathon clusters list`: the machines that have a profile."""
+
+import os
+from pathlib import Path
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.messages import localized, message
+
+
+@named("list", noun="clusters")
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(as_json: bool) -> None:
+    from hackathon.cli.show import echo_table
+    from hackathon.config.trust import folders_that_count
+    from hackathon.schedulers import profiles
+
+    entries, problems = profiles.list_clusters(folders_that_count(Path.cwd()))
+    if as_json:
+        import json
+
+        rows = [{"name": each.name, "title": localized(each.title), "scheduler": each.scheduler} for each in entries]
+        value = {"schema_version": 1, "clusters": rows, "problems": [str(each) for each in problems]}
+        click.echo(json.dumps(value, ensure_ascii=False))
+        return
+    chosen = os.environ.get("HACKATHON_CLUSTER")
+    echo_table(
+        [message("cli.name"), message("cli.scheduler"), message("cli.title"), message("cli.queues")],
+        [
+            [f"{each.name} *" if each.name == chosen else each.name, each.scheduler, localized(each.title),
+             " ".join(each.queues)]
+            for each in entries
+        ],
+    )  # fmt: skip
+    for problem in problems:
+        click.echo(str(problem), err=True)

@@ -1,0 +1,167 @@
+"""`hackathon clusters new`: a profile for a machine, from a few answers and from its scheduler."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import Assignment, named
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.comparison import Machine
+    from hackathon.schedulers.profile_draft import ProfileAnswers
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+NOT_KNOWN = "?"
+"""The answer of a person who does not know: the guess is written and marked."""
+
+
+@named("new", noun="clusters")
+@click.argument("name")
+@click.option("--scheduler", metavar="NAME", help=message("help.option_new_scheduler"))
+@click.option("--title", metavar="TEXT", help=message("help.option_new_title"))
+@click.option("--gpus", metavar="N", type=click.IntRange(min=0), help=message("help.option_new_gpus"))
+@click.option(
+    "--processes-per-node", metavar="N", type=click.IntRange(min=1), help=message("help.option_processes_per_node")
+)
+@click.option("--starter", metavar="NAME", help=message("help.option_new_starter"))
+@click.option("--dialect", type=Assignment(), multiple=True, help=message("help.option_new_dialect"))
+@click.option("--environment", metavar="LINE", multiple=True, help=message("help.option_new_environment"))
+@click.option("--visible", metavar="DIR", multiple=True, help=message("help.option_new_visible"))
+@click.option("--no-ask", "silent", is_flag=True, help=message("help.option_new_no_ask"))
+@click.option("-y", "--yes", is_flag=True, help=message("help.option_new_yes"))
+@click.option("-o", "--output", metavar="FILE", type=FILE, help=message("help.option_new_output"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    name: str, scheduler: str | None, silent: bool, yes: bool, output: Path | None, as_json: bool, **given: Any
+) -> None:
+    import json
+    import time
+
+    from hackathon.cli.clusters.check import write_new
+    from hackathon.config import load
+    from hackathon.schedulers import registry
+    from hackathon.schedulers.comparison import commands_of
+    from hackathon.schedulers.profile_draft import draft
+
+    path = output or _place(name)
+    if path.exists():
+        raise RequestError("clusters.exists", file=path)
+    asking = sys.stdin.isatty() and not yes and not as_json
+    chosen = scheduler or _scheduler(asking)
+    spoken = registry.load(chosen, dict(given["dialect"]))
+    machine = None if silent or spoken.dialect.this_machine else _machine(chosen, dict(given["dialect"]))
+    answers = _answers(chosen, given, machine, asking)
+    text = draft(name, answers, machine, commands_of(spoken), time.strftime("%Y-%m-%d"))
+    cluster = load.read_cluster(text.encode(), path, name, registry.dialect_type)
+    write_new(path, text)
+    if as_json:
+        value = {
+            "schema_version": 1,
+            "file": str(path),
+            "cluster": name,
+            "unverified": cluster.unverified,
+            "text": text,
+        }
+        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        return
+    click.echo(text, nl=False)
+    click.echo(message("clusters.written", file=path), err=True)
+    click.echo(message("clusters.next", name=name), err=True)
+
+
+def _place(name: str) -> Path:
+    """Return where a new profile goes: to the project or event that this folder belongs to, else to the user's own."""
+    from hackathon.config.check import name_problem
+    from hackathon.config.cluster import RESERVED_NAMES
+    from hackathon.config.trust import folders_that_count
+    from hackathon.text.paths import user_config
+
+    problem = "config.name_is_verb" if name in RESERVED_NAMES else name_problem(name)
+    if problem:
+        raise RequestError("clusters.bad_name", reason=message(problem, name=name, limit=0))
+    folders = folders_that_count(Path.cwd())
+    top = folders[0] / "templates" if folders else user_config()
+    return top / "clusters" / f"{name}.yaml"
+
+
+def _scheduler(asking: bool) -> str:
+    """Return the scheduler of this machine, the likeliest one that has its commands here."""
+    from hackathon.schedulers import registry
+
+    likely = next(iter(registry.here()), None)
+    if asking:
+        return str(
+            click.prompt(message("clusters.ask_scheduler", known=", ".join(registry.names())), default=likely, err=True)
+        )
+    if likely is None:
+        raise RequestError("clusters.which_scheduler", known=", ".join(registry.names()))
+    return likely
+
+
+def _machine(scheduler: str, dialect: dict[str, str]) -> "Machine | None":
+    """Return what the scheduler says, None with a warning where it does not answer: the profile says so then."""
+    from hackathon.cli.show import printable
+    from hackathon.schedulers import comparison, registry
+    from hackathon.schedulers.base import SchedulerError
+
+    try:
+        machine = comparison.ask(registry.load(scheduler, dialect))
+    except SchedulerError as error:
+        click.echo(message("clusters.no_answer", reason=printable(error.message)), err=True)
+        return None
+    if not machine.nodes:
+        reason = machine.problem or message("clusters.nodes_not_told")
+        click.echo(message("clusters.nodes_not_known", reason=printable(reason)), err=True)
+    return machine
+
+
+def _answers(scheduler: str, given: dict[str, Any], machine: "Machine | None", asking: bool) -> "ProfileAnswers":
+    from hackathon.schedulers.profile_draft import ProfileAnswers, likely_starter, open_questions
+
+    title, gpus, ranks, starter = given["title"], given["gpus"], given["processes_per_node"], given["starter"]
+    dialect, environment = dict(given["dialect"]), list(given["environment"])
+    if asking:
+        click.echo(message("clusters.ask_intro"), err=True)
+        title = title or _ask("title", str)
+        for key in open_questions(scheduler):
+            if key not in dialect and (answer := _ask("dialect", str, key=key, values=_values(scheduler, key))):
+                dialect[key] = answer
+        if gpus is None and not (machine and machine.nodes and machine.nodes[0].gpus is not None):
+            gpus = _ask("gpus", int)
+        ranks = ranks or _ask("ranks", int)
+        starter = starter or _ask("starter", str, likely=likely_starter(scheduler))
+        while not given["environment"] and (line := _ask("environment", str)):
+            environment.append(line)
+    return ProfileAnswers(scheduler, title, gpus, ranks, starter, dialect, tuple(environment), tuple(given["visible"]))
+
+
+def _values(scheduler: str, key: str) -> str:
+    """Return the words that a key of the dialect may have."""
+    from dataclasses import fields
+    from typing import get_args
+
+    from hackathon.schedulers import registry
+
+    kind = registry.dialect_type(scheduler)
+    hints = {entry.name: entry.type for entry in fields(kind)} if kind else {}
+    return ", ".join(map(str, get_args(hints.get(key))))
+
+
+def _ask(question: str, kind: Callable[[str], Any], **values: object) -> Any:
+    """Return a person's answer; None for `?` and for no answer."""
+
+    def read(text: str) -> Any:
+        if text.strip() in ("", NOT_KNOWN):
+            return None
+        try:
+            return kind(text.strip())
+        except ValueError:
+            raise click.UsageError(message("clusters.not_a_number", text=text)) from None
+
+    shown = message(f"clusters.ask_{question}", **values)
+    return click.prompt(shown, default="", show_default=False, value_proc=read, err=True)

@@ -1,0 +1,149 @@
+"""`hackathon clusters show`: one machine, its queues and limits, where each value is from, and what was measured."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.messages import localized, message
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+    from hackathon.config.evidence import CitedValue
+    from hackathon.schedulers.base import QueueInfo
+
+
+@named("show", noun="clusters")
+@click.argument("name")
+@click.option("--live", is_flag=True, help=message("help.option_live"))
+@click.option("--evidence", "with_evidence", is_flag=True, help=message("help.option_evidence"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
+    from hackathon.config.evidence import cited_values
+    from hackathon.config.load import find_cluster
+    from hackathon.config.trust import folders_that_count
+    from hackathon.config.yaml import read_yaml
+    from hackathon.scaling.cluster_measurements import measured
+    from hackathon.schedulers import profiles
+
+    folders = folders_that_count(Path.cwd())
+    cluster = profiles.load_cluster(name, folders)
+    values = cited_values(read_yaml(find_cluster(name, folders)).value) if as_json or with_evidence else []
+    if as_json:
+        import json
+
+        value: dict[str, Any] = {"schema_version": 1, **asdict(cluster), "measured": measured(cluster.name)}
+        value["values"] = [
+            {"key": each.key, "value": each.value, "sources": each.sources, "unverified": each.unverified}
+            for each in values
+        ]
+        if live:
+            value["live"] = [asdict(queue) for queue in _ask(cluster)]
+        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        return
+    click.echo(f"{cluster.name}: {localized(cluster.title, cluster.name)}")
+    if with_evidence:
+        echo_evidence(cluster, values)
+    else:
+        _echo_shape(cluster)
+    if cluster.unverified:
+        click.echo(message("cli.question_mark"), err=True)
+    if found := measured(cluster.name):
+        from hackathon.cli.clusters.measure import show
+
+        click.echo()
+        show(found)
+    if live:
+        click.echo()
+        _echo_live(_ask(cluster))
+
+
+def echo_evidence(cluster: "Cluster", values: "Sequence[CitedValue]") -> None:
+    """Print each value with its sources and their dates, and what the sources are."""
+    from hackathon.cli.show import echo_table
+    from hackathon.config.yaml_edit import inline
+
+    echo_table(
+        [message("clusters.value"), "", message("clusters.source")],
+        [
+            [each.key, f"{inline(each.value)} ?" if each.unverified else inline(each.value),
+             ", ".join(f"{name} {cluster.sources[name].date}" for name in each.sources) or "–"]
+            for each in values
+        ],
+    )  # fmt: skip
+    if cluster.sources:
+        click.echo()
+        echo_table(
+            [message("clusters.source"), message("cli.date"), ""],
+            [
+                [name, source.date, " ".join(filter(None, [
+                    localized(source.title), f"<{source.url}>" if source.url else "",
+                    "" if source.confirmed else message("clusters.not_confirmed"),
+                ]))]
+                for name, source in cluster.sources.items()
+            ],
+        )  # fmt: skip
+
+
+def _echo_shape(cluster: "Cluster") -> None:
+    from hackathon.cli.show import echo_table
+    from hackathon.text.units import format_size, format_walltime
+
+    def sure(path: str, text: str) -> str:
+        return f"{text} ?" if path in cluster.unverified else text
+
+    node = cluster.node
+    shape = [sure("node.cores", message("cli.cores", n=node.cores)), sure("node.gpus", f"{node.gpus} GPU")]
+    shape += [sure("node.gpu", node.gpu)] if node.gpu else []
+    shape += [sure("node.memory", format_size(node.memory))] if node.memory else []
+    shape += [sure("node.network", node.network)] if node.network else []
+    echo_table(
+        ["", ""],
+        [
+            [message("cli.scheduler"), cluster.scheduler],
+            [message("cli.node"), ", ".join(shape)],
+            [message("cli.launchers"), ", ".join(cluster.launchers) or "–"],
+            [message("cli.starter"), cluster.starter],
+        ],
+    )
+    rows = [
+        [
+            queue_name,
+            sure(f"queues.{queue_name}.nodes", "–" if queue.nodes is None else f"{queue.min_nodes}–{queue.nodes}"),
+            sure(f"queues.{queue_name}.walltime", format_walltime(queue.walltime) if queue.walltime else "–"),
+            queue.remarks,
+        ]
+        for queue_name, queue in cluster.queues.items()
+    ]
+    if rows:
+        click.echo()
+        echo_table([message("cli.queue"), message("cli.nodes"), message("cli.walltime"), ""], rows)
+
+
+def _echo_live(queues: "Sequence[QueueInfo]") -> None:
+    from hackathon.cli.show import echo_table
+    from hackathon.text.units import format_walltime
+
+    echo_table(
+        [message("cli.queue"), message("cli.nodes"), message("cli.walltime"), message("cli.now")],
+        [
+            [
+                queue.name if queue.enabled else f"({queue.name})",
+                "–" if queue.nodes is None else str(queue.nodes),
+                format_walltime(queue.walltime) if queue.walltime else "–",
+                " ".join([f"R {queue.running}" if queue.running is not None else "",
+                          f"Q {queue.queued}" if queue.queued is not None else "", queue.note]).strip(),
+            ]
+            for queue in queues
+        ],
+    )  # fmt: skip
+
+
+def _ask(cluster: "Cluster") -> "list[QueueInfo]":
+    from hackathon.schedulers import runner
+    from hackathon.schedulers.profiles import scheduler_of
+
+    return runner.queues(scheduler_of(cluster))

@@ -1,0 +1,60 @@
+"""Which sources each value of a cluster's profile is from, read from the profile as it was written."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.config.check import find_key
+from hackathon.config.problems import KeyPath
+
+ABOUT_THE_FILE = frozenset({"name", "title", "unverified", "sources", "evidence"})
+"""Keys that say nothing about the machine."""
+
+
+@dataclass(frozen=True)
+class CitedValue:
+    """A value of a profile with what is known about where it is from."""
+
+    path: KeyPath
+    value: Any
+    """As written; a list is one value, and so is a mapping without keys."""
+    sources: tuple[str, ...]
+    """Ids of its sources; those of the nearest key path in `evidence` that holds it."""
+    unverified: bool
+    """Whether it, or a block that holds it, stands under `unverified`."""
+
+    @property
+    def key(self) -> str:
+        """The key path as `evidence` and `unverified` write it."""
+        return ".".join(map(str, self.path))
+
+
+def cited_values(profile: Mapping[str, Any]) -> list[CitedValue]:
+    """Return the values of a profile in the order of the file; `profile` is right, as plain values."""
+    cited = {path: ids for key, ids in (profile.get("evidence") or {}).items() if (path := find_key(profile, key))}
+    guessed = {path for key in profile.get("unverified") or () if (path := find_key(profile, key))}
+    found = []
+    for key in profile:
+        if key in ABOUT_THE_FILE:
+            continue
+        for path, value in _leaves((key,), profile[key]):
+            blocks = [path[:length] for length in range(len(path), 0, -1)]
+            ids = next((cited[block] for block in blocks if block in cited), ())
+            sources = (ids,) if isinstance(ids, str) else tuple(ids)
+            found.append(CitedValue(path, value, sources, any(block in guessed for block in blocks)))
+    return found
+
+
+def unconfirmed(profile: Mapping[str, Any]) -> list[CitedValue]:
+    """Return the values that no source, or none that is confirmed, tells, and that are not marked as unverified."""
+    sources = profile.get("sources") or {}
+    sure = {name for name, source in sources.items() if source.get("confirmed", True)}
+    return [value for value in cited_values(profile) if not value.unverified and sure.isdisjoint(value.sources)]
+
+
+def _leaves(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, Any]]:
+    if isinstance(value, dict) and value and set(value) - {"en", "ja"}:
+        for key, below in value.items():
+            yield from _leaves((*path, key), below)
+    else:
+        yield path, value

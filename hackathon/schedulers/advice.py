@@ -1,0 +1,51 @@
+"""Commands of a run's own scheduler in the checks of rules, for words such as `{usage_command}`.
+
+The texts are the schedulers' (`Scheduler.advice_commands`), never a run's: what is put in is as trusted as the rule.
+"""
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hackathon.schedulers import registry
+from hackathon.schedulers.base import ADVICE_COMMANDS
+from hackathon.text.errors import RequestError
+
+_WORD = re.compile(rf"\{{({'|'.join(ADVICE_COMMANDS)})\}}")
+
+
+def commands_of(scheduler: str, dialect: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return a scheduler's commands for advice; none where it is not there."""
+    try:
+        return registry.load(scheduler, dialect).advice_commands()
+    except RequestError:
+        return {}
+
+
+def commands_here() -> Mapping[str, str]:
+    """Return those of this machine's scheduler, for logs that belong to no run."""
+    return next((commands_of(name, {}) for name in registry.here()), {})
+
+
+def with_commands(check: str, commands: Mapping[str, str]) -> str:
+    """Return a check with the scheduler's commands in it; empty where it has none for a word."""
+    if not all(name in commands for name in _WORD.findall(check)):
+        return ""
+    return _WORD.sub(lambda match: commands[match[1]], check)
+
+
+@functools.cache
+def every_form(check: str) -> Sequence[str]:
+    """Return a check as every scheduler that is here would have it."""
+    if not _WORD.search(check):
+        return [check]
+    found: dict[str, None] = {}
+    for name in registry.names():
+        try:
+            scheduler = registry.load(name)
+        except RequestError:
+            continue
+        for dialect in scheduler.advice_dialects:
+            found[with_commands(check, commands_of(name, dialect))] = None
+    return [each for each in found if each]

@@ -1,0 +1,94 @@
+"""What `qstat -Q -f`, `pbsnodes -a -F json` and a site's own `qstat --rsc` say of queues and nodes."""
+
+import json
+import re
+from typing import Any
+
+from hackathon.schedulers.base import CommandOutput, NodeGroup, QueueInfo, SchedulerError
+from hackathon.schedulers.pbs import site, text
+from hackathon.schedulers.pbs.parse import failed
+from hackathon.schedulers.words import grouped, printable, words
+
+_SIZE = re.compile(r"(\d{1,15})([kmgtp]?)(b|w)?\Z", re.IGNORECASE | re.ASCII)
+_POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+
+def queues(answer: CommandOutput) -> list[QueueInfo]:
+    """Return queues with their limits where the server tells them (`resources_max`). No server is without a queue."""
+    of_the_site = "--rsc" in answer.argv
+    if answer.exit_code:
+        raise failed(answer, history="H" if of_the_site else "x")
+    if of_the_site:
+        found = site.queues(answer.stdout)
+    else:
+        found = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
+    if not found:
+        raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answer))
+    return found
+
+
+def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
+    counts = dict(re.findall(r"(\w+):(\d+)", attributes.get("state_count", "")))
+    # a queue that was made and never enabled has no such line
+    enabled = attributes.get("enabled") == "True" and attributes.get("started") == "True"
+    return QueueInfo(
+        name,
+        enabled=enabled,
+        nodes=text.number(attributes.get("resources_max.nodect", "")),
+        walltime=text.seconds(attributes.get("resources_max.walltime", "")),
+        running=text.number(counts.get("Running", "")),
+        queued=text.number(counts.get("Queued", "")),
+        note=printable(attributes.get("route_destinations", "")),
+        min_nodes=text.number(attributes.get("resources_min.nodect", "")),
+    )
+
+
+def nodes(answer: CommandOutput) -> list[NodeGroup]:
+    """Return the hosts by their shape. A host may be cut into several virtual nodes, which are put together.
+
+    JSON has an end: what is cut off raises SchedulerError, as everything else that cannot be understood does.
+    """
+    if answer.exit_code:
+        raise failed(answer)
+    try:
+        listed = json.loads(answer.stdout, strict=False)["nodes"]
+        hosts: dict[str, list[dict[str, Any]]] = {}
+        for name, node in listed.items():
+            hosts.setdefault(str(node.get("resources_available", {}).get("host", name)), []).append(node)
+        found = [_host(parts) for parts in hosts.values()]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        found = []
+    if not found:
+        raise SchedulerError("schedulers.garbage", transient=True, command="pbsnodes", words=words(answer))
+    return grouped(found)
+
+
+def _host(parts: list[dict[str, Any]]) -> NodeGroup:
+    """Return one host from its virtual nodes; `ncpus` may count hardware threads."""
+    resources = [part.get("resources_available", {}) for part in parts]
+    queues = dict.fromkeys(str(part["queue"]) for part in parts if "queue" in part)
+    sizes = [_bytes(str(each["mem"])) for each in resources if "mem" in each]
+    models = {str(each["gpu_model"]) for each in resources if "gpu_model" in each}
+    cpus = [text.number(str(each["ncpus"])) or 0 for each in resources if "ncpus" in each]
+    gpus = [text.number(str(each["ngpus"])) or 0 for each in resources if "ngpus" in each]
+    return NodeGroup(
+        1,
+        queues=tuple(queues),
+        cpus=sum(cpus) or None,
+        memory=_coarse(sum(size for size in sizes if size is not None)) or None,
+        gpus=sum(gpus) if gpus else None,
+        gpu=models.pop() if len(models) == 1 else "",
+    )
+
+
+def _coarse(size: int) -> int:
+    """Return bytes down to whole GiB: the daemons of equal nodes measure a few kB more or less."""
+    return size >> 30 << 30 if size >= 2**30 else size
+
+
+def _bytes(size: str) -> int | None:
+    """Return the bytes of `64gb` or `263868404kb`: PBS's units are powers of 1024, and a word has 8 bytes."""
+    match = _SIZE.match(size)
+    if not match:
+        return None
+    return int(match[1]) * (8 if (match[3] or "").lower() == "w" else 1) << 10 * _POWER[match[2].lower()]

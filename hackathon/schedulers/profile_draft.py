@@ -1,0 +1,129 @@
+"""A new profile as text, made of what a person and the scheduler say; what nobody said is marked as a guess."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+
+from hackathon.config.yaml_edit import inline
+from hackathon.schedulers import registry
+from hackathon.schedulers.comparison import Machine, limits, shape
+from hackathon.schedulers.dialect import Dialect
+from hackathon.text.messages import message
+
+ASKED, TOLD, GUESSED = "asked", "told", "guess"
+"""Ids of the sources: the scheduler, the person, nobody."""
+QUESTIONS = ("group", "gpu_request")
+"""Keys of dialects whose answer no scheduler tells and every job needs."""
+
+
+@dataclass(frozen=True)
+class ProfileAnswers:
+    """What a person said of the machine; None: not known, so a guess is written and marked."""
+
+    scheduler: str
+    title: str | None = None
+    gpus: int | None = None
+    processes_per_node: int | None = None
+    starter: str | None = None
+    dialect: Mapping[str, str] = field(default_factory=dict)
+    """Keys of the scheduler's dialect."""
+    environment: tuple[str, ...] = ()
+    visible_from_nodes: tuple[str, ...] = ()
+
+
+def open_questions(scheduler: str) -> list[str]:
+    """Return the keys of a scheduler's dialect that a person has to be asked about."""
+    kind = registry.dialect_type(scheduler) or Dialect
+    return [entry.name for entry in fields(kind) if entry.name in QUESTIONS]
+
+
+def likely_starter(scheduler: str) -> str:
+    """Return what probably starts something on every node."""
+    dialect = registry.load_dialect(scheduler)
+    return "local" if dialect.this_machine else "srun" if dialect.has_launcher("srun") else "mpirun"
+
+
+def draft(name: str, answers: ProfileAnswers, machine: Machine | None, commands: list[str], day: str) -> str:
+    """Return the text of a profile. `machine`: what the scheduler said, by `commands`; None: it was not asked."""
+    cited: dict[str, str] = {"scheduler": TOLD}
+    lines = [f"name: {inline(name)}", f"title: {inline(answers.title or name)}", f"scheduler: {answers.scheduler}"]
+    lines += _dialect(answers, cited)
+    lines += _node(answers, machine, cited)
+    lines += _queues(machine, cited)
+    cited["starter"] = TOLD if answers.starter else GUESSED
+    lines.append(f"starter: {answers.starter or likely_starter(answers.scheduler)}")
+    for key in ("environment", "visible_from_nodes"):
+        values = getattr(answers, key)
+        if values:
+            cited[key] = TOLD
+            lines += [f"{key}:", *(f"  - {inline(value)}" for value in values)]
+    if not answers.environment:
+        lines += ["# environment:   " + message("clusters.environment_comment"), "#   - . /etc/profile.d/modules.sh"]
+    guessed = [key for key, source in cited.items() if source == GUESSED or (key == "node.cores" and _threads(machine))]
+    if guessed:
+        lines += ["unverified:", *(f"  - {key}" for key in guessed)]
+    titles = {
+        ASKED: message("clusters.asked", commands=", ".join(f"`{command}`" for command in commands)),
+        TOLD: message("clusters.told"),
+        GUESSED: message("clusters.guess"),
+    }
+    lines.append("sources:")
+    for source, title in titles.items():
+        if source in cited.values():
+            unsure = {"confirmed": False} if source == GUESSED else {}
+            lines.append(f"  {source}: {inline({'title': title, 'date': day, **unsure})}")
+    lines += ["evidence:", *(f"  {key}: {source}" for key, source in cited.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _threads(machine: Machine | None) -> bool:
+    """Return whether the cores are CPUs of the scheduler, which may be hardware threads."""
+    return bool(machine and machine.nodes and machine.nodes[0].cores is None)
+
+
+def _dialect(answers: ProfileAnswers, cited: dict[str, str]) -> Iterator[str]:
+    default = registry.load_dialect(answers.scheduler)
+    values = {key: getattr(default, key) for key in open_questions(answers.scheduler)} | dict(answers.dialect)
+    for key in values:
+        cited[f"dialect.{key}"] = TOLD if key in answers.dialect else GUESSED
+    if values:
+        yield f"dialect: {inline(values)}"
+
+
+def _node(answers: ProfileAnswers, machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
+    """Yield the shape of a node: of several kinds the one that most nodes have, and a comment on the others."""
+    if registry.load_dialect(answers.scheduler).this_machine:
+        cited |= {"node": GUESSED, "processes_per_node": GUESSED}
+        yield "node: {cores: auto, gpus: auto}   # " + message("clusters.counted_comment")
+        yield "processes_per_node: auto"
+        return
+    groups = machine.nodes if machine else []
+    node = shape(groups[0]) if groups else {}
+    cited |= {f"node.{key}": ASKED for key in node}
+    for key, guess in (("cores", "auto"), ("gpus", 0)):
+        if key not in node:
+            node[key] = guess
+            cited[f"node.{key}"] = GUESSED
+    if answers.gpus is not None:
+        node["gpus"], cited["node.gpus"] = answers.gpus, TOLD
+    for group in groups[1:]:
+        queues = ", ".join(group.queues)
+        yield "# " + message(
+            "clusters.other_nodes", nodes=group.nodes, shape=inline(shape(group)), queues=queues or "–"
+        )
+    if groups and groups[0].gpu:
+        node["gpu"], cited["node.gpu"] = groups[0].gpu, ASKED
+    yield f"node: {inline(node)}"
+    ranks = answers.processes_per_node
+    cited["processes_per_node"] = TOLD if ranks else GUESSED
+    yield f"processes_per_node: {ranks or node['gpus'] or 1}"
+
+
+def _queues(machine: Machine | None, cited: dict[str, str]) -> Iterator[str]:
+    if machine is None or not machine.queues:
+        cited["queues"] = GUESSED
+        yield "queues: {}"
+        return
+    cited["queues"] = ASKED
+    yield "queues:"
+    for queue in machine.queues:
+        yield f"  {inline(queue.name)}: {inline(limits(queue))}"

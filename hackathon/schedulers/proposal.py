@@ -1,0 +1,74 @@
+"""Profiles made of what a scheduler says: the text of one that was corrected and confirmed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hackathon.config import load
+from hackathon.config.check import find_key
+from hackathon.config.evidence import cited_values
+from hackathon.config.problems import KeyPath
+from hackathon.config.yaml import parse_yaml
+from hackathon.config.yaml_edit import remove, set_value
+from hackathon.schedulers import registry
+from hackathon.schedulers.comparison import CHANGES, ComparedValue
+
+CONFIRMED = frozenset({"same", "differs", "missing"})
+"""Verdicts after which a value is the machine's own word."""
+
+
+def corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValue], title: str, day: str) -> str:
+    """Return a profile's text with the machine's values, and as evidence what the machine confirmed on a day.
+
+    The same text where there is nothing to change. Comments and order stay. `title` says what was asked. Raises
+    ConfigError where the new text is no profile: it has to be changed by hand then.
+    """
+    confirmed = {value.path for value in compared if value.verdict in CONFIRMED}
+    before = {value.path: value for value in cited_values(parse_yaml(text.encode(), path).value)}
+    changed = [value for value in compared if value.verdict in CHANGES]
+    new = text
+    for value in changed:
+        new = remove(new, value.path) if value.verdict == "gone" else set_value(new, value.path, value.machine)
+    added = {value.path for value in compared if value.verdict == "missing"}
+    new, settled = _without_marks(_without_orphans(new, path), path, confirmed, added)
+    source = f"checked-{day}"
+    told = {value.path for value in changed if value.verdict != "gone"}
+    if any(len(path) == 2 and path[0] == "queues" for path in added):
+        told = {each for each in told if each[0] != "queues"} | {("queues",)}  # the profile had none
+    for key in sorted(told | settled):
+        old = before[key].sources if key in before and key not in told else ()
+        cited = [*(each for each in old if each != source), source]
+        new = set_value(new, ("evidence", ".".join(map(str, key))), cited[0] if len(cited) == 1 else cited)
+    if told | settled:
+        new = set_value(new, ("sources", source), {"title": title, "date": day})
+    if new != text:
+        load.read_cluster(new.encode(), path, name, registry.dialect_type)
+    return new
+
+
+def _without_marks(text: str, path: Path, confirmed: set[KeyPath], added: set[KeyPath]) -> tuple[str, set[KeyPath]]:
+    """Return the text without the marks of what was confirmed, or added as a block, and the paths of those values."""
+    profile = parse_yaml(text.encode(), path).value
+    settled: set[KeyPath] = set()
+    marks = list(profile.get("unverified") or ())
+    for index in range(len(marks) - 1, -1, -1):
+        block = find_key(profile, marks[index]) or ()
+        below = [value.path for value in cited_values(profile) if value.path[: len(block)] == block]
+        if all(each in confirmed or any(each[: len(new)] == new for new in added) for each in below):
+            settled |= set(below)
+            text = remove(text, ("unverified", index))
+    return text, settled
+
+
+def _without_orphans(text: str, path: Path) -> str:
+    """Return the text without marks, evidence and a default queue that name what is no longer there."""
+    profile = parse_yaml(text.encode(), path).value
+    marks = list(profile.get("unverified") or ())
+    for index in range(len(marks) - 1, -1, -1):
+        if find_key(profile, marks[index]) is None:
+            text = remove(text, ("unverified", index))
+    for key in profile.get("evidence") or {}:
+        if find_key(profile, key) is None:
+            text = remove(text, ("evidence", key))
+    if "queue" in profile and profile["queue"] not in (profile.get("queues") or {}):
+        text = remove(text, ("queue",))
+    return text

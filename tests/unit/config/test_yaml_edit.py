@@ -1,0 +1,94 @@
+"""Single values of YAML files are changed, and nothing else: every value of every shipped profile."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hackathon.config.evidence import cited_values
+from hackathon.config.problems import KeyPath
+from hackathon.config.yaml import parse_yaml
+from hackathon.config.yaml_edit import inline, remove, set_value
+from hackathon.text.paths import shipped
+
+NAMES = sorted(path.stem for path in shipped("templates", "clusters").glob("*.yaml"))
+PLACE = Path("x.yaml")
+
+
+def read(text: str) -> Any:
+    return parse_yaml(text.encode("utf-8", "surrogatepass"), PLACE).value
+
+
+def changed(value: Any, path: KeyPath, new: Any) -> Any:
+    """Return plain values with one of them changed; None: removed, with what is empty then."""
+    key, *rest = path
+    copy = dict(value)
+    below = changed(value.get(key) or {}, tuple(rest), new) if rest else new
+    if below is None or (rest and not below):
+        del copy[key]
+    else:
+        copy[key] = below
+    return copy
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_value_of_a_profile_can_be_changed_and_removed_alone(name: str) -> None:
+    text = shipped("templates", "clusters", f"{name}.yaml").read_text()
+    profile = read(text)
+    for value in cited_values(profile):
+        for new in (7, "a b: c #d", {"nodes": 4, "walltime": "00:30:00"}):
+            assert read(set_value(text, value.path, new)) == changed(profile, value.path, new)
+        gone = remove(text, value.path)
+        assert read(gone) == changed(profile, value.path, None)
+        assert read(set_value(gone, value.path, value.value)) == profile
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lines_of_other_values_stay_as_they_are(name: str) -> None:
+    text = shipped("templates", "clusters", f"{name}.yaml").read_text()
+    new = set_value(set_value(text, ("node", "gpus"), 3), ("queues", "new"), {"nodes": 2})
+    new = set_value(new, ("evidence", "queues.new"), "C")
+    lost = [line for line in text.splitlines() if line not in new.splitlines()]
+    assert all(line.startswith(("node:", "queues: {}")) for line in lost) and len(lost) <= 2
+
+
+def test_items_of_lists_are_removed_in_either_way_of_writing() -> None:
+    for text in ("a: [x, 'y', z]  # c\nb: 1\n", "a:\n  - x\n  - 'y'  # why\n  - z\nb: 1\n"):
+        assert read(remove(text, ("a", 1))) == {"a": ["x", "z"], "b": 1}
+        assert read(remove(remove(text, ("a", 2)), ("a", 0))) == {"a": ["y"], "b": 1}
+        for _ in range(3):
+            text = remove(text, ("a", 0))
+        assert read(text) == {"b": 1}
+    assert remove("a: 1\n", ("b", "c")) == "a: 1\n"
+
+
+def test_text_without_an_end_of_line_and_an_empty_one() -> None:
+    assert read(set_value("a: 1", ("b", "c"), 2)) == {"a": 1, "b": {"c": 2}}
+    assert read(set_value("# nothing yet\n", ("b",), [1])) == {"b": [1]}
+    assert read(set_value("a:\n  b: 1", ("a", "c"), 2)) == {"a": {"b": 1, "c": 2}}
+    assert read(set_value("a:\nb: 1\n", ("a", "c"), 2)) == {"a": {"c": 2}, "b": 1}
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(st.characters(exclude_categories=["Cs", "Cc"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs", "Cc"]),
+                                                                        min_size=1), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(plain)
+def test_every_value_on_one_line_is_read_as_it_was(value: Any) -> None:
+    text = inline(value)
+    assert "\n" not in text and read(f"a: {text}\n") == {"a": value}
+    assert read(f"a: {{b: {text}, c: 1}}\n") == {"a": {"b": value, "c": 1}}
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-11-23", "12", "true", "~", "", "a: b", "- x", "#x", "[", "é", "0x1", "1e3", "a,b"]
+)
+def test_texts_that_look_like_something_else_are_quoted(text: str) -> None:
+    assert inline(text).startswith('"') and read(f"a: [{inline(text)}]") == {"a": [text]}
+    assert inline("128 GiB") == "128 GiB" and inline("24:00:00") == "24:00:00"

@@ -1,0 +1,172 @@
+"""A profile beside what its scheduler says, the corrected text of it, and new profiles."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hackathon.config import load
+from hackathon.config.cluster import Cluster
+from hackathon.config.problems import ConfigError
+from hackathon.config.yaml import parse_yaml
+from hackathon.schedulers import comparison, registry
+from hackathon.schedulers.base import NodeGroup, QueueInfo
+from hackathon.schedulers.comparison import Machine, compare
+from hackathon.schedulers.profile_draft import ProfileAnswers, draft
+from hackathon.schedulers.proposal import corrected
+
+GIB = 2**30
+PLACE = Path("kumo.yaml")
+DAY = "2026-11-23"
+PROFILE = """\
+name: kumo          # the department's
+scheduler: slurm
+node: {cores: 36, memory: 256 GB, gpus: 2}   # two sockets
+queue: debug
+queues:
+  debug: {nodes: 4, walltime: 00:30:00}      # as the manual says
+  main: {}
+  old: {walltime: 10:00:00}
+unverified:
+  - node.cores
+  - queues.debug.nodes                       # K
+  - queues.main
+sources:
+  K: {title: Memory, date: "2026-11-01", confirmed: false}
+evidence: {node: K, queues: K, queues.old.walltime: K, scheduler: K}
+"""
+NODES = NodeGroup(16, ("debug", "main"), cores=36, cpus=72, memory=251 * GIB, gpus=4)
+QUEUES = [
+    QueueInfo("debug", nodes=4, walltime=3600, size=16, min_nodes=1),
+    QueueInfo("main", enabled=False, nodes=16, walltime=86400, size=16, min_nodes=2),
+    QueueInfo("big", nodes=16, size=16),
+]
+
+
+def read(text: str) -> tuple[Cluster, dict[str, Any]]:
+    cluster = load.read_cluster(text.encode(), PLACE, "kumo", registry.dialect_type)
+    return cluster, parse_yaml(text.encode(), PLACE).value
+
+
+def verdicts(text: str, machine: Machine) -> dict[str, str]:
+    return {each.key: each.verdict for each in compare(*read(text), machine)}
+
+
+def test_each_value_has_a_verdict() -> None:
+    cluster, written = read(PROFILE)
+    machine = Machine(QUEUES, [NODES])
+    assert {each.key: each.verdict for each in compare(cluster, written, machine)} == {
+        "queues.debug": "same", "queues.debug.nodes": "same", "queues.debug.walltime": "differs",
+        "queues.main": "same", "queues.main.min_nodes": "differs", "queues.main.nodes": "missing",
+        "queues.main.walltime": "missing", "queues.old": "gone", "node.cores": "same", "node.memory": "same",
+        "node.gpus": "differs",
+    }  # fmt: skip
+    assert comparison.others(cluster, machine) == ["big"] and comparison.closed(cluster, machine) == ["main"]
+
+
+def test_corrected_profile_keeps_comments_and_a_second_look_finds_nothing() -> None:
+    machine = Machine(QUEUES, [NODES])
+    new = corrected(PROFILE, PLACE, "kumo", compare(*read(PROFILE), machine), "asked", DAY)
+    cluster, written = read(new)
+    assert cluster.queues["debug"].walltime == 3600 and cluster.queues["main"].min_nodes == 2
+    assert (cluster.node.gpus, cluster.queue, cluster.unverified) == (4, "debug", [])
+    assert "old" not in cluster.queues and "queues.old.walltime" not in cluster.evidence
+    for comment in ("# the department's", "# two sockets", "# as the manual says"):
+        assert comment in new
+    assert cluster.evidence["queues.debug.walltime"] == "checked-2026-11-23"  # not the old source: it was wrong
+    assert cluster.evidence["queues.debug.nodes"] == ["K", "checked-2026-11-23"]
+    assert cluster.evidence["node.cores"] == ["K", "checked-2026-11-23"] and "node.memory" not in cluster.evidence
+    again = compare(cluster, written, machine)
+    assert not comparison.CHANGES & {each.verdict for each in again}
+    assert corrected(new, PLACE, "kumo", again, "asked", "2026-12-24") == new
+
+
+def test_nothing_is_changed_by_a_scheduler_that_tells_nothing() -> None:
+    machine = Machine([QueueInfo(name) for name in ("debug", "main", "old")], [])
+    compared = compare(*read(PROFILE), machine)
+    assert {each.verdict for each in compared} == {"same", "unknown"}
+    new = corrected(PROFILE, PLACE, "kumo", compared, "asked", DAY)
+    assert read(new)[0].unverified == ["node.cores", "queues.debug.nodes"]  # main is there: no more was said of it
+
+
+def test_limit_below_the_number_of_nodes_is_possible() -> None:
+    queue = QueueInfo("debug", nodes=16, size=16)
+    assert verdicts(PROFILE, Machine([queue], []))["queues.debug.nodes"] == "possible"
+    explicit = QueueInfo("debug", nodes=8, size=16)
+    assert verdicts(PROFILE, Machine([explicit], []))["queues.debug.nodes"] == "differs"
+    fewer = QueueInfo("debug", nodes=3, size=3)
+    assert verdicts(PROFILE, Machine([fewer], []))["queues.debug.nodes"] == "differs"
+
+
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        (NodeGroup(1, cpus=36), "possible"),
+        (NodeGroup(1, cpus=72), "possible"),
+        (NodeGroup(1, cores=72, cpus=72), "differs"),
+        (NodeGroup(1, cpus=48), "differs"),
+        (NodeGroup(1), "unknown"),
+    ],
+)
+def test_cpus_may_be_threads(group: NodeGroup, expected: str) -> None:
+    assert verdicts(PROFILE, Machine(QUEUES, [group]))["node.cores"] == expected
+
+
+@pytest.mark.parametrize(("memory", "expected"), [(251 * GIB, "same"), (200 * GIB, "differs"), (None, "unknown")])
+def test_memory_may_be_a_little_less(memory: int | None, expected: str) -> None:
+    assert verdicts(PROFILE, Machine(QUEUES, [NodeGroup(1, memory=memory)]))["node.memory"] == expected
+
+
+def test_nodes_that_the_profile_means() -> None:
+    login, other = NodeGroup(99, ("login",), cores=8), NodeGroup(20, ("main",), cores=48, gpus=0)
+    cluster, _ = read(PROFILE)
+    assert comparison.nearest_group(cluster, [login, other, NODES]) == NODES
+    assert comparison.nearest_group(cluster, [login, other]) == other
+    assert comparison.nearest_group(cluster, []) is None
+
+
+def test_profile_without_queues_gets_all() -> None:
+    text = "name: kumo\nscheduler: slurm\nnode: {cores: auto}\nqueues: {}  # not known\nunverified: [queues]\n"
+    machine = Machine(QUEUES, [NODES])
+    new = corrected(text, PLACE, "kumo", compare(*read(text), machine), "asked", DAY)
+    cluster, written = read(new)
+    assert list(cluster.queues) == ["debug", "main", "big"] and cluster.unverified == []
+    assert cluster.evidence["queues"] == "checked-2026-11-23" and cluster.node.memory == 251 * GIB
+    assert not comparison.CHANGES & {each.verdict for each in compare(cluster, written, machine)}
+
+
+def test_patch_that_would_be_no_profile_is_refused() -> None:
+    text = PROFILE.replace("queue: debug", "queue: old").replace(
+        "queues:\n", "patterns: {queue: '[a-z]+'}\nqueues:\n", 1
+    )
+    new = corrected(text, PLACE, "kumo", compare(*read(text), Machine(QUEUES, [])), "asked", DAY)
+    assert read(new)[0].queue is None  # the default queue went with its queue
+    bare = text.replace("  debug: {nodes: 4, walltime: 00:30:00}      # as the manual says\n  main: {}\n", "")
+    bare = bare.replace("  - queues.debug.nodes                       # K\n  - queues.main\n", "")
+    with pytest.raises(ConfigError):  # a queue's name that the profile's own pattern refuses
+        empty = bare.replace("queue: old\n", "").replace("  old: {walltime: 10:00:00}\n", "  {}\n")
+        empty = empty.replace("queues.old.walltime: K, ", "")
+        machine = Machine([QueueInfo("UPPER", nodes=1)], [])
+        corrected(empty, PLACE, "kumo", compare(*read(empty), machine), "asked", DAY)
+
+
+def test_new_profile_of_what_the_machine_and_a_person_say() -> None:
+    said = ProfileAnswers("slurm", "The cloud", dialect={"group": "account"}, environment=("module load a: b",))
+    other = NodeGroup(2, ("big",), cores=48, gpus=0)
+    text = draft("kumo", said, Machine(QUEUES, [NODES, other]), ["sinfo"], DAY)
+    cluster, written = read(text)
+    assert (cluster.node.cores, cluster.node.gpus, cluster.processes_per_node) == (36, 4, 4)
+    assert cluster.environment == ["module load a: b"] and cluster.dialect["group"] == "account"
+    assert cluster.unverified == ["dialect.gpu_request", "processes_per_node", "starter"]
+    assert "2 other nodes: {cores: 48, gpus: 0}; queues: big" in text
+    assert cluster.queues["main"].min_nodes == 2 and "asked" in cluster.sources
+    assert not comparison.CHANGES & {each.verdict for each in compare(cluster, written, Machine(QUEUES, [NODES]))}
+
+
+@pytest.mark.parametrize("scheduler", sorted(registry.BUILT_IN))
+def test_new_profile_of_nothing_but_a_schedulers_name(scheduler: str) -> None:
+    cluster, _ = read(draft("kumo", ProfileAnswers(scheduler), None, [], DAY))
+    assert {"starter", "processes_per_node"} <= set(cluster.unverified)
+    assert set(cluster.sources) == {"told", "guess"} and not cluster.sources["guess"].confirmed
+    if scheduler != "local":
+        assert "queues" in cluster.unverified and "node.gpus" in cluster.unverified
