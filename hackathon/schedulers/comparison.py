@@ -7,7 +7,8 @@ from typing import Any, Literal
 from hackathon.config.cluster import Cluster, Queue
 from hackathon.config.problems import KeyPath
 from hackathon.schedulers import runner
-from hackathon.schedulers.base import NodeGroup, QueueInfo, Scheduler, SchedulerError
+from hackathon.schedulers.base import Scheduler, SchedulerError
+from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.text.units import format_walltime
 
 TOLERANCE = 0.1

@@ -20,13 +20,12 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
-    NodeGroup,
-    QueueInfo,
     Scheduler,
     SchedulerError,
     StatusAnswer,
     Submission,
 )
+from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.words import printable
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from hackathon.schedulers.base import CommandOutput, NodeGroup
+from hackathon.schedulers.base import CommandOutput
+from hackathon.schedulers.machine import NodeGroup
 
 LONGEST = 400
 """Characters of a scheduler's output that a message repeats."""

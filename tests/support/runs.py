@@ -14,15 +14,8 @@ from hackathon.jobs.render import JobScript
 from hackathon.jobs.request import Request
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
-from hackathon.schedulers.base import (
-    CommandOutput,
-    JobState,
-    QueueInfo,
-    Scheduler,
-    SchedulerError,
-    StatusAnswer,
-    Submission,
-)
+from hackathon.schedulers.base import CommandOutput, JobState, Scheduler, SchedulerError, StatusAnswer, Submission
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.slurm.commands import Slurm
 

@@ -13,7 +13,7 @@ from hackathon.text.messages import localized, message
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
     from hackathon.config.evidence import CitedValue
-    from hackathon.schedulers.base import QueueInfo
+    from hackathon.schedulers.machine import QueueInfo
 
 
 @named("show", noun="clusters")

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
-from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
 from hackathon.schedulers.gridengine import ids, parse
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
+from hackathon.schedulers.machine import QueueInfo
 
 _ONLY_BATCH = {"-S": 2, "-j": 2}
 """Options that are of no use to `qrsh`, with their words."""

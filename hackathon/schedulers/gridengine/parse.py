@@ -16,12 +16,12 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
-    QueueInfo,
     StatusAnswer,
 )
 from hackathon.schedulers.gridengine import ids, listing, records
 from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 from hackathon.schedulers.gridengine.refusals import ANSWERED, failed, garbage, plain_words
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.text.messages import message
 
 FEW = 8

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, StatusAnswer, Submission
+from hackathon.schedulers.base import CommandOutput, Scheduler, StatusAnswer, Submission
 from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.kubernetes import parse
 from hackathon.schedulers.kubernetes.dialect import KubernetesDialect
 from hackathon.schedulers.kubernetes.manifest import JOB, NAME, job_id, manifest
+from hackathon.schedulers.machine import QueueInfo
 
 JOBS, SERVICES = "jobs.batch", "services"
 GROUPS = {"volcano": "podgroups.scheduling.volcano.sh", "scheduler-plugins": "podgroups.scheduling.x-k8s.io"}

@@ -24,11 +24,11 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
-    QueueInfo,
     SchedulerError,
     StatusAnswer,
 )
 from hackathon.schedulers.kubernetes.manifest import JOB, job_id
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.words import command, printable, words
 from hackathon.text.json_fields import listed, mapping_of, text_of, whole
 

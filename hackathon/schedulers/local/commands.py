@@ -11,7 +11,6 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
-    QueueInfo,
     Scheduler,
     SchedulerError,
     Shell,
@@ -19,6 +18,7 @@ from hackathon.schedulers.base import (
     Submission,
 )
 from hackathon.schedulers.local.dialect import LocalDialect
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.words import command, words
 from hackathon.text.messages import lookup, message
 

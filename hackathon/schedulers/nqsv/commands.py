@@ -8,15 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from hackathon.schedulers.base import (
-    CommandOutput,
-    JobState,
-    QueueInfo,
-    Scheduler,
-    Shell,
-    StatusAnswer,
-    Submission,
-)
+from hackathon.schedulers.base import CommandOutput, JobState, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.nqsv import parse, text
 from hackathon.schedulers.nqsv.dialect import NqsvDialect
 

@@ -21,10 +21,10 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
-    QueueInfo,
     SchedulerError,
     StatusAnswer,
 )
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.nqsv import text
 from hackathon.schedulers.words import clock_moment, command, printable, words
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from hackathon.schedulers.accounting import JobAccounting
-from hackathon.schedulers.base import CommandOutput, NodeGroup, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.pbs import history, machine, parse
 from hackathon.schedulers.pbs.dialect import PbsDialect
 

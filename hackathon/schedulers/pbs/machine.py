@@ -4,7 +4,8 @@ import json
 import re
 from typing import Any
 
-from hackathon.schedulers.base import CommandOutput, NodeGroup, QueueInfo, SchedulerError
+from hackathon.schedulers.base import CommandOutput, SchedulerError
+from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.pbs import site, text
 from hackathon.schedulers.pbs.parse import failed
 from hackathon.schedulers.words import grouped, printable, words

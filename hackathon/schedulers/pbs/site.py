@@ -8,7 +8,8 @@ about success. The table has no end mark, so nothing follows from a job that is 
 import re
 from typing import NamedTuple
 
-from hackathon.schedulers.base import HELD, QUEUED, RUNNING, CommandOutput, QueueInfo
+from hackathon.schedulers.base import HELD, QUEUED, RUNNING, CommandOutput
+from hackathon.schedulers.machine import QueueInfo
 
 ACTIVE = {"QUEUED": QUEUED, "RUNNING": RUNNING, "HELD": HELD}
 """Word of the table → state; every other word needs a question about the job itself."""

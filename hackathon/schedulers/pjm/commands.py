@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.base import CommandOutput, Scheduler, Shell, StatusAnswer, Submission
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pjm import history, parse, table
 from hackathon.schedulers.pjm.dialect import PjmDialect
 

@@ -20,9 +20,9 @@ from hackathon.schedulers.base import (
     UNKNOWN,
     CommandOutput,
     JobState,
-    QueueInfo,
     SchedulerError,
 )
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pjm import table
 from hackathon.schedulers.words import command, words
 

@@ -2,7 +2,8 @@
 
 import re
 
-from hackathon.schedulers.base import CommandOutput, NodeGroup, QueueInfo
+from hackathon.schedulers.base import CommandOutput
+from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.slurm.parse import FIELD, failed, garbage
 from hackathon.schedulers.words import grouped, printable
 

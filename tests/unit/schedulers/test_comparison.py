@@ -10,8 +10,8 @@ from hackathon.config.cluster import Cluster
 from hackathon.config.problems import ConfigError
 from hackathon.config.yaml import parse_yaml
 from hackathon.schedulers import comparison, registry
-from hackathon.schedulers.base import NodeGroup, QueueInfo
 from hackathon.schedulers.comparison import Machine, compare
+from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.profile_draft import ProfileAnswers, draft
 from hackathon.schedulers.proposal import corrected
 

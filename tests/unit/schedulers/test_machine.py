@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from hackathon import schedulers
-from hackathon.schedulers.base import CommandOutput, NodeGroup, QueueInfo, SchedulerError
+from hackathon.schedulers.base import CommandOutput, SchedulerError
 from hackathon.schedulers.local.commands import Local
+from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.pbs.dialect import PbsDialect
 from hackathon.schedulers.slurm.commands import Slurm

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hackathon.schedulers import registry
-from hackathon.schedulers.base import CommandOutput, QueueInfo, Scheduler, SchedulerError, StatusAnswer, Submission
+from hackathon.schedulers.base import CommandOutput, Scheduler, SchedulerError, StatusAnswer, Submission
 from hackathon.schedulers.dialect import Dialect
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs.dialect import PbsDialect
 from hackathon.schedulers.slurm.dialect import SlurmDialect
 from hackathon.text import messages
