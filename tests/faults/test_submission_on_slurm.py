@@ -25,6 +25,7 @@ import pytest
 from hackathon.runs.kill_points import CREATE_STEPS, STEPS, SUBMIT_STEPS
 from hackathon.runs.submit import SETTLE
 from support.backends import Site, SlurmBackend, until
+from support.injected import injected
 from support.slurm_lab.lab import SlurmLab
 from support.trouble import ask, hidden_in, runs_in, start, write_project
 
@@ -94,6 +95,7 @@ def test_killed_anywhere_there_is_one_job_a_run(world: World, slurm: SlurmLab) -
         _bring_to_a_known_state(world, pool)
         _resume_to_the_end(world, pool)
 
+    injected(sum(world.kills.values()))
     assert sum(world.kills.values()) >= TRIALS, world.kills
     assert {step for step in STEPS if world.kills[step] < 4} == {"after-refused"}  # see the next test
     _every_run_has_its_one_job(world, slurm)

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.uptime import uptime
 
 DEFAULT = "/tmp/hackathon-slots"
 WAITS, RUNS = "waits", "runs"
@@ -24,7 +25,13 @@ FRESH = 3600.0
 """Seconds after which supervisors touch their places."""
 STALE = 3 * FRESH
 """Seconds without a touch after which a place is a dead supervisor's, whoever holds a lock on its file."""
+DOUBTED = 10.0
+"""Seconds after which a place that looks stale is given up: when the clock jumps, all do, until they are touched."""
+JUMPED = 60.0
+"""Seconds by which the clock must have jumped for supervisors to touch their places at once."""
 _NAME = re.compile(r"(\d{12})\.\d+\Z", re.ASCII)
+_doubts: dict[tuple[str, int, int], float] = {}
+"""Places that looked stale (path, inode, time of the last touch) → when that was seen first, by `uptime`."""
 
 
 def capacity() -> int:
@@ -165,7 +172,7 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
         return None
     try:
         found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or time.time() - found.st_mtime - _slept() > STALE:
+        if not stat.S_ISREG(found.st_mode) or _is_dead(path, found):
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -188,6 +195,14 @@ def _remove(path: Path, file: int) -> None:
             path.unlink()
     except OSError:
         pass
+
+
+def _is_dead(path: Path, found: os.stat_result) -> bool:
+    """Return whether nobody has touched a place for too long, by a clock that may have jumped either way."""
+    if abs(time.time() - found.st_mtime) - _slept() <= STALE:
+        return False
+    first = _doubts.setdefault((str(path), found.st_ino, found.st_mtime_ns), uptime())
+    return uptime() - first > DOUBTED
 
 
 def _slept() -> float:
