@@ -9,6 +9,7 @@ wait for that lock. A job claims its slots instead and then looks again: of two 
 and steps back. Its own file nobody else can open before it is locked.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -164,11 +165,14 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
     """Return (slots, word) of a place whose supervisor lives, else None.
 
     `remove` clears away the place of a dead one of this account. Other users' places stay there; they do no harm.
+    Raises OSError for a place of which nobody knows now whether its supervisor lives: the disk fails.
     """
     try:
         # NONBLOCK: whatever somebody put there, a pipe say, must not hold up the queue.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
+    except OSError as error:
+        if error.errno in (errno.ESTALE, errno.EIO):
+            raise
         return None
     try:
         found = os.fstat(file)
