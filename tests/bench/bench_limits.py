@@ -105,6 +105,7 @@ def measure_runs(base: Path, count: int) -> None:
         index.refresh()
         assert index.summaries
     index.close()
+    del index  # the memory of the next one is its own
     with told("  next start"):
         index = Index(projects, store)
         index.refresh()

@@ -288,7 +288,9 @@ def test_no_life_is_negative_or_longer_than_it_can_be(
     assert found.still(walltime) >= 0.0
 
 
-def test_no_command_shows_a_negative_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_command_shows_a_negative_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run whose end lies before its start, and one that was made tomorrow."""
     injected(2)
     project = tmp_path / "project"
@@ -304,7 +306,7 @@ def test_no_command_shows_a_negative_time(tmp_path: Path, capsys: pytest.Capture
     for path in (*later.glob("client/*.json"), *later.glob("events/*.jsonl")):
         text = path.read_text()
         path.write_text(re.sub(r'"t": ?[0-9.]+', f'"t": {time.time() + 26 * HOUR}', text))
-    os.chdir(project)
+    monkeypatch.chdir(project)
     for words in (
         ("status", "--all", "--no-ask"), ("status", "--all", "--no-ask", "--json"), ("results",),
         ("top", "--once", "--no-ask"), ("logs", later.name), ("show", later.name),
