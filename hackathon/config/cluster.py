@@ -88,7 +88,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Source:
+class ProfileSource:
     """Where values of a profile are from."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -157,7 +157,7 @@ class Cluster:
     """Seconds between two telemetry lines; 0 turns telemetry off."""
     unverified: list[str] = field(default_factory=list)
     """Key paths of values that nobody has confirmed on the machine."""
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, ProfileSource] = field(default_factory=dict)
     """Where the values are from, each with a short id that `evidence` uses."""
     evidence: dict[str, str | list[str]] = field(default_factory=dict)
     """Key path of a value, or of a block that holds it → ids of its sources, e.g. `queues.debug: [M, S]`."""
