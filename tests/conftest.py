@@ -18,7 +18,7 @@ settings.register_profile("shared-machine", deadline=None, suppress_health_check
 settings.load_profile("shared-machine")
 
 pytest.register_assert_rewrite("support")
-pytest_plugins = ["support.slurm_lab.fixture", "support.gridengine_lab.fixture", "support.warm"]
+pytest_plugins = ["support.injected", "support.slurm_lab.fixture", "support.gridengine_lab.fixture", "support.warm"]
 
 HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"

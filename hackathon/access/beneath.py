@@ -27,6 +27,9 @@ LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _IS_LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 """What systems say of a link where O_NOFOLLOW was asked for."""
+UNSURE = frozenset({errno.ENOENT, errno.ESTALE, errno.EIO, errno.ETIMEDOUT, errno.EAGAIN})
+"""Errors that a file server gives for a moment for what is there; of a missing name its folder tells more."""
+FAILED = 1000
 _NUMBERS = {"link": errno.ELOOP, "kind": errno.EINVAL, "owner": errno.EACCES, "outside": errno.EACCES}
 
 
@@ -74,6 +77,8 @@ class Beneath:
         self._any_owner = any_owner
         self._recorded = recorded
         self._held: _Held | None = None
+        self._failed: dict[str, int] = {}
+        """Name → number of the error with which it could not be read, of the first FAILED."""
 
     @contextmanager
     def held(self) -> Iterator[Self]:
@@ -117,6 +122,14 @@ class Beneath:
         maker = maker_of(root)
         return os.open(root, _FOLDER & ~os.O_NOFOLLOW), maker
 
+    def _walk(self) -> "_Walk":
+        """Return the way that begins at the directory. Raises OSError."""
+        try:
+            return _Walk(self)
+        except OSError as error:
+            self._note(error, "")
+            raise
+
     def opened(self, name: str, flags: int) -> int:
         """Return a descriptor of a file, or with the flags LISTED of a folder, that was found to be as it must be."""
         return self.looked_at(name, flags)[0]
@@ -126,7 +139,7 @@ class Beneath:
         wanted = stat.S_ISDIR if flags & os.O_DIRECTORY else stat.S_ISREG
         place, parts = self, _parts(name, self.root)
         for _ in range(LINKS):
-            walk = _Walk(place)
+            walk = place._walk()
             try:
                 led = walk.into(parts[:-1]) or walk.down(parts[-1:] or ["."], flags)
                 if led is None:
@@ -143,7 +156,7 @@ class Beneath:
         """Return (folder, last part, descriptor of the directory that holds it) of what a name stands for."""
         place, parts = self, _parts(name, self.root)
         for _ in range(LINKS):
-            walk = _Walk(place)
+            walk = place._walk()
             try:
                 led = walk.into(parts[:-1])
                 last = parts[-1] if parts else "."
@@ -193,7 +206,13 @@ class Beneath:
             return error
         if error.errno in (errno.ENXIO, errno.ENODEV):
             return RefusedFileError("kind", f"{self.root}/{name}")
+        self._note(error, name)
         return OSError(error.errno, error.strerror, f"{self.root}/{name}")
+
+    def _note(self, error: OSError, name: str) -> None:
+        """Remember what could not be read; by that `unsure` tells what may be there all the same."""
+        if error.errno in UNSURE and len(self._failed) < FAILED:
+            self._failed[name] = error.errno
 
 
 class _Held:

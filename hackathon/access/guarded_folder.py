@@ -1,15 +1,17 @@
 """Read what lies beneath a directory of somebody else: bounded, tolerant, and opened as `beneath` does."""
 
+import errno
 import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hackathon.access.beneath import FILE, LISTED, Beneath, RefusedFileError
-from hackathon.text.files import objects
+from hackathon.text.files import listed, objects
 
 GROWTH = 1 << 12
 """Bytes by which a file may grow between the look at its size and the reading."""
@@ -67,7 +69,8 @@ class GuardedFolder(Beneath):
                 os.lseek(descriptor, max(0, size - limit), os.SEEK_SET)
             # No more room than the file needs: for thousands of small files it costs more than the reading.
             return _read(descriptor, min(limit, size + GROWTH)), size
-        except OSError:
+        except OSError as error:
+            self._note(error, name)
             return None
         finally:
             os.close(descriptor)
@@ -141,7 +144,8 @@ class GuardedFolder(Beneath):
         try:
             with os.scandir(descriptor) as entries:
                 return {entry.name: _kind(entry) for entry in islice(entries, ENTRIES)}
-        except OSError:
+        except OSError as error:
+            self._note(error, folder)
             return {}
         finally:
             os.close(descriptor)
@@ -158,8 +162,8 @@ class GuardedFolder(Beneath):
                 for entry in islice(entries, ENTRIES):
                     if _kind(entry) == "file":
                         found[entry.name] = entry.stat(follow_symlinks=False) if len(found) < most else None
-        except OSError:
-            pass
+        except OSError as error:
+            self._note(error, folder)
         finally:
             os.close(descriptor)
         return found
@@ -205,6 +209,33 @@ class GuardedFolder(Beneath):
         except OSError:
             return []
         return [(name, state.st_size, state.st_mtime_ns)]
+
+    def unsure(self) -> list[str]:
+        """Return names that could not be read so far and may be there, for a file server may fail for a moment.
+
+        What was looked for and is not there does not count, unless its folder, or one above it, lists it.
+        """
+        failed, self._failed = self._failed, {}
+        found = {name for name, number in failed.items() if number != errno.ENOENT or self._listed(name)}
+        found |= {name for name, number in self._failed.items() if number != errno.ENOENT}
+        self._failed = failed
+        return sorted(found)
+
+    def _listed(self, name: str) -> bool:
+        """Return whether a folder names the first part of a name that cannot be looked at."""
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        for at, part in enumerate(parts):
+            above = "/".join(parts[:at])
+            if part not in self.kinds(above):
+                return False
+            if not self.is_folder("/".join(parts[: at + 1])):
+                return True
+        if parts:
+            return True
+        try:
+            return listed(Path(self.root))
+        except OSError:
+            return True
 
     def refused(self, folders: Sequence[str]) -> list[Refusal]:
         """Return what of these files and folders below, and what directly in them, is there and would be refused."""

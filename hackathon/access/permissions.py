@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hackathon.access import acl as lists
+from hackathon.text.paths import OTHERS_WRITE
 
 READ, WRITE, ENTER = 4, 2, 1
 """Bits of permission: to read a file or list a directory, to write, and to go through a directory."""
-OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 ANYBODY = 2**32 - 3
 """An account that no machine has: what it may do, everybody may."""
 MOST_LINKS = 40
@@ -76,6 +76,11 @@ def others(place: Path | int, found: os.stat_result, wanted: int) -> Others:
 def others_write(found: os.stat_result) -> bool:
     """Return whether a mode lets others than the owner write; no access list gives more than the mode shows."""
     return bool(found.st_mode & OTHERS_WRITE)
+
+
+def open_to_others(found: os.stat_result) -> bool:
+    """Return whether a mode lets others than the owner do anything at all."""
+    return bool(found.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
 def others_replace(found: os.stat_result) -> bool:

@@ -63,5 +63,7 @@ def open_private(path: Path) -> tuple[BufferedReader, float]:
 
 
 def _check(path: Path, state: os.stat_result, kind: int) -> None:
-    if stat.S_IFMT(state.st_mode) != kind or state.st_uid != os.geteuid() or state.st_mode & 0o077:
+    from hackathon.access.permissions import open_to_others
+
+    if stat.S_IFMT(state.st_mode) != kind or state.st_uid != os.geteuid() or open_to_others(state):
         raise NotPrivateError(path, state, kind)

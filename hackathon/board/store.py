@@ -221,7 +221,9 @@ class _Reader:
                 return
             descriptor = os.open(name, _READ, dir_fd=folder)
         except FileNotFoundError:
-            return  # its owner has just taken it away
+            if name in os.listdir(folder):  # else its owner has just taken it away
+                self._pass(name, None, "unreadable")
+            return
         except OSError:
             self._pass(name, None, "unreadable")
             return

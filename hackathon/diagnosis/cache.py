@@ -43,9 +43,12 @@ def looked_at(run: RunDirectory) -> bool:
 
 
 def keep(run: RunDirectory, diagnosis: "Diagnosis") -> None:
-    """Write down the cause of a run that is over for good, if it is the user's own; a full disk loses only this."""
+    """Write down the cause of a run that is over for good, if it is the user's own; a full disk loses only this.
+
+    Not while files of the run could not be read: what is written down is not looked for again.
+    """
     status = diagnosis.status
-    if status is None or not status.sealed or not run.owned():
+    if status is None or not status.sealed or diagnosis.unread or not run.owned():
         return
     value = {**run.client(FACT), language(): diagnosis.root.to_json() if diagnosis.root else {}}
     with contextlib.suppress(OSError):

@@ -57,6 +57,8 @@ class Diagnosis:
     status: RunStatus | None = field(default=None, compare=False)
     slow: tuple[str, ...] = field(default=(), compare=False)
     """Ids of rules that took too long and were given up."""
+    unread: tuple[str, ...] = field(default=(), compare=False)
+    """Files of the run that are there and could not be read now: what is in them may say more."""
 
     @property
     def root(self) -> Finding | None:
@@ -140,6 +142,7 @@ class _Examined:
             state=status.state if status is not None else "",
             status=status,
             slow=tuple(self._slow | self._scanner.limits.ended),
+            unread=tuple(self._facts.run.files.unsure()) if self._facts is not None else (),
         )
 
     def _worth_reading(self, findings: Sequence[Finding]) -> tuple[Evidence, ...]:

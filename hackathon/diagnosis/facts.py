@@ -12,7 +12,7 @@ from typing import Any
 
 from hackathon.diagnosis.findings import Evidence
 from hackathon.logs.metrics import rank_files, rank_of
-from hackathon.logs.values import whole
+from hackathon.logs.values import number, whole
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
@@ -84,6 +84,14 @@ class RunFacts:
         }
 
     @cached_property
+    def ranks_on(self) -> dict[str, tuple[int, ...]]:
+        """Host → the ranks that began on it, in their order."""
+        found: dict[str, list[int]] = {}
+        for rank, host in sorted(self.host_of.items()):
+            found.setdefault(host, []).append(rank)
+        return {host: tuple(ranks) for host, ranks in found.items()}
+
+    @cached_property
     def metrics(self) -> dict[int, list[dict[str, Any]]]:
         """Rank → the lines that its Meter wrote; numbers that are not finite are strings, as they were written.
 
@@ -101,6 +109,18 @@ class RunFacts:
         """Host → rows `t, kind, index, utilisation_percent, memory_mib, power_w` as text, in the order of time."""
         files = sorted((self.path / "telemetry").glob("*.csv"))
         return {path.stem: list(_rows(path, TELEMETRY // len(files))) for path in files}
+
+    @cached_property
+    def gpu_rows(self) -> dict[str, dict[int, list[tuple[float, float]]]]:
+        """Host → GPU → (utilisation in percent, memory in MiB) in the order of time, as nvidia-smi told."""
+        found: dict[str, dict[int, list[tuple[float, float]]]] = {}
+        for host, rows in self.telemetry.items():
+            for row in rows:
+                index = number(row.get("index"))
+                busy, memory = number(row.get("utilisation_percent")), number(row.get("memory_mib"))
+                if row.get("kind") == "gpu" and index is not None and busy is not None and memory is not None:
+                    found.setdefault(host, {}).setdefault(int(index), []).append((busy, memory))
+        return found
 
     @cached_property
     def environments(self) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.access.acl import DEFAULT_LIST, read_list
-from hackathon.access.permissions import WRITE, Account, readable
+from hackathon.access.permissions import WRITE, Account, open_to_others, readable
 from hackathon.event.check_report import owner_word, teams
 from hackathon.event.directories import SURVEYS, DirectoriesMade, wanted_folders
 from hackathon.text.errors import HackathonError
@@ -74,7 +74,7 @@ def _surveys(checker: "Checker") -> None:
         found = path.stat()
     except OSError:
         return
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if open_to_others(found):
         checker.add("error", "surveys_open", path, found=owner_word(path), command=f"chmod 700 {_quoted(path)}")
 
 

@@ -84,10 +84,11 @@ def line_ends(path: Path, end: int) -> int:
         return sum(block.count(b"\n") for _, block in read_data(stream, 1 << 20, end=end))
 
 
-def read_lines(path: Path, *, torn: bool = False) -> Iterator[str]:
+def read_lines(path: Path, *, torn: bool = False, last: int = 0) -> Iterator[str]:
     """Yield the lines of a log from its beginning; a missing file has none.
 
-    `torn`: give the last line too when it has no line end (the writer has finished, so it is complete).
+    `torn`: give the last line too when it has no line end (the writer has finished, so it is complete). `last`: of a
+    file of more bytes only the whole lines among so many at its end; 0: all of it.
     """
     try:
         stream = open_regular(path)
@@ -96,9 +97,15 @@ def read_lines(path: Path, *, torn: bool = False) -> Iterator[str]:
     splitter = Splitter()
     with stream:
         # no more room than the file needs: for thousands of small files it costs more than the reading
-        size = min(BLOCK, os.fstat(stream.fileno()).st_size + SMALL)
-        for _, block in read_data(stream, size):
+        bytes_there = os.fstat(stream.fileno()).st_size
+        size = min(BLOCK, bytes_there + SMALL)
+        begin = stream.seek(bytes_there - last - 1) if 0 < last < bytes_there else 0
+        torn_first = begin > 0  # or whole and nothing: one ended just there
+        for _, block in read_data(stream, size, begin):
             # with the zeros of a hole the line would be too long for what follows them
-            yield from splitter.feed(block.strip(b"\0"))
+            lines = splitter.feed(block.strip(b"\0"))
+            if torn_first and next(lines, None) is not None:
+                torn_first = False
+            yield from lines
     if torn and (line := splitter.rest()):
         yield line

@@ -21,6 +21,8 @@ from hackathon.text.errors import RequestError
 CURVE = 2000
 """Points of a curve that are held."""
 
+METER = 64 << 20
+"""Bytes at the end of a Meter's file that are read for its numbers: half a million lines and more."""
 TOGETHER = 256
 """Lines of a Meter that are parsed at once."""
 LATEST = 1 << 31
@@ -55,6 +57,7 @@ def read_metrics(
 
     `metrics/rank-*.jsonl` first (rank 0 speaks): the final line wins, else the median over the intervals behind the
     warm-up for `metric` and everything per second, the last value for others; `attempt` None is the newest.
+    Of a Meter's file of more than METER bytes only so many at its end count, for whoever asks.
     A metric with a `pattern` (fields of config.recipe.Metric) is then looked for in the logs and replaces the former.
     Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
     `processes`: of the run, for formats that tell numbers of one. `torn`: the last lines of logs are whole though they
@@ -154,7 +157,7 @@ def curves_of(
 def _attempt_lines(run: Path, attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
     """Return (a new attempt begins, line) of the rank that speaks; lines of other or older attempts are passed over."""
     files = rank_files(guarded(run) / "metrics", ".jsonl")
-    return _of_attempt(read_lines(files[0], torn=True) if files else (), attempt)
+    return _of_attempt(read_lines(files[0], torn=True, last=METER) if files else (), attempt)
 
 
 def _of_attempt(lines: Iterable[str], attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:

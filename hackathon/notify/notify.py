@@ -177,7 +177,7 @@ class Relay:
         Raises RequestError when the server says that there is no such webhook.
         """
         passed = Passed()
-        until, failures = self._sent.paused()
+        until, failures = self._sent.paused(self._clock())
         waiting = [
             notice
             for notice in gather(self._sent, runs, board, since=since, now=self._clock())
@@ -197,10 +197,10 @@ class Relay:
                 if outcome.kind == LATER:
                     wait = _wait(outcome, failures)
                     passed.until, passed.what = self._clock() + wait, outcome.what
-                    self._sent.pause(passed.until, failures + 1)
+                    self._sent.pause(passed.until, failures + 1, self._clock())
                     break
                 failures = 0
-                self._sent.pause(0.0, 0)
+                self._sent.pause(0.0, 0, self._clock())
                 for key in keys:
                     self._sent.done(key)
                     left.remove(key)

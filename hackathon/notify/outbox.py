@@ -7,6 +7,7 @@ that two relays do not send it twice; one that was left behind by a relay that d
 
 import contextlib
 import hashlib
+import json
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.text.files import read_json, write_json
+from hackathon.text.json_fields import finite, mapping_of
+from hackathon.text.uptime import age, stamp
 
 if TYPE_CHECKING:
     from hackathon.board.board import Board, Post
@@ -28,6 +31,8 @@ FORGOTTEN = 3 * OLDEST
 """Seconds after which a record of what was sent goes away; what it is about is too old to be sent again."""
 ABANDONED = 600.0
 """Seconds after which a claim counts as left behind by a relay that died."""
+UNTRUSTED = 3600.0
+"""Seconds that are told of when the clock is before the time from which on there is something to tell: it was set."""
 UNSETTLED = 60.0
 """Seconds that a failed run is given until the scheduler says why it failed."""
 
@@ -65,14 +70,19 @@ class Sent:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._path(key).with_suffix(".claim")
         with contextlib.suppress(FileNotFoundError):
-            if now - path.stat().st_mtime > ABANDONED:
+            made = mapping_of(read_json(path))
+            if age(path.stat().st_mtime, made, None if made else now) > ABANDONED:
                 aside = path.with_suffix(f".{os.getpid()}.{os.urandom(3).hex()}")
                 path.rename(aside)  # only one of several relays can do this
                 aside.unlink()
         try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            claim = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             return False
+        try:
+            os.write(claim, json.dumps(stamp()).encode())
+        finally:
+            os.close(claim)
         if self.has(key):  # another one sent it between the look and the claim
             self.release(key)
             return False
@@ -87,23 +97,24 @@ class Sent:
         """Give a claim back: it was not sent."""
         self._path(key).with_suffix(".claim").unlink(missing_ok=True)
 
-    def paused(self) -> tuple[float, int]:
-        """Return until when nothing is sent (seconds since 1970) and how many tries in a row have failed."""
-        value = read_json(self._pause)
-        value = value if isinstance(value, dict) else {}
-        until, failures = value.get("until"), value.get("failures")
-        return (
-            float(until) if isinstance(until, (int, float)) else 0.0,
-            failures if isinstance(failures, int) else 0,
-        )
+    def paused(self, now: float) -> tuple[float, int]:
+        """Return until when nothing is sent (seconds since 1970) and how many tries in a row have failed.
 
-    def pause(self, until: float, failures: int) -> None:
+        A clock that was set back since makes no pause longer than it was to be.
+        """
+        value = mapping_of(read_json(self._pause))
+        until, wait, failures = finite(value.get("until")) or 0.0, finite(value.get("wait")), value.get("failures")
+        if wait is not None and until > now + wait + 1.0:
+            until = 0.0
+        return until, failures if isinstance(failures, int) else 0
+
+    def pause(self, until: float, failures: int, now: float) -> None:
         """Remember to wait, for this relay and those that are started later; no failures: go on."""
         if not failures:
             self._pause.unlink(missing_ok=True)
             return
         self._pause.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        value: dict[str, Any] = {"until": until, "failures": failures}
+        value: dict[str, Any] = {"until": until, "failures": failures, "wait": until - now}
         write_json(self._pause, value)
 
     def forget(self, now: float) -> None:
@@ -124,7 +135,7 @@ def gather(
     """
     moment = time.time() if now is None else now
     found = [*_of_runs(sent, list(runs), moment), *(_of_board(sent, board) if board else [])]
-    begin = max(since, moment - OLDEST)
+    begin = max(since if since <= moment else moment - UNTRUSTED, moment - OLDEST)
     return sorted((each for each in found if each.time >= begin), key=lambda each: (each.time, each.key))
 
 

@@ -69,7 +69,7 @@ def _gpus() -> "int | None":
 
 def main() -> None:
     """Look, and print what was found."""
-    begin = time.time()
+    begin = time.monotonic()
     with Path("wanted.json").open(encoding="utf-8") as stream:
         wanted = json.load(stream)
     modules = {name: imported(name) for name in wanted["modules"]}
@@ -80,7 +80,7 @@ def main() -> None:
         "modules": modules,
         "files": {path: seen(path) for path in wanted["files"]},
         "gpus": _gpus(),
-        "seconds": round(time.time() - begin, 3),
+        "seconds": round(time.monotonic() - begin, 3),
     }
     print(MARK + json.dumps(found), flush=True)
 

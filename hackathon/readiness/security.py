@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.access.exposure import can_change, can_read
-from hackathon.access.permissions import Others, group_names, is_private_group
+from hackathon.access.permissions import Others, group_names, is_private_group, open_to_others
 from hackathon.access.private import TEMPORARY, node_folder
 from hackathon.runs.directory import READ, list_ids
 from hackathon.runs.doctor import BAD, GOOD, WARNING, DoctorFinding
@@ -81,9 +81,9 @@ def _umask() -> DoctorFinding:
         lines = Path(f"/proc/{os.getppid()}/status").read_text().splitlines()
         mask = int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
         shown = f"{mask:03o}"
-    if not mask & 0o002:
+    if not mask & stat.S_IWOTH:
         return _finding("umask", BAD, "umask_open", "umask 022", mask=shown)
-    if not mask & 0o020 and not is_private_group(os.getgid(), {os.geteuid()}):
+    if not mask & stat.S_IWGRP and not is_private_group(os.getgid(), {os.geteuid()}):
         group = group_names([os.getgid()])[0]
         return _finding("umask", WARNING, "umask_group", "umask 022", mask=shown, group=group)
     return _finding("umask", GOOD, "umask_good", mask=shown)
@@ -138,7 +138,7 @@ def _node_folders() -> Iterator[DoctorFinding]:
         if found.st_uid != user or not stat.S_ISDIR(found.st_mode):
             yield _finding("node", BAD, "node_foreign", message("security.node_foreign_remedy"), path=path,
                            user=account_name(found.st_uid))  # fmt: skip
-        elif found.st_mode & 0o077:
+        elif open_to_others(found):
             yield _finding("node", BAD, "node_open", f"chmod 700 {shlex.quote(str(path))}", path=path,
                            mode=f"{stat.S_IMODE(found.st_mode):04o}")  # fmt: skip
         else:
@@ -229,10 +229,10 @@ def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
                 yield _finding("board", GOOD, "board_good", path=path)
     surveys = folder / "surveys"
     if _is_own(surveys):
-        mode = stat.S_IMODE(surveys.lstat().st_mode)
-        if mode & 0o077:
+        found = surveys.lstat()
+        if open_to_others(found):
             yield _finding("surveys", BAD, "surveys_open", f"chmod 700 {shlex.quote(str(surveys))}", path=surveys,
-                           mode=f"{mode:04o}")  # fmt: skip
+                           mode=f"{stat.S_IMODE(found.st_mode):04o}")  # fmt: skip
 
 
 def _search_paths() -> Iterator[DoctorFinding]:

@@ -44,6 +44,11 @@ class Markers:
     signal: int | None = None
     host: str | None = None
 
+    @property
+    def stage(self) -> int:
+        """How far the job has come: grows with every attempt that begins, and with its end."""
+        return 3 * self.attempt + (2 if self.ended is not None else 1 if self.started is not None else 0)
+
 
 def read_markers(run: RunDirectory) -> Markers:
     """Return a run's markers: one look at `client/`, and only those files that are there."""

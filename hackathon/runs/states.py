@@ -22,6 +22,9 @@ OPEN = frozenset({QUEUED, HELD, RUNNING, ENDING, UNCERTAIN})
 """States of a run that is, or may be, with the scheduler."""
 ENDED = frozenset({SUCCEEDED, FAILED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, NODE_FAILED})
 
+CLOCKS_APART = 300.0
+"""Seconds between two facts, the second of which cannot have been written first: the clocks were different ones."""
+
 # What the scheduler alone can know, as state and as the word for its cause.
 _CAUSES = {
     base.TIMEOUT: (TIMEOUT, "walltime"),
@@ -184,10 +187,20 @@ def _ended(made: RunStatus, markers: Markers, seen: JobState | None) -> RunStatu
     if seen is not None and seen.state in (base.RUNNING, base.ENDING) and markers.signal == SIGTERM:
         # a time limit or a cancellation, say: the scheduler tells which in a few seconds
         return replace(made, state=ENDING, exit_code=None, signal=None)
-    told = markers.cancelled is not None and markers.ended is not None and markers.cancelled <= markers.ended
-    if told and (seen is None or seen.state == base.FINISHED):
+    if _told_to_end(markers) and (seen is None or seen.state == base.FINISHED):
         return replace(made, state=CANCELLED, cause="cancelled", settled=known)
     return replace(made, state=FAILED, cause="signal" if markers.signal else "exit", settled=known)
+
+
+def _told_to_end(markers: Markers) -> bool:
+    """Return whether somebody cancelled the job before it ended.
+
+    `cancel` writes nothing for a job that has ended, but it may learn of an end a little late: one that lies long
+    before is a matter of two clocks.
+    """
+    if markers.cancelled is None or markers.ended is None:
+        return False
+    return not 0.0 < markers.cancelled - markers.ended < CLOCKS_APART
 
 
 def _not_submitted(made: RunStatus, markers: Markers) -> RunStatus:

@@ -16,6 +16,7 @@ from hackathon.text.files import write_json
 from hackathon.text.json_fields import number, whole
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
+from hackathon.text.uptime import jumped, memory
 
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler, StatusAnswer
@@ -53,6 +54,8 @@ class _Looked:
     answer: JobState | None = None
     asked: float | None = None
     """When the scheduler was asked; None when there is no answer."""
+    fresh: bool = False
+    """Whether it was asked after the markers were read: then no clock is needed to tell which of the two is newer."""
     problem: str = ""
 
     @property
@@ -152,7 +155,7 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
         news += [moment for one in group if (moment := after.just_released(one.run, one.markers)) is not None]
         # a scheduler that kills at the limit leaves the job no time to say so
         news += [moment for one in group if (moment := one.markers.deadline) is not None and moment <= now]
-        just_ended = any(now - moment < CAUSE_WAIT for moment in news)
+        just_ended = any(abs(now - moment) < CAUSE_WAIT for moment in news)
         ids = [str(one.markers.job_id) for one in group]
         try:
             scheduler = _load(max((one.run for one in group), key=lambda run: run.id), load)
@@ -176,6 +179,7 @@ def _take(one: _Looked, answer: "StatusAnswer", scheduler: "Scheduler", now: flo
         return
     one.answer = job
     one.asked = answer.asked.get(job_id, now)
+    one.fresh = one.asked >= now
 
 
 def _left(one: _Looked, scheduler: "Scheduler") -> JobState | None:
@@ -226,7 +230,7 @@ def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
     if one.asked is not None and one.markers.ended is None and found.state not in OPEN:
         again = read_markers(one.run)  # it may have begun and ended since: the last word belongs to the job itself
         if again != one.markers:
-            one.markers = again
+            one.markers, one.fresh = again, False
             found = decide(again, _valid(one), run_id=one.run.id)
     if one.asked is None and found.state in OPEN and found.state != UNCERTAIN:
         known = number(one.seen.get("t")) or found.t_submitted or found.t_created
@@ -259,14 +263,16 @@ def _with_first_rank(run: RunDirectory, found: RunStatus) -> RunStatus:
 def _fold(one: _Looked) -> dict[str, Any]:
     """Return the new `client/seen.json`: the answer, since when it is the same, and when the job was first missed."""
     assert one.asked is not None
+    machine = memory(one.seen)
     if one.answer is None:
         newer = one.asked > (one.markers.submitted or one.markers.submitting or 0.0)
-        first = number(one.seen.get("absent_since"))
-        kept = {**one.seen, "absent_t": one.asked}
+        first, asked = number(one.seen.get("absent_since")), one.asked - jumped(one.seen)
+        kept = {**one.seen, **machine, "absent_t": asked}
         if newer:
-            kept["absent_since"] = first if first is not None and first <= one.asked else one.asked
+            kept["absent_since"] = first if first is not None and first <= asked else asked
         return kept
-    kept = {**asdict(one.answer), "hosts": list(one.answer.hosts), "t": one.asked, "attempt": one.markers.attempt}
+    markers = {"attempt": one.markers.attempt, "stage": one.markers.stage}
+    kept = {**asdict(one.answer), "hosts": list(one.answer.hosts), "t": one.asked, **markers, **machine}
     same = all(one.seen.get(name) == kept[name] for name in ("state", "raw", "attempt"))
     kept["since"] = one.seen.get("since", one.asked) if same else one.asked
     return kept
@@ -287,21 +293,32 @@ def _absent_long_enough(one: _Looked) -> bool:
 
 
 def _valid(one: _Looked) -> JobState | None:
-    """Return the scheduler's word now, else what it said last; None when that says nothing about the latest attempt."""
-    state, asked = one.answer, one.asked
+    """Return the scheduler's word now, else what it said last; None when that says nothing about the latest attempt.
+
+    What is kept with an answer tells how far the job had come then; times only where that is not kept, for the clocks
+    of two machines may differ.
+    """
+    state, asked, markers = one.answer, one.asked, one.markers
+    stage, attempt = None, None
     if state is None:
         state, asked = job_state(one.seen), number(one.seen.get("t"))
+        stage, attempt = whole(one.seen.get("stage")), whole(one.seen.get("attempt"))
         if state is not None and state.state in OPEN_STATES and "absent_t" in one.seen:
             return None  # it was there and is not any more; an end that was seen once stays true
+    elif one.fresh:
+        return state
     if state is None or asked is None:
         return None
+    went_on = stage is None or markers.stage > stage
     if state.state in OPEN_STATES:
         # Older than the marker: the job began, or ended, since then.
-        began = one.markers.started if state.state in ("QUEUED", "HELD") else None
-        overtaken = [moment for moment in (began, one.markers.ended) if moment is not None and moment > asked]
-        return None if overtaken else state
-    before_this_attempt = one.markers.started is not None and one.markers.ended is None and asked < one.markers.started
-    return None if before_this_attempt else state
+        began = markers.started if state.state in ("QUEUED", "HELD") else None
+        later = [each for each in (began, markers.ended) if each is not None and (stage is not None or each > asked)]
+        return None if later and went_on else state
+    if attempt is not None and attempt < markers.attempt:
+        return None
+    before_this_attempt = markers.started is not None and markers.ended is None and asked < markers.started
+    return None if before_this_attempt and went_on else state
 
 
 def job_state(kept: dict[str, Any]) -> JobState | None:
@@ -327,6 +344,7 @@ def _state(run: RunDirectory, write: bool) -> str:
 def _may_seal(one: _Looked, found: RunStatus, now: float, ask: bool) -> bool:
     """Return whether a run is over for good: nothing that can still come would change its state."""
     markers = one.markers
+    now -= jumped(one.seen)
     if found.job_id is None or found.open or found.state == LOST or found.cause == "refused":
         return False
     if markers.ended is not None:

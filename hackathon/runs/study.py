@@ -22,6 +22,8 @@ from hackathon.runs.kill_points import step
 from hackathon.runs.states import CREATED, FAILED, OPEN, RunStatus
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
+from hackathon.text.uptime import age as age_of
+from hackathon.text.uptime import stamp
 
 if TYPE_CHECKING:
     from hackathon.config.fields import Scalar
@@ -276,7 +278,7 @@ def _abandoned(study: Study, held: tuple[str, dict[str, Any], float], now: float
     run_id, who, moment = held
     if (study.runs_folder / run_id).is_dir():
         return False
-    age = (time.time() if now is None else now) - moment
+    age = age_of(moment, who, now)
     if who.get("host") == os.uname().nodename and isinstance(who.get("pid"), int):
         return age > LIVE if _alive(who["pid"]) else True
     return age > ABANDONED
@@ -297,7 +299,7 @@ def _takeover(point: Point, run_id: str) -> str:
 
 
 def _reservation_text(run_id: str) -> str:
-    return f"{run_id}\n{json.dumps({'host': os.uname().nodename, 'pid': os.getpid()})}\n"
+    return f"{run_id}\n{json.dumps({'host': os.uname().nodename, 'pid': os.getpid(), **stamp()})}\n"
 
 
 def _reserve_file(path: Path, run_id: str) -> bool:

@@ -19,6 +19,8 @@ from hackathon.runs.kill_points import step
 from hackathon.schedulers.base import Submission
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
+from hackathon.text.uptime import age as age_of
+from hackathon.text.uptime import stamp
 
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
@@ -240,7 +242,7 @@ def _may_submit(run: RunDirectory, scheduler: "Scheduler", again: bool) -> tuple
     if attempt == 0 or is_refused(run, attempt):
         return attempt + 1, None
     began = before.get("t")
-    age = time.time() - (began if isinstance(began, (int, float)) else _modified(run, attempt))
+    age = age_of(began if isinstance(began, (int, float)) else _modified(run, attempt), before)
     here = before.get("host") == os.uname().nodename
     if (here and _alive(before.get("pid"), before.get("born"))) or (again and age < _settle(before.get("limit"))):
         raise RequestError(
@@ -296,7 +298,7 @@ def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            value = {**fact, "pid": os.getpid(), "born": _born(os.getpid()), "host": os.uname().nodename}
+            value = {**fact, "pid": os.getpid(), "born": _born(os.getpid()), "host": os.uname().nodename, **stamp()}
             stream.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape"))
             os.fchmod(descriptor, file_mode(path.parent))
     except OSError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from hackathon.access.permissions import open_to_others
 from hackathon.survey.collection import Collection
 from hackathon.survey.dropbox import Box
 from hackathon.survey.gather import Gathered
@@ -16,8 +17,6 @@ from hackathon.text.told import Sayable
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
-
-PRIVATE = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def look(collection: Collection) -> SurveyCheck:
     if collection.interrupted:
         result.troubles.append(SurveyTrouble("error", "survey.closing", {"name": collection.name}))
     found = collection.folder.stat()
-    if result.state != "draft" and (found.st_mode & PRIVATE or found.st_uid != os.geteuid()):
+    if result.state != "draft" and (open_to_others(found) or found.st_uid != os.geteuid()):
         result.troubles.append(SurveyTrouble("error", "survey.not_private", {"folder": collection.folder}))
     if result.invited is not None and result.answered > result.invited:
         values = {"answered": result.answered, "invited": result.invited}

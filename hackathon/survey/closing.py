@@ -1,6 +1,7 @@
 """Close a survey: all answers go into shuffled files that tell neither times nor tokens nor users.
 
-closed/answers.json    {"schema_version", "digest", "invited", "answers": [values, …]} in shuffled order
+closed/answers.json    {"schema_version", "digest", "invited", "turn", "answers": [values, …]} in shuffled order;
+                       turn: 1 for the first survey of an event that is closed, 2 for the next one, …
 closed/tokens.json     {"schema_version", "issued": [digest, …], "spent": [digest, …]}, sorted
 closed/left-out.json   answers of the drop box that do not count, with the reason and without the account
 closed/unread/         files that could not be read, as they were
@@ -93,6 +94,7 @@ def _write(collection: SurveyFolder, found: Gathered) -> None:
             "schema_version": 1,
             "digest": collection.digest,
             "invited": collection.invited(),
+            "turn": collection.next_turn(),
             "answers": answers,
         },
     )

@@ -11,7 +11,7 @@ from hackathon.runs import kill_points as faults
 from hackathon.survey.closing import close
 from hackathon.survey.dropbox import box_is_empty, make_box
 from hackathon.survey.durable import held, names, put, replace_bytes, replace_with
-from hackathon.survey.frozen import freeze, read_frozen, to_json
+from hackathon.survey.frozen import SCHEMA_VERSION, freeze, read_frozen, to_json
 from hackathon.survey.gather import Gathered, gather
 from hackathon.survey.records import Answer, Value
 from hackathon.survey.storage import SURVEY_FILE, State, SurveyFolder, is_name, surveys_folder
@@ -19,6 +19,7 @@ from hackathon.survey.tokens import TokenError, TokenState, digest, plain_token
 from hackathon.survey.values import read_stored, to_stored
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
+from hackathon.text.json_fields import whole
 
 ACCEPT_STEPS = ("after-answer", "after-token")
 """Steps of `accept` at which a test can kill the process: the answer is on the disk; the token is spent, too."""
@@ -209,6 +210,8 @@ class Collection(SurveyFolder):
         lists = ("issued", "spent") if name == "tokens.json" else ("answers",)
         if not isinstance(kept, dict) or not all(isinstance(kept.get(each), list) for each in lists):
             raise RequestError("survey.damaged_closed", file=self.closed_folder / name)
+        if (whole(kept.get("schema_version")) or 0) > SCHEMA_VERSION:
+            raise RequestError("survey.newer", file=self.closed_folder / name)
         return kept
 
 

@@ -68,7 +68,7 @@ def _refused(collection: "Collection") -> str:
 def kept_back(collections: Iterable["Collection"]) -> dict[str, str]:
     """Return of an event's surveys those that must not be told → the one, told before, that is the reason."""
     closed = [each for each in collections if each.state == "closed"]
-    closed.sort(key=lambda each: (each.closed_folder.stat().st_mtime_ns, each.name))
+    closed.sort(key=lambda each: (each.turn, each.closed_folder.stat().st_mtime_ns, each.name))
     told: list[tuple[SurveySummary, Sequence[Answer]]] = []
     found = {}
     for each in closed:

@@ -22,6 +22,7 @@ from hackathon.survey.frozen import Frozen, read_frozen, survey_digest
 from hackathon.survey.tokens import Tokens
 from hackathon.text.errors import RequestError
 from hackathon.text.files import known_json
+from hackathon.text.json_fields import count_of, mapping_of
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -101,6 +102,19 @@ class SurveyFolder:
         if self.closed_folder.exists():
             return "closed"
         return "open" if (self.folder / "opened.json").exists() else "draft"
+
+    @property
+    def turn(self) -> int:
+        """As which one of its event's surveys a closed one was closed, from 1; 0 for others, and of an older toolkit.
+
+        Times would not do: who sets the clock back would have what is published taken for what was closed later.
+        """
+        return count_of(mapping_of(known_json(self.closed_folder / "answers.json")).get("turn"))
+
+    def next_turn(self) -> int:
+        """Return the turn of the survey of its event that is closed next."""
+        beside = self.folder.parent
+        return 1 + max((SurveyFolder(beside / name).turn for name in names(beside) if is_name(name)), default=0)
 
     @property
     def frozen(self) -> Frozen | None:

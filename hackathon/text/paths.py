@@ -1,8 +1,11 @@
 """Where shipped files, user settings and caches lie."""
 
 import os
+import stat
 from pathlib import Path
 
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+"""The bits of a mode by which others than the owner write; `access.permissions` asks by them, too."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -38,8 +41,8 @@ def user_cache() -> Path:
         for state in (folder.lstat(), folder.stat()):
             if state.st_uid != os.geteuid():
                 raise RuntimeError(f"{folder} belongs to another account")
-        if state.st_mode & 0o022:
-            folder.chmod(state.st_mode & 0o7755)
+        if state.st_mode & OTHERS_WRITE:
+            folder.chmod(stat.S_IMODE(state.st_mode) & ~OTHERS_WRITE)
     except OSError:
         pass  # it is made when something is kept
     return folder

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.backends import LocalBackend, Site, until
+from support.injected import injected
 from support.trouble import ask, hidden_in, in_both_languages, later, runs_in, write_project
 
 SIZE = 400 * 1024
@@ -52,6 +53,7 @@ def site(disk: Path, tmp_path: Path) -> Iterator[Site]:
 
 def fill(disk: Path) -> Path:
     """Fill the disk to the last byte and return the file that does."""
+    injected()
     path = disk / "full"
     with path.open("ab", buffering=0) as stream:
         for size in (65536, 512, 1):
@@ -65,6 +67,7 @@ def fill(disk: Path) -> Path:
 
 def test_while_runs_are_made(site: Site, disk: Path) -> None:
     (Path(site.more["HK_GO"])).touch()
+    injected()
     said = ask(site, "submit", "--repeat", "10")
     # which of the writes finds no room differs; each error says what to do
     assert said.code == 3 and "No space left on device" in said.err and "hint: free some space" in said.err

@@ -15,6 +15,7 @@ import pytest
 
 from support import pbs
 from support.backends import Backend, PbsBackend, Site, until
+from support.injected import injected
 from support.trouble import Said, Stand, ask, in_both_languages, later, runs_in, start, write_project
 
 SECONDS = "1.5"
@@ -124,6 +125,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
 def spoil(site: Site, verb: str, fault: str) -> str:
     """Spoil the command behind `submit`, `status` or `cancel` and return its name."""
     assert isinstance(site.backend, FakeSlurm | SpoiltPbs)
+    injected()
     command = NAMES[site.backend.scheduler][("submit", "status", "cancel").index(verb)]
     site.backend.spoil(command, fault)
     return command
@@ -156,7 +158,7 @@ def long_ago(run: Path, name: str = "submitting", seconds: float = 3600) -> None
     """Move a fact into the past and forget that the job was looked for: the time that a person would wait."""
     path = run / "client" / f"{name}.json"
     fact = json.loads(path.read_text())
-    path.write_text(json.dumps({**fact, "t": fact["t"] - seconds}))
+    path.write_text(json.dumps({**fact, "t": fact["t"] - seconds, "up": fact["up"] - seconds}))
     (run / "client" / "seen.json").unlink(missing_ok=True)
 
 
@@ -284,6 +286,7 @@ def test_status_without_an_answer_is_the_last_one_with_its_age(site: Site, fault
 def test_a_short_trouble_is_not_even_seen(site: Site) -> None:
     """Questions are asked again; submissions never are."""
     assert ask(site, "submit").code == 0
+    injected()
     if isinstance(site.backend, FakeSlurm):
         once = f'[ -e "$0.was" ] || {{ touch "$0.was"; {DOWN.format("squeue")}; }}\n'
         site.backend.stand.write("squeue", once + SQUEUE)
@@ -358,6 +361,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _forget_job(site: Site) -> None:
+    injected()
     if isinstance(site.backend, FakeSlurm):
         (site.backend.stand.folder / "jobs").unlink(missing_ok=True)
     else:
@@ -369,7 +373,8 @@ def _a_minute_passes(run: Path) -> None:
     """Move everything that was seen 100 s into the past."""
     path = run / "client" / "seen.json"
     seen = json.loads(path.read_text())
-    moved = {name: value - 100 if isinstance(value, float) else value for name, value in seen.items()}
+    times = ("t", "since", "absent_t", "absent_since")
+    moved = {name: value - 100 if name in times else value for name, value in seen.items()}
     path.write_text(json.dumps(moved))
     for name in ("submitting", "submitted", "created"):
         fact = json.loads((run / "client" / f"{name}.json").read_text())

@@ -17,6 +17,7 @@ from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.status import status
 from hackathon.runs.submit import recover, submit
 from hackathon.text.errors import RequestError
+from support.injected import injected
 from support.paths import ROOT, TESTS
 from support.runs import FakeScheduler, project
 
@@ -46,6 +47,7 @@ def _child(folder: Path, *words: str, fault: str = "") -> "subprocess.Popen[byte
 def _make(folder: Path, fault: str = "") -> int:
     child = _child(folder, "make", fault=fault)
     _, words = child.communicate(timeout=60)
+    injected(child.returncode == -signal.SIGKILL)
     assert child.returncode in (0, -signal.SIGKILL) or b"Error" in words, words.decode()
     return child.returncode
 
@@ -123,6 +125,7 @@ def test_killed_while_it_is_recovered(tmp_path: Path, world: FakeScheduler) -> N
     (run,) = find_runs(tmp_path / "runs")
     child = _child(tmp_path, "recover", str(run.path), fault="after-recovered")
     child.communicate(timeout=60)
+    injected()
     assert child.returncode == -signal.SIGKILL
     assert run.job_id() == "1" == recover(run, world)
 
@@ -148,6 +151,7 @@ def test_killed_while_the_scheduler_s_command_runs(
         assert time.monotonic() < deadline and child.poll() is None
         time.sleep(0.01)
     child.kill()
+    injected()
     child.communicate()
     (run,) = find_runs(tmp_path / "runs")
     assert not world.jobs()
@@ -173,6 +177,7 @@ def test_killed_at_any_moment(
         assert time.monotonic() < deadline and child.poll() is None
     time.sleep(0.003 * trial)
     child.kill()
+    injected()
     child.communicate()
     _orphans_end(world)
     _no_waiting(monkeypatch)

@@ -19,6 +19,7 @@ from hackathon.survey.collection import Collection
 from hackathon.survey.dropbox import BOX
 from hackathon.survey.tokens import TokenError
 from hackathon.text.errors import RequestError
+from support.injected import injected
 from support.paths import ROOT, TESTS
 from support.survey.event import make_event
 
@@ -60,6 +61,7 @@ def killed(survey: Collection, *words: str, fault: str) -> None:
     child = start(survey, *words, fault=fault)
     _, error = child.communicate(timeout=60)
     assert child.returncode == -signal.SIGKILL, error
+    injected()
 
 
 def done(survey: Collection, *words: str) -> str:
@@ -176,6 +178,7 @@ def test_killed_at_any_moment(survey: Collection, trial: int) -> None:
         confirmed.append(line.strip())
         if len(confirmed) == 3 + 7 * trial:
             child.kill()
+            injected()
     child.wait(60)
     found = words_of(survey)
     assert set(confirmed) <= set(found)
@@ -197,6 +200,7 @@ def test_closing_is_killed_while_others_answer(survey: Collection, trial: int) -
     assert closing.stdout is not None and closing.stdout.readline() == "begun\n"
     time.sleep(0.004 * trial)
     closing.kill()
+    injected()
     closing.communicate()
     survey.close()
     confirmed = set()

@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from hackathon.survey.collection import Collection
+from support.injected import injected
 from support.survey.serving import Answer, app_of, ask, served, write_survey
 
 PEOPLE = 200
@@ -142,6 +143,7 @@ def test_a_kill_between_the_answer_and_its_token(
             with pytest.raises(httpx.HTTPError):
                 httpx.post(f"{server.origin}/", data=crowd.form(0), timeout=PATIENCE, trust_env=False)
             server.process.wait(PATIENCE)
+        injected()
     assert sum(said_by(survey).values()) == 1
     with served(tmp_path) as server:
         said = httpx.post(f"{server.origin}/?lang=en", data=crowd.form(0), timeout=PATIENCE, trust_env=False)
@@ -184,6 +186,7 @@ def test_a_full_disk_confirms_nothing_and_costs_nothing(disk: Path) -> None:
     async def all_at_once() -> list[Answer]:
         return await asyncio.gather(*(ask(app, {}, crowd.form(person)) for person in range(30)))
 
+    injected()
     filler = disk / "full"
     with filler.open("ab", buffering=0) as stream:
         for size in (65536, 4096, 1):

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.injected import injected
+
 READING = ("open", "stat", "lstat", "fstat", "scandir", "listdir", "readlink", "access")
 WRITING = ("rename", "replace", "link", "unlink", "remove", "mkdir", "rmdir", "chmod", "fchmod", "fsync", "utime")
 
@@ -41,6 +43,8 @@ class Failing:
         self.calls += 1
         told = f"{name} {path}"
         if self.calls == self.at or (self.lasting and told in self.refused):
+            if not self.refused:
+                injected()  # a call that fails for a while is one fault
             self.refused.append(told)
             raise OSError(self.errors, os.strerror(self.errors), path)
 

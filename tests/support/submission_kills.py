@@ -23,6 +23,7 @@ from typing import Any
 from hackathon.runs.kill_points import CREATE_STEPS, STEPS, SUBMIT_STEPS
 from hackathon.runs.submit import SETTLE
 from support.backends import Backend, Site, until
+from support.injected import injected
 from support.trouble import ask, hidden_in, runs_in, start, write_project
 
 POINTS = 4
@@ -102,6 +103,7 @@ def killed_anywhere_there_is_one_job_a_run(world: World) -> None:
         _bring_to_a_known_state(world, pool)
         _resume_to_the_end(world, pool)
 
+    injected(sum(world.kills.values()))
     assert sum(world.kills.values()) >= amount.least, world.kills
     few = min(4, amount.at_each_step)
     assert {step for step in STEPS if world.kills[step] < few} <= {"after-refused", "after-reserved"}

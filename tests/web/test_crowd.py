@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.web.dashboard import crowd
+from hackathon.web.dashboard import crowd, server
 from hackathon.web.dashboard.endpoint import port_door
 from support.pages.dashboard import PATIENCE, Served, plain_view, serving
 
@@ -150,8 +150,11 @@ def test_connections_are_accepted_where_few_files_may_be_open(tmp_path: Path) ->
 
 def test_streams_leave_room_for_pages(port: Served) -> None:
     with contextlib.ExitStack() as stack:
-        for _ in range(20):
+        for number in range(20):
+            if number % 5 == 0:
+                port.enter()  # another browser
             stack.enter_context(port.stream("/en/now")).event()
+        port.enter()
         with port.stream("/en/now") as stream:
             assert (stream.answer.status, stream.answer.getheader("retry-after")) == (503, "5")
         assert port.ask("/en/now").status == 200
@@ -161,3 +164,40 @@ def test_streams_leave_room_for_pages(port: Served) -> None:
         time.sleep(0.02)
     with port.stream("/en/now") as stream:
         stream.event()
+
+
+def test_one_browser_leaves_streams_to_the_others(port: Served) -> None:
+    """Who holds a cookie opens more and more streams: the others' pages stay live."""
+    with contextlib.ExitStack() as stack:
+        statuses = []
+        for _ in range(30):
+            each = stack.enter_context(port.stream("/en/now"))
+            statuses.append(each.answer.status)
+            if each.answer.status == 200:
+                each.event()
+        assert statuses == [200] * server.PAGES + [429] * (30 - server.PAGES)
+        refused = port.ask("/stream?page=%2Fja%2Fnow")
+        assert (refused.status, refused.headers["retry-after"]) == (429, "5") and "ブラウザー" in refused.body
+        assert port.ask("/en/now").status == 200
+        mine = port.cookie
+        port.enter()
+        assert port.cookie != mine
+        with port.stream("/en/now") as other:
+            assert other.answer.status == 200
+            other.event()
+        port.cookie = mine
+    end = time.monotonic() + PATIENCE
+    while port.dashboard.pages.streams:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert not port.dashboard._streams
+    with port.stream("/en/now") as again:
+        again.event()
+
+
+def test_a_cookie_cannot_be_made_up(port: Served) -> None:
+    name, _, value = port.cookie.partition("=")
+    browser, _, signature = value.partition(".")
+    for forged in (f"{browser}x.{signature}", f"{browser}.", f".{signature}", browser, f"{'0' * 16}.{signature}"):
+        port.cookie = f"{name}={forged}"
+        assert port.ask("/en/now").status == 403, forged

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 10
 """Failed runs of a study that are looked at, the newest first."""
+UNREAD = 5
+"""Files that a warning names."""
 
 
 @named("diagnose")
@@ -165,11 +167,16 @@ def cause_of(run: "RunDirectory", state: "RunStatus") -> "Finding | None":
 
 
 def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
-    """Warn on stderr of rules that took too long, with their files: a cause may be missing."""
+    """Warn on stderr of files that could not be read and rules that took too long: a cause may be missing."""
+    from hackathon.cli.show import printable
+
+    for each in diagnoses:
+        if each.unread:
+            text = message("diagnosis.unread", run=each.run, files=printable(", ".join(each.unread[:UNREAD])))
+            click.echo(f"{message('cli.warning')}: {text}", err=True)
     slow = {name for each in diagnoses for name in each.slow}
     if not slow:
         return
-    from hackathon.cli.show import printable
     from hackathon.config.load import find_rules
 
     for rule, path in find_rules(rule_folders())[0]:

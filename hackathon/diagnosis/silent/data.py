@@ -110,12 +110,12 @@ def idle_gpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     if any(training.split(run, rank).share("data") is not None for rank in run.metrics):
         return []
     hits = []
-    for host, by_index in training.gpu_rows(run).items():
+    for host, by_index in run.gpu_rows.items():
         for index, rows in by_index.items():
             used = [busy for busy, memory in rows if memory >= thresholds["memory"]][int(thresholds["skipped"]) :]
             if len(used) >= thresholds["samples"] and fmean(used) <= thresholds["busy"]:
                 values = {"busy": f"{fmean(used):.0f}", "gpu": str(index), "host": host, "samples": str(len(used))}
-                hits.append(FactHit(training.telemetry_evidence(run, host), values, training.ranks_of(run, host)))
+                hits.append(FactHit(training.telemetry_evidence(run, host), values, run.ranks_on.get(host, ())))
     return hits[:1]
 
 

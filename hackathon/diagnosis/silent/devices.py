@@ -30,12 +30,12 @@ def shared_gpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """
     on = training.devices(run)
     for host in sorted(set(run.host_of.values())):
-        ranks = training.ranks_of(run, host)
+        ranks = run.ranks_on[host]
         could = min(len(ranks), training.gpus(run, host))
         numbers = {rank: on[rank].split()[1] for rank in ranks if len(on.get(rank, "").split()) == 2}
         if could < 2 or (numbers and len(numbers) < len(ranks)):
             continue
-        used = len(set(numbers.values())) or _in_use(training.gpu_rows(run).get(host, {}), thresholds)
+        used = len(set(numbers.values())) or _in_use(run.gpu_rows.get(host, {}), thresholds)
         if used is None or used > thresholds["used"] * could:
             continue
         evidence = _device_evidence(run, ranks[1]) if numbers else training.telemetry_evidence(run, host)
@@ -64,11 +64,11 @@ def on_cpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """
     on = training.devices(run)
     for host in sorted(set(run.host_of.values())):
-        ranks, count = training.ranks_of(run, host), training.gpus(run, host)
+        ranks, count = run.ranks_on[host], training.gpus(run, host)
         noted = [on[rank] for rank in ranks if rank in on]
         if not count or any(not _is_cpu(each) for each in noted):
             continue
-        rows = training.gpu_rows(run).get(host, {})
+        rows = run.gpu_rows.get(host, {})
         looks = min(map(len, rows.values()), default=0)
         packages = run.environments.get(host, {}).get("packages")
         torch = str(packages.get("torch", "")) if isinstance(packages, dict) else ""

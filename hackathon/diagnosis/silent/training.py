@@ -225,21 +225,9 @@ def _lines(block: bytes) -> Iterator[str]:
         yield line
 
 
-def gpu_rows(run: RunFacts) -> dict[str, dict[int, list[tuple[float, float]]]]:
-    """Return host → GPU → (utilisation in percent, memory in MiB) in the order of time, as nvidia-smi told."""
-    found: dict[str, dict[int, list[tuple[float, float]]]] = {}
-    for host, rows in run.telemetry.items():
-        for row in rows:
-            index = number(row.get("index"))
-            busy, memory = number(row.get("utilisation_percent")), number(row.get("memory_mib"))
-            if row.get("kind") == "gpu" and index is not None and busy is not None and memory is not None:
-                found.setdefault(host, {}).setdefault(int(index), []).append((busy, memory))
-    return found
-
-
 def gpus(run: RunFacts, host: str) -> int:
     """Return how many GPUs a host showed to the job, by telemetry, else by its environment; 0 when none was seen."""
-    seen = gpu_rows(run).get(host)
+    seen = run.gpu_rows.get(host)
     listed = run.environments.get(host, {}).get("gpus")
     return len(seen) if seen else len(listed) if isinstance(listed, list) else 0
 
@@ -251,11 +239,6 @@ def telemetry_evidence(run: RunFacts, host: str) -> Evidence:
     for position, line in both_ends(run.path / name, LOGS // 16):
         found = (position, line) if ",gpu," in line else found
     return Evidence(name, found[0], found[1][:500], host=host)
-
-
-def ranks_of(run: RunFacts, host: str) -> tuple[int, ...]:
-    """Return the ranks that began on a host."""
-    return tuple(sorted(rank for rank, its in run.host_of.items() if its == host))
 
 
 def devices(run: RunFacts) -> dict[int, str]:

@@ -9,6 +9,7 @@ wait for that lock. A job claims its slots instead and then looks again: of two 
 and steps back. Its own file nobody else can open before it is locked.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -17,6 +18,7 @@ import time
 from pathlib import Path
 
 from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.uptime import uptime
 
 DEFAULT = "/tmp/hackathon-slots"
 WAITS, RUNS = "waits", "runs"
@@ -24,7 +26,13 @@ FRESH = 3600.0
 """Seconds after which supervisors touch their places."""
 STALE = 3 * FRESH
 """Seconds without a touch after which a place is a dead supervisor's, whoever holds a lock on its file."""
+DOUBTED = 10.0
+"""Seconds after which a place that looks stale is given up: when the clock jumps, all do, until they are touched."""
+JUMPED = 60.0
+"""Seconds by which the clock must have jumped for supervisors to touch their places at once."""
 _NAME = re.compile(r"(\d{12})\.\d+\Z", re.ASCII)
+_doubts: dict[tuple[str, int, int], float] = {}
+"""Places that looked stale (path, inode, time of the last touch) → when that was seen first, by `uptime`."""
 
 
 def capacity() -> int:
@@ -157,15 +165,18 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
     """Return (slots, word) of a place whose supervisor lives, else None.
 
     `remove` clears away the place of a dead one of this account. Other users' places stay there; they do no harm.
+    Raises OSError for a place of which nobody knows now whether its supervisor lives: the disk fails.
     """
     try:
         # NONBLOCK: whatever somebody put there, a pipe say, must not hold up the queue.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
+    except OSError as error:
+        if error.errno in (errno.ESTALE, errno.EIO):
+            raise
         return None
     try:
         found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or time.time() - found.st_mtime - _slept() > STALE:
+        if not stat.S_ISREG(found.st_mode) or _is_dead(path, found):
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -188,6 +199,14 @@ def _remove(path: Path, file: int) -> None:
             path.unlink()
     except OSError:
         pass
+
+
+def _is_dead(path: Path, found: os.stat_result) -> bool:
+    """Return whether nobody has touched a place for too long, by a clock that may have jumped either way."""
+    if abs(time.time() - found.st_mtime) - _slept() <= STALE:
+        return False
+    first = _doubts.setdefault((str(path), found.st_ino, found.st_mtime_ns), uptime())
+    return uptime() - first > DOUBTED
 
 
 def _slept() -> float:

@@ -20,6 +20,7 @@ from hackathon.schedulers.local import processes
 from hackathon.schedulers.local.directives import Directives
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
+from hackathon.text.uptime import boot
 
 QUEUED, RUNNING, ENDING = "QUEUED", "RUNNING", "ENDING"
 OPEN = (QUEUED, RUNNING, ENDING)
@@ -43,14 +44,6 @@ def split_id(text: str) -> tuple[int, str] | None:
     name, _, kind = rest.rpartition(".")
     good = number.isascii() and number.isdigit() and len(number) < 16 and name and kind == "local"
     return (int(number), name) if good else None
-
-
-def boot() -> str:
-    """Return what changes when the machine restarts."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
 
 
 def root() -> Path:

@@ -15,6 +15,7 @@ from typing import Any
 
 from hackathon.schedulers.local import processes, slots, state
 from hackathon.schedulers.local.state import Job
+from hackathon.text.uptime import clock
 
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 RESTORED = (*WATCHED, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -89,7 +90,7 @@ class Supervisor:
         """Wait status of the script once it has ended."""
         self.told = False
         self.unsaved = False
-        self.touched = time.monotonic()
+        self.touched, self.clock = time.monotonic(), clock()
 
     def run(self, ready: int) -> None:
         """Do everything and end the process."""
@@ -257,7 +258,7 @@ class Supervisor:
         self._reap()
         if self.unsaved:
             self._note()
-        if time.monotonic() > self.touched + slots.FRESH:
+        if time.monotonic() > self.touched + slots.FRESH or abs(clock() - self.clock) > slots.JUMPED:
             self._keep_fresh()
 
     def _reap(self) -> None:
@@ -292,7 +293,7 @@ class Supervisor:
             self._pause(1)
 
     def _keep_fresh(self) -> None:
-        self.touched = time.monotonic()
+        self.touched, self.clock = time.monotonic(), clock()
         try:
             self.ticket.touch()
             top: Path = self.job.path

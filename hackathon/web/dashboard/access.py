@@ -28,6 +28,8 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """Names under which a browser reaches the dashboard through `ssh -L`, whatever the port is on its side."""
 WILDCARDS = frozenset({"0.0.0.0", "::"})
 ENTER = "/enter"
+BROWSER = "hackathon.browser"
+"""What in a request's scope names the browser that it is from; empty on a socket, which one account uses."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -55,6 +57,7 @@ class Access:
         # dashboards forwarded to one laptop are both `localhost`.
         self.cookie = f"hackathon-{secrets.token_hex(4)}"
         self.session = secrets.token_hex(16)
+        """What cookies are signed with: each browser that shows the token has one of its own."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -66,11 +69,13 @@ class Access:
             await refuse(send, 421, "This address is not served here: use localhost.")
         elif self.token and scope["path"] == ENTER:
             await self._enter(scope, send)
-        elif self.token and not self._may_enter([value for name, value in headers if name == b"cookie"]):
-            text = "The token is missing or old: open the address that `hackathon dashboard` printed."
-            await refuse(send, 403, text)
         else:
-            await self.inner(scope, receive, with_headers(send))
+            browser = self._browser([value for name, value in headers if name == b"cookie"]) if self.token else ""
+            if browser is None:
+                text = "The token is missing or old: open the address that `hackathon dashboard` printed."
+                await refuse(send, 403, text)
+                return
+            await self.inner({**scope, BROWSER: browser}, receive, with_headers(send))
 
     def known_host(self, values: Sequence[bytes]) -> bool:
         """Return whether a request's Host headers name this dashboard: exactly one, with any port."""
@@ -81,19 +86,23 @@ class Access:
         if len(given) != 1 or not same(given[0], self.token):
             await refuse(send, 403, "This token is wrong or old: open the address that `hackathon dashboard` printed.")
             return
-        cookie = f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Lax"
+        cookie = f"{self.cookie}={self._signed(secrets.token_hex(8))}; Path=/; HttpOnly; SameSite=Lax"
         extra = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
         await refuse(send, 303, "", extra)
 
-    def _may_enter(self, values: Sequence[bytes]) -> bool:
+    def _signed(self, browser: str) -> str:
+        return f"{browser}.{hmac.digest(self.session.encode(), browser.encode('utf-8', 'replace'), 'sha256').hex()}"
+
+    def _browser(self, values: Sequence[bytes]) -> str | None:
+        """Return the name that a browser got with its cookie, None without a good one."""
         for value in values:
             try:
                 found = SimpleCookie(value.decode("latin-1")).get(self.cookie)
             except CookieError:  # another site's on the same host name
                 continue
-            if found is not None and same(found.value, self.session):
-                return True
-        return False
+            if found is not None and same(found.value, self._signed(browser := found.value.partition(".")[0])):
+                return browser
+        return None
 
 
 def same(given: str, secret: str) -> bool:

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from hackathon.text.errors import HackathonError
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
-from hackathon.web.dashboard.access import Access, Receive, Scope, Send
+from hackathon.web.dashboard.access import BROWSER, Access, Receive, Scope, Send
 from hackathon.web.dashboard.crowd import raise_open_files, room
 from hackathon.web.dashboard.endpoint import Endpoint
 from hackathon.web.dashboard.stream import KEPT_PAGES, Address, Pages, Watch, follow, in_thread, stream
@@ -39,6 +40,8 @@ KEYED = frozenset({"team", "study", "run", "diff", "survey"})
 LONGEST_KEY = 4000
 STREAMS = 3
 """Streams are at most 1/STREAMS of all connections, so that pages are still given out."""
+EACH, PAGES = 8, 6
+"""A browser has at most 1/EACH of all streams, but PAGES in any case: more connections to a server it does not open."""
 LOOK_AT_DOOR = 5.0
 """Seconds between two looks whether the socket is there: $XDG_RUNTIME_DIR goes when a user's last session ends."""
 
@@ -51,6 +54,8 @@ class Dashboard:
         self.pages = Pages(watch, self.render, self._failed)
         self._told: dict[Address, str] = {}
         self._files: dict[str, bytes] = {}
+        self._streams: Counter[str] = Counter()
+        """Browser → its streams."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -103,12 +108,23 @@ class Dashboard:
         if scope["method"] == "HEAD":
             await Response(media_type="text/event-stream")(scope, receive, send)
             return
-        if self.pages.streams >= room() // STREAMS:  # a page asks again by itself
-            many = Response("too many streams\n", 503, {"retry-after": "5"}, "text/plain")
-            await many(scope, receive, send)
+        most, browser = room() // STREAMS, scope.get(BROWSER, "")
+        refused = 503 if self.pages.streams >= most else 0
+        if browser and self._streams[browser] >= max(PAGES, most // EACH):
+            refused = 429
+        if refused:  # a page asks again by itself
+            with speaking(address[2]):
+                words = message(f"dashboard.streams_{refused}")
+            await Response(f"{words}\n", refused, {"retry-after": "5"}, "text/plain")(scope, receive, send)
             return
         last = [value.decode("latin-1") for name, value in scope["headers"] if name == b"last-event-id"]
-        await stream(self.pages, address, last[0] if last else given.get("seen", [""])[0], receive, send)
+        self._streams[browser] += 1
+        try:
+            await stream(self.pages, address, last[0] if last else given.get("seen", [""])[0], receive, send)
+        finally:
+            self._streams[browser] -= 1
+            if not self._streams[browser]:
+                del self._streams[browser]
 
     def _failed(self, address: Address, error: BaseException) -> None:
         """Tell the server's terminal what went wrong, once; a page would show folders to whoever reads it."""

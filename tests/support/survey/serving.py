@@ -18,6 +18,7 @@ import yaml
 
 from hackathon.survey.collection import Collection
 from hackathon.web.survey_form.app import SurveyApp
+from support.injected import injected
 
 NAME = "hackathon"
 EVENT: dict[str, Any] = {
@@ -190,6 +191,7 @@ class Served:
 
     def kill(self) -> None:
         """End it as a machine that fails does."""
+        injected()
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(60)
 

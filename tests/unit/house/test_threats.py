@@ -230,7 +230,7 @@ READERS: dict[str, tuple[str, str]] = {
     "schedulers/local/commands.py": ("_value", CHILD),
     "schedulers/local/processes.py": ("with_variable _stat", PROC),
     "schedulers/local/slots.py": ("Ticket.join _read", "tickets of all users, bounded"),
-    "schedulers/local/state.py": ("boot create _next_number _take script_of", "a private folder, checked"),
+    "schedulers/local/state.py": ("create _next_number _take script_of", "a private folder, checked"),
     "schedulers/local/supervisor.py": (
         "launch _leave_the_terminal Supervisor._start_script Supervisor._become_script",
         "a private folder, checked",
@@ -242,6 +242,7 @@ READERS: dict[str, tuple[str, str]] = {
     "survey/importing.py": ("_Reader._read_saved _key", "drop box and token"),
     "survey/spreadsheet.py": ("_rows", "drop box and token"),
     "text/files.py": ("write_whole open_regular known_json objects", "regular files only, bounded"),
+    "text/uptime.py": ("boot", PROC),
     "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),
     "web/dashboard/crowd.py": ("owners", PROC),
     "web/dashboard/endpoint.py": ("_only_one port_door", "socket"),

@@ -3,6 +3,7 @@
 import json
 import math
 import resource
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.logs import metrics
 from hackathon.logs.lines import Splitter, read_lines
 from hackathon.logs.metrics import read_metrics, series
 from hackathon.text.errors import RequestError
@@ -163,3 +165,19 @@ def test_lines_do_not_depend_on_how_bytes_arrive(parts: list[str], size: int) ->
     at_once = [*whole.feed(data), whole.rest()]
     bit_by_bit = [line for i in range(0, len(data), size) for line in pieces.feed(data[i : i + size])]
     assert [*bit_by_bit, pieces.rest()] == at_once
+
+
+def test_of_a_very_long_file_of_a_meter_the_end_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole lines only, the final one among them, wherever the cut falls."""
+    path = tmp_path / "metrics" / "rank-0.jsonl"
+    path.parent.mkdir()
+    lines = [json.dumps({"step": step, "loss": float(step), "samples_per_s": 7.0 * step}) for step in range(50)]
+    for most in (len(lines[-1]) + 1, len(lines[-1]) + 2, 4 * len(lines[-1]), 10**6):
+        monkeypatch.setattr(metrics, "METER", most)
+        path.write_text("\n".join(lines) + "\n")
+        whole = [step for step in range(50) if sum(len(line) + 1 for line in lines[step:]) <= most]
+        found = read_metrics(tmp_path, {}, "samples_per_s")
+        assert found["loss"] == 49.0
+        assert found["samples_per_s"] == statistics.median(7.0 * step for step in whole)
+        path.write_text("\n".join(lines) + "\n" + json.dumps({"final": True, "loss": 1.0}) + "\n")
+        assert read_metrics(tmp_path, {}, "samples_per_s")["loss"] == 1.0

@@ -27,6 +27,7 @@ from hackathon.notify.notify import APART, BACK_OFF, FEW, Relay, messages_of
 from hackathon.notify.outbox import ABANDONED, FORGOTTEN, OLDEST, Sent, gather
 from hackathon.notify.webhook import DEAD, LATER, REFUSED, SENT
 from hackathon.runs.directory import RunDirectory, new_run_id
+from hackathon.text import uptime
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
 
@@ -229,12 +230,16 @@ def test_two_relays_at_once_tell_each_thing_once(chat: Chat, project: Path) -> N
     assert len(chat.got) == len(names)
 
 
-def test_a_claim_that_a_dead_relay_left_is_taken_over(chat: Chat, project: Path) -> None:
+def test_a_claim_that_a_dead_relay_left_is_taken_over(
+    chat: Chat, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = ended_run(project)
-    sent, now = Sent(webhook.folder()), time.time()
+    sent, now, up = Sent(webhook.folder()), time.time(), uptime.uptime()
     assert sent.claim(f"run:{name}", now)
     assert relay(chat, project).sent == []
+    monkeypatch.setattr(uptime, "uptime", lambda: up + ABANDONED / 2)
     assert not sent.claim(f"run:{name}", now + ABANDONED / 2)
+    monkeypatch.setattr(uptime, "uptime", lambda: up + ABANDONED + 60)
     assert relay(chat, project, Clock(now + ABANDONED + 60)).sent == [f"run:{name}"]
     assert not sent.claim(f"run:{name}", now + 10 * ABANDONED)
 
@@ -296,7 +301,7 @@ def test_each_failure_doubles_the_wait(chat: Chat, project: Path) -> None:
     assert all(2 * 0.8 / 1.2 <= later / sooner <= 2 * 1.2 / 0.8 for sooner, later in itertools.pairwise(waits[:6]))
     assert max(waits) <= 600 * 1.2
     assert relay(chat, project, clock).waiting == 0
-    assert Sent(webhook.folder()).paused() == (0.0, 0)
+    assert Sent(webhook.folder()).paused(0.0) == (0.0, 0)
 
 
 def test_retry_after_is_obeyed(chat: Chat, project: Path) -> None:

@@ -17,6 +17,7 @@ from hackathon.runs.status import status
 from hackathon.runs.submit import submit
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import OPEN_STATES, JobState
+from hackathon.text import uptime
 from hackathon.text.files import read_json, write_json
 from support.runs import FakeScheduler, new_run, write_event
 
@@ -180,8 +181,9 @@ class World:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         self.scheduler = FakeScheduler(folder / "spool")
-        self.clock = time.time()
-        monkeypatch.setattr(time, "time", lambda: self.clock)
+        self.clock, self.ahead = time.time(), 0.0
+        monkeypatch.setattr(time, "time", lambda: self.clock + self.ahead)
+        monkeypatch.setattr(uptime, "uptime", lambda: self.clock)
         patiently = runner._patiently  # asks as often as ever, without the pauses between
         monkeypatch.setattr(runner, "_patiently", lambda ask, delays: patiently(ask, [0.0] * len(delays)))
 

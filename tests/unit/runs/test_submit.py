@@ -15,6 +15,7 @@ from hackathon.runs.submit import SETTLE, recover, submit, submit_many
 from hackathon.schedulers.base import SchedulerError
 from hackathon.schedulers.local.commands import Local
 from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.uptime import uptime
 from support.paths import ROOT
 from support.runs import FakeScheduler, new_run
 
@@ -31,7 +32,7 @@ def run(tmp_path: Path) -> RunDirectory:
 
 def _long_ago(run: RunDirectory, name: str = "submitting") -> None:
     """Move an attempt to submit into the past, as if its process had died an hour ago."""
-    run.write_client(name, {**run.client(name), "t": time.time() - 3600, "pid": 0})
+    run.write_client(name, {**run.client(name), "t": time.time() - 3600, "up": uptime() - 3600, "pid": 0})
 
 
 def test_submission_leaves_a_fact_before_and_after(run: RunDirectory, scheduler: FakeScheduler) -> None:

@@ -398,7 +398,7 @@ def test_nothing_tells_afterwards_who_or_when(draft: Collection, monkeypatch: py
         "closed/answers.json", "closed/tokens.json", "closed/left-out.json",
     }  # fmt: skip
     kept = json.loads((draft.closed_folder / "answers.json").read_text())
-    assert set(kept) == {"schema_version", "digest", "invited", "answers"}
+    assert set(kept) == {"schema_version", "digest", "invited", "turn", "answers"}
     listed = json.loads((draft.closed_folder / "tokens.json").read_text())
     assert listed["spent"] == sorted(map(digest, tokens)) == listed["issued"]
 

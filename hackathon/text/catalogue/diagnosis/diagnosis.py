@@ -98,6 +98,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "この実行のログ {count} 件を読む権限がありません: {path}",
     ),
     "all_well": ("None of these runs failed.", "失敗した実行はありません。"),
+    "unread": (
+        "{run}: some files cannot be read at the moment, so the cause may be another one. Try again: {files}",
+        "{run}: 今読み込めないファイルがあるため、原因が異なる可能性があります。後でもう一度実行してください: {files}",
+    ),
     "slow_rule": (
         "rule {rule} in {path} took too long on these logs and was left out",
         "{path} のルール {rule} は、このログでは時間がかかりすぎるため使いませんでした",

@@ -95,6 +95,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "The run may have been deleted, or the address is incomplete.",
         "実行が削除されたか、アドレスが不完全です。",
     ),
+    "streams_429": (
+        "Too many pages of the dashboard are open in this browser: close some, or reload this one to update it.",
+        "このブラウザーでダッシュボードのページを開きすぎています。いくつか閉じるか、このページを再読み込みしてください。",
+    ),
+    "streams_503": (
+        "Too many people follow this dashboard: pages are shown, but this one is not updated by itself.",
+        "ダッシュボードを見ている人が多すぎます。ページは表示されますが、このページは自動では更新されません。",
+    ),
     "page_500": ("This page could not be created", "ページを作れませんでした"),
     "page_500_lead": (
         "Other pages still work. The cause is shown in the terminal of the dashboard.",

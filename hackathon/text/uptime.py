@@ -1,0 +1,69 @@
+"""How long ago something was by a clock that nobody sets: the seconds since this machine started.
+
+The clock of the day may jump by hours, when a machine is corrected. What must not happen because of that is counted by
+this one, where both moments were on the same machine.
+"""
+
+import functools
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hackathon.text.json_fields import finite
+
+SAME = 5.0
+"""Seconds by which clocks are put right all the time."""
+
+
+@functools.cache
+def boot() -> str:
+    """Return what changes when the machine restarts; empty where nobody knows."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def uptime() -> float:
+    """Return the seconds since the machine started, those in which it was suspended too."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def stamp() -> dict[str, Any]:
+    """Return what `age` needs to know of this moment, as JSON values."""
+    return {"boot": boot(), "up": round(uptime(), 3)}
+
+
+def age(then: float, known: Mapping[str, Any], now: float | None = None) -> float:
+    """Return the seconds since a moment.
+
+    then: the moment by the clock of the day, in seconds since 1970. known: what `stamp` returned then, among other
+    things; of another machine, or before a restart, it says nothing, and the clock of the day counts. now: that clock,
+    for who knows better than both.
+    """
+    up = known.get("up")
+    if now is None and known.get("boot") and known["boot"] == boot() and isinstance(up, (int, float)):
+        return uptime() - up
+    return (time.time() if now is None else now) - then
+
+
+def clock() -> float:
+    """Return when this machine started, by its clock of the day: another value tells that the clock has jumped."""
+    return time.time() - uptime()
+
+
+def memory(before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `jumped` needs to know later; `before`: what was kept, so that the earliest clock is kept.
+
+    Looks from another login node begin anew.
+    """
+    machine, started = boot(), clock()
+    kept = finite(before.get("boot_t")) if machine and before.get("boot") == machine else None
+    return {"boot": machine, "boot_t": kept if kept is not None and kept <= started + SAME else started}
+
+
+def jumped(kept: Mapping[str, Any]) -> float:
+    """Return the seconds that the clock has jumped forwards since the first look that `memory` kept; 0 for none."""
+    jump = clock() - float(memory(kept)["boot_t"])
+    return jump if jump > SAME else 0.0
