@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support import pbs
+from support import pbs, warm
 from support.paths import ROOT, TESTS
 from support.slurm_lab.lab import SlurmLab
 
@@ -22,12 +22,19 @@ PATIENCE = 60.0
 
 
 def until(look: Callable[[], Any], what: str = "", seconds: float = PATIENCE) -> Any:
-    """Return the first true answer; AssertionError when none comes in time."""
-    end = time.monotonic() + seconds
-    while not (found := look()):
-        assert time.monotonic() < end, f"waited {seconds:.0f} s for {what or look}"
-        time.sleep(0.05)
-    return found
+    """Return the first true answer; AssertionError when none comes in time.
+
+    A look that costs something is taken less often, and the longer the wait the less often: it is what others run on.
+    """
+    began = time.monotonic()
+    while True:
+        looked = time.monotonic()
+        if found := look():
+            return found
+        now = time.monotonic()
+        assert now < began + seconds, f"waited {seconds:.0f} s for {what or look}"
+        cost = now - looked
+        time.sleep(0.03 if cost < 0.01 else max(0.05, 2 * cost, min(1.0, (now - began) / 5)))
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
@@ -333,7 +340,7 @@ class Site:
     def start(self, *words: str, **more: str) -> "subprocess.Popen[bytes]":
         """Start `python -m hackathon …` in the project."""
         return subprocess.Popen(
-            [sys.executable, "-m", "hackathon", *words],
+            [warm.with_toolkit(), "-m", "hackathon", *words],
             cwd=self.folder,
             env={**self.backend.environment(), **self.more, **more},
             stdin=subprocess.DEVNULL,
