@@ -54,15 +54,21 @@ class Backend:
     """Hosts that a job can have; empty where there is one, with a name that this machine decides."""
     extra: Mapping[str, Any] = {}
     """Further keys of the cluster profile."""
+    trains = False
+    """Whether jobs are to find a `python` and a `torchrun` that have imported torch (`support.warm`)."""
+
+    @property
+    def programs(self) -> str:
+        """The folders that come first on the PATH of jobs."""
+        folder = str(Path(sys.executable).parent)
+        return f"{Path(warm.with_torch()).parent}:{folder}" if self.trains else folder
 
     def environment(self) -> dict[str, str]:
         """Return the environment of a person who works there."""
-        folder = str(Path(sys.executable).parent)
-        return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        return {**os.environ, "PATH": f"{self.programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 
     def profile(self) -> dict[str, Any]:
         """Return the cluster profile (JSON is YAML)."""
-        folder = str(Path(sys.executable).parent)
         return {
             "name": "lab",
             "scheduler": self.scheduler,
@@ -73,7 +79,7 @@ class Backend:
             "starter": self.starter,
             "telemetry_seconds": 1,
             # the programs are Python; a job does not get the submitter's PATH everywhere
-            "environment": [f'PATH="{folder}:$PATH"'],
+            "environment": [f'PATH="{self.programs}:$PATH"'],
             **self.extra,
         }
 
@@ -336,6 +342,11 @@ class Site:
         clusters = self.folder / "templates" / "clusters"
         clusters.mkdir(parents=True, exist_ok=True)
         (clusters / "lab.yaml").write_text(json.dumps({**self.backend.profile(), **keys}))
+
+    def choose_programs(self) -> None:
+        """Let a project for a shipped profile, whose nodes have a PATH of their own, find the back-end's programs."""
+        with (self.folder / "project.yaml").open("a") as stream:
+            stream.write(f"environment: {json.dumps(self.backend.profile()['environment'])}\n")
 
     def start(self, *words: str, **more: str) -> "subprocess.Popen[bytes]":
         """Start `python -m hackathon …` in the project."""

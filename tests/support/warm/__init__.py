@@ -41,7 +41,11 @@ def warm_python() -> str:
 @functools.cache
 def with_torch() -> str:
     """As the fixture `warm_python`."""
-    return _serve(TORCH, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
+    python = _serve(TORCH, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
+    launcher = Path(python).with_name("torchrun")
+    launcher.write_text(f'#!/bin/sh\nexport PYTHON_EXEC={python}\nexec {python} -m torch.distributed.run "$@"\n')
+    launcher.chmod(0o755)
+    return python
 
 
 @functools.cache

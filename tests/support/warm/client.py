@@ -35,7 +35,8 @@ def main(address: str, python: str, arguments: list[str]) -> None:
     connection.sendall(body)
     status = int.from_bytes(connection.recv(4), "big", signed=True)
     if status < 0:
-        _signal.signal(-status, _signal.SIG_DFL)
+        if -status != _signal.SIGKILL:
+            _signal.signal(-status, _signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 

@@ -1,6 +1,7 @@
 """The process that forks: `server.py SOCKET READY MODULE…`; it imports the modules and writes a byte to READY."""
 
 import atexit
+import ctypes
 import gc
 import importlib
 import marshal
@@ -11,6 +12,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -46,6 +48,7 @@ def keep(connection: socket.socket) -> NoReturn:
     left, body = int.from_bytes(length, "big"), b""
     while len(body) < left:
         body += connection.recv(left - len(body))
+    move(connection)
     child = os.fork()
     if child == 0:
         connection.close()
@@ -65,6 +68,19 @@ def keep(connection: socket.socket) -> NoReturn:
     _, status = os.waitpid(child, 0)
     connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "big", signed=True))
     os._exit(0)
+
+
+def move(connection: socket.socket) -> None:
+    """Go where the client is: a virtual node has a network, a host name, mounts and processes of its own."""
+    (client,) = struct.unpack("i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4])
+    kinds = {"net": 0x40000000, "uts": 0x04000000, "mnt": 0x00020000, "pid": 0x20000000}  # CLONE_NEW…, sched.h
+    flags = sum(
+        flag
+        for kind, flag in kinds.items()
+        if Path(f"/proc/{client}/ns/{kind}").readlink() != Path(f"/proc/self/ns/{kind}").readlink()
+    )
+    if flags and ctypes.CDLL(None, use_errno=True).setns(os.pidfd_open(client), flags):  # a pidfd: since Linux 5.8
+        sys.exit(f"setns: {os.strerror(ctypes.get_errno())}")
 
 
 def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
