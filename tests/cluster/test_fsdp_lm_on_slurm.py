@@ -39,7 +39,6 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     scheduler, launcher = request.param
     backend: Backend
     backend = SlurmBackend(request.getfixturevalue("slurm")) if scheduler == "slurm" else LocalBackend(tmp_path)
-    backend.trains = True
     if launcher == "mpirun" and not shutil.which("mpirun", path=backend.environment()["PATH"]):
         pytest.skip("no mpirun")
     made = Site(backend, tmp_path / "project")
