@@ -33,8 +33,9 @@ COMMANDS = {
         "slides": "slides", "dashboard": "dashboard", "top": "top",
     },
     "about": {
-        "clusters": "machine.clusters", "recipes": "recipes", "env": "machine.env", "data": "machine.data",
-        "doctor": "machine.doctor", "schema": "schema", "clean": "run.clean", "completion": "completion",
+        "docs": "docs", "clusters": "machine.clusters", "recipes": "recipes", "env": "machine.env",
+        "data": "machine.data", "doctor": "machine.doctor", "schema": "schema", "clean": "run.clean",
+        "completion": "completion",
     },
 }  # fmt: skip
 """Section of the help → command → the module below `hackathon.cli` that holds it as `command`."""

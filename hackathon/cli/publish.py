@@ -23,14 +23,19 @@ SHOWN = 20
               help=message("help.option_to"))  # fmt: skip
 @click.option("--check", is_flag=True, help=message("help.option_check_site"))
 @click.option("--title", default="", metavar="TEXT", help=message("help.option_title"))
+@click.option("--doubtful", is_flag=True, help=message("help.option_doubtful"))
 @click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
-def command(names: tuple[str, ...], directory: Path | None, check: bool, title: str, no_ask: bool) -> None:
+def command(
+    names: tuple[str, ...], directory: Path | None, check: bool, title: str, doubtful: bool, no_ask: bool
+) -> None:
     import gc
 
     if directory is None and not check:
         raise RequestError("site.no_folder")
     gc.enable()  # thousands of pages make garbage
     source, title, studies = _source(names, title, ask=not no_ask)
+    if not doubtful:
+        source = _believable(source)
     if check:
         _check(source, title, studies)
         return
@@ -70,6 +75,19 @@ def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Catalog,
     # What the event allows to go out holds for a single study too.
     source = replace(source, event=event, event_folder=folder)
     return source, title or _title(project), [study.id for study in studies]
+
+
+def _believable(source: "Catalog") -> "Catalog":
+    """Return what is published without false results, and say which ones are held back."""
+    from dataclasses import replace
+
+    from hackathon.index.believable import without_false
+
+    kept, held = without_false(source)
+    if not held:
+        return kept
+    runs = ", ".join([run.id for run in held[:SHOWN]] + (["…"] if len(held) > SHOWN else []))
+    return replace(kept, problems=[*kept.problems, message("doubts.withheld", count=len(held), runs=runs)])
 
 
 def _unreadable(source: "Catalog") -> list[str]:

@@ -129,11 +129,14 @@ def show_run(
 ) -> None:
     """Print one run's final numbers and its check (in JSON also `more`); exit code 1 when it failed."""
     from hackathon.cli.show import echo_table, printable
+    from hackathon.diagnosis.doubts import judge
     from hackathon.logs.final import metric_unit
     from hackathon.scaling.collect import run_result
-    from hackathon.scaling.show import check_rule, number
+    from hackathon.scaling.doubts import merged
+    from hackathon.scaling.show import check_rule, doubt_mark, doubt_text, number
 
-    result = run_result(run.path, status=state.state, reason=state.explanation, metric=metric)
+    result = run_result(run.path, status=state.state, reason=state.explanation, metric=metric, judge=judge)
+    doubts = merged(doubt.to_json() for doubt in result.doubts)
     record = run.record()
     check = record.check
     value = result.metrics.get(check.metric) if check else None
@@ -145,7 +148,7 @@ def show_run(
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
                  "processes": result.processes, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
-                 "check": verdict, **(more or {})}  # fmt: skip
+                 "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
     else:
         click.echo(f"{run.id}  {state.state}  {printable(state.explanation)}".rstrip())
@@ -161,5 +164,7 @@ def show_run(
                 for name, each in result.metrics.items()
             ],
         )  # fmt: skip
+        for doubt in doubts:
+            click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
     if state.state not in ("SUCCEEDED", "CREATED") and not state.open:
         raise click.exceptions.Exit(1)

@@ -24,6 +24,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DATA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ADDRESS = re.compile(r"(?:https?://[^\s/]+/?|file:///)[^\s\0]*")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_DAY = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?", re.ASCII)
 _PARAMETER = re.compile(r"[^\W\d][\w-]*")
 _HEADER_FIELDS = ("queue", "group", "reservation")
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
@@ -111,11 +112,25 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
     for index, entry in enumerate(cluster.unverified):
         if find_key(report.raw, entry) is None:
             report.add("config.unverified", ("unverified", index), name=shown(entry))
+    _evidence(cluster, report)
     for index, folder in enumerate(cluster.visible_from_nodes):
         if not folder.startswith("/"):
             report.add("config.not_absolute", ("visible_from_nodes", index), name=shown(folder))
     _variables(cluster.variables, report)
     _shell_text(cluster.scratch, ("scratch",), report)
+
+
+def _evidence(cluster: Cluster, report: Report) -> None:
+    """Hold each date to its form, and evidence to values and sources that the file has."""
+    for identifier, source in cluster.sources.items():
+        if not _DAY.fullmatch(source.date):
+            report.add("config.source_date", ("sources", identifier, "date"), text=shown(source.date))
+    for entry, cited in cluster.evidence.items():
+        if find_key(report.raw, entry) is None:
+            report.add("config.unverified", ("evidence", entry), name=shown(entry))
+        for identifier in [cited] if isinstance(cited, str) else cited:
+            if identifier not in cluster.sources:
+                report.unknown(("evidence", entry), identifier, cluster.sources, "config.no_source")
 
 
 def _recipe(recipe: Recipe, report: Report, name: str | None) -> None:

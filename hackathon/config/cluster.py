@@ -88,6 +88,19 @@ class Rates:
 
 
 @dataclass(frozen=True)
+class ProfileSource:
+    """Where values of a profile are from."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    title: Text
+    """What was read or asked, e.g. `qstat -Q` on the machine."""
+    date: str
+    """Day on which it was written, asked or read: YYYY-MM-DD, or YYYY-MM where only the month is known."""
+    url: str | None = None
+    """Its address, where it is public."""
+
+
+@dataclass(frozen=True)
 class Cluster:
     """A machine: scheduler and dialect, queues and limits, node shape, environment, starter."""
 
@@ -144,3 +157,7 @@ class Cluster:
     """Seconds between two telemetry lines; 0 turns telemetry off."""
     unverified: list[str] = field(default_factory=list)
     """Key paths of values that nobody has confirmed on the machine."""
+    sources: dict[str, ProfileSource] = field(default_factory=dict)
+    """Where the values are from, each with a short id that `evidence` uses."""
+    evidence: dict[str, str | list[str]] = field(default_factory=dict)
+    """Key path of a value, or of a block that holds it → ids of its sources, e.g. `queues.debug: [M, S]`."""

@@ -15,6 +15,7 @@ from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.logs.values import whole
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
+from hackathon.runs.record import RunRecord
 from hackathon.runs.states import RunStatus
 from hackathon.text.files import objects, open_regular, read_json
 from hackathon.text.messages import message
@@ -44,11 +45,12 @@ class RunFacts:
     `job_events`, `rank_events`, `metrics`, `telemetry` and `hosts` are of the newest attempt.
     """
 
-    def __init__(self, path: Path, status: RunStatus | None = None) -> None:
+    def __init__(self, path: Path, status: RunStatus | None = None, record: RunRecord | None = None) -> None:
+        """`record`: the run's, where it was read before."""
         self.run = RunDirectory(path)
         self.path = self.run.path
         self.status = status
-        self.record = self.run.known()
+        self.record = record or self.run.known()
 
     @cached_property
     def attempt(self) -> int:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.diagnosis.doubts import judge
 from hackathon.index.cause import cause_kept, with_cause
 from hackathon.index.numbers import HostLoad, numbers, usage
 from hackathon.index.projects import ProjectFolder
@@ -14,7 +15,8 @@ from hackathon.index.record import RunEntry
 from hackathon.runs.directory import REMOVED
 from hackathon.runs.events import job_events
 from hackathon.runs.lives import RunUse
-from hackathon.runs.states import CREATED, ENDED, LOST, OPEN, RUNNING, STATES
+from hackathon.runs.states import CREATED, ENDED, LOST, OPEN, RUNNING, STATES, SUCCEEDED
+from hackathon.scaling.doubts import RunJudgement
 from hackathon.text.json_fields import count_of, finite, moment_of, text_of
 from hackathon.text.told import Told
 
@@ -54,6 +56,7 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
     ended, over = state in ENDED, state not in (*OPEN, CREATED)
     measured = numbers(run.path, record, metrics.names, over=over)
     told, step = measured.numbers, measured.numbers.values.get("step")
+    judged = judge(run.path, record, told) if state == SUCCEEDED else RunJudgement()
     began = state != CREATED and (status.t_started is not None or events.started is not None)
     used = usage(run.path) if began else HostLoad()
     newest = max((each for each in (metrics.newest, logs.newest) if each is not None), default=None)
@@ -95,6 +98,8 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
         interval=measured.interval,
         numbers=_kept(told.values) if over else (),
         whole=told.whole or not over,
+        doubts=judged.doubts,
+        work=judged.work,
         progress=newest if began or state == RUNNING else None,
         check_passed=record.check.passes(told.values.get(record.check.metric)) if over and record.check else None,
         gpu_percent=used.gpu_percent,

@@ -5,6 +5,7 @@ from typing import Any
 
 from hackathon.runs.lives import RunUse
 from hackathon.runs.record import PROBE_TAG
+from hackathon.scaling.doubts import Doubt
 from hackathon.text.messages import language
 from hackathon.text.told import Told
 
@@ -98,6 +99,10 @@ class RunEntry:
     """(name, value) of what it told at its end, NaN and infinities too; () while it goes on."""
     whole: bool = True
     """Whether everything was read that its numbers can come from."""
+    doubts: tuple[Doubt, ...] = ()
+    """Why its value may not be believed, by its own records."""
+    work: float | None = None
+    """Samples of a step over all processes; None when it did not tell."""
     check_passed: bool | None = None
     gpu_percent: float | None = None
     """Mean utilisation of its GPUs over the last minutes, 0…100."""
@@ -126,8 +131,9 @@ class RunEntry:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the job warned of and what is silently wrong, each once, in the current language."""
-        return tuple(dict.fromkeys((*map(str, self.warned), *(self.silent or {}).get(language(), ()))))
+        """What the job warned of, why its result may not be believed and what is silently wrong, each once."""
+        doubts = (doubt.message for doubt in self.doubts)
+        return tuple(dict.fromkeys((*map(str, self.warned), *doubts, *(self.silent or {}).get(language(), ()))))
 
     def told_in(self, language: str) -> CauseText | None:
         """Return the cause in a language, else in any; None before the run was diagnosed."""
@@ -162,6 +168,7 @@ class RunEntry:
             kept[name] = tuple(Told(**each) if isinstance(each, dict) else each for each in kept.get(name) or ())
         if kept.get("silent"):
             kept["silent"] = {code: tuple(texts) for code, texts in kept["silent"].items()}
+        kept["doubts"] = tuple(Doubt.from_json(each) for each in kept.get("doubts") or ())
         kept["numbers"] = tuple((str(name), float(each)) for name, each in kept.get("numbers") or ())
         told = kept.get("told")
         kept["told"] = (

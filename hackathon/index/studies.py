@@ -18,8 +18,10 @@ from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import RunEntry, key_of
 from hackathon.jobs.settings import settings_text
 from hackathon.scaling import collect
+from hackathon.scaling.doubts import believed
 from hackathon.scaling.table import RunResult
 from hackathon.text.json_fields import finite, mapping_of
+from hackathon.text.messages import language
 
 if TYPE_CHECKING:
     from hackathon.config.event import Team
@@ -214,17 +216,18 @@ def results_of(study: StudyRuns) -> dict[str, Any]:
     """Return a study's results from what the index holds: DESIGN's results JSON. Not to be changed."""
     runs = tuple(
         (run.id, run.job_id or None, run.processes, run.nodes or 1, run.state, run.reason, None, run.note, run.tags,
-         run.numbers, tuple(run.settings.items()))
+         run.numbers, tuple(run.settings.items()), run.doubts, run.work)
         for run in study.runs
     )  # fmt: skip
-    return _results(study.id, study.basis, runs)
+    return _results(study.id, study.basis, runs, language())
 
 
 @functools.lru_cache(KEPT)
-def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...]) -> dict[str, Any]:
+def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...], speaking: str) -> dict[str, Any]:
+    """`speaking`: the language of the moment, in which doubts are told."""
     found = [
-        replace(RunResult(*values), metrics=dict(numbers), settings=dict(settings))
-        for *values, numbers, settings in runs
+        replace(RunResult(*values), metrics=dict(numbers), settings=dict(settings), doubts=doubts, work=work)
+        for *values, numbers, settings, doubts, work in runs
     ]
     return collect.results_of(study, json.loads(basis), found)
 
@@ -247,22 +250,22 @@ def by_settings(study: StudyRuns) -> list[StudyRuns]:
 
 
 def best_series(study: StudyRuns) -> StudyRuns:
-    """Return the series of a study whose largest point has the largest speed-up, the first where none has one."""
+    """Return the series whose largest believed point has the largest speed-up, the first where none has one."""
 
     def speedup(series: StudyRuns) -> float:
-        good = [point["speedup"] for point in results_of(series)["points"] if point["speedup"] is not None]
-        return good[-1] if good else 0.0
+        good = believed(results_of(series)["points"])
+        return float(good[-1]["speedup"]) if good else 0.0
 
     return max(by_settings(study), key=speedup)
 
 
 def reached(studies: Sequence[StudyRuns]) -> Reached | None:
-    """Return the largest speed-up beyond a base among studies, None when there is none."""
+    """Return the largest believed speed-up beyond a base among studies, None when there is none."""
     found: Reached | None = None
     for series in [series for study in studies for series in by_settings(study)]:
         measured = results_of(series)
-        for point in measured["points"]:
-            if point["speedup"] is None or point["processes"] <= measured["base_processes"]:
+        for point in believed(measured["points"]):
+            if point["processes"] <= measured["base_processes"]:
                 continue
             if found is None or point["speedup"] > found.speedup:
                 found = Reached(point["speedup"], point["efficiency"], point["processes"], series.key, series)

@@ -34,7 +34,7 @@ SAME = 1e-6
 _FILES = ("request.json", "final.json", "client", "claim", "events", "logs", "metrics", "source", "env")
 
 
-class Doubt(Exception):
+class Unconfirmed(Exception):
     """Why a claim is not confirmed: its state (told: cannot be seen from here; refuted: it is not so), and a text."""
 
     def __init__(self, state: str, key: str, **values: object) -> None:
@@ -74,7 +74,7 @@ class Claims:
         }
         try:
             looks[proof.name](proof)
-        except Doubt as doubt:
+        except Unconfirmed as doubt:
             return doubt.state, doubt.text
         except (HackathonError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             # whatever a foreign file holds, the others' rows are made
@@ -85,120 +85,120 @@ class Claims:
         known = account(self.user)
         group = self.team.group
         if known is None:
-            raise Doubt(TOLD, "no_account", user=self.user)
+            raise Unconfirmed(TOLD, "no_account", user=self.user)
         if not group or group in group_names(known.groups):
             return
         if "run" not in proof.facts:
-            raise Doubt(TOLD, "no_group", user=self.user, group=group)
+            raise Unconfirmed(TOLD, "no_group", user=self.user, group=group)
         run, _ = self._probe(proof)  # an account of the scheduler's: a job that ran under it shows that it may be used
         if run.record().group != group:
-            raise Doubt(REFUTED, "other_group", run=run.id, group=group)
+            raise Unconfirmed(REFUTED, "other_group", run=run.id, group=group)
 
     def _environment(self, proof: Proof) -> None:
         run, _ = self._probe(proof)
         told, wanted = told_by(run.path), wanted_by(run.path)
         if told is None:
-            raise Doubt(REFUTED, "silent", run=run.id)
+            raise Unconfirmed(REFUTED, "silent", run=run.id)
         lacking = [name for name in wanted.modules if name not in told.versions]
         if lacking:
-            raise Doubt(REFUTED, "not_imported", run=run.id, name=lacking[0])
+            raise Unconfirmed(REFUTED, "not_imported", run=run.id, name=lacking[0])
 
     def _data(self, proof: Proof) -> None:
         if "run" not in proof.facts:
-            raise Doubt(TOLD, "only_told")
+            raise Unconfirmed(TOLD, "only_told")
         run, _ = self._run(proof)
         if not run.record().probe:
             return  # nothing is declared, and a good run found what it reads
         told, wanted = told_by(run.path), wanted_by(run.path)
         if told is None or not wanted.files:
-            raise Doubt(REFUTED, "silent", run=run.id)
+            raise Unconfirmed(REFUTED, "silent", run=run.id)
         bad = differing(wanted, told)
         if bad:
-            raise Doubt(REFUTED, "not_seen", run=run.id, path=bad[0][0])
+            raise Unconfirmed(REFUTED, "not_seen", run=run.id, path=bad[0][0])
 
     def _job(self, proof: Proof) -> None:
         run, state = self._probe(proof)
         seconds = seconds_of(state.t_started, state.t_ended)
         if seconds is None or seconds >= LIMIT:
-            raise Doubt(REFUTED, "slow", run=run.id, limit=f"{LIMIT:.0f}")
+            raise Unconfirmed(REFUTED, "slow", run=run.id, limit=f"{LIMIT:.0f}")
 
     def _check(self, proof: Proof) -> None:
         run, _ = self._run(proof)
         found = check_of(run.path, self._training(run))
         if found is None or not found.passed:
-            raise Doubt(REFUTED, "not_passed", run=run.id)
+            raise Unconfirmed(REFUTED, "not_passed", run=run.id)
         self._same(proof, run, found.value)
 
     def _baseline(self, proof: Proof) -> None:
         run, _ = self._run(proof)
         found = rate_of(run.path, self._training(run))
         if found is None:
-            raise Doubt(REFUTED, "no_rate", run=run.id)
+            raise Unconfirmed(REFUTED, "no_rate", run=run.id)
         self._same(proof, run, found.value)
 
     def _tutors(self, proof: Proof) -> None:
         folder = self._project()
         tutors, unknown = tutors_of(self.team)
         if unknown or not tutors:
-            raise Doubt(TOLD, "tutor_unknown", users=", ".join(unknown))
+            raise Unconfirmed(TOLD, "tutor_unknown", users=", ".join(unknown))
         for tutor in tutors:
             closed = closed_to(tutor, folder, ())
             if closed is not None:
-                raise Doubt(REFUTED, "closed", user=tutor.user, path=closed)
+                raise Unconfirmed(REFUTED, "closed", user=tutor.user, path=closed)
         # an organiser who is not root owns the teams' folders; then the team's is what it has made there
         owners = [path.stat().st_uid for path in (folder, folder / "runs") if path.exists()]
         if not self.members.keys() & set(owners):
-            raise Doubt(REFUTED, "other_owner", owner=self.people.account(folder.stat().st_uid), path=folder)
+            raise Unconfirmed(REFUTED, "other_owner", owner=self.people.account(folder.stat().st_uid), path=folder)
 
     def _same(self, proof: Proof, run: RunDirectory, value: float) -> None:
         told = proof.facts.get("value")
         if not isinstance(told, float) or not math.isclose(told, value, rel_tol=SAME):
-            raise Doubt(REFUTED, "other_value", run=run.id)
+            raise Unconfirmed(REFUTED, "other_value", run=run.id)
 
     def _project(self) -> Path:
         if not self.folder.startswith("/") or "\0" in self.folder:
-            raise Doubt(REFUTED, "no_folder")
+            raise Unconfirmed(REFUTED, "no_folder")
         if len(self.folder) >= LINE:  # it was cut
-            raise Doubt(TOLD, "only_told")
+            raise Unconfirmed(TOLD, "only_told")
         return Path(self.folder)
 
     def _probe(self, proof: Proof) -> tuple[RunDirectory, RunStatus]:
         run, state = self._run(proof)
         if not run.record().probe:
-            raise Doubt(REFUTED, "no_probe", run=run.id)
+            raise Unconfirmed(REFUTED, "no_probe", run=run.id)
         return run, state
 
     def _training(self, run: RunDirectory) -> RunRecord:
         record = run.record()
         if record.probe:
-            raise Doubt(REFUTED, "no_training", run=run.id)
+            raise Unconfirmed(REFUTED, "no_training", run=run.id)
         return record
 
     def _run(self, proof: Proof) -> tuple[RunDirectory, RunStatus]:
-        """Return a claimed run that is there, belongs to the team and succeeded. Raises Doubt."""
+        """Return a claimed run that is there, belongs to the team and succeeded. Raises Unconfirmed."""
         name = proof.facts.get("run")
         if not isinstance(name, str) or not name or name.startswith(".") or Path(name).name != name:
-            raise Doubt(REFUTED, "no_run_named")
+            raise Unconfirmed(REFUTED, "no_run_named")
         path = self._project() / "runs" / name
         try:
             owner = path.stat().st_uid
         except (FileNotFoundError, NotADirectoryError):
-            raise Doubt(REFUTED, "gone", run=name) from None
+            raise Unconfirmed(REFUTED, "gone", run=name) from None
         except OSError as error:
-            raise Doubt(TOLD, "unreadable", what=error.strerror or error) from None
+            raise Unconfirmed(TOLD, "unreadable", what=error.strerror or error) from None
         if owner not in self.members:
-            raise Doubt(REFUTED, "other_owner", owner=self.people.account(owner), path=path)
+            raise Unconfirmed(REFUTED, "other_owner", owner=self.people.account(owner), path=path)
         inside = files_of(path)
         if inside.refused(_FILES):
-            raise Doubt(TOLD, "strange", run=name)
+            raise Unconfirmed(TOLD, "strange", run=name)
         if sum(size for _, size, _ in inside.facts(("logs", "metrics"))) > MOST_LOGS:
-            raise Doubt(TOLD, "large", run=name)
+            raise Unconfirmed(TOLD, "large", run=name)
         if inside.read("request.json", 1) is None:
-            raise Doubt(TOLD, "unreadable", what=path / "request.json")
+            raise Unconfirmed(TOLD, "unreadable", what=path / "request.json")
         run = RunDirectory(path)
         maker = run.known().user
         if maker and maker not in self.members.values():
-            raise Doubt(REFUTED, "copied", run=name, user=maker)
+            raise Unconfirmed(REFUTED, "copied", run=name, user=maker)
         return run, self._succeeded(run)
 
     def _succeeded(self, run: RunDirectory) -> RunStatus:
@@ -206,11 +206,11 @@ class Claims:
 
         state = status([run], ask=False, write=False)[0]
         if state.state in OPEN:
-            raise Doubt(TOLD, "open", run=run.id, word=state.state)
+            raise Unconfirmed(TOLD, "open", run=run.id, word=state.state)
         if state.state != SUCCEEDED:
-            raise Doubt(REFUTED, "not_succeeded", run=run.id, word=clean_line(state.state))
+            raise Unconfirmed(REFUTED, "not_succeeded", run=run.id, word=clean_line(state.state))
         if max(state.t_started or 0.0, state.t_ended or 0.0) > self.now + SKEW:
-            raise Doubt(REFUTED, "future", run=run.id)
+            raise Unconfirmed(REFUTED, "future", run=run.id)
         return state
 
 

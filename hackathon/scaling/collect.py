@@ -1,14 +1,15 @@
 """From run directories, or from what an index holds of them, to the results of a study."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.jobs.settings import settings_text
-from hackathon.logs.final import final_numbers, metric_unit, throughput
+from hackathon.logs.final import Numbers, final_numbers, metric_unit, throughput
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.record import DEFAULT_METRIC, RecordedCheck
+from hackathon.runs.record import DEFAULT_METRIC, RecordedCheck, RunRecord
+from hackathon.scaling.doubts import RunJudgement
 from hackathon.scaling.table import OPEN, SUCCEEDED, RunResult, results
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import mapping_of, mappings_of, text_of
@@ -18,8 +19,16 @@ if TYPE_CHECKING:
     from hackathon.runs.study import Study
 
 
-def run_result(run: Path, *, status: str, reason: str = "", metric: str | None = None) -> RunResult:
+Judge = Callable[[Path, RunRecord, Numbers], RunJudgement]
+"""What says of a successful run, from its folder, record and final numbers, why its result may not be believed."""
+
+
+def run_result(
+    run: Path, *, status: str, reason: str = "", metric: str | None = None, judge: Judge | None = None
+) -> RunResult:
     """Return a run's result: its state as the caller found it, its sizes, notes and job id from its files, its metrics.
+
+    `judge` says of a successful one why it may not be believed (`hackathon.diagnosis.doubts.judge`).
 
     `metric` replaces the request's; a run that has not ended gives what it measured so far in `metrics`, but only a
     successful one counts in a table. Raises RequestError for a metric's pattern that is not a regular expression.
@@ -27,6 +36,7 @@ def run_result(run: Path, *, status: str, reason: str = "", metric: str | None =
     directory = RunDirectory(run)
     known = directory.known()
     found = final_numbers(run, known, over=status not in OPEN, metric=metric or "")
+    judged = judge(run, known, found) if judge is not None and status == SUCCEEDED else None
     return RunResult(
         id=run.name,
         job_id=directory.job_id(),
@@ -39,19 +49,30 @@ def run_result(run: Path, *, status: str, reason: str = "", metric: str | None =
         tags=known.tags,
         metrics=found.values,
         settings=dict(known.study.settings) if known.study else {},
+        doubts=judged.doubts if judged else (),
+        work=judged.work if judged else None,
     )
 
 
 def study_results(
-    study: "Study", states: Iterable["RunStatus"], *, metric: str | None = None, baseline: RunResult | None = None
+    study: "Study",
+    states: Iterable["RunStatus"],
+    *,
+    metric: str | None = None,
+    baseline: RunResult | None = None,
+    judge: Judge | None = None,
 ) -> dict[str, Any]:
     """Return a study's results: its runs' metrics with the states that the caller found; as `results_of`.
+
+    `judge`: as in `run_result`.
 
     Raises as `run_result`, and RequestError for a baseline whose settings no series has.
     """
     record = study.record()
     runs = [
-        run_result(study.runs_folder / state.run_id, status=state.state, reason=state.explanation, metric=metric)
+        run_result(
+            study.runs_folder / state.run_id, status=state.state, reason=state.explanation, metric=metric, judge=judge
+        )
         for state in states
     ]
     series = {settings_text(run.settings): run.settings for run in runs}

@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from hackathon.scaling import draw as drawing
+from hackathon.scaling.doubts import is_false
 from hackathon.scaling.fonts import has_japanese, needs_japanese, user_folders
 from hackathon.scaling.show import label, plain, state
 from hackathon.scaling.table import OPEN, SUCCEEDED, TARGET, lower_is_better, points_of, series_of
@@ -35,8 +36,8 @@ def plot_spec(
     """Return the Vega-Lite specification of a study's results, labels in `language` (default: the current one).
 
     `title` None is the study's id, "" none. Several series have a colour each, and never share a curve. In the template
-    `message:ID` becomes a text of the catalogue, `fill:NAME` a value; the data sets are points, repeats, failed,
-    reference, labels.
+    `message:ID` becomes a text of the catalogue, `fill:NAME` a value; the data sets are points, repeats, doubted,
+    failed, reference, labels.
     Raises HackathonError for a bad template.
     """
     path = template or shipped("templates", "plots", "scaling.vl.json")
@@ -208,7 +209,7 @@ def _bases(results: Mapping[str, Any]) -> list[int]:
 def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     more_is_better = not lower_is_better(str(results["unit"]))
     series = series_of(results)
-    points, repeats, failed = [], [], []
+    points, repeats, failed, doubted = [], [], [], []
     for each in series:
         base = each["base_processes"]
         own = {"series": label(each)} if len(series) > 1 else {}
@@ -218,6 +219,8 @@ def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
                 points.append(
                     {"processes": size, "speedup": point["speedup"], "efficiency": point["efficiency"], **own}
                 )
+                if is_false(point["doubts"]):
+                    doubted.append({**points[-1], "label": message("doubts.mark_false")})
                 good = [run["value"] for run in point["runs"] if run["status"] == SUCCEEDED and run["value"]]
                 for value in good if len(good) > 1 else ():
                     # Speed-up is in proportion to the value, or inversely so for times.
@@ -225,7 +228,8 @@ def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
                     speedup = point["speedup"] * (ratio if more_is_better else 1 / ratio)
                     repeats.append({"processes": size, "speedup": speedup, "efficiency": speedup * base / size, **own})
             elif point["status"] not in OPEN:
-                failed.append({"processes": size, "label": state(point["status"]), **own})
+                why = message("doubts.mark_false") if is_false(point["doubts"]) else state(point["status"])
+                failed.append({"processes": size, "label": why, **own})
     sizes = [point["processes"] for point in points_of(results)] or [1]
     low, high = min(sizes) / 2**0.15, max(max(sizes), 2 * min(sizes)) * 2**0.15
     ends = [
@@ -233,4 +237,7 @@ def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
         for base in _bases(results) or [min(sizes)]
         for x in (low, high)
     ]
-    return {"points": points, "repeats": repeats, "failed": failed, "reference": ends, "labels": ends[1:2]}
+    return {
+        "points": points, "repeats": repeats, "doubted": doubted, "failed": failed, "reference": ends,
+        "labels": ends[1:2],
+    }  # fmt: skip

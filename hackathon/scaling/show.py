@@ -4,10 +4,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hackathon.jobs.settings import settings_text, value_text
+from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
 from hackathon.text.csv_cells import harmless
 from hackathon.text.messages import message
@@ -15,6 +16,8 @@ from hackathon.text.messages import message
 FORMATS = ("table", "csv", "json", "md")
 BELOW = "▼"
 """Marks a point below the 75 % line."""
+DOUBTED = "⚠"
+"""Marks a result that may not be believed."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -74,6 +77,29 @@ def full_state(status: str) -> str:
     return word if word == status else f"{status}（{word}）"
 
 
+def doubt_mark(doubts: Sequence[Mapping[str, Any]]) -> str:
+    """Return the word for doubts about a result, `⚠ not believable` or `to be checked`; empty without any."""
+    if not doubts:
+        return ""
+    return f"{DOUBTED} {message('doubts.mark_false')}" if is_false(doubts) else message("doubts.mark_check")
+
+
+def doubt_ids(doubts: Sequence[Mapping[str, Any]]) -> str:
+    """Return the ids of doubts as a cell of a table has them: `no-group;noise`."""
+    return ";".join(doubt["id"] for doubt in doubts)
+
+
+def doubt_text(doubt: Mapping[str, Any]) -> str:
+    """Return what a doubt says, with the place where it shows."""
+    place = plain(doubt["evidence"])
+    return plain(doubt["message"]) + (message("doubts.evidence", place=place) if place else "")
+
+
+def point_state(point: Mapping[str, Any]) -> str:
+    """Return the state of a point as a word, with the mark of its doubts."""
+    return " ".join(filter(None, (state(point["status"]), doubt_mark(point["doubts"]))))
+
+
 def below_target(point: Mapping[str, Any]) -> bool:
     """Return True when a point's efficiency lies below three out of four."""
     return point["efficiency"] is not None and point["efficiency"] < TARGET
@@ -96,7 +122,8 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
             elif number == 0:
                 lines.append(f"{message('scaling.each_series')}: {line}")
     for found in series:
-        lines += [line if len(series) == 1 else f"{label(found)}: {line}" for line in _failures(found)]
+        own = [*_doubts(found), *_failures(found)]
+        lines += [line if len(series) == 1 else f"{label(found)}: {line}" for line in own]
     for point in points_of(results):
         for run in point["runs"]:
             about = [plain(run["note"])] if run.get("note") else []
@@ -132,6 +159,15 @@ def _summary(results: Mapping[str, Any]) -> list[str]:
         silent = sum(1 for entry in checks["runs"] if entry["passed"] is None)
         lines.append(message("scaling.check_open", rule=check_rule(checks), silent=silent, total=len(checks["runs"])))
     return lines + fit_sentences(results)
+
+
+def _doubts(results: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each doubt about a point of one series."""
+    return [
+        message("doubts.remark", mark=doubt_mark([doubt]), processes=point["processes"], text=doubt_text(doubt))
+        for point in results["points"]
+        for doubt in point["doubts"]
+    ]
 
 
 def _failures(results: Mapping[str, Any]) -> list[str]:
@@ -221,7 +257,7 @@ def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]
                 spread(point),
                 number(point["speedup"], 3),
                 percent(point["efficiency"]) + (f" {BELOW}" if below_target(point) else ""),
-                state(point["status"]),
+                point_state(point),
                 f"{sum(1 for run in point['runs'] if run['status'] == SUCCEEDED)}/{len(point['runs'])}",
             ],
         )
@@ -258,7 +294,13 @@ def _table(results: Mapping[str, Any], terminal: bool, color: bool, width: int) 
         if below_target(point):
             cells[first + 4].stylize("yellow")
         cells[first + 5].stylize(
-            "green" if point["status"] == SUCCEEDED else "yellow" if point["value"] is not None else "red"
+            "red"
+            if is_false(point["doubts"])
+            else "green"
+            if point["status"] == SUCCEEDED
+            else "yellow"
+            if point["value"] is not None
+            else "red"
         )
         table.add_row(*cells)
     console.print(table)
@@ -284,7 +326,7 @@ def _csv(results: Mapping[str, Any]) -> str:
     names = varied(results)
     writer.writerow(
         ["study", "mode", "metric", "unit", "processes", "nodes", "value", "min", "max", "stdev", "n", "speedup",
-         "efficiency", "status", "run", "job_id", "run_status", "run_value", "reason", "note", "tags",
+         "efficiency", "status", "doubts", "run", "job_id", "run_status", "run_value", "reason", "note", "tags",
          *(_safe_cell(f"settings.{name}") for name in names)]
     )  # fmt: skip
     for each in series_of(results):
@@ -294,7 +336,8 @@ def _csv(results: Mapping[str, Any]) -> str:
                 cells = [
                     results["study"], results["mode"], results["metric"], results["unit"], point["processes"],
                     point["nodes"], point["value"], s["min"], s["max"], s["stdev"], s["n"], point["speedup"],
-                    point["efficiency"], point["status"], run["id"], run["job_id"], run["status"], run["value"],
+                    point["efficiency"], point["status"], doubt_ids(point["doubts"]), run["id"], run["job_id"],
+                    run["status"], run["value"],
                     run.get("reason", ""), run.get("note", ""), " ".join(run.get("tags", ())),
                     *(each["settings"].get(name) for name in names),
                 ]  # fmt: skip

@@ -13,6 +13,7 @@ from statistics import median, stdev
 from typing import Any
 
 from hackathon.runs.record import RecordedCheck
+from hackathon.scaling.doubts import Doubt, merged, point_doubts, work_doubt
 from hackathon.scaling.fit import Measured, fit
 
 SCHEMA_VERSION = 1
@@ -44,6 +45,10 @@ class RunResult:
     metrics: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What its study varies beside the process count."""
+    doubts: tuple[Doubt, ...] = ()
+    """Why its value may not be believed, by its own records."""
+    work: float | None = None
+    """Samples of a step over all processes; None when it did not tell."""
 
 
 def results(
@@ -65,6 +70,8 @@ def results(
     the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp. For one step (`s/step`, `steps/s`) it is taken
     times p/base in weak scaling, where its work grows with p. Beside the fields of every result, `baseline` (run id)
     stands in the series and `reason`, `note`, `tags` stand in points and runs where there is something to say.
+    `doubts` of a run are those of its own records and of its work per step; a point has those of its runs and those
+    that it raises beside the others. A doubted value counts as any other: whoever shows it marks it.
     """
     groups: dict[str, list[RunResult]] = {}
     for run in runs:
@@ -122,14 +129,16 @@ def _series(
     base_value = median(values[base_size]) if base_size is not None else None
     if baseline is not None:
         base_size, base_value = baseline.processes, _usable(baseline)
+    doubts = _doubts(mode, by_size)
     points, measured = [], []
     for size in sorted(by_size):
-        point = _point(size, by_size[size], values[size])
+        point = _point(size, by_size[size], values[size], doubts)
         if point["value"] is not None and base_value is not None and base_size:
             point["speedup"] = _speedup(mode, unit, point["value"], base_value, size / base_size)
             point["efficiency"] = _finite(point["speedup"] * base_size / size) if point["speedup"] else None
             measured.append(_measured(point, size / base_size))
         points.append(point)
+    _add_point_doubts(points, base_size, own_base=baseline is None)
     if baseline is not None and base_size and base_size not in by_size:
         measured.append(Measured(processes=base_size, n=1.0, speedup=1.0))
     found: dict[str, Any] = {
@@ -182,7 +191,32 @@ def _measured(point: Mapping[str, Any], n: float) -> Measured | None:
     return Measured(int(point["processes"]), n, point["speedup"], spread["n"], relative)
 
 
-def _point(size: int, runs: Sequence[RunResult], values: Sequence[float]) -> dict[str, Any]:
+def _doubts(mode: str, by_size: Mapping[int, Sequence[RunResult]]) -> dict[str, tuple[Doubt, ...]]:
+    """Return run id → the doubts about it: those of its records, and of its work beside that of the smallest run."""
+    good = [run for size in sorted(by_size) for run in by_size[size] if run.status == SUCCEEDED]
+    first = next((run for run in good if run.work), None)
+    found = {}
+    for run in good:
+        worked = None
+        if first is not None and first.work and run.work and run.processes > first.processes:
+            worked = work_doubt(mode, run.processes, run.work, first.processes, first.work)
+        found[run.id] = (*run.doubts, *([worked] if worked else ()))
+    return found
+
+
+def _add_point_doubts(points: Sequence[dict[str, Any]], base_size: int | None, *, own_base: bool) -> None:
+    """Add to each point what it raises beside the others; a base from elsewhere was chosen, so it is not doubted."""
+    base = next((point for point in points if point["processes"] == base_size and point["value"] is not None), None)
+    smallest = min((point["processes"] for point in points), default=0) if own_base else base_size or 0
+    before = None
+    for point in points:
+        point["doubts"] = merged([*point["doubts"], *point_doubts(point, base, before, smallest)])
+        before = point if point["value"] is not None else before
+
+
+def _point(
+    size: int, runs: Sequence[RunResult], values: Sequence[float], doubts: Mapping[str, Sequence[Doubt]]
+) -> dict[str, Any]:
     states = [run.status for run in runs]
     broken = next((run for run in runs if run.status != SUCCEEDED and run.status not in OPEN), None)
     waiting = next((run for run in runs if run.status in OPEN), None)
@@ -202,16 +236,18 @@ def _point(size: int, runs: Sequence[RunResult], values: Sequence[float]) -> dic
         "speedup": None,
         "efficiency": None,
         "status": status,
-        "runs": [_run(run) for run in runs],
+        "runs": [_run(run, doubts.get(run.id, ())) for run in runs],
     }
+    point["doubts"] = merged(each for run in point["runs"] for each in run["doubts"])
     reason = (broken or waiting or runs[0]).reason
     if reason:
         point["reason"] = reason
     return point
 
 
-def _run(run: RunResult) -> dict[str, Any]:
+def _run(run: RunResult, doubts: Sequence[Doubt]) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": run.id, "job_id": run.job_id, "status": run.status, "value": _finite(run.value)}
+    entry["doubts"] = merged(doubt.to_json() for doubt in doubts)
     if run.reason:
         entry["reason"] = run.reason
     if run.note:

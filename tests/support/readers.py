@@ -200,8 +200,8 @@ class Readers:
         """The published site."""
         place = self.out / "published"
         with without_drawing():
-            self.command("publish", "--to", str(place), "--no-ask", folder=self.event.folder)
-        assert self.codes[f"publish --to {place} --no-ask"] == 0
+            self.command("publish", "--to", str(place), "--doubtful", "--no-ask", folder=self.event.folder)
+        assert self.codes[f"publish --to {place} --doubtful --no-ask"] == 0
         return next(path.parent for path in sorted(place.rglob("results.json")))
 
     def site_json(self, study: str) -> dict[str, Any]:

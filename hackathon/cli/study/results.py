@@ -79,11 +79,12 @@ def show_study(
     metric: str | None = None,
 ) -> None:
     """Print a study's results and draw its plot; exit code 1 when a point failed."""
+    from hackathon.diagnosis.doubts import judge
     from hackathon.scaling.collect import study_results
     from hackathon.scaling.show import render
     from hackathon.scaling.table import failed
 
-    results = study_results(study, states, metric=metric, baseline=_baseline(baseline))
+    results = study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge)
     terminal = sys.stdout.isatty()
     color = terminal and not os.environ.get("NO_COLOR")
     click.echo(

@@ -3,8 +3,9 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -37,9 +38,15 @@ class Loss:
     step: int | None
     """None when it was printed, for a line does not say so in a way that is known."""
     value: float
-    evidence: Evidence
+    place: Callable[[], Evidence] = field(compare=False)
+    """Makes its evidence, which is seldom wanted: most losses only have to be looked at."""
     of_training: bool = True
     """False for one that a line calls a test's, a mean's or everybody's."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """Where it stands."""
+        return self.place()
 
 
 @dataclass
@@ -114,7 +121,7 @@ def _metered(run: RunFacts, rank: int) -> Iterator[Loss]:
         names = [name for name in line if _LOSS_NAME.match(name) and not _OTHERS_LOSS.search(name)]
         value = number(line[names[0]]) if names else None
         if value is not None:
-            yield Loss(line["step"], value, metered_evidence(run, rank, line))
+            yield Loss(line["step"], value, partial(metered_evidence, run, rank, line))
 
 
 def metered_evidence(run: RunFacts, rank: int, line: Mapping[str, Any]) -> Evidence:
@@ -142,13 +149,30 @@ def placed(run: RunFacts, evidence: Evidence) -> Evidence:
 def _own_pattern(record: RunRecord) -> re.Pattern[str] | None:
     for name, entry in record.metrics.items():
         if entry.get("pattern") and _LOSS_NAME.match(name):
-            try:
-                pattern = str(entry["pattern"])
-                endless = may_never_end(pattern) or (may_take_long(pattern) and not can_interrupt())
-                return None if endless else re.compile(pattern)
-            except (re.error, RecursionError, OverflowError):
-                return None
+            return _compiled(str(entry["pattern"]))
     return None
+
+
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """Return a run's own pattern; None when it is none, or might search for ever."""
+    try:
+        endless = may_never_end(pattern) or (may_take_long(pattern) and not can_interrupt())
+        return None if endless else re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return None
+
+
+def pattern_values(pattern: str, log: Path) -> list[float]:
+    """Return the finite numbers that a run's own pattern finds in a log, in their order; [] when it takes too long."""
+    compiled, limit = _compiled(pattern), SearchLimit(SECONDS)
+    if compiled is None:
+        return []
+    found = (
+        number(match[1] if compiled.groups else match[0])
+        for _, line in both_ends(log, LOGS // 16)
+        for match in _matches(compiled, line, limit)
+    )
+    return [value for value in found if value is not None and math.isfinite(value)]
 
 
 def part(files: Sequence[Path]) -> int:
@@ -173,7 +197,7 @@ def _printed(path: Path, most: int, pattern: re.Pattern[str], host: str, limit: 
         for match in _matches(pattern, line, limit):
             value = number(match[1] if pattern.groups else match[0])
             if value is not None:
-                evidence = Evidence(f"logs/{path.name}", position, line.strip()[:500], rank, host)
+                evidence = partial(Evidence, f"logs/{path.name}", position, line.strip()[:500], rank, host)
                 of_training = not re.search(r"(?i)\b(?:val|test|eval|dev|avg|average|mean|global|reduced)", line)
                 yield Loss(None, value, evidence, of_training)
 

@@ -13,6 +13,7 @@ FOLDERS = {
     "data": "runs",
     "diagnosis": "diagnosis",
     "diff_page": "web",
+    "doubts": "scaling",
     "environments": "runs",
     "event": "event",
     "event_check": "event",

@@ -131,6 +131,7 @@ def environment() -> "Environment":
         varied_settings=show.varied,
         settings_label=show.label,
         below_target=show.below_target,
+        doubt_mark=show.doubt_mark,
         markup=Markup,
     )
     made.filters.update(

@@ -11,7 +11,8 @@ from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import StudyRuns, TeamRuns, by_study, by_team, reached, results_of, run_key
 from hackathon.runs.states import CANCELLED, ENDED
-from hackathon.scaling.show import remarks
+from hackathon.scaling.doubts import is_false
+from hackathon.scaling.show import doubt_mark, remarks
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import language, localized, message
 from hackathon.web.page.dates import days_text, listed
@@ -38,6 +39,10 @@ class PointRow:
     speedup: float | None
     efficiency: float | None
     repeats: int
+    doubted: str = ""
+    """The mark of the doubts about it; empty without any."""
+    is_false: bool = False
+    """Whether its result is false."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,7 @@ def _points(results: dict[str, Any] | None) -> tuple[PointRow, ...]:
     return tuple(
         PointRow(
             point["processes"], point["nodes"], point["value"], point["speedup"], point["efficiency"],
-            point["spread"]["n"],
+            point["spread"]["n"], doubt_mark(point["doubts"]), is_false(point["doubts"]),
         ) for point in told
     )  # fmt: skip
 

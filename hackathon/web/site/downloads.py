@@ -15,7 +15,7 @@ from hackathon.web.masking.mask import Mask
 
 COLUMNS = (
     "team", "study", "name", "cluster", "mode", "metric", "unit", "processes", "nodes", "value", "stdev", "repeats",
-    "speedup", "efficiency", "status", "settings",
+    "speedup", "efficiency", "status", "doubts", "settings",
 )  # fmt: skip
 """Of the table of all results."""
 
@@ -49,7 +49,8 @@ def rows(team: str, study: StudyRuns, results: Mapping[str, Any], mask: Mask) ->
         [
             *(mask.text(str(text)) for text in head),
             point["processes"], point["nodes"], point["value"], point["spread"]["stdev"], point["spread"]["n"],
-            point["speedup"], point["efficiency"], point["status"], mask.text(settings_text(each["settings"], " ")),
+            point["speedup"], point["efficiency"], point["status"], show.doubt_ids(point["doubts"]),
+            mask.text(settings_text(each["settings"], " ")),
         ]
         for each in series_of(results)
         for point in each["points"]

@@ -10,6 +10,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import StudyRuns, TeamRuns, best_series, by_study, by_team, results_of, run_key
+from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.web.masking.mask import Mask
 from hackathon.web.views.published_surveys import foremost, published
@@ -168,6 +169,7 @@ def best_run(study: StudyRuns) -> RunEntry | None:
     """Return the run that stands for a study: of its largest point with a value, the one nearest to it."""
     study = best_series(study)
     points = [point for point in results_of(study)["points"] if point["value"] is not None]
+    points = [point for point in points if not is_false(point["doubts"])] or points
     if not points:
         return None
     good = [run for run in study.runs if run.processes == points[-1]["processes"] and run.state == SUCCEEDED]

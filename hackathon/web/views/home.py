@@ -7,6 +7,7 @@ from typing import Any
 from hackathon.event.participation import Participation, participation
 from hackathon.index.catalog import Catalog
 from hackathon.index.studies import StudyRuns, best_series, by_study, by_team, results_of
+from hackathon.scaling.doubts import believed
 from hackathon.scaling.show import percent
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import localized, message
@@ -152,7 +153,7 @@ def _team(row: teams.TeamRow, studies: int) -> Card:
 
 
 def _study(study: StudyRuns) -> Card:
-    good = [point for point in results_of(best_series(study))["points"] if point["speedup"] is not None]
+    good = believed(results_of(best_series(study))["points"])
     best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"]) if good else None
     clusters = sorted({run.cluster for run in study.runs if run.cluster})
     mode = [message(f"web.mode_{study.mode}")] if study.mode else []

@@ -7,6 +7,7 @@ from typing import Any
 
 from hackathon.index.catalog import Catalog
 from hackathon.index.studies import StudyRuns, by_settings, by_study, by_team, results_of
+from hackathon.scaling.doubts import believed
 from hackathon.scaling.plot import PANELS, filled, panel
 from hackathon.scaling.show import number, percent
 from hackathon.scaling.table import SUCCEEDED, TARGET
@@ -130,7 +131,7 @@ def _best(team: str, study: StudyRuns) -> ReachedRow | None:
 def _result(team: str, study: StudyRuns) -> ReachedRow | None:
     """Return what one series of a study reached, None as long as there is nothing beside its base."""
     results = results_of(study)
-    points = [point for point in results["points"] if point["speedup"]]
+    points = believed(results["points"])
     base = results["base_processes"]
     beyond = [point for point in points if point["processes"] > base]
     if not beyond:

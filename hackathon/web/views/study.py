@@ -17,8 +17,9 @@ from hackathon.index.studies import (
     run_key,
 )
 from hackathon.jobs.settings import settings_text
+from hackathon.scaling.doubts import believed, merged
 from hackathon.scaling.plot import PANELS, panel, plot_spec
-from hackathon.scaling.show import label, number, percent
+from hackathon.scaling.show import doubt_mark, label, number, percent
 from hackathon.scaling.table import SUCCEEDED, points_of, series_of
 from hackathon.text.messages import language, message
 from hackathon.web.page.figures import Figure, drawn
@@ -56,6 +57,8 @@ class RunRow:
     """What sets it apart in its study beside the process count."""
     whole: bool = True
     """Whether everything was read that its numbers can come from."""
+    doubted: str = ""
+    """The mark of the doubts about its value; empty without any."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class StudyPage:
 
 
 def _last_good(results: Mapping[str, Any]) -> dict[str, Any] | None:
-    good = [point for point in results["points"] if point["speedup"] is not None]
+    good = believed(results["points"])
     return good[-1] if good else None
 
 
@@ -160,6 +163,7 @@ def run_row(run: RunEntry) -> RunRow:
         seconds=run.seconds,
         settings=line(settings_text(run.settings), 200),
         whole=run.whole,
+        doubted=doubt_mark(merged(doubt.to_json() for doubt in run.doubts)),
     )
 
 
@@ -181,7 +185,7 @@ def study_figures(
     # The axes have room for all studies, the points are those of the one.
     spec = plot_spec({**results, "points": points, "series": []}, title="")
     own = plot_spec(results, title="")["datasets"]
-    spec["datasets"].update({name: own[name] for name in ("points", "repeats", "failed")})
+    spec["datasets"].update({name: own[name] for name in ("points", "repeats", "doubted", "failed")})
     spec["datasets"]["others"] = [
         {"study": name, **{key: point[key] for key in ("processes", *PANELS)}}
         for name, found in others

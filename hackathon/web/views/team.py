@@ -23,6 +23,7 @@ from hackathon.index.studies import (
     run_key,
 )
 from hackathon.runs.directory import RunDirectory
+from hackathon.scaling.doubts import believed
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import localized
@@ -176,7 +177,7 @@ def _curves(studies: Sequence[StudyRuns]) -> list[StudyRuns]:
 
 
 def _study_row(study: StudyRuns) -> StudyRow:
-    points = [point for point in results_of(best_series(study))["points"] if point["speedup"] is not None]
+    points = believed(results_of(best_series(study))["points"])
     best = points[-1] if points else {}
     return StudyRow(
         key=study.key,

@@ -160,11 +160,18 @@ def _request(sample: Sample, nodes: int, name: str, study: str, number: int) -> 
 
 
 def _metrics(sample: Sample, begin: float) -> Iterator[dict[str, Any]]:
-    speed = sample.throughput or 0.0
+    speed, batch = sample.throughput or 0.0, 640 * sample.processes  # weak scaling
     for i in range(8):
         warm = {"warmup": True} if i < 2 else {}
         value = speed * (0.4 if i < 2 else 1 + 0.01 * (i % 3 - 1))
-        step = {"t": begin + 70 + i, "attempt": 1, "step": 10 * i, "epoch": i, "samples": 640, "seconds": 640 / value}
+        step = {
+            "t": begin + 70 + i,
+            "attempt": 1,
+            "step": 10 * i,
+            "epoch": i,
+            "samples": batch,
+            "seconds": batch / value,
+        }
         yield {**step, "samples_per_s": value, "loss": 2.3 / (i + 1), **warm}
     final = {"samples_per_s": speed, "accuracy": sample.accuracy, "loss": 0.08, "gradient_check": 0.0}
     yield {"t": begin + 90, "attempt": 1, "final": True, **final}

@@ -15,8 +15,11 @@ import pytest
 
 from support.paths import ROOT
 
-SHIPPED = ("templates", "recipes", "team_projects")
-NEEDED = ("hackathon", *SHIPPED, "pyproject.toml", "README.md", "README.ja.md", "LICENSE")
+SHIPPED = ("templates", "recipes", "team_projects", "docs/tutorial", "docs/how-to", "docs/explanation")
+NEEDED = (
+    "hackathon", "templates", "recipes", "team_projects", "docs", "pyproject.toml", "README.md", "README.ja.md",
+    "LICENSE",
+)  # fmt: skip
 LEFT_FOLDERS = ("runs", "studies", "site", "checkpoints")
 LEFT_BEHIND = (
     "recipes/torch-ddp/__pycache__/train.cpython-311.pyc",

@@ -82,6 +82,10 @@ PAGES: dict[str, tuple[str, str]] = {
         "  hackathon publish k3x9 --to pages    測定を一つ",
     ),
     "option_to": ("Output folder.", "書き出し先フォルダ"),
+    "option_doubtful": (
+        "publish results that are not believable, too, each marked as such",
+        "信頼できない値も、その旨の印を付けて公開する",
+    ),
     "option_check_site": (
         "Write nothing; show what would be published and what was removed.",
         "書き出さずに、公開される内容と取り除かれるものを表示する",

@@ -25,6 +25,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "can_not_write": ("the output cannot be written: {reason}", "出力を書き込めません: {reason}"),
     "out_of_reach": ("cannot access {path}: {reason}", "{path} にアクセスできません: {reason}"),
     "no_command": ("There is no command {name!r}.", "コマンド {name!r} はありません。"),
+    "no_topic": (
+        "no page is called {name} or contains it",
+        "{name} という名前のページも、その語を含むページもありません",
+    ),
+    "no_topic_hint": ("available: {known}", "あるもの: {known}"),
+    "docs_how": ("To read a page: hackathon docs TOPIC", "ページを読むには: hackathon docs TOPIC"),
+    "docs_tutorial": ("Tutorials", "チュートリアル"),
+    "docs_how_to": ("How-tos", "手順"),
+    "docs_explanation": ("Explanations", "解説"),
     "did_you_mean": ("Did you mean {name!r}?", "{name!r} のことですか？"),
     "bad_walltime": (
         "{value!r} is not a walltime such as 00:30:00, 90m or 2h",

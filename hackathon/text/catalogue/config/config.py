@@ -168,6 +168,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "larger_jobs": ("{walltime} from {nodes} nodes", "{nodes} ノード以上は {walltime}"),
     "unverified": ("the file has no value {name}", "このファイルに値 {name} はありません"),
+    "source_date": (
+        "{text} is not a day; write YYYY-MM-DD or YYYY-MM",
+        "{text} は日付ではありません。YYYY-MM-DD か YYYY-MM で書いてください",
+    ),
+    "no_source": (
+        "there is no source {name}; known: {known}",
+        "出典 {name} は sources にありません。あるもの: {known}",
+    ),
+    "no_source_near": (
+        "there is no source {name}; did you mean `{near}`?",
+        "出典 {name} は sources にありません。「{near}」のことですか？",
+    ),
     "not_absolute": ("{name} must begin with /", "{name} は / で始めてください"),
     # recipes and projects
     "install_one_of": (

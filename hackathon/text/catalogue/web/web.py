@@ -54,7 +54,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "team": ("Team", "チーム"),
     "measured": ("Measured", "指標"),
     "begun": ("Started", "開始"),
-    "figure_speedup": ("Speed-up on {count} processes", "{count} プロセスでの速度向上率"),
+    "figure_speedup": ("Speed-up on {count} {count:process|processes}", "{count} プロセスでの速度向上率"),
     "figure_speedup_note": ("linear {ideal} ×, base {base}", "線形なら {ideal} 倍、基準 {base} プロセス"),
     "figure_efficiency": ("Parallel efficiency", "並列効率"),
     "figure_above": (
@@ -65,7 +65,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "below the 75 % target",
         "75 % の目標を下回っています",
     ),
-    "figure_value": ("Measured on {count} processes", "{count} プロセスでの値"),
+    "figure_value": ("Measured on {count} {count:process|processes}", "{count} プロセスでの値"),
     "figure_check": ("Check {rule}", "精度条件 {rule}"),
     "figure_check_note": (
         "successful runs that passed",

@@ -1,0 +1,30 @@
+"""What of an event's results may be published: false ones are held back unless somebody wants them shown, marked."""
+
+from dataclasses import replace
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import by_study, results_of, run_key
+from hackathon.scaling.doubts import is_false
+from hackathon.scaling.table import points_of
+
+
+def without_false(source: Catalog) -> tuple[Catalog, tuple[RunEntry, ...]]:
+    """Return a catalog in which false results have no numbers, and the runs that lost theirs, newest first.
+
+    The runs stay, with their doubts: a page shows that they were made and why they do not count. Speed-ups are reckoned
+    from what is left.
+    """
+    false = {run_key(run) for run in source.summaries if is_false(doubt.to_json() for doubt in run.doubts)}
+    for study in by_study(source.summaries, source.memory):
+        marked = {
+            run["id"] for point in points_of(results_of(study)) for run in point["runs"] if is_false(run["doubts"])
+        }
+        false |= {run_key(run) for run in study.runs if run.id in marked}
+    held = tuple(run for run in source.summaries if run_key(run) in false and (run.numbers or run.value is not None))
+    kept = {run_key(run): _without_numbers(run) for run in held}
+    return replace(source, summaries=tuple(kept.get(run_key(run), run) for run in source.summaries)), held
+
+
+def _without_numbers(run: RunEntry) -> RunEntry:
+    return replace(run, numbers=(), value=None)

@@ -1,0 +1,159 @@
+"""Why a result may not be believed: the kinds of doubt, and those that only the points of a study show together. Pure.
+
+What a run's own records show is found by `hackathon.diagnosis.doubts`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.text.messages import message
+
+FALSE, CHECK = "false", "check"
+"""The result is not what it is taken for; it may be right, and somebody should look."""
+SEVERITIES = {
+    "identical-ranks": FALSE,
+    "no-group": FALSE,
+    "several-worlds": FALSE,
+    "bad-loss": FALSE,
+    "check-failed": FALSE,
+    "work-mismatch": FALSE,
+    "base-mismatch": CHECK,
+    "warm-up-included": CHECK,
+    "super-linear": CHECK,
+    "noise": CHECK,
+}
+"""Id of each kind of doubt → its severity; a false result is marked wherever it is shown."""
+SUPER_LINEAR, SIGMAS, REPEATS = 0.05, 3.0, 3
+"""How far above 1 an efficiency must lie, in itself and in standard deviations, and repeats that these are made of."""
+WORK = 0.02
+"""Share by which the samples of a step may differ from what the mode says."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One reason why a run's result may not be believed, as it is kept until somebody reads it."""
+
+    id: str
+    """One of SEVERITIES."""
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """For its message."""
+    kind: str = ""
+    """Which of several messages of the id it is."""
+    evidence: str = ""
+    """Where it shows: `logs/rank-1.log:3`, a run's id, or empty where the numbers are the evidence."""
+
+    def to_json(self) -> dict[str, str]:
+        """Return the doubt as DESIGN's results JSON has it, its message in the current language."""
+        severity = SEVERITIES[self.id]
+        return {"id": self.id, "severity": severity, "message": self.message, "evidence": self.evidence}
+
+    @property
+    def message(self) -> str:
+        """What is doubted and why, in the current language."""
+        return message("_".join(filter(None, (f"doubts.{self.id.replace('-', '_')}", self.kind))), **self.values)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Doubt":
+        """Return a doubt from its fields as JSON. Raises KeyError, TypeError or ValueError for what is none."""
+        values = {str(name): str(text) for name, text in value["values"].items()}
+        made = cls(str(value["id"]), values, str(value["kind"]), str(value["evidence"]))
+        if not made.message:
+            raise ValueError(value["id"])
+        return made
+
+
+@dataclass(frozen=True)
+class RunJudgement:
+    """What a run's own records say about its result."""
+
+    doubts: tuple[Doubt, ...] = ()
+    work: float | None = None
+    """Samples of a step over all processes, as the Meter told them; None when it did not."""
+
+
+def is_false(doubts: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether one of the doubts of a point or a run (as JSON) says that its result is false."""
+    return any(each["severity"] == FALSE for each in doubts)
+
+
+def believed(points: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the points (as DESIGN's results JSON) with a speed-up that is not false: what a study has reached."""
+    return [point for point in points if point["speedup"] is not None and not is_false(point["doubts"])]
+
+
+def merged(doubts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return doubts (as JSON) each kind once, false ones first: what several runs of a point show."""
+    order = list(SEVERITIES)
+    first: dict[str, dict[str, Any]] = {}
+    for each in doubts:
+        first.setdefault(each["id"], dict(each))
+    return sorted(first.values(), key=lambda each: order.index(each["id"]))
+
+
+def work_doubt(mode: str, processes: int, work: float, base_processes: int, base_work: float) -> Doubt | None:
+    """Return a doubt when a run's samples per step are not those of its study's mode; None when they are.
+
+    `work`, `base_work`: samples of a step over all processes. In weak scaling they grow with the processes, in strong
+    scaling they stay: there a batch that cannot be divided may lose up to one sample a process.
+    """
+    if mode not in ("weak", "strong") or not base_work > 0 or not base_processes:
+        return None
+    expected = base_work * processes / base_processes if mode == "weak" else base_work
+    rounding = processes if mode == "strong" else 0.0
+    if abs(work - expected) <= max(WORK * expected, rounding):
+        return None
+    return Doubt(
+        "work-mismatch",
+        {
+            "work": f"{work:.6g}", "expected": f"{expected:.6g}", "processes": str(processes),
+            "base": str(base_processes), "mode": mode,
+        },
+    )  # fmt: skip
+
+
+def point_doubts(
+    point: Mapping[str, Any], base: Mapping[str, Any] | None, before: Mapping[str, Any] | None, smallest: int
+) -> list[dict[str, str]]:
+    """Return the doubts that a point raises beside others of its series (points as DESIGN's results JSON).
+
+    `base`: the series' base point; `before`: the next smaller point with a value; `smallest`: fewest processes asked
+    for.
+    """
+    found: list[Doubt] = []
+    if point["value"] is None:
+        return []
+    if base is not None and point["processes"] == base["processes"] and smallest < point["processes"]:
+        found.append(Doubt("base-mismatch", {"base": str(base["processes"]), "smallest": str(smallest)}))
+    if base is not None and _super_linear(point, base):
+        found.append(Doubt("super-linear", {"efficiency": f"{100 * point['efficiency']:.1f}"}))
+    if before is not None and _inside_noise(point, before):
+        values = {"processes": str(before["processes"]), "deviation": f"{_deviation([point, before]):.4g}"}
+        found.append(Doubt("noise", values))
+    return [each.to_json() for each in found]
+
+
+def _super_linear(point: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
+    """Return whether an efficiency lies above 1 by more than the noise of both points' repeats explains."""
+    efficiency = point["efficiency"]
+    if efficiency is None or point["processes"] <= base["processes"] or efficiency <= 1 + SUPER_LINEAR:
+        return False
+    spreads = [each["spread"] for each in (point, base)]
+    if any(spread["n"] < REPEATS or spread["stdev"] is None for spread in spreads):
+        return False
+    relative = [each["spread"]["stdev"] / each["value"] for each in (point, base)]
+    sigma = efficiency * math.hypot(*relative)
+    return bool(efficiency - 1 > SIGMAS * sigma)
+
+
+def _inside_noise(point: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Return whether the step from the previous point is smaller than the spread of the repeats."""
+    if any(each["spread"]["stdev"] is None for each in (point, before)):
+        return False
+    return bool(abs(point["value"] - before["value"]) < _deviation([point, before]))
+
+
+def _deviation(points: Sequence[Mapping[str, Any]]) -> float:
+    """Return the larger standard deviation of points over their repeats, in the metric's unit."""
+    return max(float(point["spread"]["stdev"]) for point in points)

@@ -1,0 +1,65 @@
+"""Why a result may not be believed."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    "identical_ranks_batches": (
+        "all {ranks} ranks did the same work: their first {count} batches are equal",
+        "{ranks} ランクすべてが同じ計算をしています（最初の {count} バッチが同一です）",
+    ),
+    "identical_ranks_losses": (
+        "all {ranks} ranks did the same work: their {count} losses are equal ({first}, …)",
+        "{ranks} ランクすべてが同じ計算をしています（{count} 個の損失が同一です: {first}, …）",
+    ),
+    "no_group": (
+        "the {processes} processes do not work together: {file} and the files that it imports join no process group",
+        "{processes} プロセスが連携していません（{file} とその import 先は、プロセスグループに参加しません）",
+    ),
+    "several_worlds": (
+        "the {processes} processes form {worlds} groups of {size} that do not know of each other",
+        "{processes} プロセスが {size} プロセスずつ {worlds} 組に分かれ、互いに連携していません",
+    ),
+    "bad_loss_value": (
+        "the loss of rank {rank} became {value} and stayed so",
+        "ランク {rank} の損失が {value} になり、そのまま戻りませんでした",
+    ),
+    "bad_loss_flat": (
+        "the loss did not fall in {steps} steps (from {first} to {last})",
+        "{steps} ステップの間、損失が {first} から {last} までしか変わっていません",
+    ),
+    "check_failed": (
+        "the check failed: {metric} is {value}, wanted {rule}",
+        "チェック不合格: {metric} が {value}（条件 {rule}）",
+    ),
+    "work_mismatch": (
+        "a step processes {work} samples, where {mode} scaling from {base} processes gives {expected}",
+        "1 ステップの処理数が {work} サンプルです。{base} プロセスを基準とする {mode} スケーリングなら {expected} のはずです",
+    ),
+    "base_mismatch": (
+        "the base was measured with {base} processes, because {smallest} gave no value",
+        "{smallest} プロセスでは値が得られず、{base} プロセスが基準になっています",
+    ),
+    "warm_up_included": (
+        "the mean includes the warm-up: without the first value it is {without} instead of {value}",
+        "平均にウォームアップが含まれています。最初の値を除くと {value} ではなく {without} になります",
+    ),
+    "super_linear": (
+        "the efficiency of {efficiency} % is higher than the noise of the repeats explains",
+        "効率 {efficiency} % は、繰り返しのばらつきでは説明できないほど高い値です",
+    ),
+    "noise": (
+        "the difference to {processes} processes is smaller than the spread of the repeats (± {deviation})",
+        "{processes} プロセスとの差が、繰り返しのばらつき（± {deviation}）より小さいです",
+    ),
+    # how they are shown
+    "mark_false": ("not believable", "信頼できない値"),
+    "mark_check": ("to be checked", "要確認"),
+    "remark": (
+        "{processes} {processes:process|processes}, {mark}: {text}",
+        "{processes} プロセス、{mark}: {text}",
+    ),
+    "evidence": (" ({place})", "（{place}）"),
+    "withheld": (
+        "{count} {count:result is|results are} not published, because {count:it is|they are} not believable: {runs}; "
+        "--doubtful publishes {count:it|them}, marked",
+        "信頼できない値 {count} 件は公開しません: {runs}。--doubtful を付けると印を付けて公開します",
+    ),
+}

@@ -1,0 +1,220 @@
+"""Doubts about results: for each a run that has it and a twin that does not."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hackathon.config.load import load_rule_file
+from hackathon.diagnosis import doubts
+from hackathon.logs.final import final_numbers
+from hackathon.runs.directory import RunDirectory
+from hackathon.scaling.doubts import SEVERITIES, Doubt
+from hackathon.text.messages import LANGUAGES, speaking
+from support.paths import ROOT
+from support.recorded_run import RecordedRun
+
+PLAIN = "import torch\nfrom helper import Net\nmodel = Net()\nloss = model(torch.zeros(1))\nmodel.eval()\n"
+HELPER = "import torch\nimport numpy as np\nclass Net(torch.nn.Linear):\n    pass\n"
+FALLING = [2.3026, 1.9034, 1.5172, 1.2089, 0.9417, 0.7702, 0.6513, 0.5604, 0.4991, 0.4423]
+Make = Callable[..., RecordedRun]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Return what makes runs that train well and tell nothing else."""
+
+    def made(processes: int = 2, **record: Any) -> RecordedRun:
+        return RecordedRun(tmp_path / f"runs/20261121-185440-own-{processes}p-abcdefgh", processes, **record)
+
+    return made
+
+
+def judged(run: RecordedRun) -> dict[str, Doubt]:
+    """Return id → doubt; each has its texts in both languages and survives being kept."""
+    record = RunDirectory(run.path).known()
+    found = doubts.judge(run.path, record, final_numbers(run.path, record, over=True)).doubts
+    for doubt in found:
+        for language in LANGUAGES:
+            with speaking(language):
+                assert "{" not in doubt.message and doubt.to_json()["severity"] == SEVERITIES[doubt.id]
+        kept = {"id": doubt.id, "values": dict(doubt.values), "kind": doubt.kind, "evidence": doubt.evidence}
+        assert Doubt.from_json(kept) == doubt
+    return {doubt.id: doubt for doubt in found}
+
+
+def test_limits_are_those_of_the_shipped_rules() -> None:
+    rules = {rule.id: rule.thresholds for rule in load_rule_file(ROOT / "templates/rules/silent.yaml")}
+    assert rules["silent-same-data"] == doubts.SAME_DATA
+    assert rules["silent-same-loss"] == doubts.SAME_LOSS
+    assert rules["silent-nan-loss"] == doubts.NAN_LOSS
+    assert rules["silent-flat-loss"] == doubts.FLAT_LOSS
+
+
+@pytest.mark.parametrize(("other", "doubted"), [("aa", True), ("cc", False)])
+def test_same_batches_on_all_ranks(make: Make, other: str, doubted: bool) -> None:
+    run = make()
+    for rank, sums in ((0, ("aa", "bb")), (1, (other, "bb"))):
+        run.meter(rank, FALLING)
+        run.saw(rank, *sums)
+    assert ("identical-ranks" in judged(run)) is doubted
+
+
+@pytest.mark.parametrize(
+    ("program", "shift", "doubted"),
+    [
+        (PLAIN, 0.0, True),
+        (PLAIN, 0.0137, False),
+        ("import torch.distributed as dist\ndist.all_reduce(x)\n", 0.0, False),
+    ],
+)  # fmt: skip
+def test_same_losses_on_all_ranks(make: Make, program: str, shift: float, doubted: bool) -> None:
+    run = make(4)
+    run.program(program)
+    for rank in range(4):
+        run.log(rank, *(f"step {step} loss: {loss + rank * shift:.4f}" for step, loss in enumerate(FALLING)))
+    found = judged(run)
+    assert ("identical-ranks" in found) is doubted
+    if doubted:
+        assert found["identical-ranks"].evidence == "logs/rank-1.log:1"
+
+
+def command(*words: str) -> dict[str, Any]:
+    return {"command": list(words)}
+
+
+@pytest.mark.parametrize(
+    ("files", "record", "doubted"),
+    [
+        ({"train.py": PLAIN, "helper.py": HELPER}, command("python", "train.py", "--lr", "0.1"), True),
+        ({"train.py": PLAIN, "helper.py": HELPER}, command("python3", "-u", "train.py"), True),
+        ({"a/train.py": "from . import helper\n", "a/helper.py": HELPER}, command("python", "a/train.py"), True),
+        # it joins, itself or by what it imports
+        ({"train.py": PLAIN, "helper.py": f"{HELPER}torch.distributed.init_process_group()\n"},
+         command("python", "train.py"), False),
+        ({"train.py": "from torch.nn.parallel import DistributedDataParallel\n"}, command("python", "train.py"), False),
+        ({"train.py": "import horovod.torch as hvd\n"}, command("python", "train.py"), False),
+        ({"train.py": "from transformers import Trainer\n"}, command("python", "train.py"), False),
+        ({"train.py": "from mpi4py import MPI\n"}, command("python", "train.py"), False),
+        # nobody can say what these do
+        ({"train.py": "import mylab\n"}, command("python", "train.py"), False),
+        ({"train.py": PLAIN}, command("python", "train.py"), False),
+        ({"train.py": "print('hello')\n"}, command("python", "train.py"), False),
+        ({"train.py": "import importlib\nimportlib.import_module(name)\n"}, command("python", "train.py"), False),
+        ({"train.py": "import os\nrank = os.environ['RANK']\n"}, command("python", "train.py"), False),
+        ({"train.py": "def broken(:\n"}, command("python", "train.py"), False),
+        ({"train.py": PLAIN, "helper.py": HELPER, "run.sh": "python train.py\n"}, command("bash", "run.sh"), False),
+        ({"train.py": PLAIN, "helper.py": HELPER}, command("python", "-m", "train"), False),
+        ({"train.py": PLAIN, "helper.py": HELPER}, command("python", "../train.py"), False),
+        ({}, command("python", "train.py"), False),
+    ],
+)  # fmt: skip
+def test_no_group_needs_a_program_that_is_known_whole(
+    make: Make, files: dict[str, str], record: dict[str, Any], doubted: bool
+) -> None:
+    run = make(2, **record)
+    for name, text in files.items():
+        path = run.path / "source" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    found = judged(run)
+    assert ("no-group" in found) is doubted, found
+
+
+def test_one_process_needs_no_group(make: Make) -> None:
+    run = make(1, **command("python", "train.py"))
+    run.program("import torch\n")
+    assert judged(run) == {}
+
+
+def is_program(path: Path) -> bool:
+    own = path.name != "hackathon_runtime.py" and path.parent.name != "shared"
+    return own and "__main__" in path.read_text()
+
+
+FOLDERS = ("recipes/*/*.py", "tests/recipes/own_code/*.py", "team_projects/*/*.py")
+PROGRAMS = sorted(path for pattern in FOLDERS for path in ROOT.glob(pattern) if is_program(path))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_programs_that_train_together_are_not_doubted(make: Make, program: Path) -> None:
+    run = make(2, **command("python", program.name))
+    for path in program.parent.glob("*.py"):
+        (run.path / "source" / path.name).write_text(path.read_text())
+    for rank in range(2):
+        run.log(rank, f"rank {rank} of 2, world size 2")
+    assert judged(run) == {}
+
+
+def test_there_are_programs_to_hold_it_to() -> None:
+    assert len(PROGRAMS) >= 12
+
+
+@pytest.mark.parametrize(
+    ("lines", "worlds"),
+    [
+        (["world size: 1"] * 4, "4"),
+        (["rank 0 of 1"] * 4, "4"),
+        (["Rank 0/1 started", "[rank 0/1]", "rank 0/1", "rank 0/1"], "4"),
+        (["world_size=2", "world_size=2", "world_size=2", "world_size=2"], "2"),
+        (["world size: 4"] * 4, None),
+        (["rank 0 of 10", "rank 1 of 10", "rank 2 of 10", "rank 3 of 10"], None),
+        (["world size: 1", "", "", ""], None),
+        (["world_size=2", "world_size=2", "", ""], None),
+        (["tensor parallel world size: 1, world size: 4"] * 4, None),
+        (["local world size: 1"] * 4, None),
+        (["world size 1", "world size 4", "world size 4", "world size 4"], None),
+        (["world size: 3"] * 4, None),
+    ],
+)
+def test_several_worlds_by_the_words_of_the_ranks(make: Make, lines: list[str], worlds: str | None) -> None:
+    run = make(4)
+    for rank, line in enumerate(lines):
+        run.log(rank, line)
+    found = judged(run).get("several-worlds")
+    assert (found.values["worlds"] if found else None) == worlds
+
+
+@pytest.mark.parametrize(
+    ("losses", "kind"),
+    [
+        ([2.3, 1.9, float("nan"), float("nan"), float("nan")], "value"),
+        ([2.3026 + 0.0001 * (number % 3) for number in range(20)], "flat"),
+        (FALLING, None),
+    ],
+)
+def test_a_loss_that_is_no_training(make: Make, losses: list[float], kind: str | None) -> None:
+    run = make()
+    for rank in range(2):
+        run.meter(rank, losses)
+    found = judged(run).get("bad-loss")
+    assert (found.kind if found else None) == kind
+
+
+@pytest.mark.parametrize(("accuracy", "doubted"), [(0.91, True), (0.95, False), (None, False)])
+def test_a_check_that_failed(make: Make, accuracy: float | None, doubted: bool) -> None:
+    run = make(check={"metric": "accuracy", "at_least": 0.95, "at_most": None})
+    run.meter(0, FALLING)
+    if accuracy is not None:
+        run.final(accuracy=accuracy)
+    found = judged(run)
+    assert ("check-failed" in found) is doubted
+    if doubted:
+        assert dict(found["check-failed"].values) == {"metric": "accuracy", "value": "0.91", "rule": "≥ 0.95"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "first", "doubted"),
+    [
+        ({"reduce": "mean"}, 20, True),
+        ({"reduce": "mean"}, 97, False),
+        ({"reduce": "mean", "skip_first": 1}, 20, False),
+        ({"reduce": "median"}, 20, False),
+    ],
+)
+def test_a_mean_over_the_warm_up(make: Make, entry: dict[str, Any], first: int, doubted: bool) -> None:
+    metrics = {"samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", **entry}}
+    run = make(metrics=metrics)
+    run.log(0, *(f"throughput: {value}" for value in (first, 100, 101, 99, 100, 102)))
+    assert ("warm-up-included" in judged(run)) is doubted
