@@ -251,7 +251,8 @@ def _source(cluster: Cluster, name: str) -> str:
 def _queue(name: str, queue: Queue, sure: Callable[[str, object], str]) -> str:
     nodes = "–" if queue.nodes is None else sure(f"queues.{name}.nodes", f"{queue.min_nodes}–{queue.nodes}")
     walltime = "–" if queue.walltime is None else sure(f"queues.{name}.walltime", format_walltime(queue.walltime))
-    notes = [f"{queue.processes_per_node} process(es) a node"] if queue.processes_per_node else []
+    most = queue.processes_per_node
+    notes = [f"{most} process{'' if most == 1 else 'es'} a node"] if most else []
     notes += [localized(queue.note)] if queue.note else []
     return f"| `{name}` | {nodes} | {walltime} | {'; '.join(notes)} |"
 

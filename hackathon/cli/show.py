@@ -68,6 +68,11 @@ def cost_text(cost: "Cost") -> str:
 
 def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
     """Return rows (name, value, origin) of everything that decides a job."""
+    from hackathon.jobs.origins import origin_text
+
+    def origin(name: str) -> str:
+        return origin_text(request.origins.get(name, ""))
+
     rows = []
     names = (
         "cluster", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads", "walltime",
@@ -78,27 +83,20 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
         if value is None:
             continue
         shown = format_walltime(value) if name == "walltime" else str(value)
-        rows.append([name, shown, request.origins.get(name, "")])
+        rows.append([name, shown, origin(name)])
     rows += [
-        [f"parameters.{name}", str(value), request.origins.get(f"parameters.{name}", "")]
-        for name, value in request.parameters.items()
+        [f"parameters.{name}", str(value), origin(f"parameters.{name}")] for name, value in request.parameters.items()
     ]
-    of_cluster = f"cluster {request.cluster}"
+    of_cluster = origin_text(f"cluster {request.cluster}")
     rows += [
         ["starter", request.starter, of_cluster],
         ["command", " ".join(request.command), request.recipe or "project.yaml"],
     ]
     built = request.python_environment
     if built:
-        about = f"{request.origins.get('python_environment', '')} ({built['variant']}, {built['built']})"
+        about = f"{origin('python_environment')} ({built['variant']}, {built['built']})"
         rows.append(["python_environment", built["path"], about])
-    rows += [
-        ["environment", line, request.origins.get(f"environment.{number}", "")]
-        for number, line in enumerate(request.environment)
-    ]
-    rows += [
-        ["variables", f"{name}={value}", request.origins.get(f"variables.{name}", "")]
-        for name, value in request.variables.items()
-    ]
+    rows += [["environment", line, origin(f"environment.{number}")] for number, line in enumerate(request.environment)]
+    rows += [["variables", f"{name}={value}", origin(f"variables.{name}")] for name, value in request.variables.items()]
     rows += [[path, message("cli.not_confirmed"), of_cluster] for path in unverified]
     return rows

@@ -22,7 +22,6 @@ from hackathon.access.ownership import (
     own,
 )
 from hackathon.access.permissions import Others, group_name, user_name
-from hackathon.access.trust_record import TRUST, decided
 from hackathon.config import load
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
@@ -156,6 +155,8 @@ def look_at_project(folder: Path, event: TrustedEvent | None, beside: Path | Non
         return FoundProject(folder, None, trusted, None)  # it was taken away in this moment
     strangers = trusted.strangers(found.writers)
     if strangers:
+        from hackathon.access.trust_record import TRUST, decided
+
         entry = decided(found)
         if entry is None or entry.answer != TRUST:
             return FoundProject(folder, found.raw, trusted, ForeignFile(found.path, found.owner, strangers))
@@ -221,6 +222,8 @@ def _trust_of(found: Look) -> Trusted | None:
     """Return whose files count in an event's folder, None when the user has not said that it does."""
     if not own().strangers(found.writers):
         return own()
+    from hackathon.access.trust_record import TRUST, decided
+
     entry = decided(found)
     return own() | entry.trusted if entry is not None and entry.answer == TRUST else None
 

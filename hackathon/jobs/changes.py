@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hackathon.jobs.origins import origin_text
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import COMMAND_LINE
 from hackathon.text.messages import message
@@ -58,7 +59,7 @@ def _changed_surroundings(old: Request, new: Request) -> list[RequestChange]:
 
 
 def _from(origin: str) -> str:
-    return message("crate.why_from", origin=origin)
+    return message("crate.why_from", origin=origin_text(origin))
 
 
 def _shown(name: str, value: object) -> str:

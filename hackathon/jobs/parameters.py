@@ -60,10 +60,16 @@ def choose_values(declared: Mapping[str, Parameter], layers: list[tuple[str, Map
             if name not in declared:
                 import difflib
 
+                from hackathon.jobs.origins import origin_text
+
                 near = difflib.get_close_matches(name, declared, 1)
                 known = ", ".join(declared) or "–"
                 raise RequestError(
-                    "jobs.parameter_unknown", name=name, origin=origin, near=near[0] if near else known, known=known
+                    "jobs.parameter_unknown",
+                    name=name,
+                    origin=origin_text(origin),
+                    near=near[0] if near else known,
+                    known=known,
                 )
     values: dict[str, Scalar] = {}
     origins: dict[str, str] = {}

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hackathon.jobs.grid import Cell
 from hackathon.jobs.request import Request
-from hackathon.jobs.settings import Settings
 
 if TYPE_CHECKING:
     from hackathon.jobs.cost import Cost
+    from hackathon.jobs.grid import Cell
     from hackathon.jobs.render import JobScript
     from hackathon.jobs.resolve import Sources
+    from hackathon.jobs.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class PlannedJob:
 
     request: Request
     sources: "Sources" = field(repr=False)
-    settings: Settings = field(default_factory=dict, hash=False)
+    settings: "Settings" = field(default_factory=dict, hash=False)
     """What sets it apart from the other points of its study, beside the process count."""
 
     @cached_property
@@ -34,7 +34,9 @@ class PlannedJob:
     @property
     def key(self) -> str:
         """Its key in a study."""
-        return Cell(self.request, self.settings).key
+        from hackathon.jobs.settings import point_key
+
+        return point_key(self.request.processes, self.settings)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Plan:
 
 def plan_jobs(
     sources: "Sources",
-    wanted: Sequence[Request] | Sequence[Cell] | None = None,
+    wanted: "Sequence[Request] | Sequence[Cell] | None" = None,
     *,
     repeat: int = 1,
     become: Callable[[Request], Request] | None = None,
@@ -80,12 +82,15 @@ def plan_jobs(
     from hackathon.jobs.check import check
     from hackathon.jobs.resolve import resolve
 
-    cells = [each if isinstance(each, Cell) else Cell(each, {}) for each in wanted or [resolve(sources)]]
-    for cell in cells:
-        check(cell.request, sources.cluster, sources.recipe, sources.runs if place else None)
+    cells = wanted or [resolve(sources)]
+    jobs = tuple(
+        PlannedJob(each, sources) if isinstance(each, Request) else PlannedJob(each.request, sources, each.settings)
+        for each in cells
+    )
+    for job in jobs:
+        check(job.request, sources.cluster, sources.recipe, sources.runs if place else None)
     if become is not None:
-        cells = [replace(cell, request=become(cell.request)) for cell in cells]
-    jobs = tuple(PlannedJob(cell.request, sources, cell.settings) for cell in cells)
+        jobs = tuple(replace(job, request=become(job.request)) for job in jobs)
     for job in jobs if script else ():
         assert job.script
     return Plan(sources, jobs, repeat)

@@ -55,7 +55,9 @@ def main() -> None:
     operations = wanted if group.size > 1 else ["copy"]
     hosts = sorted(set(group.everyone(me.host)))
     show = print if group.rank == 0 else lambda *words, **more: None
-    show(f"{group.size} process(es) on {len(hosts)} node(s), {group.name} on {group.device}, float32")
+    processes = "1 process" if group.size == 1 else f"{group.size} processes"
+    nodes = "1 node" if len(hosts) == 1 else f"{len(hosts)} nodes"
+    show(f"{processes} on {nodes}, {group.name} on {group.device}, float32")
     if group.size == 1:
         show("one process: communication cannot be measured; this is the bandwidth of a copy in memory")
 

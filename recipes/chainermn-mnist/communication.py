@@ -27,7 +27,8 @@ def connect(args, me):
     words = {"allreduce_grad_dtype": numpy.float16} if args.allreduce_fp16 else {}
     comm = chainermn.create_communicator(args.communicator, **words)
     if comm.size != me.world_size:
-        sys.exit(f"MPI knows {comm.size} process(es), {me.source} {me.world_size}: start with mpirun")
+        processes = "1 process" if comm.size == 1 else f"{comm.size} processes"
+        sys.exit(f"MPI knows {processes}, {me.source} {me.world_size}: start with mpirun")
     if comm.size > 1:
         chainermn.global_except_hook.add_hook()
     if args.numpy_threads:

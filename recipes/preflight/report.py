@@ -9,7 +9,7 @@ import unicodedata
 from typing import Any
 
 from hackathon_runtime import identity
-from words import HEAD, STATES, TITLES, advice, language, text
+from words import HEAD, STATES, TITLES, advice, filled, language, text
 
 
 class Report:
@@ -61,8 +61,8 @@ def show(report: Report, seconds: float) -> None:
             if found["state"] == state:
                 about = f"{STATES[state][number]}: {TITLES[found['check']][number]}: {found['text'][name]}"
                 print(about + (f"\n    → {found['advice'][name]}" if found["advice"][name] else ""))
-    told = {"failed": report.count("failed"), "warnings": report.count("warning"), "seconds": f"{seconds:.1f}"}
-    print(HEAD[number].format(**told), flush=True)
+    counts = {"failed": report.count("failed"), "warnings": report.count("warning")}
+    print(filled(HEAD[number], {**counts, "seconds": f"{seconds:.1f}"}), flush=True)
 
 
 def padded(text: str, columns: int) -> str:

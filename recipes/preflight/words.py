@@ -1,4 +1,7 @@
-"""What is said about each finding, and what to do: key → (English, Japanese)."""
+"""What is said about each finding, and what to do: key → (English, Japanese).
+
+`{hosts} {hosts:host|hosts}` chooses the word by the number.
+"""
 # ruff: noqa: E501 — texts are as long as they are
 
 from __future__ import annotations
@@ -21,13 +24,15 @@ TITLES = {
     "tmp": ("temporary files", "一時ファイル"),
 }
 STATES = {"ok": ("ok", "正常"), "warning": ("warning", "警告"), "failed": ("failed", "失敗")}
-HEAD = ("{failed} failed, {warnings} warning(s), {seconds} s", "失敗 {failed} 件、警告 {warnings} 件、{seconds} 秒")
+HEAD = ("{failed} failed, {warnings} {warnings:warning|warnings}, {seconds} s", "失敗 {failed} 件、警告 {warnings} 件、{seconds} 秒")
 TEXTS = {
     "alone": ("one process: there is nobody to compare with", "プロセスが 1 つなので比較の対象なし"),
-    "nodes_ok": ("{processes} process(es) on {hosts} host(s)", "{hosts} ホストに {processes} プロセス"),
+    "nodes_ok": (
+        "{processes} {processes:process|processes} on {hosts} {hosts:host|hosts}", "{hosts} ホストに {processes} プロセス",
+    ),
     "nodes_missing": ("{who} did not come within {seconds} s", "{who} が {seconds} 秒以内に現れない"),
     "nodes_lost": ("{who} fell silent: {problem}", "{who} が応答しなくなった: {problem}"),
-    "nodes_fewer": ("{count} host(s) instead of {wanted}", "ホストが {count} 台（要求は {wanted} 台）"),
+    "nodes_fewer": ("{count} {count:host|hosts} instead of {wanted}", "ホストが {count} 台（要求は {wanted} 台）"),
     "nodes_centre": ("rank 0 ({host}:{port}) does not answer: {problem}", "rank 0（{host}:{port}）が応答しない: {problem}"),
     "ring_ok": ("a token went through all {processes} ranks in order", "トークンが全 {processes} ランクを順に一周"),
     "ring_broken": ("{who} does not reach {other}: {problem}", "{who} から {other} へ届かない: {problem}"),
@@ -40,7 +45,7 @@ TEXTS = {
     "gpus_sick": ("{who}: nvidia-smi: {problem}", "{who}: nvidia-smi: {problem}"),
     "gpus_differ": ("{names} on {who}, elsewhere {common}", "{who} は {names}、ほかは {common}"),
     "gpus_few": ("{count} on {who}, {wanted} wanted", "{who} に {count} 基（要求は {wanted} 基）"),
-    "gpus_shared": ("{wanted} processes share {count} GPU(s) on {who}", "{who} で {wanted} プロセスが GPU {count} 基を共有"),
+    "gpus_shared": ("{wanted} processes share {count} {count:GPU|GPUs} on {who}", "{who} で {wanted} プロセスが GPU {count} 基を共有"),
     "infiniband_ok": ("{ports} active", "{ports} が有効"),
     "infiniband_none": ("none, and none is expected: sockets will be used", "なし（想定どおり）。ソケット通信になる"),
     "infiniband_missing": (
@@ -119,12 +124,25 @@ def language() -> int:
     return 1 if chosen.lower().startswith("ja") else 0
 
 
+class Count(int):
+    """A number that chooses between two words: `{hosts:host|hosts}`."""
+
+    def __format__(self, form: str) -> str:
+        one, several, many = form.partition("|")
+        return (one if self == 1 else many) if several else int(self).__format__(form)
+
+
+def filled(form: str, values: dict[str, Any]) -> str:
+    """Return a text with its values."""
+    return form.format(**{name: Count(value) if type(value) is int else value for name, value in values.items()})
+
+
 def text(key: str, values: dict[str, Any]) -> dict[str, str]:
     """Return a finding's text in both languages."""
-    return {name: form.format(**values) for name, form in (("en", TEXTS[key][0]), ("ja", TEXTS[key][1]))}
+    return {name: filled(form, values) for name, form in (("en", TEXTS[key][0]), ("ja", TEXTS[key][1]))}
 
 
 def advice(key: str, values: dict[str, Any]) -> dict[str, str]:
     """Return what to do about a finding, in both languages; empty texts where there is nothing to do."""
     english, japanese = ADVICE.get(key, ("", ""))
-    return {"en": english.format(**values), "ja": japanese.format(**values)}
+    return {"en": filled(english, values), "ja": filled(japanese, values)}

@@ -163,6 +163,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp(request.param)
     backend: Backend
     backend = SlurmBackend(request.getfixturevalue("slurm")) if request.param == "slurm" else LocalBackend(folder)
+    backend.trains = True
     made = Campaign(backend, {}, {})
     disk = folder / "disk"
     full = "/dev/full"  # what a virtual node of the lab sees of a disk mounted now is nothing

@@ -17,7 +17,8 @@ WRONG = {"GLOO_SOCKET_IFNAME": "nosuch"}
 
 @pytest.fixture
 def site(backend: Backend, tmp_path: Path) -> Site:
-    """A project whose job says something and ends."""
+    """A project whose job says something and ends; preflights are made with torch."""
+    backend.trains = True
     made = Site(backend, tmp_path / "project")
     made.write_project("python program.py measure")
     return made
@@ -74,6 +75,7 @@ def test_the_job_never_starts_after_a_bad_one(site: Site) -> None:
 @pytest.mark.parametrize("good", [True, False])
 def test_one_preflight_for_a_whole_study(tmp_path: Path, good: bool) -> None:
     backend = LocalBackend(tmp_path)
+    backend.trains = True
     site = Site(backend, tmp_path / "project")
     site.write_project("python program.py measure", **({} if good else {"variables": WRONG}))
     answer = json.loads(site.run("scale", "--preflight", "--processes", "1,2", "--repeat", "2", "--json"))

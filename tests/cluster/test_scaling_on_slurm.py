@@ -65,8 +65,10 @@ def site(slurm: SlurmLab, tmp_path: Path) -> Site:
     """A project around the recipe, as `init` makes it, for the shipped profile `slurm`."""
     folder = tmp_path / "digits"
     made = Site(SlurmBackend(slurm), tmp_path)
+    made.backend.trains = True
     made.run("init", "--recipe", "torch-ddp", "-p", "epochs=4", str(folder))
     made.folder = folder
+    made.choose_programs()
     return made
 
 

@@ -25,6 +25,7 @@ def _final(site: Site, run: str) -> dict[str, float]:
 
 def test_a_study_on_this_machine_learns_the_digits(tmp_path: Path) -> None:
     site = Site(LocalBackend(tmp_path), tmp_path)
+    site.backend.trains = True
     words = ("--cluster", "laptop", "--threads", "1", "--walltime", "00:20:00", "--wait", "--json")
     found = json.loads(site.run("scale", "torch-ddp-tuned", "--processes", "1,2", *words, seconds=800))
     finals = [_final(site, point["runs"][0]["id"]) for point in found["points"]]

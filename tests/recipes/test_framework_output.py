@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support import warm
 from support.stacks import BUILDING, FOLDER, stack
 
 OWN_CODE = Path(__file__).parent / "own_code"
@@ -154,15 +155,15 @@ class Team:
             "--name", "own", "--cluster", "laptop",
         )  # fmt: skip
         assert f"{case.says}" in done.stderr
-        path = case.environment() if case.environment else Path(sys.prefix)
+        path = case.environment() / "bin" if case.environment else Path(warm.with_torch()).parent
         text = (folder / "project.yaml").read_text()
         assert not yaml.safe_load(text).get("metrics")
-        lines = [f'export PATH="{path}/bin:$PATH"', "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
+        lines = [f'export PATH="{path}:$PATH"', "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
         (folder / "project.yaml").write_text(f"{text}environment: {json.dumps(lines)}\n")
 
     def hackathon(self, *words: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-m", "hackathon", *words],
+            [warm.with_toolkit(), "-m", "hackathon", *words],
             cwd=self.folder, env=self.environ, capture_output=True, text=True, timeout=800, check=False,
         )  # fmt: skip
         logs = "\n".join(path.read_text(errors="replace")[-3000:] for path in self.folder.glob("runs/*/logs/*.log"))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hackathon.diagnosis import diagnose
+from support import warm
 from support.paths import ROOT
 
 pytest.importorskip("torch")
@@ -36,17 +37,18 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "local").mkdir(mode=0o700)
+        programs = f"{Path(warm.with_torch()).parent}:{Path(sys.executable).parent}"
         foreign = ("HK_", "HACKATHON_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {
             "HACKATHON_LOCAL_DIR": str(folder / "local"), "HACKATHON_LOCAL_SLOTS_DIR": str(folder / "slots"),
             "HACKATHON_LOCAL_SLOTS": "4", "XDG_CONFIG_HOME": str(folder / "config"),
             "XDG_CACHE_HOME": str(folder / "cache"), "HACKATHON_LANG": "en", "OMPI_ALLOW_RUN_AS_ROOT": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": f"{programs}:{os.environ['PATH']}",
         }  # fmt: skip
 
     def call(self, *words: str, where: str = "") -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "hackathon", *words], cwd=self.folder / where, env=self.environ,
+            [warm.with_toolkit(), "-m", "hackathon", *words], cwd=self.folder / where, env=self.environ,
             capture_output=True, text=True, timeout=500, check=False,
         )  # fmt: skip
         assert done.returncode in (0, 1), done.stdout + done.stderr

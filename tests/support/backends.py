@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support import pbs, pjm, stubs
+from support import pbs, pjm, stubs, warm
 from support.kubernetes_emulator import cluster as kubernetes
 from support.paths import ROOT, TESTS
 from support.slurm_lab.lab import SlurmLab
@@ -33,12 +33,19 @@ PATIENCE = 60.0
 
 
 def until(look: Callable[[], Any], what: str = "", seconds: float = PATIENCE) -> Any:
-    """Return the first true answer; AssertionError when none comes in time."""
-    end = time.monotonic() + seconds
-    while not (found := look()):
-        assert time.monotonic() < end, f"waited {seconds:.0f} s for {what or look}"
-        time.sleep(0.05)
-    return found
+    """Return the first true answer; AssertionError when none comes in time.
+
+    A look that costs something is taken less often, and the longer the wait the less often: it is what others run on.
+    """
+    began = time.monotonic()
+    while True:
+        looked = time.monotonic()
+        if found := look():
+            return found
+        now = time.monotonic()
+        assert now < began + seconds, f"waited {seconds:.0f} s for {what or look}"
+        cost = now - looked
+        time.sleep(0.03 if cost < 0.01 else max(0.05, 2 * cost, min(1.0, (now - began) / 5)))
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
@@ -58,6 +65,8 @@ class Backend:
     """Hosts that a job can have; empty where there is one, with a name that this machine decides."""
     extra: Mapping[str, Any] = {}
     """Further keys of the cluster profile."""
+    trains = False
+    """Whether jobs are to find a `python` and a `torchrun` that have imported torch (`support.warm`)."""
     waits = True
     """Whether a job can be told to wait for another one; else `keep_waiting` makes it wait."""
     waits_for_success = True
@@ -71,14 +80,18 @@ class Backend:
         """Let all jobs that do not run yet wait, or go on, for a scheduler whose jobs cannot wait for each other."""
         raise NotImplementedError
 
+    @property
+    def programs(self) -> str:
+        """The folders that come first on the PATH of jobs."""
+        folder = str(Path(sys.executable).parent)
+        return f"{Path(warm.with_torch()).parent}:{folder}" if self.trains else folder
+
     def environment(self) -> dict[str, str]:
         """Return the environment of a person who works there."""
-        folder = str(Path(sys.executable).parent)
-        return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        return {**os.environ, "PATH": f"{self.programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 
     def profile(self) -> dict[str, Any]:
         """Return the cluster profile (JSON is YAML)."""
-        folder = str(Path(sys.executable).parent)
         return {
             "name": "lab",
             "scheduler": self.scheduler,
@@ -89,7 +102,7 @@ class Backend:
             "starter": self.starter,
             "telemetry_seconds": 1,
             # the programs are Python; a job does not get the submitter's PATH everywhere
-            "environment": [f'PATH="{folder}:$PATH"'],
+            "environment": [f'PATH="{self.programs}:$PATH"'],
             **self.extra,
         }
 
@@ -519,10 +532,15 @@ class Site:
         clusters.mkdir(parents=True, exist_ok=True)
         (clusters / "lab.yaml").write_text(json.dumps({**self.backend.profile(), **keys}))
 
+    def choose_programs(self) -> None:
+        """Let a project for a shipped profile, whose nodes have a PATH of their own, find the back-end's programs."""
+        with (self.folder / "project.yaml").open("a") as stream:
+            stream.write(f"environment: {json.dumps(self.backend.profile()['environment'])}\n")
+
     def start(self, *words: str, **more: str) -> "subprocess.Popen[bytes]":
         """Start `python -m hackathon …` in the project."""
         return subprocess.Popen(
-            [sys.executable, "-m", "hackathon", *words],
+            [warm.with_toolkit(), "-m", "hackathon", *words],
             cwd=self.folder,
             env={**self.backend.environment(), **self.more, **more},
             stdin=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support import warm
 from support.backends import Site
 from support.paths import ROOT
 
@@ -64,7 +65,7 @@ def ask(site: Site, *words: str | bytes, seconds: float = 120, **more: str) -> S
 def start(site: Site, *words: str | bytes, **more: str) -> "subprocess.Popen[bytes]":
     """Start `hackathon …` in the project, in a session of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "hackathon", *words],
+        [warm.with_toolkit(), "-m", "hackathon", *words],
         cwd=site.folder,
         env={**site.backend.environment(), **site.more, **more},
         stdin=subprocess.DEVNULL,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.board.board import said
+from hackathon.cli.board.board import said, solve
 from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_json, echo_posts, shared_options, text_of
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import message
@@ -97,12 +97,7 @@ def take(request: str, shared: Path | None, as_json: bool) -> None:
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @shared_options
 def close(request: str, text: str | None, shared: Path | None, as_json: bool) -> None:
-    from hackathon.board.board import find_post, reply
-
-    board = board_at(shared, quiet=True)
-    post = find_post(board, request, "ask")
-    words = text_of(text) if text is not None else ""
-    said(reply(board, post, "solve", words).entry.id, "board.solved", as_json)
+    solve(request, "ask", text, shared, as_json)
 
 
 for _sub_verb in (send, list_requests, take, close):

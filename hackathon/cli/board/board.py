@@ -130,12 +130,7 @@ def answer_post(post: str, text: str | None, shared: Path | None, as_json: bool)
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @shared_options
 def solve_post(post: str, text: str | None, shared: Path | None, as_json: bool) -> None:
-    from hackathon.board.board import find_post, reply
-
-    board = board_at(shared, quiet=True)
-    found = find_post(board, post)
-    words = text_of(text) if text is not None else ""
-    said(reply(board, found, "solve", words).entry.id, "board.solved", as_json)
+    solve(post, None, text, shared, as_json)
 
 
 @named("init", noun="board")
@@ -171,6 +166,15 @@ def make_board(folder: Path | None, mode: str, as_json: bool) -> int:
         return FAILED
     click.echo(message("board.made", path=path))
     return 0
+
+
+def solve(name: str, kind: str | None, text: str | None, shared: Path | None, as_json: bool) -> None:
+    """Mark a post or a request (`kind` ask; None: either) as solved, with words where there are some, and say so."""
+    from hackathon.board.board import find_post, reply
+
+    board = board_at(shared, quiet=True)
+    words = text_of(text) if text is not None else ""
+    said(reply(board, find_post(board, name, kind), "solve", words).entry.id, "board.solved", as_json)
 
 
 def said(identifier: str, key: str, as_json: bool) -> None:

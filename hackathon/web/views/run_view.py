@@ -10,6 +10,7 @@ from typing import Any
 
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.index.memory import Memory
+from hackathon.jobs.origins import origin_text
 from hackathon.logs.final import MOST_LOGS, Numbers, final_numbers
 from hackathon.logs.metrics import rank_of
 from hackathon.logs.values import number
@@ -158,19 +159,19 @@ def request_rows(record: RunRecord) -> list[RunFact]:
             ]
         elif isinstance(value, dict):
             shown = ", ".join(f"{key} {entry}" for key, entry in value.items() if entry is not None)
-            rows.append(RunFact(name, shown, str(origins.get(name) or "")))
+            rows.append(RunFact(name, shown, _origin(origins, name)))
         elif isinstance(value, list):
-            rows.append(RunFact(name, "\n".join(str(entry) for entry in value), str(origins.get(name) or "")))
+            rows.append(RunFact(name, "\n".join(str(entry) for entry in value), _origin(origins, name)))
         elif name == "walltime" and isinstance(value, int):
-            rows.append(RunFact(name, format_walltime(value), str(origins.get(name) or "")))
+            rows.append(RunFact(name, format_walltime(value), _origin(origins, name)))
         else:
             shown = Path(str(value)).name if name in _PATHS else str(value)
-            rows.append(RunFact(name, shown, str(origins.get(name) or "")))
+            rows.append(RunFact(name, shown, _origin(origins, name)))
     return rows
 
 
-def _origin(origins: Mapping[str, Any], name: str, key: str) -> str:
-    return str(origins.get(f"{name}.{key}") or origins.get(name) or "")
+def _origin(origins: Mapping[str, Any], name: str, key: str = "") -> str:
+    return origin_text(str(origins.get(f"{name}.{key}") or origins.get(name) or ""))
 
 
 def _environment_rows(inside: GuardedFolder) -> list[RunFact]:

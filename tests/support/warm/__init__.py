@@ -1,22 +1,26 @@
-"""A Python that has imported torch already, for tests that start many short trainings.
+"""Pythons that have imported already what many short processes of the tests import: torch, or this toolkit.
 
 To import torch and its optimizers costs 3 s of processor time in each process, several times what a test's training
-costs. `client.py` takes the place of the interpreter: it hands its arguments, environment, folder and
-open streams to a server that has imported the modules and forks. What runs is the same program in a process of its own.
+costs; to import what `submit` needs costs several times what it does. `client.py` takes the place of the interpreter:
+it hands its arguments, environment, folder and open streams to a server that has imported the modules and forks. What
+runs is the same program in a process of its own.
 """
 
+import functools
 import os
-import shutil
+import pkgutil
+import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import hackathon
+
 HERE = Path(__file__).parent
-MODULES = (
+TORCH = (
     "torch",
     "torch._dynamo",
     "torch.distributed.run",
@@ -24,28 +28,53 @@ MODULES = (
     "torch.distributed.checkpoint.state_dict",
     "sklearn.datasets",
 )
+_SERVERS: list["subprocess.Popen[bytes]"] = []
+"""Each ends when its standard input does: with this process, however it ends."""
 
 
 @pytest.fixture(scope="session")
-def warm_python() -> Iterator[str]:
+def warm_python() -> str:
     """Return the path of an executable that runs a program as this Python does, with torch imported beforehand."""
+    return with_torch()
+
+
+@functools.cache
+def with_torch() -> str:
+    """As the fixture `warm_python`."""
+    python = _serve(TORCH, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
+    launcher = Path(python).with_name("torchrun")
+    launcher.write_text(f'#!/bin/sh\nexport PYTHON_EXEC={python}\nexec {python} -m torch.distributed.run "$@"\n')
+    launcher.chmod(0o755)
+    return python
+
+
+@functools.cache
+def with_toolkit() -> str:
+    """Return an executable that runs `-m hackathon …` as this Python does, with the toolkit imported beforehand.
+
+    Not the commands' own modules: those make their texts when they are imported, in the language of that process.
+    """
+    found = [each.name for each in pkgutil.walk_packages(hackathon.__path__, "hackathon.")]
+    apart = ("hackathon.cli", "hackathon.runtime", "hackathon.parallel", "hackathon.__main__")
+    return _serve([name for name in found if not name.startswith(apart)], {})
+
+
+def _serve(modules: tuple[str, ...] | list[str], environment: dict[str, str]) -> str:
+    """Start a server, which ends with this process and takes its folder away, and return its command."""
     folder = Path(tempfile.mkdtemp(prefix="hk-warm-", dir="/tmp"))  # a short path: a unix socket lies in it
     command = folder / "python"
     # isolated and without `site`: it has to start quickly
-    client = f"{sys.executable} -I -S {HERE / 'client.py'} {folder / 'socket'} {sys.executable}"
-    command.write_text(f'#!/bin/sh\nexec {client} "$@"\n')
+    client = [sys.executable, "-I", "-S", str(HERE / "client.py"), str(folder / "socket"), sys.executable]
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
     command.chmod(0o755)
     ready, told = os.pipe()
-    server = subprocess.Popen(
-        [sys.executable, HERE / "server.py", folder / "socket", str(told), *MODULES],
-        env=os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
-        pass_fds=[told], stdin=subprocess.PIPE,  # it ends when this pipe does: with the tests, however they end
-    )  # fmt: skip
+    command_line = [sys.executable, str(HERE / "server.py"), str(folder / "socket"), str(told), *modules]
+    _SERVERS.append(
+        subprocess.Popen(command_line, env=os.environ | environment, pass_fds=[told], stdin=subprocess.PIPE, cwd="/")
+    )
     os.close(told)
     try:
         assert os.read(ready, 1), "the server ended"
-        yield str(command)
     finally:
         os.close(ready)
-        server.communicate()
-        shutil.rmtree(folder)
+    return str(command)

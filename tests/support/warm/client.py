@@ -1,40 +1,53 @@
 """Run a program in a fork of the server: `client.py SOCKET PYTHON ARGUMENT…`; exits as the program does.
 
-What the server does not do as a fresh interpreter would is left to that interpreter.
+What the server does not do as a fresh interpreter would is left to that interpreter. This file imports only modules
+that are compiled into Python (pathlib takes longer to import than all of this): it runs thousands of times.
 """
 
-import json
+import _signal
+import _socket
+import array
+import marshal
 import os
-import signal
-import socket
 import sys
-from pathlib import Path
-from typing import NoReturn
 
 
-def main(address: str, python: str, arguments: list[str]) -> NoReturn:
+def main(address: str, python: str, arguments: list[str]) -> None:
     """Hand everything over, pass signals on, and end as the program ended."""
     options = []
     words = list(arguments)
     while words and words[0] in ("-u", "-P"):
         options.append(words.pop(0))
     known = words and ("-P" not in options) and (words[0] == "-m" or not words[0].startswith("-"))
-    if not known or any(Path(each, "sitecustomize.py").exists() for each in _search()):
+    if not known or _special() or any(os.access(f"{each}/sitecustomize.py", os.F_OK) for each in _search()):
         os.execv(python, [python, *arguments])
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.connect(address)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, lambda got, _: connection.send(bytes([got])))
-    told = {"words": words, "unbuffered": "-u" in options, "environment": dict(os.environ), "folder": str(Path.cwd())}
-    body = json.dumps(told).encode()
-    socket.send_fds(connection, [len(body).to_bytes(4, "big")], [0, 1, 2])
+    for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP, _signal.SIGUSR1, _signal.SIGUSR2):
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, lambda got, _: connection.send(bytes([got])))
+    unbuffered = "-u" in options or bool(os.environ.get("PYTHONUNBUFFERED"))
+    mask = os.umask(0)
+    os.umask(mask)
+    body = marshal.dumps({"words": words, "unbuffered": unbuffered, "environment": dict(os.environ), "umask": mask})
+    streams = array.array("i", [0, 1, 2, os.open(".", os.O_PATH)])
+    connection.sendmsg([len(body).to_bytes(4, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     connection.sendall(body)
     status = int.from_bytes(connection.recv(4), "big", signed=True)
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        if -status != _signal.SIGKILL:
+            _signal.signal(-status, _signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
+
+
+def _special() -> bool:
+    """Return whether the environment asks for an interpreter that starts in a way that the server does not know."""
+    others = ("PYTHONHASHSEED", "PYTHONWARNINGS", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONFAULTHANDLER", "PYTHONDEVMODE")
+    names = (os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or "C").upper()
+    utf8 = names in ("C", "POSIX") or "UTF" in names or os.environ.get("PYTHONUTF8") == "1"
+    streams = os.environ.get("PYTHONIOENCODING") in (None, "", "utf-8") and os.environ.get("PYTHONUTF8") != "0"
+    return any(os.environ.get(name) for name in others) or not utf8 or not streams
 
 
 def _search() -> list[str]:

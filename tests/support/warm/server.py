@@ -1,24 +1,28 @@
 """The process that forks: `server.py SOCKET READY MODULE…`; it imports the modules and writes a byte to READY."""
 
 import atexit
+import ctypes
 import gc
 import importlib
-import json
+import marshal
 import os
 import random
 import runpy
 import select
+import shutil
 import signal
 import socket
+import struct
 import sys
 import threading
+import time
 import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
 
 def main(address: str, ready: int, modules: list[str]) -> None:
-    """Serve until standard input ends; every request is kept by a process of its own."""
+    """Serve until standard input ends, then remove the socket's folder; a process of its own keeps every request."""
     for name in modules:
         importlib.import_module(name)
     gc.freeze()  # a collection in a fork would write to all objects, and so copy their memory
@@ -35,18 +39,20 @@ def main(address: str, ready: int, modules: list[str]) -> None:
                 listener.close()
                 keep(connection)
             connection.close()
+    shutil.rmtree(Path(address).parent)
 
 
 def keep(connection: socket.socket) -> NoReturn:
     """Fork the program and look after it: the client's signals go to it, and when the client is gone it is killed."""
-    length, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    length, streams, _, _ = socket.recv_fds(connection, 4, 4)
     left, body = int.from_bytes(length, "big"), b""
     while len(body) < left:
         body += connection.recv(left - len(body))
+    move(connection)
     child = os.fork()
     if child == 0:
         connection.close()
-        become(json.loads(body), list(streams))
+        become(marshal.loads(body), list(streams))
     for each in streams:
         os.close(each)
     ended = os.pidfd_open(child)
@@ -64,24 +70,51 @@ def keep(connection: socket.socket) -> NoReturn:
     os._exit(0)
 
 
+def move(connection: socket.socket) -> None:
+    """Go where the client is: a virtual node has a network, a host name, mounts and processes of its own."""
+    (client,) = struct.unpack("i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4])
+    kinds = {"net": 0x40000000, "uts": 0x04000000, "mnt": 0x00020000, "pid": 0x20000000}  # CLONE_NEW…, sched.h
+    flags = sum(
+        flag
+        for kind, flag in kinds.items()
+        if Path(f"/proc/{client}/ns/{kind}").readlink() != Path(f"/proc/self/ns/{kind}").readlink()
+    )
+    if flags and ctypes.CDLL(None, use_errno=True).setns(os.pidfd_open(client), flags):  # a pidfd: since Linux 5.8
+        sys.exit(f"setns: {os.strerror(ctypes.get_errno())}")
+
+
 def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
     """Take over the client's surroundings, run its program as `__main__`, and end as it ends."""
     os.setsid()
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(write_through=told["unbuffered"])  # type: ignore[union-attr]
+    folder = streams.pop()
+    os.fchdir(folder)
+    os.close(folder)
+    for number, each in enumerate(streams):
+        os.dup2(each, number)
+        os.close(each)
+    os.umask(told["umask"])
     os.environ.clear()
     os.environ.update(told["environment"])
-    os.chdir(told["folder"])
+    time.tzset()
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    # as `PYTHONIOENCODING`, `PYTHONUTF8` and the locale tell a fresh interpreter
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or "C"
+    tolerant = os.environ.get("PYTHONUTF8") == "1" or locale.upper().replace("-", "") in ("C", "POSIX", "C.UTF8")
+    errors = "surrogateescape" if tolerant and not os.environ.get("PYTHONIOENCODING") else "strict"
+    kinds = {"stdin": ("r", errors), "stdout": ("w", errors), "stderr": ("w", "backslashreplace")}
+    for number, (name, (mode, how)) in enumerate(kinds.items()):
+        line = name == "stderr" or (mode == "w" and os.isatty(number))
+        stream = open(number, mode, 1 if line else -1, "utf-8", how, closefd=False)  # noqa: SIM115
+        if mode == "w":
+            stream.reconfigure(write_through=told["unbuffered"])
+        setattr(sys, name, stream)
     random.seed()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
     words = told["words"]
     module = words[1] if words[0] == "-m" else ""
     sys.argv = words[1:] if module else words
-    first = str(Path.cwd() if module else Path(words[0]).resolve().parent)
+    first = os.getcwd() if module else str(Path(words[0]).resolve().parent)  # noqa: PTH109
     sys.path[:] = [first, *filter(None, told["environment"].get("PYTHONPATH", "").split(":")), *sys.path[1:]]
     status = 0
     try:

@@ -20,6 +20,7 @@ from hackathon.config.event import Budget, Event, EventCluster, Member, Team
 from hackathon.jobs.cost import cost
 from hackathon.text.errors import RequestError
 from hackathon.usage.budget import Standing, own_team, standing
+from support import warm
 from support.runs import request, sealed, without_rights, write
 
 NOW = 1_548_400_000.0
@@ -226,7 +227,7 @@ def project(tmp_path: Path) -> Path:
 
 def hackathon(project: Path, *words: str, code: int = 0) -> tuple[str, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "hackathon", *words], cwd=project, capture_output=True, text=True, timeout=120,
+        [warm.with_toolkit(), "-m", "hackathon", *words], cwd=project, capture_output=True, text=True, timeout=120,
         env={**os.environ, "HACKATHON_LANG": "en", "HACKATHON_LOCAL_DIR": str(project.parent / "jobs")},
     )  # fmt: skip
     assert done.returncode == code, (words, done.stdout, done.stderr)
