@@ -78,6 +78,10 @@ class Dialect:
     """Whether the end of the walltime is told to every process of a job by SIGXCPU, some seconds before SIGKILL. The
     script then keeps it from what it started, and sends that TERM in its place. Example: PJM."""
 
+    sites_are_alike: ClassVar[bool] = True
+    """Whether a shipped profile of the scheduler's own name fits a machine that nobody named. Example: False for Grid
+    Engine, whose parallel environments have names of each site's own."""
+
     # ---- hooks of checks and costs
 
     @property
