@@ -56,7 +56,12 @@ def command(
             explained(request, sources.cluster.unverified),
         )
     elif files:
-        for text in _files(job).values():
+        texts = _files(job)
+        if not texts:
+            from hackathon.text.errors import RequestError
+
+            raise RequestError("cli.render_no_files", scheduler=request.scheduler)
+        for text in texts.values():
             click.echo(text, nl=False)
     else:
         click.echo(script.rank if rank else script.job, nl=False)

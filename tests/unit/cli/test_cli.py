@@ -77,6 +77,22 @@ def test_help_and_completion_load_nothing_heavy(arguments: list[str]) -> None:
     assert answer.stderr.splitlines()[-1] == "[]"
 
 
+def test_render_shows_what_the_scheduler_reads_beside_the_script(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["render", "torch-ddp", "--nodes", "2", "--cluster"]
+    assert run([*words, "kubernetes"]) == 0
+    script = capsys.readouterr()
+    assert script.out.startswith("#!/bin/bash\n") and "job.yaml" in script.err and "render --files" in script.err
+    assert run([*words, "kubernetes", "--files"]) == 0
+    manifest = capsys.readouterr().out
+    assert [line for line in manifest.splitlines() if line.startswith("kind:")] == ["kind: Service", "kind: Job"]
+    assert run([*words, "kubernetes", "--files", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"] == {"job.yaml": manifest}
+    assert run([*words, "slurm"]) == 0 and "--files" not in capsys.readouterr().err
+    assert run([*words, "slurm", "--files"]) == 2 and "slurm" in capsys.readouterr().err
+
+
 def test_render_loads_nothing_that_submits(project: Path) -> None:
     script = (
         "import sys; from hackathon.cli.main import run; status = run(sys.argv[1:]);"

@@ -289,6 +289,9 @@ def test_only_job_templates_may_be_somebody_elses() -> None:
                 found.add((str(path.relative_to(ROOT / "hackathon")), name, shown))
     assert found == {
         ("jobs/render.py", "TemplateSandbox", "Loader()"),
+        ("schedulers/kubernetes/manifest.py", "Environment", ""),
+        ("schedulers/kubernetes/manifest.py", "from_string",
+         "Path(__file__).with_name('job.yaml.j2').read_text(encoding='utf-8')"),
         ("web/page/pages.py", "Environment", ""), ("web/page/markdown.py", "Environment", ""),
         ("web/page/pages.py", "FileSystemLoader", "shipped('templates', 'pages')"),
         ("web/page/markdown.py", "FileSystemLoader", "shipped('templates', 'report')"),

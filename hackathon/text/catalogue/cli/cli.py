@@ -49,6 +49,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "The scheduler reads {names} beside this script: `hackathon render --files` with the same options prints it.",
         "スケジューラはこのスクリプトのほかに {names} を読みます。同じオプションで `hackathon render --files` を実行すると表示できます。",
     ),
+    "render_no_files": (
+        "The scheduler {scheduler} reads nothing but the job script.",
+        "スケジューラ {scheduler} が読むのはジョブスクリプトだけです。",
+    ),
     "request_line": (
         "{name} on {cluster}{queue}: {processes} {processes:process|processes} on {nodes} {nodes:node|nodes}, "
         "{launcher}, walltime {walltime}",
