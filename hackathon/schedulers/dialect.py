@@ -72,6 +72,10 @@ class Dialect:
     this_machine: ClassVar[bool] = False
     """Whether jobs run on the machine where the commands are given: then its cores and GPUs are those of the jobs."""
 
+    inherits_path: ClassVar[bool] = True
+    """Whether a job finds programs by the PATH of who submitted it. Example of one that does not: a server that starts
+    jobs with a login's own PATH, so that an activated environment is not active in them."""
+
     # ---- hooks of checks and costs
 
     @property
