@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
 from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
-from hackathon.schedulers import profiles
+from hackathon.schedulers import profiles, registry
 from hackathon.schedulers.dialect import TOKEN
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -21,6 +22,8 @@ from hackathon.text.units import format_walltime
 _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
                     "launcher_one_node"})  # fmt: skip
 """Violations that another queue, another number or another walltime mends."""
+_ACTIVATES = re.compile(r"\bactivate\b|\bPATH=|\bVIRTUAL_ENV=")
+"""Lines of a job that choose a Python of their own."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,20 @@ def advice(request: Request) -> list[str]:
         found.append(
             message("jobs.framework_missing", framework=request.framework, where=lacking, recipe=request.recipe)
         )
+    left = _left_behind(request, os.environ)
+    if left is not None:
+        found.append(message("jobs.environment_left_behind", where=left))
     return found
+
+
+def _left_behind(request: Request, environment: Mapping[str, str]) -> str | None:
+    """Return the activated Python environment that a job would not have: the scheduler hands no PATH on, and no line of
+    the job activates one. None where the job has it, or there is none."""
+    chosen = environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
+    kind = registry.dialect_type(request.scheduler)
+    if not chosen or request.python_environment or kind is None or kind.inherits_path:
+        return None
+    return None if any(chosen in line or _ACTIVATES.search(line) for line in request.environment) else chosen
 
 
 def _violation(identifier: str, **values: object) -> Violation:

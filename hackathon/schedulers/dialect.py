@@ -82,6 +82,10 @@ class Dialect:
     """Whether a shipped profile of the scheduler's own name fits a machine that nobody named. Example: False for Grid
     Engine, whose parallel environments have names of each site's own."""
 
+    inherits_path: ClassVar[bool] = True
+    """Whether a job finds programs by the PATH of who submitted it. Example of one that does not: a server that starts
+    jobs with a login's own PATH, so that an activated environment is not active in them."""
+
     # ---- hooks of checks and costs
 
     @property

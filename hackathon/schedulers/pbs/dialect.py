@@ -1,7 +1,7 @@
 """How a site's PBS wants to be asked."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from hackathon.schedulers.dialect import Dialect, Header
 
@@ -9,6 +9,8 @@ from hackathon.schedulers.dialect import Dialect, Header
 @dataclass(frozen=True)
 class PbsDialect(Dialect):
     """PBS's words for who pays, and which resources a select names."""
+
+    inherits_path: ClassVar[bool] = False
 
     group: Literal["group_list", "project", "none"] = "none"
     """Who pays: `-W group_list=`, `-P`, or nothing."""

@@ -112,6 +112,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{framework} is not installed in the Python environment {where}: build one with `hackathon env create {recipe!q}`",
         "Python 環境 {where} に {framework} がありません。`hackathon env create {recipe!q}` で作れます",
     ),
+    "environment_left_behind": (
+        "the job will not use the active Python environment {where}: this scheduler does not pass PATH on. Add the line that "
+        "activates it to `environment` in the cluster's profile, or build one with `hackathon env create`",
+        "ジョブでは有効な Python 環境 {where} が使われません（このスケジューラは PATH を引き継ぎません）。有効にする行をクラスタの"
+        "プロファイルの `environment` に加えるか、`hackathon env create` で作ってください",
+    ),
     "nearest": ("\nnearest accepted request: {options}", "\n最も近い実行可能な指定: {options}"),
     "nearest_none": ("\nno queue accepts it", "\n受け付けるキューがありません"),
     "unconfirmed": (" (unverified limit)", "（未確認の上限）"),
