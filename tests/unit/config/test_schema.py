@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hackathon.config.schema import RECORDS, field_reference, json_schema
-from hackathon.schedulers.registry import dialect_types
+from hackathon.schedulers.registry import BUILT_IN, dialect_types
 
 
 @pytest.mark.parametrize("name", [*RECORDS, "defaults"])
@@ -26,7 +26,7 @@ def test_schema_of_a_cluster_says_what_its_keys_mean() -> None:
     assert schema["$defs"]["SlurmDialect"]["properties"]["group"]["enum"] == ["account", "none"]
     cases = {case["if"]["properties"]["scheduler"]["const"]: case["then"] for case in schema["allOf"]}
     assert cases["pbs"] == {"properties": {"dialect": {"$ref": "#/$defs/PbsDialect"}}}
-    assert set(cases) == {"local", "pbs", "slurm"}
+    assert set(cases) == set(BUILT_IN)
     assert schema["$defs"]["Queue"]["properties"]["min_nodes"]["minimum"] == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hackathon.runs.markers import Markers
 from hackathon.runs.states import decide
-from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, StatusAnswer
+from hackathon.schedulers.base import CommandOutput, SchedulerError, StatusAnswer
 from hackathon.schedulers.pbs import history, parse, site, text
 from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.pbs.dialect import PbsDialect
