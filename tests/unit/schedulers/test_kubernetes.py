@@ -4,8 +4,6 @@ No answer here is of a real cluster: kubectl is real, the server was the tests' 
 """
 
 import json
-import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,24 +16,9 @@ from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, S
 from hackathon.schedulers.kubernetes import parse
 from hackathon.schedulers.kubernetes.commands import Kubernetes
 from hackathon.schedulers.kubernetes.dialect import KubernetesDialect, Volume
-from support.paths import ROOT
+from support.truncated.kubernetes import ID, VERSIONS, recorded
 
-SAMPLES = ROOT / "hackathon" / "schedulers" / "kubernetes" / "samples"
-VERSIONS = ("1.20.2", "1.32.4")
-ID = "default/hk-abcdefgh"
 K8S = Kubernetes(KubernetesDialect(validation=False))
-
-
-def recorded(version: str) -> list[CommandOutput]:
-    """Return every answer of a recording, in its order."""
-    text = (SAMPLES / f"kubectl_{version}.txt").read_text()
-    found = []
-    for line, body, code in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*?)\[exit (\d+)\]$", text, re.MULTILINE):
-        lines = body.splitlines(keepends=True)
-        err = "".join(each.removeprefix("[stderr] ") for each in lines if each.startswith("[stderr] "))
-        out = "".join(each for each in lines if not each.startswith("[stderr] "))
-        found.append(CommandOutput(tuple(shlex.split(line)), int(code), out, err))
-    return found
 
 
 @pytest.fixture(params=VERSIONS)
@@ -105,25 +88,6 @@ def test_recorded_cancellations(answers: dict[str, list[CommandOutput]]) -> None
     with pytest.raises(SchedulerError) as caught:
         K8S.parse_cancel(away)
     assert caught.value.transient
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_cut_answer_is_never_better_than_the_whole_one(version: str) -> None:
-    questions = (parse.objects, lambda each: K8S.parse_find([each]), K8S.parse_queues)
-    for answer in recorded(version):
-        if answer.argv[1] != "get" or answer.exit_code:
-            continue
-        whole = answer.stdout.rstrip()
-        for size in range(len(whole)):
-            cut = replace(answer, stdout=whole[:size])
-            # what all of them begin with at every byte, themselves at some
-            for question in (state, *questions) if size % 101 == 0 else questions[:1]:
-                try:
-                    question(cut)
-                except SchedulerError as error:
-                    assert error.transient
-                else:
-                    raise AssertionError(f"{size} bytes were taken for an answer")
 
 
 # ---- states
