@@ -56,7 +56,7 @@ def test_two_labs_beside_each_other_and_nothing_left(gridengine: GridEngineLab, 
     with GridEngineLab(folder, hosts=1) as lab:
         job = submit(lab, folder, "touch begun; setsid sleep 300")
         assert until((folder / "begun").exists, 30)
-        assert lab.state(job) == "r" and gridengine.state(job) == ""
+        assert until(lambda: lab.state(job) == "r", 30) and gridengine.state(job) == ""
         ours = f"SGE_ROOT={lab.layout.root}".encode()
         assert _carrying(ours)
     assert until(lambda: not _carrying(ours), 10)
