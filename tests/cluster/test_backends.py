@@ -157,7 +157,8 @@ def test_job_after_a_failed_one_never_starts(site: Site) -> None:
     site.write_project("python program.py leave 1")
     first = site.submit()
     if not site.backend.waits_for_success:
-        return refused_to_wait(site, "submit", "--after", f"ok:{first.id}")
+        refused_to_wait(site, "submit", "--after", f"ok:{first.id}")
+        return
     second = site.submit("--after", f"ok:{first.id}")
     first.await_end()
     found = site.await_state(second, "CANCELLED", "FAILED", "QUEUED", "HELD")

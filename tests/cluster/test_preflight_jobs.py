@@ -42,7 +42,8 @@ def findings(run: Path) -> list[dict[str, Any]]:
 
 def test_the_job_starts_after_a_good_preflight(site: Site) -> None:
     if not site.backend.waits_for_success:
-        return refused_to_wait(site, "submit", "--preflight", "--processes", "2")
+        refused_to_wait(site, "submit", "--preflight", "--processes", "2")
+        return
     run = site.submit("--preflight", "--processes", "2")
     ahead = preflight_of(site, run)
     assert run.await_end()["exit_code"] == 0
@@ -57,7 +58,8 @@ def test_the_job_starts_after_a_good_preflight(site: Site) -> None:
 
 def test_the_job_never_starts_after_a_bad_one(site: Site) -> None:
     if not site.backend.waits_for_success:
-        return refused_to_wait(site, "submit", "--preflight", "--wait")
+        refused_to_wait(site, "submit", "--preflight", "--wait")
+        return
     site.write_project("python program.py measure", variables=WRONG)
     process = site.start("submit", "--preflight", "--wait")
     stderr = process.communicate(timeout=120)[1].decode()
