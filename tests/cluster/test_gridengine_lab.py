@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.gridengine_lab.lab import GridEngineLab, missing
+from support.virtual_nodes.network import LabError
 from support.virtual_nodes.processes import until
 
 pytestmark = pytest.mark.gridengine
@@ -56,7 +57,7 @@ def test_two_labs_beside_each_other_and_nothing_left(gridengine: GridEngineLab, 
     with GridEngineLab(folder, hosts=1) as lab:
         job = submit(lab, folder, "touch begun; setsid sleep 300")
         assert until((folder / "begun").exists, 30)
-        assert lab.state(job) == "r" and gridengine.state(job) == ""
+        assert until(lambda: lab.state(job) == "r", 30) and gridengine.state(job) == ""
         ours = f"SGE_ROOT={lab.layout.root}".encode()
         assert _carrying(ours)
     assert until(lambda: not _carrying(ours), 10)
@@ -68,7 +69,7 @@ def test_two_labs_beside_each_other_and_nothing_left(gridengine: GridEngineLab, 
 def test_failed_start_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = GridEngineLab(folder)
     monkeypatch.setattr(lab, "_write_cell", lambda: None)  # a master without a cell ends at once
-    with pytest.raises(Exception, match="qmaster"):
+    with pytest.raises(LabError, match="qmaster"):
         lab.start()
     assert not _carrying(f"SGE_ROOT={lab.layout.root}".encode())
     assert not lab.directory.joinpath("lab.json").exists()

@@ -10,6 +10,7 @@ import pytest
 from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend
 from support.slurm_lab.lab import SlurmLab
 from support.stacks import BUILDING, stack
+from support.trouble import refused_to_wait
 
 WRONG = {"GLOO_SOCKET_IFNAME": "nosuch"}
 """Variables of a project that no node can obey."""
@@ -41,6 +42,9 @@ def findings(run: Path) -> list[dict[str, Any]]:
 
 
 def test_the_job_starts_after_a_good_preflight(site: Site) -> None:
+    if not site.backend.waits_for_success:
+        refused_to_wait(site, "submit", "--preflight", "--processes", "2")
+        return
     run = site.submit("--preflight", "--processes", "2")
     ahead = preflight_of(site, run)
     assert run.await_end()["exit_code"] == 0
@@ -54,6 +58,9 @@ def test_the_job_starts_after_a_good_preflight(site: Site) -> None:
 
 
 def test_the_job_never_starts_after_a_bad_one(site: Site) -> None:
+    if not site.backend.waits_for_success:
+        refused_to_wait(site, "submit", "--preflight", "--wait")
+        return
     site.write_project("python program.py measure", variables=WRONG)
     process = site.start("submit", "--preflight", "--wait")
     stderr = process.communicate(timeout=120)[1].decode()

@@ -75,6 +75,14 @@ def start(site: Site, *words: str | bytes, **more: str) -> "subprocess.Popen[byt
     )
 
 
+def refused_to_wait(site: Site, *words: str) -> None:
+    """Check that a job that is to wait for another one's success is refused, before any run is made."""
+    before = runs_in(site.folder)
+    said = ask(site, *words)
+    assert said.code == 2 and "only after another one has succeeded" in said.err, said
+    assert runs_in(site.folder) == before
+
+
 def in_both_languages(site: Site, *words: str | bytes, code: int, **more: str) -> tuple[Said, Said]:
     """Return what a command said in English and in Japanese: same exit code, different words, no traceback."""
     english, japanese = (ask(site, *words, HACKATHON_LANG=lang, **more) for lang in ("en", "ja"))
