@@ -86,7 +86,6 @@ def refuses_to_wait(site: Site) -> None:
     assert [path.name for path in (site.folder / "runs").glob("2*")] == [first.id]
 
 
-@everywhere
 def missed_for_a_minute(site: Site, run: Run) -> None:
     """Let a minute pass after the first answer that lacks a job: the second one is believed."""
     seen = run.path / "client" / "seen.json"
@@ -102,6 +101,7 @@ def missed_for_a_minute(site: Site, run: Run) -> None:
     later()
 
 
+@everywhere
 def test_from_submit_to_a_sealed_success(site: Site) -> None:
     run = site.submit("--note", "first", "--tag", "night")
     assert run.await_end()["exit_code"] == 0

@@ -176,6 +176,7 @@ READERS: dict[str, tuple[str, str]] = {
     "board/store.py": ("_own_folder _opened _Reader.take_people _Reader._take", "entry of the board"),
     "cli/board/board_io.py": ("_edited", OWN),
     "cli/clusters/check.py": ("_live write_new", OWN),
+    "cli/docs.py": ("Page.text", SHIPPED),
     "cli/init.py": ("_formats_told", OWN),
     "cli/main.py": ("_system_error", "/dev/null"),
     "cli/run/logs.py": ("_raw", "file of a run"),
@@ -281,7 +282,7 @@ def test_every_cell_is_a_test_that_exists_or_a_reason() -> None:
 def test_every_command_that_reads_what_others_write_is_in_the_table() -> None:
     """The rest only writes what the user said, or shows what comes with the toolkit."""
     apart = NAMES - {command for cells, _ in THREATS.values() for command in cells}
-    assert apart == {"completion", "schema"}
+    assert apart == {"completion", "docs", "schema"}
 
 
 def test_every_place_that_opens_or_parses_a_file_is_listed() -> None:
