@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 class Place(Training):
-    """A copy of the recipe and a run directory as a job has them."""
+    """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     def __init__(self, folder: Path, python: str) -> None:
         super().__init__(RECIPE, folder, python)

@@ -39,7 +39,7 @@ for each in [*model.blocks, model]:
 
 
 class Place(Training):
-    """A copy of the recipe and a run directory as a job has them."""
+    """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     timeout = 400
 
