@@ -2,7 +2,6 @@
 
 import ast
 import json
-import os
 import re
 import shutil
 import signal
@@ -16,6 +15,7 @@ import pytest
 import yaml
 
 from support.paths import RECIPES
+from support.training import Training, good
 
 RECIPE = RECIPES / "torch-ddp"
 torch = pytest.importorskip("torch")
@@ -23,44 +23,14 @@ pytest.importorskip("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
 
 
-class Place:
-    """A copy of the recipe and a run directory as a job has them."""
+class Place(Training):
+    """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     def __init__(self, folder: Path, python: str) -> None:
-        self.python = python
-        self.run = folder / "run"
-        self.source = folder / "source"
-        for name in ("metrics", "events", "checkpoints"):
-            (self.run / name).mkdir(parents=True)
-        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
-        self.stop = self.run / "stop"
-
-    @property
-    def environ(self) -> dict[str, str]:
-        foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        return kept | {
-            "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHON_EXEC": self.python,  # what the launcher starts ranks with
-        }  # fmt: skip
-
-    def argv(self, processes: int, *options: str) -> list[str]:
-        launcher = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-        return [*(launcher if processes > 1 else [self.python]), "train.py", *options]
-
-    def train(self, processes: int, *options: str) -> subprocess.CompletedProcess[str]:
-        return self.call(self.argv(processes, *options))
-
-    def call(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=200, check=False
-        )
-
-    def metrics(self, rank: int = 0) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.run / f"metrics/rank-{rank}.jsonl").read_text().splitlines()]
+        super().__init__(RECIPE, folder, python)
 
     def checkpoint(self) -> dict[str, Any]:
+        """Return the whole checkpoint."""
         state: dict[str, Any] = torch.load(self.run / "checkpoints" / "last.pt", weights_only=True)
         return state
 
@@ -68,10 +38,6 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, warm_python: str) -> Place:
     return Place(tmp_path, warm_python)
-
-
-def _good(done: subprocess.CompletedProcess[str]) -> None:
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -103,7 +69,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
 
 def test_alone_learns_the_digits(place: Place) -> None:
     done = place.train(1)
-    _good(done)
+    good(done)
     assert _final(place, 1)["communication_share"] == 0
     assert "accuracy 0.9" in done.stdout
     assert [line["warmup"] for line in place.metrics() if "warmup" in line]
@@ -114,7 +80,7 @@ def test_alone_learns_the_digits(place: Place) -> None:
 
 
 def test_two_processes_learn_together(place: Place) -> None:
-    _good(place.train(2, "--lr", "0.1"))
+    good(place.train(2, "--lr", "0.1"))
     final = _final(place, 2)
     assert 0 < final["communication_share"] < 0.95
     steps = [line for line in place.metrics() if "samples" in line]
@@ -125,7 +91,7 @@ def test_two_processes_learn_together(place: Place) -> None:
 
 @pytest.mark.slow
 def test_strong_scaling_keeps_the_global_batch(place: Place) -> None:
-    _good(place.train(2, "--batch-size", "32"))
+    good(place.train(2, "--batch-size", "32"))
     _final(place, 2)
     steps = [line for line in place.metrics() if "samples" in line]
     assert steps[-1]["step"] == 20 * (719 // 32)
@@ -136,7 +102,7 @@ def test_plain_mpirun(place: Place) -> None:
     mpirun = shutil.which("mpirun", path=place.environ["PATH"])
     if mpirun is None:
         pytest.skip("no mpirun")
-    _good(place.call([mpirun, "-np", "2", sys.executable, "train.py", "--epochs", "2"]))
+    good(place.call([mpirun, "-np", "2", sys.executable, "train.py", "--epochs", "2"]))
     assert place.metrics()[-1]["rank_sum"] == 3
     assert place.metrics(1)[-1]["rank_sum"] == 3
 
@@ -161,17 +127,17 @@ def test_without_the_all_reduce_it_fails(place: Place) -> None:
 def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python: str, processes: int) -> None:
     whole, parts = (Place(tmp_path / name, warm_python) for name in ("whole", "parts"))
     options = ("--epochs", "3", "--checkpoint-every", "1")
-    _good(whole.train(processes, *options))
+    good(whole.train(processes, *options))
     parts.stop.write_text(str(time.time() + 60))
     stopped = parts.train(processes, *options)
-    _good(stopped)
+    good(stopped)
     assert parts.metrics()[-1]["stopped"] is True
     state = parts.checkpoint()
     assert (state["epoch"], state["batch"]) == (0, 1)  # in the middle of an epoch
     assert not _same(state["net"], whole.checkpoint()["net"])
     parts.stop.unlink()
     resumed = parts.train(processes, *options)
-    _good(resumed)
+    good(resumed)
     assert "epoch 0, batch 1" in resumed.stdout
     assert _same(parts.checkpoint(), whole.checkpoint())
     assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
@@ -181,7 +147,7 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python
 def test_killed_and_started_again_is_the_same(tmp_path: Path, warm_python: str) -> None:
     whole, killed = (Place(tmp_path / name, warm_python) for name in ("whole", "killed"))
     options = ("--epochs", "6", "--checkpoint-every", "1")
-    _good(whole.train(1, *options))
+    good(whole.train(1, *options))
     process = subprocess.Popen(
         killed.argv(1, *options), cwd=killed.source, env=killed.environ, stdout=subprocess.PIPE, text=True
     )
@@ -193,7 +159,7 @@ def test_killed_and_started_again_is_the_same(tmp_path: Path, warm_python: str) 
     assert process.returncode == -signal.SIGKILL
     assert 1 <= killed.checkpoint()["epoch"] < 6
     resumed = killed.train(1, *options)
-    _good(resumed)
+    good(resumed)
     assert "resumed from" in resumed.stdout
     assert _same(killed.checkpoint(), whole.checkpoint())
 
@@ -201,10 +167,10 @@ def test_killed_and_started_again_is_the_same(tmp_path: Path, warm_python: str) 
 @pytest.mark.slow
 def test_resumed_by_another_number_of_processes(place: Place) -> None:
     place.stop.touch()
-    _good(place.train(2, "--epochs", "2"))
+    good(place.train(2, "--epochs", "2"))
     place.stop.unlink()
     done = place.train(1, "--epochs", "2")
-    _good(done)
+    good(done)
     assert "epoch 0, batch 0" in done.stdout
     assert place.metrics()[-1]["epochs"] == 2
 
@@ -231,7 +197,7 @@ def test_full_disk_does_not_end_the_training(place: Place) -> None:
     (place.run / "checkpoints" / "last.partial").symlink_to("/dev/full")
     (place.run / "metrics" / "rank-0.jsonl").symlink_to("/dev/full")
     done = place.train(1, "--epochs", "1")
-    _good(done)
+    good(done)
     assert "no checkpoint written" in done.stderr and "training goes on" in done.stderr
     assert "accuracy" in done.stdout
     assert json.loads((place.run / "events/rank-0.jsonl").read_text().splitlines()[0])["event"] == "warned"
@@ -239,7 +205,7 @@ def test_full_disk_does_not_end_the_training(place: Place) -> None:
 
 def test_synthetic_images(place: Place) -> None:
     small = ("--image-size", "32", "--batch-size", "2", "--steps-per-epoch", "14", "--epochs", "1")
-    _good(place.train(1, "--data", "synthetic", "--model", "resnet50", *small))
+    good(place.train(1, "--data", "synthetic", "--model", "resnet50", *small))
     final = place.metrics()[-1]
     assert final["samples_per_s"] > 0 and "accuracy" not in final
 

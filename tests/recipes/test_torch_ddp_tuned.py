@@ -2,11 +2,8 @@
 
 import argparse
 import importlib.util
-import json
-import os
 import shutil
 import struct
-import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -17,6 +14,7 @@ import pytest
 import yaml
 
 from support.paths import RECIPES
+from support.training import Training, good
 
 RECIPE = RECIPES / "torch-ddp-tuned"
 torch = pytest.importorskip("torch")
@@ -24,41 +22,14 @@ pytest.importorskip("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-class Place:
-    """A copy of the recipe and a run directory as a job has them."""
+class Place(Training):
+    """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     def __init__(self, folder: Path, python: str) -> None:
-        self.python = python
-        self.run = folder / "run"
-        self.source = folder / "source"
-        for name in ("metrics", "events", "checkpoints"):
-            (self.run / name).mkdir(parents=True)
-        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
-        self.stop = self.run / "stop"
-
-    def train(self, processes: int, *options: str) -> subprocess.CompletedProcess[str]:
-        foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "CUDA_VISIBLE")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        environ = {
-            "HK_RUN": str(self.run),
-            "HK_STOP": str(self.stop),
-            "OMP_NUM_THREADS": "1",
-            "CUDA_VISIBLE_DEVICES": "",
-            "PYTHON_EXEC": self.python,  # what the launcher starts ranks with
-        }
-        launcher = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-        return subprocess.run(
-            [*(launcher if processes > 1 else [self.python]), "train.py", *options],
-            cwd=self.source, env=kept | environ, capture_output=True, text=True, timeout=200, check=False,
-        )  # fmt: skip
-
-    def metrics(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.run / "metrics/rank-0.jsonl").read_text().splitlines()]
-
-    def final(self) -> dict[str, Any]:
-        return self.metrics()[-1]
+        super().__init__(RECIPE, folder, python)
 
     def checkpoint(self) -> dict[str, Any]:
+        """Return the whole checkpoint."""
         state: dict[str, Any] = torch.load(self.run / "checkpoints" / "last.pt", weights_only=True)
         return state
 
@@ -77,13 +48,9 @@ def _module(name: str) -> ModuleType:
     return module
 
 
-def _good(done: subprocess.CompletedProcess[str]) -> None:
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def _trained(place: Place, processes: int, *options: str, exact: bool = True) -> float:
     """Train the digits; return the accuracy after checking what every complete run must show."""
-    _good(place.train(processes, *options))
+    good(place.train(processes, *options))
     final = place.final()
     assert final["accuracy"] >= 0.97
     assert final["gradient_check"] < (1e-6 if exact else 1e-3)
@@ -156,14 +123,14 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python
     """With all that has state of its own: loss scaling, LARS, batches added up, workers."""
     whole, parts = (Place(tmp_path / name, warm_python) for name in ("whole", "parts"))
     options = ("--epochs", "1", "--amp", "fp16", "--accumulate", "3", "--batch-size", "32", "--optimizer", "lars")
-    _good(whole.train(1, *options, "--lr", "5"))
+    good(whole.train(1, *options, "--lr", "5"))
     parts.stop.touch()
-    _good(parts.train(1, *options, "--lr", "5"))
+    good(parts.train(1, *options, "--lr", "5"))
     state = parts.checkpoint()
     assert (state["epoch"], state["batch"]) == (0, 1) and state["optimizer"]["scaler"]["scale"] > 1
     parts.stop.unlink()
     resumed = parts.train(1, *options, "--lr", "5")
-    _good(resumed)
+    good(resumed)
     assert "epoch 0, batch 1" in resumed.stdout
     for name, weights in whole.checkpoint()["net"].items():
         assert torch.equal(weights, parts.checkpoint()["net"][name]), name
@@ -174,7 +141,7 @@ def test_compiled_or_told_that_there_is_no_compiler(place: Place) -> None:
     place.python = sys.executable
     done = place.train(1, "--compile", "--fused", "--epochs", "1")
     if any(shutil.which(name) for name in ("c++", "g++", "clang++")):
-        _good(done)
+        good(done)
         assert place.final()["accuracy"] > 0.3
     else:
         assert done.returncode == 2 and "C++ compiler" in done.stderr
@@ -201,7 +168,7 @@ def test_own_images(place: Place, tmp_path: Path, parts: tuple[str, ...], epochs
             _png(tmp_path / "images" / part / "dark" / f"{number}.png", number)
             _png(tmp_path / "images" / part / "light" / f"{number}.PNG", 255 - number)
     options = f"--epochs {epochs} --image-size 32 --batch-size 8 --warmup-epochs 1 --workers 1".split()
-    _good(place.train(1, "--image-folder", str(tmp_path / "images"), *options))
+    good(place.train(1, "--image-folder", str(tmp_path / "images"), *options))
     assert list(place.checkpoint()["net"].values())[-1].numel() == 2  # as many classes as folders
     steps = [line for line in place.metrics() if "samples" in line]
     assert sum(line["samples"] for line in steps) == epochs * (64 if parts == ("",) else 80)  # a fifth is kept to test

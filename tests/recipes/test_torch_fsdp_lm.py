@@ -3,7 +3,6 @@
 import argparse
 import importlib.util
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import yaml
 
 from support.backends import LocalBackend, Run, Site, json_lines
 from support.paths import RECIPES
+from support.training import Training, good
 
 RECIPE = RECIPES / "torch-fsdp-lm"
 torch = pytest.importorskip("torch")
@@ -38,49 +38,24 @@ for each in [*model.blocks, model]:
 """
 
 
-class Place:
-    """A copy of the recipe and a run directory as a job has them."""
+class Place(Training):
+    """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
+
+    timeout = 400
 
     def __init__(self, folder: Path, python: str) -> None:
-        self.python = python
-        self.run = folder / "run"
-        self.source = folder / "source"
-        for name in ("metrics", "events", "checkpoints"):
-            (self.run / name).mkdir(parents=True)
-        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
-        self.stop = self.run / "stop"
+        super().__init__(RECIPE, folder, python)
 
     @property
     def environ(self) -> dict[str, str]:
-        foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "CUDA_VISIBLE")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        return kept | {
-            "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
-            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHON_EXEC": self.python,  # what the launcher starts ranks with
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no pool of compiling processes for two small kernels
-        }  # fmt: skip
-
-    def argv(self, processes: int, *options: str) -> list[str]:
-        launcher = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-        return [*(launcher if processes > 1 else [self.python]), "train.py", *options]
+        # no pool of compiling processes for two small kernels
+        return super().environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
     def train(self, processes: int, *options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        return self.call(self.argv(processes, *options), code)
-
-    def call(self, argv: list[str], code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=400, check=False
-        )
+        """Train; it has to end with `code`."""
+        done = super().train(processes, *options)
         assert done.returncode == code, done.stdout + done.stderr
         return done
-
-    def metrics(self, rank: int = 0) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.run / f"metrics/rank-{rank}.jsonl").read_text().splitlines()]
-
-    def final(self, rank: int = 0) -> dict[str, Any]:
-        return self.metrics(rank)[-1]
 
     def checkpoints(self) -> list[Path]:
         return sorted((self.run / "checkpoints").iterdir())
@@ -288,7 +263,7 @@ def test_plain_mpirun(place: Place) -> None:
     mpirun = shutil.which("mpirun", path=place.environ["PATH"])
     if mpirun is None:
         pytest.skip("no mpirun")
-    place.call([mpirun, "-np", "2", sys.executable, "train.py", *SMALL, "--steps", "2"])
+    good(place.call([mpirun, "-np", "2", sys.executable, "train.py", *SMALL, "--steps", "2"]))
     assert [place.final(rank)["rank_sum"] for rank in (0, 1)] == [3, 3]
 
 

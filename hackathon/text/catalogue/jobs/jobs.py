@@ -35,7 +35,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "origin_user": ("user", "利用者の設定"),
     "origin_event": ("event", "イベントの設定"),
     "origin_study": ("study", "測定"),
-    "origin_crate": ("crate", "クレート"),
+    "origin_crate": ("crate", "RO-Crate（再実行用パッケージ）"),
     "origin_default": ("default", "既定値"),
     "origin_machine": ("this machine", "このマシン"),
     "origin_cluster": ("cluster {name}", "クラスタ {name}"),
