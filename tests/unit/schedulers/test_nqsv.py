@@ -90,7 +90,7 @@ def test_refusals_say_what_to_do(err: str, message: str, hint: str) -> None:
 def test_pbs_finds_itself_on_a_machine_with_nqsv() -> None:
     recorded = ANSWERS['qsub -l elapstim_req="00:03:00,00:01:00" job.sh']
     for answer in (said("qsub job.sh", recorded.stdout, code=1), said("qsub job.sh", err=recorded.stdout, code=1)):
-        with pytest.raises(SchedulerError, match="command of nqsv") as caught:
+        with pytest.raises(SchedulerError, match="scheduler: nqsv") as caught:
             Pbs().parse_submit(answer)
         assert "scheduler: nqsv" in caught.value.hint and not caught.value.transient
 
@@ -234,7 +234,7 @@ def test_command_that_fails_may_answer_later_and_pbs_is_called_by_its_name() -> 
         NQSV.parse_status([said("qstat -f x", err="no server\n", code=1)], [ID])
     assert caught.value.transient
     assert NQSV.follow_up_argv([said("qstat -f x", code=1)], [ID, OTHER]) == []
-    with pytest.raises(SchedulerError, match="command of pbs") as caught:
+    with pytest.raises(SchedulerError, match="scheduler: pbs") as caught:
         NQSV.parse_status([said("qstat -f x", err=f"qstat: Unknown Job Id {ID}\n", code=153)], [ID])
     assert not caught.value.transient and "scheduler: pbs" in caught.value.hint
 
