@@ -29,4 +29,7 @@ def likely_cluster() -> str | None:
     found = registry.here()
     if not found:
         return "laptop"
+    dialect = registry.dialect_type(found[0])
+    if dialect is None or not dialect.sites_are_alike:
+        return None
     return found[0] if shipped("templates", "clusters", f"{found[0]}.yaml").is_file() else None

@@ -72,6 +72,10 @@ class Dialect:
     this_machine: ClassVar[bool] = False
     """Whether jobs run on the machine where the commands are given: then its cores and GPUs are those of the jobs."""
 
+    sites_are_alike: ClassVar[bool] = True
+    """Whether a shipped profile of the scheduler's own name fits a machine that nobody named. Example: False for Grid
+    Engine, whose parallel environments have names of each site's own."""
+
     # ---- hooks of checks and costs
 
     @property

@@ -32,6 +32,7 @@ class GridEngineDialect(Dialect):
         "resource": r"[A-Za-z][A-Za-z0-9_.]{0,62}=[1-9][0-9]{0,5}",
         "pe": r"[A-Za-z][A-Za-z0-9_.-]{0,62} [1-9][0-9]{0,6}",
     }
+    sites_are_alike: ClassVar[bool] = False
     # `HOSTNAME` and `TMPDIR` are left out everywhere
     task_variables: ClassVar[tuple[str, ...]] = (
         "SGE_TASK", "SGE_JOB_SPOOL", "SGE_BINDING", "SGE_HGR", "NSLOTS", "QUEUE", "REQNAME", "REQUEST", "RESTARTED",

@@ -8,9 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.config.load import load_recipe
+from hackathon.jobs import machine
 from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
 from hackathon.jobs.resolve import Sources, resolve
+from hackathon.runs.status import load_scheduler
+from hackathon.runs.submit import submit
+from hackathon.schedulers import registry
 from hackathon.schedulers.accounting import Charge
 from hackathon.schedulers.base import NO_ANSWER, CommandOutput, JobState, SchedulerError, Submission
 from hackathon.schedulers.dialect import Header
@@ -20,6 +24,7 @@ from hackathon.schedulers.gridengine.dialect import GridEngineDialect
 from hackathon.schedulers.profiles import load_cluster
 from hackathon.text.errors import RequestError
 from support.gridengine_samples import answer, as_list, recorded
+from support.runs import new_run
 
 GE = GridEngine()
 JOBS = as_list(answer("qstat_xml.txt", "qstat -xml"))
@@ -488,3 +493,23 @@ def test_interactive_jobs_have_the_group_and_no_options_of_scripts() -> None:
     assert shell.argv == ["qrsh", "-now", "n", "-cwd", "-l", "rt_F=1", "-l", "h_rt=600", "-g", "gi99", "-pty", "y",
                           "bash", "--rcfile", "/r/x", "-i"]  # fmt: skip
     assert shell.reads_rcfile
+
+
+def test_group_reaches_the_command_line_of_a_submission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qsub").write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/words\necho 12\n')
+    (tmp_path / "qsub").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    dialect = {"group": "g", "queue": "resource"}
+    run = new_run(tmp_path / "project", scheduler="gridengine", group="gi99", dialect=dialect)
+    assert submit(run, load_scheduler(run)) == "12"
+    assert (tmp_path / "words").read_text().split()[-3:] == ["-g", "gi99", "job.sh"]
+
+
+def test_machine_with_its_commands_is_known_and_its_profile_is_not_guessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("qsub", "qconf"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert registry.here()[0] == "gridengine" and machine.likely_cluster() is None

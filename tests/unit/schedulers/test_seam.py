@@ -131,7 +131,14 @@ def test_run_remembers_how_its_scheduler_wanted_to_be_asked(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("commands", "cluster"), [((), "laptop"), (("sbatch",), "slurm"), (("qsub",), None), (("qsub", "sbatch"), "slurm")]
+    ("commands", "cluster"),
+    [
+        ((), "laptop"),
+        (("sbatch",), "slurm"),
+        (("qsub",), None),
+        (("qsub", "sbatch"), "slurm"),
+        (("qsub", "qconf"), None),
+    ],
 )
 def test_machine_tells_its_cluster_by_its_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: tuple[str, ...], cluster: str | None
