@@ -630,7 +630,7 @@ def test_check_asks_the_scheduler_with_live(tmp_path: Path, monkeypatch: pytest.
     program = tmp_path / "bin" / "sinfo"
 
     def partition(name: str, state: str) -> None:
-        fields = FIELD.join((name, state, "4", "1:00:00", "0/4/0/4"))
+        fields = FIELD.join((name, state, "4", "1:00:00", "0/4/0/4", "1-infinite"))
         program.write_text(f"#!/bin/sh\necho '{fields}'\n")
         program.chmod(0o755)
 

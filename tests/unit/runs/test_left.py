@@ -14,6 +14,7 @@ from hackathon.runs.status import status
 from hackathon.runs.submit import submit
 from hackathon.schedulers.base import JobState
 from hackathon.schedulers.nqsv.commands import Nqsv
+from hackathon.text import uptime
 from support.nqsv_samples import LEFT
 from support.runs import FakeScheduler, new_run, write_event
 
@@ -37,7 +38,9 @@ class Place:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.scheduler = Forgetful(folder / "spool")
         self.clock = time.time()
+        boot = uptime.clock()
         monkeypatch.setattr(time, "time", lambda: self.clock)
+        monkeypatch.setattr(uptime, "uptime", lambda: self.clock - boot)  # time passes, no clock jumps
         self.run = new_run(folder / "project")
         submit(self.run, self.scheduler)
         self.began = self.clock
