@@ -16,7 +16,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "file_good": ("OK: {name} ({file})", "OK: {name}（{file}）"),
     "file_counts": (
         "unverified values: {unverified}; values without a confirmed source: {bare}. Details: hackathon clusters show "
-        "{name} --evidence. On the machine itself: hackathon clusters check {name!q} --live",
+        "{name!q} --evidence. On the machine itself: hackathon clusters check {name!q} --live",
         "未確認の値: {unverified} 件、確かな出典のない値: {bare} 件。詳細: hackathon clusters show {name!q} --evidence。"
         "マシン上での確認: hackathon clusters check {name!q} --live",
     ),
@@ -63,9 +63,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "how_to_apply": (
         "To apply: save the lines above as FILE and run `patch -p0 < FILE`, or write a corrected profile: hackathon "
-        "clusters check {name} --live --output ~/.config/hackathon/clusters/{name}.yaml",
+        "clusters check {name!q} --live --output ~/.config/hackathon/clusters/{name!q}.yaml",
         "適用するには、上の差分をファイルに保存して `patch -p0 < ファイル` を実行するか、修正済みのプロファイルを書き出します: "
-        "hackathon clusters check {name!q} --live --output ~/.config/hackathon/clusters/{name}.yaml",
+        "hackathon clusters check {name!q} --live --output ~/.config/hackathon/clusters/{name!q}.yaml",
     ),
     "asked": ("asked of the scheduler: {commands}", "スケジューラへの問い合わせ: {commands}"),
     "told": ("who wrote the profile", "プロファイルの作成者"),
