@@ -18,6 +18,7 @@ from hackathon.logs.final import Numbers
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs.record import RunRecord
 from hackathon.scaling.doubts import Doubt, RunJudgement
+from hackathon.text.errors import HackathonError
 from hackathon.text.files import open_regular
 
 SAME_DATA = {"distinct": 0.5}
@@ -126,7 +127,10 @@ def _several_worlds(facts: RunFacts) -> list[Doubt]:
 def _no_group(facts: RunFacts) -> list[Doubt]:
     """The program and all that it imports are there to read, and nothing of it can reach another process."""
     entry = _entry(facts.record)
-    program = ProgramText.read(facts.run.source(), entry) if entry else None
+    try:
+        program = ProgramText.read(facts.run.source(), entry) if entry else None
+    except HackathonError:  # its record cannot be read any more
+        return []
     if program is None or program.unknown:
         return []
     return [Doubt("no-group", {"processes": str(facts.record.processes), "file": entry}, evidence=f"source/{entry}")]

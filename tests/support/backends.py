@@ -310,7 +310,7 @@ class PjmBackend(Backend):
     starter = "pjrsh"
     node_names = ("wa01", "wa02", "wa03", "wa04")
     extra: Mapping[str, Any] = {"queues": {"small": {"nodes": 4}}}
-    waits = False
+    waits = waits_for_success = False
     site = False
     """Whether the site has a pjstat of its own."""
 
@@ -383,7 +383,7 @@ class NqsvBackend(Backend):
         "mpi": "openmpi",
         "queues": {"gen_S": {"nodes": 4}},
     }
-    waits = warns = remembers_all = False
+    waits = waits_for_success = warns = remembers_all = False
 
     def __init__(self, folder: Path) -> None:
         self.state, self.home = folder / "nqsv", folder / "nqsv-home"
@@ -423,7 +423,7 @@ class KubernetesBackend(Backend):
     name = scheduler = "kubernetes"
     starter = "indexed"
     launchers = ("local", "torchrun")
-    waits = remembers_all = False
+    waits = waits_for_success = remembers_all = False
 
     def __init__(self, folder: Path, grace: int = 3) -> None:
         if shutil.which("kubectl") is None:
