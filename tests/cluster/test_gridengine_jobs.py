@@ -114,6 +114,7 @@ def test_host_that_dies(site: Site) -> None:
     run = running(site)
     (name,) = site.state(run)["hosts"]
     number = lab.names.index(name) + 1
+    until(lambda: lab.state(run.job_id) == "r", "the host's report that it runs")  # until then it is being sent: t
     lab.kill_host(number)
     try:
         until(lambda: f"{name} " in lab.run("qstat", "-f", "-qs", "u"), f"that {name} is missed")

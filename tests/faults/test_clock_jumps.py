@@ -129,11 +129,11 @@ def test_the_cause_of_a_failure_is_waited_for(
     assert look(run, scheduler).state == "RUNNING"
     clocks.wait(40)
     event(run, "ended", time.time(), exit_code=143, signal=15)
-    assert look(run, scheduler).state == "FAILED"
+    assert look(run, scheduler).state == "ENDING"
     clocks.jump(jump)
     clocks.wait(5)
     found = look(run, scheduler)
-    assert (found.state, found.sealed) == ("FAILED", False)
+    assert (found.state, found.sealed) == ("ENDING", False)
     scheduler.say("1", "TIMEOUT walltime")
     clocks.wait(31)
     found = look(run, scheduler)
