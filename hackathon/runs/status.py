@@ -271,9 +271,15 @@ def _fold(one: _Looked) -> dict[str, Any]:
         if newer:
             kept["absent_since"] = first if first is not None and first <= asked else asked
         return kept
-    markers = {"attempt": one.markers.attempt, "stage": one.markers.stage}
+    # how far the job had come when an older answer was given is not known, unless that very answer was kept then
+    if one.fresh:
+        markers: dict[str, Any] = {"attempt": one.markers.attempt, "stage": one.markers.stage}
+    else:
+        before = one.seen if one.seen.get("t") == one.asked else {}
+        markers = {"attempt": before.get("attempt"), "stage": before.get("stage")}
     kept = {**asdict(one.answer), "hosts": list(one.answer.hosts), "t": one.asked, **markers, **machine}
-    same = all(one.seen.get(name) == kept[name] for name in ("state", "raw", "attempt"))
+    same = all(one.seen.get(name) == kept[name] for name in ("state", "raw"))
+    same = same and len({one.seen.get("attempt"), kept["attempt"]} - {None}) < 2
     kept["since"] = one.seen.get("since", one.asked) if same else one.asked
     return kept
 

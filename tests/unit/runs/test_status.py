@@ -238,6 +238,17 @@ def test_a_life(world: World) -> None:
     assert world.look(run)[0] == found
 
 
+def test_an_answer_from_before_the_end_is_not_kept_as_one_from_after_it(world: World) -> None:
+    """The cached answer said that the job waits; since then it began, ended, and nobody has asked again."""
+    run = world.run()
+    assert world.look(run)[0].state == "QUEUED"
+    world.clock += 0.2
+    world.event(run, "started")
+    world.event(run, "ended", exit_code=137, signal=9)
+    assert world.look(run, later=0.5)[0].state == "FAILED"
+    assert world.look(run, later=0.5, ask=False)[0].state == "FAILED"
+
+
 def test_success_needs_no_question(world: World) -> None:
     run = world.run()
     world.event(run, "started")
