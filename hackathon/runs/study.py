@@ -23,7 +23,7 @@ from hackathon.runs.states import CREATED, FAILED, OPEN, RunStatus
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
 from hackathon.text.uptime import age as age_of
-from hackathon.text.uptime import stamp
+from hackathon.text.uptime import born, lives, stamp
 
 if TYPE_CHECKING:
     from hackathon.config.fields import Scalar
@@ -280,18 +280,8 @@ def _abandoned(study: Study, held: tuple[str, dict[str, Any], float], now: float
         return False
     age = age_of(moment, who, now)
     if who.get("host") == os.uname().nodename and isinstance(who.get("pid"), int):
-        return age > LIVE if _alive(who["pid"]) else True
+        return age > LIVE if who["pid"] == os.getpid() or lives(who["pid"], who.get("born")) else True
     return age > ABANDONED
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
 
 
 def _takeover(point: Point, run_id: str) -> str:
@@ -299,7 +289,8 @@ def _takeover(point: Point, run_id: str) -> str:
 
 
 def _reservation_text(run_id: str) -> str:
-    return f"{run_id}\n{json.dumps({'host': os.uname().nodename, 'pid': os.getpid(), **stamp()})}\n"
+    who = {"host": os.uname().nodename, "pid": os.getpid(), "born": born(os.getpid()), **stamp()}
+    return f"{run_id}\n{json.dumps(who)}\n"
 
 
 def _reserve_file(path: Path, run_id: str) -> bool:

@@ -20,7 +20,7 @@ from hackathon.schedulers.base import Submission
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
 from hackathon.text.uptime import age as age_of
-from hackathon.text.uptime import stamp
+from hackathon.text.uptime import born, lives, stamp
 
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
@@ -244,7 +244,7 @@ def _may_submit(run: RunDirectory, scheduler: "Scheduler", again: bool) -> tuple
     began = before.get("t")
     age = age_of(began if isinstance(began, (int, float)) else _modified(run, attempt), before)
     here = before.get("host") == os.uname().nodename
-    if (here and _alive(before.get("pid"), before.get("born"))) or (again and age < _settle(before.get("limit"))):
+    if (here and lives(before.get("pid"), before.get("born"))) or (again and age < _settle(before.get("limit"))):
         raise RequestError(
             "runs.submitting_now", run=run.id, seconds=f"{max(0.0, age):.0f}", host=before.get("host", "?")
         )
@@ -264,29 +264,6 @@ def _settle(limit: object) -> float:
     return SETTLE + max(0.0, limit - runner.TIMEOUT) if isinstance(limit, (int, float)) else SETTLE
 
 
-def _alive(pid: object, born: object) -> bool:
-    """Return whether a process of this host exists, other than this one, and began when it is said to have begun."""
-    if not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    now = _born(pid)
-    return born is None or now is None or now == born  # else the number is another process's by now
-
-
-def _born(pid: int) -> int | None:
-    """Return when a process began, in clock ticks since the machine started (proc(5)); None where nobody knows."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
-            return int(stream.read().rpartition(b")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None
-
-
 def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
     """Write down that attempt number `attempt` begins; of two that try at the same moment exactly one gets through."""
     path = run.path / "client" / f"{submitting_name(attempt)}.json"
@@ -298,7 +275,7 @@ def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            value = {**fact, "pid": os.getpid(), "born": _born(os.getpid()), "host": os.uname().nodename, **stamp()}
+            value = {**fact, "pid": os.getpid(), "born": born(os.getpid()), "host": os.uname().nodename, **stamp()}
             stream.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape"))
             os.fchmod(descriptor, file_mode(path.parent))
     except OSError as error:

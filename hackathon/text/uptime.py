@@ -5,6 +5,7 @@ this one, where both moments were on the same machine.
 """
 
 import functools
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +34,31 @@ def uptime() -> float:
 def stamp() -> dict[str, Any]:
     """Return what `age` needs to know of this moment, as JSON values."""
     return {"boot": boot(), "up": round(uptime(), 3)}
+
+
+def born(pid: int) -> int | None:
+    """Return when a process began, in clock ticks since the machine started (proc(5)); None where nobody knows."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def lives(pid: object, began: object) -> bool:
+    """Return whether a process of this machine exists, other than this one, and began when it is said to have begun.
+
+    Numbers come again: one that began at another moment is another process. began: what `born` returned then.
+    """
+    if not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    now = born(pid)
+    return began is None or now is None or now == began
 
 
 def age(then: float, known: Mapping[str, Any], now: float | None = None) -> float:

@@ -29,6 +29,7 @@ from hackathon.runs.study import (
     runs_of,
 )
 from hackathon.runs.submit import submit
+from hackathon.text import uptime
 from hackathon.text.errors import RequestError, UnavailableError
 from support.runs import SCRIPT, FakeScheduler, project, request, write_event
 
@@ -103,6 +104,19 @@ def test_of_many_at_the_same_moment_one_gets_the_point(study: Study) -> None:
     for thread in threads:
         thread.join()
     assert len(got) == 1 and study.run_id(Point(1, 1)) == got[0]
+
+
+def test_the_number_of_a_process_that_is_another_ones_by_now_holds_nothing(study: Study) -> None:
+    """The one that reserved was killed, and its number belongs to a process that lives."""
+    point = Point(1, 1)
+    _left_behind(study, point, "dead", host=os.uname().nodename, age=0.0)
+    path = study.path / "points" / "1-1"
+    name, line = path.read_text().splitlines()
+    who = {**json.loads(line), "pid": os.getppid()}
+    path.write_text(f"{name}\n{json.dumps({**who, 'born': uptime.born(os.getppid())})}\n")
+    assert point not in pending_points(study, [])
+    path.write_text(f"{name}\n{json.dumps({**who, 'born': 1})}\n")
+    assert point in pending_points(study, [])
 
 
 def test_a_reservation_left_behind_is_taken_over_by_one(study: Study) -> None:
