@@ -15,7 +15,7 @@ def without_false(source: Catalog) -> tuple[Catalog, tuple[RunEntry, ...]]:
     The runs stay, with their doubts: a page shows that they were made and why they do not count. Speed-ups are reckoned
     from what is left.
     """
-    false = {run_key(run) for run in source.summaries if is_false(doubt.to_json() for doubt in run.doubts)}
+    false = {run_key(run) for run in source.summaries if run.is_false}
     for study in by_study(source.summaries, source.memory):
         marked = {
             run["id"] for point in points_of(results_of(study)) for run in point["runs"] if is_false(run["doubts"])

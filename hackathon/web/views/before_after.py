@@ -90,17 +90,13 @@ def change(runs: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> BeforeAfte
 
 def _sides(kind: tuple[str, str, str], good: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> list[Measurement]:
     known = {(run.project, run.id): run for run in good if (run.name, run.metric, run.unit) == kind}
-    sides = [_side(run, run.value, 1, "") for run in known.values() if not run.study and not _is_false(run)]
+    sides = [_side(run, run.value, 1, "") for run in known.values() if not run.study and not run.is_false]
     for study in studies:
         for point in points_of(results_of(study)):
             runs = [run for told in point["runs"] if (run := known.get((study.project, told["id"]))) is not None]
             if runs and point["value"] is not None and not is_false(point["doubts"]):
                 sides.append(_side(runs[0], point["value"], point["spread"]["n"], study.key))
     return sides
-
-
-def _is_false(run: RunEntry) -> bool:
-    return is_false(doubt.to_json() for doubt in run.doubts)
 
 
 def _side(run: RunEntry, value: float | None, repeats: int, study: str) -> Measurement:
