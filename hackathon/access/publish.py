@@ -2,13 +2,16 @@
 
 import errno
 import os
+from pathlib import Path
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
-def publish(folder: int, name: str, raw: bytes) -> None:
-    """Write a file in the directory of a descriptor: whole, readable by all, and never over another.
+def publish(folder: int, name: str, raw: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
+    """Write a file in the directory of a descriptor: whole, readable as `mode` says, and never over another.
 
+    Of several that publish one name at the same moment exactly one succeeds; a process that is killed leaves the whole
+    file or none. `durable`: it also survives a power failure, which costs a round trip to the file server.
     Raises FileExistsError when the name is taken, OSError for a full disk or a missing permission.
     """
     hidden = f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
@@ -17,8 +20,9 @@ def publish(folder: int, name: str, raw: bytes) -> None:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(raw)
             stream.flush()
-            os.fchmod(stream.fileno(), 0o644)  # whatever the umask is: others have to read it
-            os.fsync(stream.fileno())
+            os.fchmod(stream.fileno(), mode)  # whatever the umask is: others have to read it
+            if durable:
+                os.fsync(stream.fileno())
         try:
             os.link(hidden, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         except FileExistsError:
@@ -26,9 +30,9 @@ def publish(folder: int, name: str, raw: bytes) -> None:
             if not _same(folder, hidden, name):
                 raise
         except OSError as error:
-            if error.errno not in _NO_LINKS or _exists(folder, name):
+            if error.errno not in _NO_LINKS:
                 raise
-            os.rename(hidden, name, src_dir_fd=folder, dst_dir_fd=folder)
+            _rename(folder, hidden, name)
     finally:
         try:
             os.unlink(hidden, dir_fd=folder)
@@ -41,9 +45,20 @@ def _same(folder: int, one: str, other: str) -> bool:
     return os.path.samestat(first, second)
 
 
-def _exists(folder: int, name: str) -> bool:
+def _rename(folder: int, hidden: str, name: str) -> None:
+    """Do without hard links: take the name with an empty file, and put the whole one in its place."""
+    os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder))
     try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
+        os.rename(hidden, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        os.unlink(name, dir_fd=folder)
+        raise
+
+
+def publish_path(path: Path, raw: bytes, mode: int) -> None:
+    """Write the same, not durable, by its path. Raises as `publish`."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        publish(folder, path.name, raw, mode, durable=False)
+    finally:
+        os.close(folder)

@@ -1,6 +1,6 @@
 """Studies: which points there are, which run each of them has, and which are still to be submitted.
 
-`studies/<id>/points/<key>-<repeat>` is a reservation: made once, by O_EXCL, before the run exists. It holds the run id
+`studies/<id>/points/<key>-<repeat>` is a reservation: made once, whole, before the run exists. It holds the run id
 on its first line and who reserved it on the second. So no point is submitted twice, whoever resumes a study. The key is
 the process count; in a study that varies more, a digest of the point's settings follows it.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.access.publish import publish_path
 from hackathon.jobs.settings import settings_in
 from hackathon.runs.create import modes_below
 from hackathon.runs.directory import PARTIAL, NamedDirectory, RunDirectory, list_ids, new_id, pick, safe_name
@@ -224,6 +225,16 @@ def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -
     return done
 
 
+def held_points(study: Study, now: float | None = None) -> list[Point]:
+    """Return the points that have no run, and that a process reserved which may be about to make it."""
+    found = []
+    for point in study.points():
+        held = study._reservation(point)
+        if held and not (study.runs_folder / held[0]).is_dir() and not _abandoned(study, held, now):
+            found.append(point)
+    return found
+
+
 def holds(study: Study, run: RunDirectory) -> bool:
     """Return whether the point that a run was made for is still reserved for it: asked just before submitting."""
     point = run.study
@@ -295,23 +306,16 @@ def _reservation_text(run_id: str) -> str:
 
 def _reserve_file(path: Path, run_id: str) -> bool:
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        publish_path(path, _reservation_text(run_id).encode(), 0o600 | path.parent.stat().st_mode & 0o044)
     except FileExistsError:
         return False
     except OSError as error:
-        raise UnavailableError("runs.not_written", folder=path.parent, what=error.strerror or error) from error
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(_reservation_text(run_id).encode())
-            os.fchmod(descriptor, 0o600 | path.parent.stat().st_mode & 0o044)
-    except OSError as error:
-        path.unlink(missing_ok=True)
         raise UnavailableError("runs.not_written", folder=path.parent, what=error.strerror or error) from error
     return True
 
 
 def _read_reservation(path: Path) -> tuple[str, dict[str, Any], float] | None:
-    """Return (run id, who, when); an empty file is a reservation whose process was killed while writing it."""
+    """Return (run id, who, when); older toolkits, and file systems without hard links, may leave an empty file."""
     try:
         text = path.read_text("utf-8", "replace")
         moment = path.stat().st_mtime

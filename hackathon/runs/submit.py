@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hackathon.access.publish import publish_path
 from hackathon.runs import job_owner
 from hackathon.runs.dependency import dependency
 from hackathon.runs.directory import RunDirectory, file_mode, is_refused, submitting_name
@@ -267,19 +268,13 @@ def _settle(limit: object) -> float:
 def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
     """Write down that attempt number `attempt` begins; of two that try at the same moment exactly one gets through."""
     path = run.path / "client" / f"{submitting_name(attempt)}.json"
+    value = {**fact, "pid": os.getpid(), "born": born(os.getpid()), "host": os.uname().nodename, **stamp()}
+    raw = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape")
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        publish_path(path, raw, file_mode(path.parent))
     except FileExistsError as error:
         raise RequestError("runs.submitting_now", run=run.id, seconds=0, host="?") from error
-    except OSError as error:
-        raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            value = {**fact, "pid": os.getpid(), "born": born(os.getpid()), "host": os.uname().nodename, **stamp()}
-            stream.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape"))
-            os.fchmod(descriptor, file_mode(path.parent))
-    except OSError as error:
-        path.unlink(missing_ok=True)  # nothing was submitted yet: the attempt did not begin
+    except OSError as error:  # nothing was submitted yet: the attempt did not begin
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
 
 

@@ -38,10 +38,16 @@ def stamp() -> dict[str, Any]:
 
 def born(pid: int) -> int | None:
     """Return when a process began, in clock ticks since the machine started (proc(5)); None where nobody knows."""
+    return _stat(pid)[1]
+
+
+def _stat(pid: int) -> tuple[bytes, int | None]:
+    """Return (state letter, when it began) of a process."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return fields[0], int(fields[19])
     except (OSError, ValueError, IndexError):
-        return None
+        return b"", None
 
 
 def lives(pid: object, began: object) -> bool:
@@ -57,7 +63,9 @@ def lives(pid: object, began: object) -> bool:
         return False
     except OSError:
         pass
-    now = born(pid)
+    state, now = _stat(pid)
+    if state in (b"Z", b"X"):  # it has ended, and its parent does not look: PID 1 of some containers never does
+        return False
     return began is None or now is None or now == began
 
 

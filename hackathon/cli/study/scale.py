@@ -127,7 +127,7 @@ def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json:
     from hackathon.cli.shown import show_outcomes, show_tail, show_warnings
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import status
-    from hackathon.runs.study import pending_points, runs_of
+    from hackathon.runs.study import LIVE, held_points, pending_points, runs_of
 
     study = campaign.study
     show_warnings(campaign.source)
@@ -158,12 +158,17 @@ def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json:
     left = len(pending_points(study, states))
     if left:
         click.echo(message("cli.study_left", left=left, study=study.id[-8:]), err=True)
+    held = len(held_points(study))
+    if held:
+        click.echo(message("cli.study_held", held=held, study=study.id[-8:], minutes=round(LIVE / 60)), err=True)
     if not waiting:
         if as_json:
             import json
 
             rows = [{"run": state.run_id, "job_id": state.job_id, "state": state.state} for state in states]
-            click.echo(json.dumps({"study": study.id, "runs": rows, "left": left}, ensure_ascii=False, indent=1))
+            click.echo(
+                json.dumps({"study": study.id, "runs": rows, "left": left, "held": held}, ensure_ascii=False, indent=1)
+            )
         click.echo(message("cli.study_next", study=study.id[-8:]), err=True)
         return
     from hackathon.cli.study.results import show_study

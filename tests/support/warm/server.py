@@ -48,7 +48,10 @@ def keep(connection: socket.socket) -> NoReturn:
     left, body = int.from_bytes(length, "big"), b""
     while len(body) < left:
         body += connection.recv(left - len(body))
-    move(connection)
+    try:
+        move(connection)
+    except FileNotFoundError:  # the client was killed meanwhile
+        os._exit(0)
     child = os.fork()
     if child == 0:
         connection.close()

@@ -1,5 +1,6 @@
 """Profiles of the event's folder are found by every command of a team's project; a shell begins in its project."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_shell_begins_in_the_project(team: Path, capsys: pytest.CaptureFixture[s
     assert said.stdout.split("\n")[:2] == [str(team.resolve())] * 2
 
 
-def test_resumed_study_names_runs_that_are_unclear(
+def test_resumed_study_names_runs_that_are_unclear_and_points_that_are_held(
     team: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (team.parent / "templates" / "clusters" / "kumo.yaml").write_text(
@@ -75,3 +76,9 @@ def test_resumed_study_names_runs_that_are_unclear(
     run(["scale", "--resume"])
     said = capsys.readouterr().err
     assert unclear and all(f"hackathon submit --again {name}" in said for name in unclear)
+    study = next((team / "studies").iterdir())
+    who = json.dumps({"host": os.uname().nodename, "pid": os.getppid()})
+    (study / "points" / "2-1").write_text(f"another-run\n{who}\n")
+    run(["scale", "--resume"])
+    said = capsys.readouterr().err
+    assert "another process is submitting 1 job of this study" in said and study.name[-8:] in said

@@ -1,5 +1,6 @@
 """No point of a study is submitted twice, whoever resumes it, and none is forgotten."""
 
+import errno
 import json
 import os
 import subprocess
@@ -21,6 +22,7 @@ from hackathon.runs.study import (
     create_study,
     find_studies,
     find_study,
+    held_points,
     holds,
     newest_study,
     next_points,
@@ -117,6 +119,30 @@ def test_the_number_of_a_process_that_is_another_ones_by_now_holds_nothing(study
     assert point not in pending_points(study, [])
     path.write_text(f"{name}\n{json.dumps({**who, 'born': 1})}\n")
     assert point in pending_points(study, [])
+
+
+def test_a_process_that_ended_and_that_nobody_waited_for_holds_nothing(study: Study) -> None:
+    """PID 1 of some containers never looks after those that were left to it: they stay in the table of processes."""
+    _left_behind(study, Point(1, 1), "dead", host=os.uname().nodename, age=0.0)
+    path = study.path / "points" / "1-1"
+    with subprocess.Popen(["sleep", "60"]) as process:
+        path.write_text(f"dead\n{json.dumps({'host': os.uname().nodename, 'pid': process.pid})}\n")
+        assert Point(1, 1) not in pending_points(study, []) and held_points(study) == [Point(1, 1)]
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, and still there
+        assert Point(1, 1) in pending_points(study, []) and held_points(study) == []
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_one_of_many_gets_a_point(study: Study, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    def no_links(*words: object, **keys: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    got = [run_id for run_id in ("one", "two", "three") if reserve(study, Point(1, 1), run_id)]
+    assert got == ["one"] and study.run_id(Point(1, 1)) == "one"
+    assert [path.name for path in (study.path / "points").iterdir()] == ["1-1"]
 
 
 def test_a_reservation_left_behind_is_taken_over_by_one(study: Study) -> None:
@@ -246,6 +272,18 @@ def test_killed_between_reservation_and_run_is_taken_up(study: Study, tmp_path: 
     )
     assert done.returncode == -9
     assert study.run_id(Point(1, 1)) == "never-made"
+    assert pending_points(study, [])[0] == Point(1, 1)
+    assert reserve(study, Point(1, 1), "second")
+
+
+def test_killed_while_it_reserves_a_process_holds_nothing(study: Study) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from hackathon.runs.study import *;"
+        "os.link = lambda *words, **keys: os.kill(os.getpid(), 9);"
+        "reserve(Study(Path(sys.argv[1])), Point(1, 1), 'never-made')"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(study.path)]).returncode == -9
+    assert study.run_id(Point(1, 1)) is None
     assert pending_points(study, [])[0] == Point(1, 1)
     assert reserve(study, Point(1, 1), "second")
 

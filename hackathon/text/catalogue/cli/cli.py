@@ -177,6 +177,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{left} {left:job|jobs} not submitted yet: hackathon scale --resume {study!q}",
         "未投入 {left} 件: hackathon scale --resume {study!q}",
     ),
+    "study_held": (
+        "another process is submitting {held} {held:job|jobs} of this study; if they do not appear within {minutes} "
+        "minutes: hackathon scale --resume {study!q}",
+        "この測定の {held} 件は別のプロセスが投入中です。{minutes} 分たっても現れないとき: "
+        "hackathon scale --resume {study!q}",
+    ),
     "study_next": (
         "next: hackathon status {study!q}; hackathon results {study!q}",
         "次は: hackathon status {study!q}、hackathon results {study!q}",
