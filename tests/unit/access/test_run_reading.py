@@ -34,8 +34,6 @@ MAY_OPEN = {
     "runs/directory.py": "the folder `runs` itself",
     "runs/environment/environments.py": "the project's Python environments",
     "runs/source/snapshot.py": "the user's own program; writes a snapshot",
-    "runs/study.py": "writes a reservation",
-    "runs/submit.py": "writes an attempt; /proc",
     "scaling/fonts.py": "fonts",
     "web/dashboard/endpoint.py": "a lock",
     "web/report/signed_files.py": "writes a report",
