@@ -82,7 +82,19 @@ class Project:
     """Shell lines after the cluster's: an environment to activate, modules."""
     variables: dict[str, str] = field(default_factory=dict)
     """Exported variables (double-quoted shell text)."""
+    directives: list[str] = field(default_factory=list)
+    """Further options in the header, after the cluster's, as the scheduler writes them: `--mem=64G`, `-l mem=64gb`."""
     signal: Literal["none", "TERM", "USR1", "USR2"] = "none"
     """A signal to the program when the `stop` file appears; none by default."""
     title: Text = ""
     """One line for people."""
+
+    def place(self) -> Defaults:
+        """Return what says where jobs run: what a recipe takes that is run inside this project."""
+        return Defaults(
+            cluster=self.cluster,
+            queue=self.queue,
+            group=self.group,
+            reservation=self.reservation,
+            walltime=self.walltime,
+        )

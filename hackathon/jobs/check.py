@@ -61,6 +61,7 @@ def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs
     """Check a request; raises CheckError with every violation. `runs` is where the run directory would lie."""
     violations = [
         *_queue_violations(request, cluster),
+        *_core_violations(request, cluster),
         *_header_violations(request, cluster),
         *_launcher_violations(request, cluster, recipe),
         *(_place_violations(runs, request, cluster) if runs is not None else []),
@@ -134,6 +135,17 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
                        limit=queue.processes_per_node)
         )  # fmt: skip
     return found
+
+
+def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
+    """Return why a node has not enough cores. Twice as many may be hyper-threads; this machine shares what it has."""
+    cores, wanted = cluster.node.cores, request.processes_per_node * request.threads
+    if cores == "auto" or wanted <= 2 * cores or cluster.starter == "local" or "node.cores" in cluster.unverified:
+        return []
+    return [
+        _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=wanted,
+                   cores=cores, cluster=cluster.name)
+    ]  # fmt: skip
 
 
 def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:

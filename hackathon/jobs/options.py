@@ -28,6 +28,8 @@ class Options:
     variables: dict[str, str] = field(default_factory=dict)
     """Environment variables of the job with their literal values: what a study varies as `env.NAME`."""
     in_place: bool | None = None
+    no_project: bool = False
+    """A recipe takes nothing from the project around the current folder."""
 
 
 _NUMBERS = frozenset({"nodes", "processes", "processes_per_node", "threads"})

@@ -39,6 +39,8 @@ class Sources:
     options: Options = field(default_factory=Options)
     environment: Options = field(default_factory=Options)
     project: Project | None = None
+    surrounding: Project | None = None
+    """The project in whose folder a recipe is run: it says where the job runs, and nothing of what runs."""
     user: Defaults = field(default_factory=Defaults)
     event: "Event | None" = None
     recipe: Recipe | None = None
@@ -73,7 +75,7 @@ class _Chooser:
         self.layers: list[tuple[str, Any]] = [
             (COMMAND_LINE, sources.options),
             (ENVIRONMENT, sources.environment),
-            (PROJECT, sources.project),
+            (PROJECT, sources.project or (sources.surrounding and sources.surrounding.place())),
             (USER, sources.user),
             (EVENT, used),
             (EVENT, event.defaults if event else None),
@@ -96,6 +98,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     Raises RequestError when values do not fit together; limits of the cluster are the business of `check`.
     """
     cluster, recipe, project = sources.cluster, sources.recipe, sources.project
+    here = project or sources.surrounding
     of_cluster = f"cluster {cluster.name}"
     choose = _Chooser(sources)
     choose.origins["cluster"] = sources.cluster_origin
@@ -107,7 +110,8 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
     full = cluster.processes_per_node if cluster.processes_per_node != "auto" else gpus or cores
     nodes, total, per_node = _shape(sources, choose, queue, full, gpus, processes)
-    threads = choose.pick("threads", cluster.threads or max(1, cores // full), of_cluster)
+    asked = choose.origins["processes_per_node"] != of_cluster
+    threads = choose.pick("threads", _threads(cluster, cores, full, per_node if asked else full), of_cluster)
     values, declared, scaling = _values(sources)
     if mode is not None:
         values = scaled(values, declared, scaling, mode, total)
@@ -157,12 +161,19 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         telemetry_seconds=cluster.telemetry_seconds,
         signal=project.signal if project else "none",
         mpi_options=tuple(cluster.mpi_options),
-        directives=tuple(cluster.directives),
+        directives=(*cluster.directives, *(here.directives if here else ())),
         source=str(sources.folder),
         in_place=bool(sources.options.in_place),
-        team=project.team if project else None,
+        team=here.team if here else None,
         origins=origins,
     )
+
+
+def _threads(cluster: Cluster, cores: int, full: int, per_node: int) -> int:
+    """Return the threads of a process: the cluster's, but fewer where more processes than usual share a node."""
+    if cluster.threads and (per_node <= full or cluster.node.cores == "auto"):
+        return cluster.threads
+    return max(1, min(cores // per_node, cluster.threads or cores))
 
 
 def _surroundings(

@@ -36,14 +36,17 @@ def gather(
     target: str | None, options: Options, environment: Mapping[str, str], here: Path, *, foreign: Foreign = "leave"
 ) -> Sources:
     """Return the sources for a target: a recipe's name, a folder with project.yaml or recipe.yaml, or None for the
-    project that holds `here`. `foreign`: what becomes of commands, environments and templates of other accounts.
+    project that holds `here`. A recipe that is run inside a project takes from it where its jobs run and where its runs
+    lie. `foreign`: what becomes of commands, environments and templates of other accounts.
 
     Raises RequestError when there is no such target or a file is wrong, and as `places.around`.
     """
     of_environment = options_of_environment(environment)
     project_folder = _project_folder(target, here)
-    places = around(project_folder, here, foreign)
-    project, event = places.project, places.event
+    around_it = load.find_project(here) if project_folder is None and not options.no_project else None
+    places = around(project_folder or around_it, here, foreign)
+    event = places.event
+    project, surrounding = (places.project, None) if around_it is None else (None, places.project)
     user = load.load_user()
     folders = places.folders
     recipe = folder = None
@@ -60,23 +63,24 @@ def gather(
     if recipe is not None:
         places.admit(folder / load.RECIPE_FILE)
         places.admit(folder / recipe.entry)
-    name, origin = cluster_name(options, of_environment, project, user, event)
+    name, origin = cluster_name(options, of_environment, project or surrounding, user, event)
     if name is None:
         raise RequestError("jobs.no_cluster")
     cluster = profiles.load_cluster(name, folders)
     subject = recipe.name if recipe else project.name if project else ""
-    built = environment_here(subject, cluster, environment, project_folder or here, places)
+    built = environment_here(subject, cluster, environment, project_folder or around_it or here, places)
     return Sources(
         cluster=cluster,
         options=options,
         environment=of_environment,
         project=project,
+        surrounding=surrounding,
         user=user,
         event=event,
         recipe=recipe,
         folder=folder.resolve(),
         template_folders=places.templates,
-        runs=(project_folder or here).resolve() / "runs",
+        runs=(project_folder or around_it or here).resolve() / "runs",
         cluster_origin=origin,
         python_environment=built,
         event_folder=places.event_folder,

@@ -38,6 +38,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "torchrun、mpirun、srun、local、horovodrun、horovodrun-mpi のどれか",
     ),
     "option_parameter": ("Set a parameter; may be repeated.", "パラメータの値（繰り返し指定可）"),
+    "option_no_project": (
+        "Run a recipe without the cluster, queue, group and time limit of the project in this folder.",
+        "レシピの実行に、このフォルダのプロジェクトのクラスタ・キュー・グループ・実行時間を使わない",
+    ),
     "option_in_place": (
         "Run in the project folder itself instead of a snapshot.",
         "スナップショットを取らず、プロジェクトのフォルダで直接実行する",

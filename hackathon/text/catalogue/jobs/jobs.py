@@ -141,6 +141,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{per_node} processes per node: queue {queue} allows at most {limit}",
         "1ノード {per_node} プロセス: キュー {queue} の上限は {limit} です",
     ),
+    "cores_over": (
+        "{processes} processes per node × {threads} threads need {wanted} cores; a node of {cluster} has {cores} "
+        "(--processes-per-node, --threads)",
+        "1ノード {processes} プロセス × {threads} スレッドには {wanted} コア必要ですが、{cluster} のノードは {cores} コアです"
+        "（--processes-per-node、--threads）",
+    ),
     "header_value": (
         "{name} {value!r} is not allowed in a job script's header (it must match {pattern})",
         "{name} {value!r} はジョブスクリプトのヘッダに書けません（形式: {pattern}）",

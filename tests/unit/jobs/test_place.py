@@ -1,0 +1,98 @@
+"""Where a job runs comes from the project, also for a recipe that is run inside it; threads fit on the node."""
+
+from pathlib import Path
+
+import pytest
+
+from hackathon.jobs.check import CheckError, check
+from hackathon.jobs.options import Options
+from hackathon.jobs.render import render
+from hackathon.jobs.request import Request
+from hackathon.jobs.resolve import PROJECT, Sources, resolve
+from hackathon.jobs.sources import find_sources
+from hackathon.schedulers.profiles import load_cluster
+from hackathon.text.errors import RequestError
+
+PLACE = """name: digits
+team: aurora
+command: python train.py
+cluster: reedbush-l
+queue: l-debug
+group: gx11
+walltime: 00:07:00
+launcher: mpirun
+threads: 3
+variables: {WHAT_RUNS: "1"}
+directives: [-m abe]
+"""
+
+
+@pytest.fixture
+def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "project.yaml").write_text(PLACE)
+    (tmp_path / "notes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _request(target: str | None, options: Options | None = None) -> tuple[Request, Sources]:
+    sources = find_sources(target, options or Options())
+    return resolve(sources), sources
+
+
+@pytest.mark.parametrize("below", [".", "notes"])
+def test_a_recipe_runs_where_the_project_says(team: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
+    monkeypatch.chdir(team / below)
+    asked, sources = _request("torch-ddp")
+    assert (asked.cluster, asked.queue, asked.group, asked.walltime) == ("reedbush-l", "l-debug", "gx11", 420)
+    assert (asked.directives, asked.team, sources.runs) == (("-m abe",), "aurora", team / "runs")
+    assert {asked.origins[name] for name in ("cluster", "queue", "group", "walltime")} == {PROJECT}
+    assert "#PBS -m abe\n" in render(asked, sources.cluster, sources.template_folders).job
+    # what runs is the recipe's affair
+    assert (asked.recipe, asked.name, asked.launcher) == ("torch-ddp", "torch-ddp", "torchrun")
+    assert asked.threads != 3 and "WHAT_RUNS" not in asked.variables
+
+
+def test_the_command_line_says_otherwise(team: Path) -> None:
+    asked, sources = _request("torch-ddp", Options(cluster="laptop", walltime=60))
+    assert (asked.cluster, asked.walltime, asked.origins["walltime"]) == ("laptop", 60, "command line")
+    asked, sources = _request("torch-ddp", Options(cluster="reedbush-l", no_project=True))
+    assert (asked.queue, asked.group, asked.directives, asked.team) == ("l-small", None, (), None)
+    assert sources.runs == team / "runs"
+
+
+def test_a_project_that_cannot_be_read_is_told_and_can_be_left_out(team: Path) -> None:
+    (team / "project.yaml").write_text("name: digits\nqueu: l-debug\n")
+    with pytest.raises(RequestError, match="queu"):
+        find_sources("torch-ddp", Options())
+    assert find_sources("torch-ddp", Options(cluster="laptop", no_project=True)).surrounding is None
+
+
+def test_an_option_of_the_header_is_no_shell(team: Path) -> None:
+    (team / "project.yaml").write_text(PLACE.replace("-m abe", "'-N $(id)'"))
+    asked, sources = _request(None)
+    with pytest.raises(RequestError, match="directives"):
+        render(asked, sources.cluster, sources.template_folders)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "per_node", "threads"),
+    [("abci3", None, 12), ("abci3", 4, 24), ("abci3", 96, 1),
+     ("reedbush-u", None, 18), ("reedbush-u", 36, 1), ("reedbush-u", 1, 18)],
+)  # fmt: skip
+def test_threads_follow_the_processes_of_a_node(cluster: str, per_node: int | None, threads: int) -> None:
+    profile = load_cluster(cluster, [])
+    cores = profile.node.cores
+    assert isinstance(cores, int)
+    asked, _ = _request("torch-ddp", Options(cluster=cluster, processes_per_node=per_node, no_project=True))
+    assert asked.threads == threads and asked.threads * asked.processes_per_node <= cores
+
+
+def test_more_threads_than_the_node_has_are_refused() -> None:
+    profile = load_cluster("abci3", [])
+    fits, _ = _request("torch-ddp", Options(cluster="abci3", group="g", processes_per_node=8, threads=24))
+    check(fits, profile)  # hyper-threads
+    over, _ = _request("torch-ddp", Options(cluster="abci3", group="g", processes_per_node=8, threads=25))
+    with pytest.raises(CheckError) as refused:
+        check(over, profile)
+    assert [each.id for each in refused.value.violations] == ["cores_over"]
