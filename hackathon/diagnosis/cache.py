@@ -1,6 +1,7 @@
 """The cause that was found for a run, kept in its folder, so that `status` and the board need not look again."""
 
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any
 
 from hackathon.diagnosis.findings import Evidence, Finding
@@ -10,6 +11,7 @@ from hackathon.text.messages import LANGUAGES, language
 if TYPE_CHECKING:
     from hackathon.diagnosis.examine import Diagnosis
 
+_PROGRAM = re.compile(r"[^/\s:]{1,100}:\d{1,7}")
 FACT = "diagnosis"
 """`client/diagnosis.json`: for each language the cause, made by the run's owner once the run is over for good."""
 
@@ -71,4 +73,5 @@ def _from_json(value: dict[str, Any]) -> Finding:
         references=tuple(str(each) for each in value["references"]),
         ranks=tuple(int(each) for each in value["ranks"]),
         count=int(value["count"]),
+        program=program if _PROGRAM.fullmatch(program := str(value.get("program") or "")) else "",
     )

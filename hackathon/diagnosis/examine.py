@@ -293,6 +293,7 @@ class _Examined:
             1,
             ranks,
             exception=not went_on,
+            own_line=each.place,
             weak=went_on,
             time=each.time,
             matched=self._matched(rule, text),

@@ -46,6 +46,8 @@ class Finding:
     """All ranks that show it."""
     count: int = 1
     """Places that show it, at least."""
+    program: str = ""
+    """`train.py:12`: the innermost line of the user's own code in the traceback that shows it; empty without one."""
     said: Mapping[str, tuple[str, str]] = field(default_factory=dict, compare=False)
     """Language → (message, advice), for what is kept and read by others; empty where no rule gave the texts."""
 
@@ -62,4 +64,5 @@ class Finding:
             "references": list(self.references),
             "ranks": list(self.ranks),
             "count": self.count,
+            "program": self.program or None,
         }

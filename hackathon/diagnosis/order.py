@@ -31,6 +31,8 @@ class RulePlace:
     fact: bool = False
     exception: bool = False
     """The program's last traceback ends with it."""
+    own_line: str = ""
+    """`train.py:12`: the innermost line of the user's own code in that traceback."""
     weak: bool = False
     """A warning, or a message after which the program went on."""
     far: bool = False

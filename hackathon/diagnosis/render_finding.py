@@ -55,6 +55,7 @@ def finding_of(
         references=tuple(rule.references),
         ranks=best.ranks if best.hang else tuple(sorted({rank for place in ranked.places for rank in place.ranks})),
         count=max(1, sum(own) if own else sum(place.count for place in ranked.places)),
+        program=next((place.own_line for place in ranked.places if place.own_line and place.ranks == best.ranks), ""),
         said=said,
     )
 

@@ -26,9 +26,8 @@ def lines_of(diagnosis: Diagnosis, target: str, settings: str = "") -> Iterator[
     root = diagnosis.root
     others = [each for each in diagnosis.findings if each is not root]
     for each in reversed(others[:SHOWN]):
-        yield f"{message(f'diagnosis.{each.level}', part=part_name(each.part))}: {each.message}", False
-        if each.evidence is not None:
-            yield f"  {place(each.evidence, each.ranks, each.count)}", False
+        at = f" ({place(each.evidence, each.ranks, each.count)})" if each.evidence is not None else ""
+        yield f"{message(f'diagnosis.{each.level}', part=part_name(each.part))}: {each.message}{at}", False
     if root is not None:
         yield from cause_lines(root)
         return
@@ -50,6 +49,8 @@ def cause_lines(root: Finding) -> Iterator[tuple[str, bool]]:
         yield f"  {message('diagnosis.where')}: {place(root.evidence, root.ranks, root.count)}", False
         if root.evidence.text:
             yield f"    {root.evidence.text}", False
+    if root.program and root.program not in root.message:
+        yield f"  {message('diagnosis.program')}: {root.program}", False
     for number, (text, check) in enumerate(root.causes):
         yield f"  {message('diagnosis.why')}: {text}" if number == 0 else f"    {text}", False
         if check:

@@ -97,6 +97,8 @@ class RunStatus:
                 "runs.first_rank_vanished" if self.first_exit_code is None else rank,
                 rank=self.first_rank, host=self.first_host, code=self.first_exit_code, signal=self.first_signal,
             )  # fmt: skip
+        if first and self.cause == "exit" and self.first_exit_code == self.exit_code:
+            cause = ""  # the launcher hands the rank's own code on
         return tuple(each for each in (cause, first, self.reason) if each)
 
     @property

@@ -101,11 +101,11 @@ def _findings(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> 
     for number, (run, state) in enumerate(sorted(failed, key=lambda each: each[0].id, reverse=True)):
         finding = kept(run)
         may = left and number < DIAGNOSED and state.sealed and run.owned()
-        if finding is None and may and not looked_at(run):
+        if may and not looked_at(run):  # what is kept, if anything, is in another language
             from hackathon.cli.run.diagnose import cause_of
 
             left -= 1
-            finding = cause_of(run, state)
+            finding = cause_of(run, state) or finding
         if finding is not None:
             found[run.id] = finding
     return found
@@ -149,7 +149,11 @@ def _age(seconds: float) -> str:
 
 def _why(state: "RunStatus", place: str, finding: "Finding | None") -> str:
     unknown = f"[{state.raw}]" if state.raw and not state.reason and state.open else ""
+    from hackathon.diagnosis.show import part_name
+
     # what the scheduler said stands there already
     new = finding is not None and not finding.rule.startswith("job-")
-    known = f"→ {finding.part}: {finding.message}" if finding is not None and new else ""
-    return " ".join(part for part in (place and f"{place};", state.explanation, unknown, known) if part).rstrip(";")
+    ended = " ".join(part for part in (state.explanation, unknown) if part)
+    if finding is not None and new:  # the cause first: what follows is only how it ended
+        ended = f"{part_name(finding.part)}: {finding.message}" + (f" ({ended})" if ended else "")
+    return " ".join(part for part in (place and f"{place};", ended) if part).rstrip(";")

@@ -18,6 +18,13 @@ from hackathon.text.messages import speaking
 NOW = time.time()
 LOST = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.1]:2"
 KEY = 'Traceback (most recent call last):\n  File "/home/team/train.py", line 8, in <module>\n    f()\nKeyError: 7\n'
+SHAPE = """Traceback (most recent call last):
+  File "/home/team/train.py", line 8, in <module>
+    y = net(x)
+  File "/opt/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 125, in forward
+    return F.linear(input, self.weight, self.bias)
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x4)
+"""
 REFUSED = "sbatch: error: invalid partition specified: nosuch\nsbatch: error: Batch job submission failed"
 
 
@@ -220,12 +227,32 @@ def test_the_cause_is_kept_by_the_owner_once_the_run_is_over(
     monkeypatch.chdir(tmp_path)
     assert kept(run.directory) is None
     code, out, _ = told(capsys, "status")
-    assert code == 0 and "→ framework: train.py:8: KeyError: 7" in out
+    assert code == 0 and "  framework or program: train.py:8: KeyError: 7 (" in out
     found = kept(run.directory)
     assert found is not None and found == diagnose([run.path])[0]
     (run.path / "logs" / "rank-1.log").unlink()  # it is not looked for again
     code, out, _ = told(capsys, "status", "--json")
     assert json.loads(out)["runs"][0]["finding"]["message"] == "train.py:8: KeyError: 7"
+
+
+def test_the_line_of_the_own_program_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path).rank(1, "ended", code=1).log("rank-0", LOST).log("rank-1", SHAPE)
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = told(capsys, "diagnose")
+    assert "  in your program: train.py:8\n" in out
+    assert next(line for line in out.splitlines() if line.startswith("Follow-on error: gloo: ")).endswith("rank 0)")
+    _, out, _ = told(capsys, "status")
+    assert "framework or program: A layer got" in out
+    _, out, _ = told(capsys, "--lang", "ja", "status")  # it was kept in English
+    assert "層に渡したテンソルの形が合っていません" in out
+    found = kept(run.directory)
+    assert found is not None and found.program == "train.py:8"
+    value = run.directory.client("diagnosis")
+    run.write("client/diagnosis.json", {"en": {**value["en"], "program": "x; rm -rf ~"}})
+    found = kept(run.directory)
+    assert found is not None and found.program == ""
 
 
 def test_broken_records_break_no_diagnosis(tmp_path: Path) -> None:
@@ -339,9 +366,7 @@ class TestCommand:
         unknown = [each["text"] for each in json.loads(out)["unknown"]]
         assert code == 0 and "the flux capacitor is empty" in unknown
         _, out, _ = told(self.capsys, "diagnose")
-        assert out.splitlines()[0].endswith(
-            "demo-4p-aaaaaaaa  FAILED  exit code 3: rank 1 on n1 failed first, exit code 3"
-        )
+        assert out.splitlines()[0].endswith("demo-4p-aaaaaaaa  FAILED  rank 1 on n1 failed first, exit code 3")
         assert not any(text.startswith("hackathon:") for text in unknown)
 
     def test_a_loss_that_never_was_a_number_has_no_gaps_in_its_title(self) -> None:

@@ -101,8 +101,8 @@ def test_one_index_says_why_in_every_language(event: WrittenEvent, tmp_path: Pat
     with speaking("en"):
         all_runs(event.folder, load_event(event.folder), index=tmp_path / "i")
     for code, wanted in (
-        ("ja", "終了コード 3: 最初に失敗したのはランク 1"),
-        ("en", "exit code 3: rank 1 on n1 failed first"),
+        ("ja", "最初に失敗したのはランク 1"),
+        ("en", "rank 1 on n1 failed first, exit code 3"),
     ):
         with speaking(code):
             found = {run.id: run for run in all_runs(event.folder, load_event(event.folder), index=tmp_path / "i")}

@@ -14,6 +14,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "likely": ("Possibly related: {part}", "関係があるかもしれません: {part}"),
     "secondary": ("Follow-on error: {part}", "二次的な症状: {part}"),
     "where": ("where", "場所"),
+    "program": ("in your program", "プログラムの行"),
     "why": ("why", "考えられる理由"),
     "todo": ("fix", "対処"),
     "check": ("check", "確認"),
