@@ -148,7 +148,7 @@ def show_run(
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
                  "processes": result.processes, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
-                 "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
+                 "sure": dict(result.sure), "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
     else:
         click.echo(f"{run.id}  {state.state}  {printable(state.explanation)}".rstrip())
@@ -166,5 +166,9 @@ def show_run(
         )  # fmt: skip
         for doubt in doubts:
             click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
+        for name, how in result.sure.items():
+            click.echo(message(f"suggest.{how}", name=printable(name), processes=result.processes))
+    if state.state == "SUCCEEDED" and result.value is None and metric is None:
+        click.echo(message("suggest.try", name=run.id[-8:]), err=True)
     if state.state not in ("SUCCEEDED", "CREATED") and not state.open:
         raise click.exceptions.Exit(1)

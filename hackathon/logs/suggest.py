@@ -9,7 +9,7 @@ from hackathon.logs.lines import read_lines
 from hackathon.logs.metrics import LONGEST, scan
 from hackathon.logs.patterns import may_never_end, may_take_long
 from hackathon.logs.values import NumberStream, number
-from hackathon.logs.words import ECHO, EACH, NO_TRAINING, NOT_REACHED, RATES, Words
+from hackathon.logs.words import EACH, ECHO, NO_TRAINING, NOT_REACHED, RATES, Words
 from hackathon.text.printable import printable
 
 MOST_LINES = 200_000
@@ -29,12 +29,14 @@ _SPEED = re.compile(
 _OTHERS = re.compile(r"(?i)^\s?(?:[kmgtp]i?)?(?:b|bits?|bytes?)\s?/\s?s|^\s?k?m\s?/\s?s|^\s?%")
 """Units of what moves, but is no training: bytes, metres, shares."""
 _WORDS_BEFORE = re.compile(r"(?:[^\s\d,;|=:]{1,24}\s{1,2})?[^\s\d,;|=:]{1,24}\s{0,2}[:=]?\s{0,8}$")
-_UNIT_BEHIND = re.compile(r"\s?(?:[^\s\d,;:|=()\[\]]{1,24})")
+_LINKS = re.compile(r"[(\[][^()\[\]\s]{1,24}[)\]]|is|at|of|was|は|が")
+"""What may stand between the word for speed and its number."""
+_UNIT_BEHIND = re.compile(r"\s?(?:[kKM千万億]\s?)?[^\s\d,;:|=()\[\]]{1,24}")
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A way to read one number of a program: what `metrics:` needs, and what it finds in the logs that were looked at."""
+    """A way to read one number of a program: what `metrics:` needs, and what it finds in the logs looked at."""
 
     name: str
     """`samples_per_s`, `tokens_per_s`, `steps_per_s`, or `throughput` where the words do not say what is counted."""
@@ -87,7 +89,7 @@ class _Form:
 def suggestions(logs: Sequence[Path], *, torn: bool = True) -> list[Suggestion]:
     """Return what could be measured in some logs, the likeliest first; `logs` are those of ranks, lowest first.
 
-    Of each log the first MOST_LINES lines are looked at. What a pattern does not read in these lines as it was found is
+    Of each log the first MOST_LINES lines are looked at. A pattern that does not find its number in its own line is
     left out, and so is one that may take long. `torn`: the last lines are whole though they have no end.
     """
     forms: dict[str, _Form] = {}
@@ -105,7 +107,7 @@ def suggestions(logs: Sequence[Path], *, torn: bool = True) -> list[Suggestion]:
 
 
 def block(found: Sequence[Suggestion], notes: Iterable[str] = (), *, active: bool = True) -> list[str]:
-    """Return the lines for project.yaml: the first suggestion in force (unless not `active`), the others as comments."""
+    """Return the lines for project.yaml: the first suggestion in force if `active`, the others as comments."""
     lines = [f"# {note}" for note in notes]
     for position, each in enumerate(found):
         off = "" if active and position == 0 else "# "
@@ -141,9 +143,11 @@ def _take(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
 def _form(before: str, digits: str, behind: str) -> _Form | None:
     """Return the form of a number with its words; None where they do not speak of speed."""
     words = _WORDS_BEFORE.search(before)
-    named = words[0] if words and _SPEED.search(words[0]) else ""
+    last = words[0].rstrip(" \t:=").rpartition(" ")[2] if words else ""
+    said = _SPEED.search(last) or (_LINKS.fullmatch(last) and words and _SPEED.search(words[0]))
+    named = words[0] if words and said else ""
     unit = _UNIT_BEHIND.match(behind)
-    its_unit = unit[0] if unit and _SPEED.search(unit[0]) else ""
+    its_unit = unit[0] if unit and "/" in unit[0] and _SPEED.search(unit[0]) else ""
     if not named and not its_unit:
         return None
     # words alone do: a unit behind them may be followed by anything
@@ -160,10 +164,9 @@ def _form(before: str, digits: str, behind: str) -> _Form | None:
 
 def _escaped(words: str) -> str:
     """Return an expression for words, in which any space stands for any number of them."""
-    parts = [re.escape(part) for part in re.split(r"\s+", words)]
-    return r"\s+".join(parts[:-1]) + (r"\s*" if len(parts) > 1 and not parts[-1] else r"\s+" if len(parts) > 1 else "") + (
-        parts[-1]
-    )
+    text = re.escape(" ".join(words.split()))
+    begins, ends = words[:1].isspace(), words[-1:].isspace()
+    return (r"\s+" if begins else "") + text.replace("\\ ", r"\s+") + (r"\s*" if ends else "")
 
 
 def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
@@ -175,13 +178,14 @@ def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
     parts: list[float] = []
     count = 0
     for path in logs:
-        kept = _Values()
+        kept = _Shown()
         scan(read_lines(path, torn=torn), compiled, {"": kept})
         if kept.count:
             if not first:
                 first, count = kept.first_ones, kept.count
-            value = kept.stream(_skipped(count)).reduce("median")
-            parts.append(value if value is not None else first[0])
+            value = kept.median(_skipped(count))
+            if value is not None:
+                parts.append(value)
     if not parts or number(_found(compiled[""], form.text)) is None:
         return None
     summed = form.each and len(parts) > 1
@@ -201,8 +205,26 @@ def _found(pattern: re.Pattern[str], text: str) -> str:
     return match[1] if match else ""
 
 
-class _Values(NumberStream):
-    """A stream that keeps its first values, to be shown, and how many there were."""
+class _Shown(NumberStream):
+    """A stream that keeps its first values, to be shown, counts them, and reduces without so many as warm-up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first_ones: list[float] = []
+        self.count = 0
+        self._without = {skip: NumberStream(skip) for skip in (0, 1, 2)}
+
+    def add(self, value: float) -> None:
+        """Take one value."""
+        self.count += 1
+        if len(self.first_ones) < SHOWN:
+            self.first_ones.append(value)
+        for stream in self._without.values():
+            stream.add(value)
+
+    def median(self, skip: int) -> float | None:
+        """Return the median without the first `skip` values; None when there is none."""
+        return self._without[skip].reduce("median")
 
 
 def _rank(name: str) -> int:

@@ -48,6 +48,7 @@ def run_result(
         note=known.note,
         tags=known.tags,
         metrics=found.values,
+        sure=found.sure,
         settings=dict(known.study.settings) if known.study else {},
         doubts=judged.doubts if judged else (),
         work=judged.work if judged else None,
