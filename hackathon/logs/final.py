@@ -8,7 +8,8 @@ from typing import Any
 
 from hackathon.logs.formats import UNITS
 from hackathon.logs.metrics import read_metrics
-from hackathon.runs.record import DEFAULT_METRIC, RunRecord
+from hackathon.runs.measured import DEFAULT_METRIC
+from hackathon.runs.record import RunRecord
 
 THROUGHPUTS = ("samples_per_s", "tokens_per_s", "steps_per_s")
 """Metrics that tell how fast a training is, the one that is believed first in front."""

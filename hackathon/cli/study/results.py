@@ -87,6 +87,7 @@ def show_study(
 ) -> None:
     """Print a study's results and draw its plot; exit code 1 when a point failed."""
     from hackathon.diagnosis.doubts import judge
+    from hackathon.runs.measured import PROJECT
     from hackathon.scaling.collect import study_results
     from hackathon.scaling.show import render
     from hackathon.scaling.table import failed
@@ -97,6 +98,8 @@ def show_study(
     click.echo(
         render(results, form, terminal=terminal, color=color, width=shutil.get_terminal_size().columns), nl=False
     )
+    if results["metrics_from"] == PROJECT:
+        click.echo(message("suggest.from_project"), err=True)
     if _without_value(results):
         click.echo(message("suggest.try", name=study.id[-8:]), err=True)
     trouble: HackathonError | None = None

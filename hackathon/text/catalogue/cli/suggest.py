@@ -36,6 +36,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "--from-log は自分のコマンドの出力に使います",
     ),
     "only_command_hint": ("use --command instead of --recipe", "--recipe の代わりに --command を指定してください"),
+    "from_project": (
+        "read with the metrics of project.yaml as they are now, not with those of the time of submission",
+        "投入時の指標の定義ではなく、現在の project.yaml の定義で読み取っています",
+    ),
     "sum": (
         "{name}: the unit counts one process; the values of all {processes} processes are added up",
         "{name}: 単位は 1 プロセスあたりです。全 {processes} プロセスの値を合計しました",
