@@ -18,6 +18,10 @@ from hackathon.text.messages import localized, message
 @click.option("--team", metavar="NAME", help=message("help.option_team"))
 @click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
 @click.option("--copy", is_flag=True, help=message("help.option_copy"))
+@click.option(
+    "--from-log", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help=message("suggest.option_from_log"),
+)  # fmt: skip
 @click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter"))
 def command(
     folder: Path,
@@ -27,6 +31,7 @@ def command(
     team: str | None,
     cluster: str | None,
     copy: bool,
+    from_log: Path | None,
     parameter: tuple[tuple[str, str], ...],
 ) -> None:
     import shutil
@@ -42,6 +47,8 @@ def command(
         raise RequestError("cli.project_exists", file=path)
     if (recipe is None) == (words is None):
         raise RequestError("cli.init_one_of")
+    if from_log is not None and words is None:
+        raise RequestError("suggest.only_command")
     lines = [f"# {message('cli.project_comment')}", f"name: {_scalar(name or folder.name)}"]
     if team:
         lines.append(f"team: {_scalar(team)}")
@@ -75,11 +82,16 @@ def command(
         lines.append(f"command: {_scalar(str(words))}")
         if given:
             lines += ["parameters:", *(f"  {each}: {_value(text)}" for each, text in given.items())]
-        lines += [
-            f"# {message('cli.metrics_comment')}",
-            "# metrics:",
-            "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
-        ]
+        if from_log is not None:
+            from hackathon.cli.study import suggest
+
+            lines += suggest.from_log(from_log)
+        else:
+            lines += [
+                f"# {message('cli.metrics_comment')}",
+                "# metrics:",
+                "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
+            ]
     if cluster:
         from hackathon.config.trust import folders_that_count
 
@@ -105,7 +117,7 @@ def command(
         made.append(runtime)
     for file in made:
         click.echo(message("cli.made", file=file))
-    if words is not None:
+    if words is not None and from_log is None:
         click.echo(_formats_told(words, folder), err=True)
     click.echo(message("cli.init_next", folder=folder), err=True)
 

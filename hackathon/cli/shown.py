@@ -131,6 +131,7 @@ def show_run(
     from hackathon.cli.show import echo_table, printable
     from hackathon.diagnosis.doubts import judge
     from hackathon.logs.final import metric_unit
+    from hackathon.runs.measured import RUN
     from hackathon.scaling.collect import run_result
     from hackathon.scaling.doubts import merged
     from hackathon.scaling.show import check_rule, doubt_mark, doubt_text, number
@@ -148,6 +149,7 @@ def show_run(
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
                  "processes": result.processes, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
+                 "sure": dict(result.sure), "metrics_from": record.metrics_from,
                  "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
     else:
@@ -166,5 +168,11 @@ def show_run(
         )  # fmt: skip
         for doubt in doubts:
             click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
+        if record.metrics_from != RUN:
+            click.echo(message("suggest.from_project"))
+        for name, how in result.sure.items():
+            click.echo(message(f"suggest.{how}", name=printable(name), processes=result.processes))
+    if state.state == "SUCCEEDED" and result.value is None and metric is None:
+        click.echo(message("suggest.try", name=run.id[-8:]), err=True)
     if state.state not in ("SUCCEEDED", "CREATED") and not state.open:
         raise click.exceptions.Exit(1)

@@ -45,6 +45,8 @@ class IndexEntry:
     """The newest metric's or log's time by the file server's clock."""
     changed: float = 0.0
     """When a change was seen last, seconds since 1970 of this host."""
+    measured: str = ""
+    """The digest of the metrics that its project declared when it was read."""
     read: float = 0.0
     """When the files were read, in seconds of the monotonic clock."""
     closed: bool = False
@@ -76,6 +78,7 @@ class IndexEntry:
             "about": self.about,
             "written": self.written,
             "changed": self.changed,
+            "measured": self.measured,
         }
         return json.dumps(value, default=asdict)
 
@@ -98,6 +101,7 @@ def loaded(project: ProjectFolder, identifier: str, text: str, uses: Mapping[str
             str(value["about"]),
             value["written"],
             float(value["changed"]),
+            str(value["measured"]),
             read=time.monotonic(),
         )
     except (KeyError, TypeError, ValueError, AttributeError):

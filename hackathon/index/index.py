@@ -8,6 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from hackathon.index.cause import RunCause, with_cause
+from hackathon.index.definitions import Definitions
 from hackathon.index.entry import (
     IndexEntry,
     about_of,
@@ -86,6 +87,7 @@ class Index:
         self._sorted: tuple[tuple[RunEntry, ...], tuple[RunEntry, ...]] | None = ((), ())
         self._gone_uses: list[tuple[str, str]] = []
         self._form = form()
+        self._definitions = Definitions()
         self._stored = RunStore(path if path is not None else default_path())
         self._projects: dict[str, ProjectFolder] = {}
         self._bounds = Bounds([])
@@ -185,6 +187,7 @@ class Index:
         if self._surely:
             self._sure = clock
         wanted, gone = self._listed(clock)
+        wanted += self._definitions.outdated(self._projects, self._entries)
         again: list[tuple[float, str]] = []
         for key in self._to_look_at():
             entry = self._entries[key]
@@ -311,11 +314,13 @@ class Index:
                 self.pending += 1  # what was read so far is shown first
                 continue
             project, run = self._directory(key)
+            measured = self._definitions.of(str(project.path))
             with run.held():
                 # before reading: what changes meanwhile is seen the next time
                 signature = signature_of(str(run.path))
                 found, summary = self._read_one(project, run, before)
             entry = IndexEntry(project, summary, signature, found, written=summary.progress, read=clock)
+            entry.measured = measured
             if before is not None and before.about == about_of(summary, entry.written, before.cause):
                 entry.cause, entry.about = before.cause, before.about
                 entry.summary = with_cause(summary, before.cause)
@@ -323,7 +328,7 @@ class Index:
             entry.closed = is_closed(entry, now)
             entry.status = None if entry.closed else found
             self._entries[key] = entry
-            if before is None or before.summary != entry.summary:
+            if before is None or before.summary != entry.summary or before.measured != measured:
                 changed.append(key)
         return changed
 

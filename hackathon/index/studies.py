@@ -17,6 +17,7 @@ from hackathon.index.memory import Memory
 from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import RunEntry, key_of
 from hackathon.jobs.settings import settings_text
+from hackathon.runs.measured import study_as_measured
 from hackathon.scaling import collect
 from hackathon.scaling.doubts import believed
 from hackathon.scaling.table import RunResult
@@ -175,7 +176,7 @@ def _study(project: str, identifier: str, points: list[RunEntry], memory: Memory
         runs=runs,
         name=str(record.get("name") or runs[0].name or identifier),
         mode=mode if (mode := record.get("mode")) in ("weak", "strong") else "",
-        basis=_basis(record),
+        basis=_basis(study_as_measured(project, f"{project}/{STUDIES}/{identifier}", record)),
         created=runs[0].created if created is None else created,
         points=len(wanted) if isinstance(wanted, list) else 0,
     )
@@ -207,7 +208,7 @@ def study_record(project: str, identifier: str, memory: Memory) -> dict[str, Any
 
 def _basis(record: Mapping[str, Any]) -> str:
     request = mapping_of(record.get("base_request"))
-    kept = {name: record.get(name) for name in ("mode", "metric", "unit")}
+    kept = {name: record.get(name) for name in ("mode", "metric", "unit", "metrics_from")}
     kept["base_request"] = {name: request.get(name) for name in ("metric", "metrics", "check")}
     return json.dumps(kept, sort_keys=True)
 

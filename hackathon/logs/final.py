@@ -8,7 +8,8 @@ from typing import Any
 
 from hackathon.logs.formats import UNITS
 from hackathon.logs.metrics import read_metrics
-from hackathon.runs.record import DEFAULT_METRIC, RunRecord
+from hackathon.runs.measured import DEFAULT_METRIC
+from hackathon.runs.record import RunRecord
 
 THROUGHPUTS = ("samples_per_s", "tokens_per_s", "steps_per_s")
 """Metrics that tell how fast a training is, the one that is believed first in front."""
@@ -28,6 +29,8 @@ class Numbers:
     """The one that the run is measured by."""
     unit: str = ""
     """Of that metric."""
+    sure: Mapping[str, str] = field(default_factory=dict)
+    """Metric → how sure it is, of those that customary words told (`logs.words.settled`)."""
 
     @property
     def value(self) -> float | None:
@@ -53,9 +56,12 @@ def final_numbers(
         left_out = most_bytes is not None and size > most_bytes
         return not left_out
 
-    values = read_metrics(run, record.metrics, asked, processes=record.processes, torn=over, readable=readable)
+    sure: dict[str, str] = {}
+    values = read_metrics(
+        run, record.metrics, asked, processes=record.processes, torn=over, readable=readable, sure=sure
+    )
     chosen = asked if metric else throughput(asked, record.metrics, values)
-    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen))
+    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure)
 
 
 def throughput(asked: str, declared: Mapping[str, Any], told: Collection[str]) -> str:

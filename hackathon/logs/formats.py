@@ -7,7 +7,7 @@ of them come the patterns of `metrics:` in project.yaml or recipe.yaml and what 
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from hackathon.logs.readers import (
     chainer_values,
 )
 from hackathon.logs.values import NumberStream, number
+from hackathon.logs.words import ALL, EACH, MARKS, RATES, Words, settled
 
 UNITS = {
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s", "steps_per_s": "steps/s", "time_to_train_s": "s",
@@ -69,6 +70,14 @@ class Format:
     """True: the throughput printed last counts (it is an average already), else the median."""
 
 
+WORDS = Format(
+    "words",
+    "customary words of English and Japanese: “throughput: 812.3 samples/s”, “1567 枚/秒”, “損失 0.97”",
+    "no one program",
+    MARKS,
+    Words,
+    tuple(name + scope for name in RATES for scope in ("", EACH, ALL)),
+)
 FORMATS: tuple[Format, ...] = (
     Format(
         "mllog", "MLPerf (:::MLLOG)", "mlperf-logging 4.1.68, mlperf_logging/mllog/mllog.py",
@@ -124,17 +133,7 @@ FORMATS: tuple[Format, ...] = (
         "horovod 0.28.1, examples/pytorch/pytorch_mnist.py; pytorch/examples, mnist/main.py",
         ("Train Epoch:", "Test set:"), MnistExample,
     ),
-    Format(
-        "plain", "words of many programs: “throughput: 812.3 samples/s”", "no one program",
-        ("/s",),
-        lambda: Patterns(
-            rf"(?i)(?:throughput\s*[:=]\s*|(?<![\w.,]))(?P<samples_per_s>{NUMBER})"
-            r"\s*(?:samples|images|img|examples)/s(?:ec(?! per))?(?!\w| per)"
-            # In “loss 0.05 samples/s 90” and “loss 0.05 samples/s: 90” the number before the unit is another one.
-            rf"(?!\s*[:=]\s*(?:{NUMBER})|\s+(?:{NUMBER})\s*$)"
-        ),
-        ("samples_per_s",),
-    ),
+    WORDS,
 )  # fmt: skip
 
 
@@ -212,30 +211,61 @@ def expected(program: str) -> list[Format]:
 
 
 def read_formats(
-    logs: Iterable[Path], shared: Path, folders: Iterable[Path], *, processes: int, torn: bool
-) -> dict[str, float]:
-    """Return what the formats tell of a run: metric → final number.
+    logs: Sequence[Path], shared: Path, folders: Iterable[Path], *, processes: int, torn: bool
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return what the formats tell of a run: metric → final number, and metric → how sure it is (`words.settled`).
 
-    `logs`: those of the ranks, lowest first; the first that tells anything speaks. `shared`: the log that holds all
-    ranks, read when no other tells anything. `folders`: where the program worked; a file `log` of Chainer's LogReport
-    below them tells what the formats did not. `torn`: the last lines are whole though they have no end. Memory does
-    not grow with the logs.
+    `logs`: those of the ranks, lowest first; the first that tells anything speaks, and where that is no rate in the
+    words of many programs, those behind it until one tells a rate. `shared`: the log that holds all ranks, read as the
+    last of them. `folders`: where the program worked; a file `log` of Chainer's LogReport below them tells what the
+    formats did not. `torn`: the last lines are whole though they have no end. Memory does not grow with the logs.
     """
     found: dict[tuple[str, str], float] = {}
     for path in [*logs, shared]:
-        speaker = Speaker(shared=path == shared)
-        for line in read_lines(path, torn=torn):
-            speaker.read(line)
-        found = speaker.finish(processes)
-        if found:
+        for name, value in _spoken(path, FORMATS, path == shared, processes, torn).items():
+            found.setdefault(name, value)
+        if any(form != WORDS.name or metric in WORDS.throughput for form, metric in found):
             break
     for metric, value in _chainer_log(folders).items():
         found["chainer", metric] = value
     order = [form.name for form in FORMATS]
     chosen: dict[str, float] = {}
-    for (_, metric), value in sorted(found.items(), key=lambda each: order.index(each[0][0])):
-        chosen.setdefault(metric, value)
-    return chosen
+    for (form, metric), value in sorted(found.items(), key=lambda each: order.index(each[0][0])):
+        if form != WORDS.name:
+            chosen.setdefault(metric, value)
+    told = {metric: value for (form, metric), value in found.items() if form == WORDS.name}
+    values, sure = settled(told, _sum_of_all(told, logs, processes, torn), processes)
+    # what a framework prints is known better than words that stand in the same lines
+    paced, scored = any(name in RATES for name in chosen), any(name not in UNITS for name in chosen)
+    for metric, value in values.items():
+        if metric in chosen or (scored if metric not in RATES else paced and metric == "steps_per_s"):
+            sure.pop(metric, None)
+        else:
+            chosen[metric] = value
+    return chosen, sure
+
+
+def _spoken(
+    path: Path, formats: Iterable[Format], shared: bool, processes: int, torn: bool
+) -> dict[tuple[str, str], float]:
+    speaker = Speaker(formats, shared=shared)
+    for line in read_lines(path, torn=torn):
+        speaker.read(line)
+    return speaker.finish(processes)
+
+
+def _sum_of_all(told: Mapping[str, float], logs: Sequence[Path], processes: int, torn: bool) -> dict[str, float]:
+    """Return rate → the sum over the logs of all ranks, where each tells a rate of one process; others are left out."""
+    wanted = [name + EACH for name in RATES if name + EACH in told and name + ALL not in told]
+    if not wanted or processes < 2 or len(logs) != processes:
+        return {}
+    sums = dict.fromkeys(wanted, 0.0)
+    for path in logs:
+        spoken = _spoken(path, [WORDS], False, processes, torn)
+        sums = {name: known + spoken[WORDS.name, name] for name, known in sums.items() if (WORDS.name, name) in spoken}
+        if not sums:
+            break
+    return {name.removesuffix(EACH): value for name, value in sums.items()}
 
 
 def _chainer_log(folders: Iterable[Path]) -> dict[str, float]:

@@ -52,6 +52,7 @@ def read_metrics(
     processes: int = 1,
     torn: bool = True,
     readable: Callable[[int], bool] = lambda size: True,
+    sure: dict[str, str] | None = None,
 ) -> dict[str, float]:
     """Return the final numbers of a run by metric name; NaN and infinities stay, for they are results too.
 
@@ -61,7 +62,8 @@ def read_metrics(
     A metric with a `pattern` (fields of config.recipe.Metric) is then looked for in the logs and replaces the former.
     Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
     `processes`: of the run, for formats that tell numbers of one. `torn`: the last lines of logs are whole though they
-    have no end, for the run is over. `readable` is asked, with the bytes of all logs, before they are read. Memory does
+    have no end, for the run is over. `readable` is asked, with the bytes of all logs, before they are read. `sure` is
+    given metric → how sure it is (`logs.words.settled`) for those that customary words told. Memory does
     not grow with the logs. Patterns of somebody else's run, and those that may take long, are looked for in a process
     of its own. Raises RequestError for a pattern that is not a regular expression or takes too long.
     """
@@ -79,7 +81,7 @@ def read_metrics(
     elif wanted:
         found = found | _from_logs(run, wanted, compiled, torn)
     if not from_meter:
-        formats = read_formats(
+        formats, told = read_formats(
             rank_files(guarded(run) / "logs", ".log"),
             guarded(run) / "logs" / "job.log",
             [guarded(run) / "source", guarded(run)],
@@ -87,6 +89,8 @@ def read_metrics(
             torn=torn,
         )
         found = {name: value for name, value in formats.items() if name not in wanted} | found
+        if sure is not None:
+            sure |= {name: how for name, how in told.items() if name not in wanted}
     return found
 
 
@@ -271,7 +275,7 @@ def _from_logs(
         if not open_names:
             continue
         values = {name: NumberStream(int(wanted[name].get("skip_first", 0))) for name in open_names}
-        _scan(read_lines(path, torn=torn), {name: compiled[name] for name in open_names}, values)
+        scan(read_lines(path, torn=torn), {name: compiled[name] for name in open_names}, values)
         for name, kept in values.items():
             reduced = kept.reduce(str(wanted[name].get("reduce", "last")))
             if reduced is not None:
@@ -285,7 +289,8 @@ def _over_ranks(values: list[float], how: object) -> float:
     return fmean(values) if how == "mean" else values[0]
 
 
-def _scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, NumberStream]) -> None:
+def scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, NumberStream]) -> None:
+    """Give what the patterns find in lines to the streams of the same names: the first group, or all without one."""
     pairs = [(pattern, pattern.groups, values[name]) for name, pattern in compiled.items()]
     for whole in lines:
         line = whole[:LONGEST]

@@ -5,6 +5,7 @@ never change. What happens later (job id, state, times, numbers) is not part of 
 """
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,19 +15,17 @@ from typing import Any
 from hackathon.config.fields import Scalar
 from hackathon.jobs.request import newer_version
 from hackathon.jobs.settings import settings_in
+from hackathon.runs.measured import DEFAULT_METRIC, RUN, measured_by
 from hackathon.text.json_fields import (
     count_of,
     finite,
     listed,
     mapping_of,
-    mappings_of,
     moment_of,
     text_of,
     texts_of,
 )
 
-DEFAULT_METRIC = "samples_per_s"
-"""The metric of a run whose request names none."""
 PROBE_TAG, PROBE_PROGRAM = "ready", "hackathon_ready.py"
 """Tag and program of the small job of `hackathon ready`."""
 MOST_TAGS = 1000
@@ -129,7 +128,9 @@ class RunRecord:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metric: str = DEFAULT_METRIC
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Name → declared metric (fields of config.recipe.Metric)."""
+    """Name → declared metric (fields of config.recipe.Metric), as the project has it now (`runs.measured`)."""
+    metrics_from: str = RUN
+    """`project` where project.yaml names others than the request, else `run`."""
     check: RecordedCheck | None = None
     data: tuple[Mapping[str, Any], ...] = ()
     """Data sets (fields of config.recipe.Data)."""
@@ -172,16 +173,19 @@ class RunRecord:
         return PROBE_TAG in self.tags and self.command[1:] == (PROBE_PROGRAM,)
 
 
-def read_record(run: Path, read: Callable[[str], object]) -> RunRecord:
+def read_record(run: Path, read: Callable[[str], object], *, in_project: bool = True) -> RunRecord:
     """Return the record of a run directory; files that are missing, torn or odd leave gaps, never an error.
 
     `read` returns the JSON value of a file of the run by its name (`request.json`), None when there is none.
+    `in_project` False: the run lies in no project that could name its metrics anew.
     """
     request = read("request.json")
     newer = newer_version(request)
     found = {} if newer else mapping_of(request)
     made = mapping_of(read("client/created.json"))
     adopted = {} if found.get("launcher") else mapping_of(read("client/adopted.json"))  # such a job has no launcher
+    project = _project_of(str(run)) if in_project else ""
+    measured = measured_by(project, str(run), found)
     return RunRecord(
         id=run.name,
         path=run,
@@ -209,8 +213,9 @@ def read_record(run: Path, read: Callable[[str], object]) -> RunRecord:
         mode=mode if (mode := found.get("mode")) in ("weak", "strong") else "",
         command=texts_of(found.get("command")),
         parameters=mapping_of(found.get("parameters")),
-        metric=text_of(found.get("metric")) or DEFAULT_METRIC,
-        metrics=mappings_of(found.get("metrics")),
+        metric=measured.metric,
+        metrics=measured.metrics,
+        metrics_from=measured.origin,
         check=RecordedCheck.from_json(found.get("check")),
         data=tuple(each for each in listed(found.get("data")) if isinstance(each, dict)),
         python_environment=mapping_of(found.get("python_environment")),
@@ -228,6 +233,12 @@ def read_record(run: Path, read: Callable[[str], object]) -> RunRecord:
         adopted=_adopted(adopted),
         raw=found,
     )
+
+
+def _project_of(run: str) -> str:
+    """Return the folder above `runs/<id>` and `runs/.removed/<id>`; empty for a run that lies elsewhere."""
+    above = os.path.dirname(run).removesuffix("/.removed")  # noqa: PTH120 — plain strings: it is done for every run
+    return os.path.dirname(above) if above.endswith("/runs") else ""  # noqa: PTH120
 
 
 def _point(value: object) -> StudyPoint | None:

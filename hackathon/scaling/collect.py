@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hackathon.jobs.settings import settings_text
 from hackathon.logs.final import Numbers, final_numbers, metric_unit, throughput
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.record import DEFAULT_METRIC, RecordedCheck, RunRecord
+from hackathon.runs.measured import DEFAULT_METRIC, RUN, study_as_measured
+from hackathon.runs.record import RecordedCheck, RunRecord
 from hackathon.scaling.doubts import RunJudgement
 from hackathon.scaling.table import OPEN, SUCCEEDED, RunResult, results
 from hackathon.text.errors import RequestError
@@ -48,6 +49,7 @@ def run_result(
         note=known.note,
         tags=known.tags,
         metrics=found.values,
+        sure=found.sure,
         settings=dict(known.study.settings) if known.study else {},
         doubts=judged.doubts if judged else (),
         work=judged.work if judged else None,
@@ -68,7 +70,7 @@ def study_results(
 
     Raises as `run_result`, and RequestError for a baseline whose settings no series has.
     """
-    record = study.record()
+    record = study_as_measured(study.path.parent.parent, study.path, study.record())
     runs = [
         run_result(
             study.runs_folder / state.run_id, status=state.state, reason=state.explanation, metric=metric, judge=judge
@@ -105,7 +107,7 @@ def results_of(
     if baseline is not None:
         baseline = replace(baseline, value=baseline.metrics.get(name))
     mode = record.get("mode")
-    return results(
+    found = results(
         study,
         mode if mode in ("weak", "strong") else "",
         name,
@@ -114,3 +116,4 @@ def results_of(
         baseline=baseline,
         check=RecordedCheck.from_json(request.get("check")),
     )
+    return {**found, "metrics_from": text_of(record.get("metrics_from")) or RUN}

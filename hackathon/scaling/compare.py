@@ -13,7 +13,8 @@ from statistics import fmean, variance
 from typing import Any
 
 from hackathon.logs.final import throughput
-from hackathon.runs.record import DEFAULT_METRIC, RecordedCheck
+from hackathon.runs.measured import DEFAULT_METRIC
+from hackathon.runs.record import RecordedCheck
 from hackathon.scaling.table import SUCCEEDED, lower_is_better
 
 SAME, FASTER, SLOWER, DIFFERENT, FAILED, UNKNOWN = "same", "faster", "slower", "different", "failed", "unknown"

@@ -49,6 +49,8 @@ class RunResult:
     """Why its value may not be believed, by its own records."""
     work: float | None = None
     """Samples of a step over all processes; None when it did not tell."""
+    sure: Mapping[str, str] = field(default_factory=dict)
+    """Metric → how sure it is, of those that customary words told (`logs.words.settled`)."""
 
 
 def results(

@@ -92,7 +92,8 @@ def _of_crate(crate: "Crate") -> "Result":
     from hackathon.logs.final import metric_unit, throughput
     from hackathon.logs.values import number
     from hackathon.runs.crate.archive import RESULT
-    from hackathon.runs.record import DEFAULT_METRIC, RecordedCheck
+    from hackathon.runs.measured import DEFAULT_METRIC
+    from hackathon.runs.record import RecordedCheck
     from hackathon.scaling.compare import Result
     from hackathon.text.json_fields import count_of, mapping_of, mappings_of, text_of
 

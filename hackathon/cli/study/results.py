@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", metavar="RUN", help=message("help.option_baseline"))
 @click.option("--metric", metavar="NAME", help=message("help.option_metric"))
 @click.option("--curve", metavar="METRIC", help=message("segments.option_curve"))
+@click.option("--suggest", is_flag=True, help=message("suggest.option_suggest"))
 @click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
 def command(
     name: str | None,
@@ -37,6 +38,7 @@ def command(
     baseline: str | None,
     metric: str | None,
     curve: str | None,
+    suggest: bool,
     no_ask: bool,
 ) -> None:
     from hackathon.cli.run.segments import show_chain, show_curve
@@ -56,7 +58,12 @@ def command(
         study, run = next(iter(find_studies(folder.parent)), None), newest(find_runs(folder))
         if run is not None and study is not None:  # the newest of both; a study's own run is that study
             run = None if run.study or run.created < study.record()["created"] else run
-    if run is not None and curve is not None:
+    if suggest and (run is not None or study is not None):
+        from hackathon.cli.study.suggest import show_suggestions
+
+        runs = [run] if run is not None else runs_of(study) if study is not None else []
+        show_suggestions(runs, runs[0].id if run is not None else study.id if study else "", as_json=form == "json")
+    elif run is not None and curve is not None:
         show_curve(run, curve)
     elif run is not None and (run.path / "segment").exists():
         show_chain(run, form, metric, ask=not no_ask)
@@ -80,6 +87,7 @@ def show_study(
 ) -> None:
     """Print a study's results and draw its plot; exit code 1 when a point failed."""
     from hackathon.diagnosis.doubts import judge
+    from hackathon.runs.measured import PROJECT
     from hackathon.scaling.collect import study_results
     from hackathon.scaling.show import render
     from hackathon.scaling.table import failed
@@ -90,6 +98,10 @@ def show_study(
     click.echo(
         render(results, form, terminal=terminal, color=color, width=shutil.get_terminal_size().columns), nl=False
     )
+    if results["metrics_from"] == PROJECT:
+        click.echo(message("suggest.from_project"), err=True)
+    if _without_value(results):
+        click.echo(message("suggest.try", name=study.id[-8:]), err=True)
     trouble: HackathonError | None = None
     if plot is not None:
         trouble = _draw(results, plot)
@@ -97,6 +109,15 @@ def show_study(
         raise trouble
     if failed(results):
         raise click.exceptions.Exit(1)
+
+
+def _without_value(results: dict[str, Any]) -> bool:
+    """Return whether runs succeeded and none of them told the metric."""
+    from hackathon.runs.states import SUCCEEDED
+    from hackathon.scaling.table import points_of
+
+    states = [run["status"] for point in points_of(results) for run in point["runs"]]
+    return SUCCEEDED in states and all(point["value"] is None for point in points_of(results))
 
 
 def _draw(results: dict[str, Any], path: Path) -> HackathonError | None:

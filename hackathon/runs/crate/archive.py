@@ -93,7 +93,11 @@ class Crate:
     @functools.cached_property
     def recorded(self) -> RunRecord:
         """The record of the run, as the crate has it."""
-        return read_record(Path(self.run), lambda name: self.record(name) if name in self.files else None)
+        return read_record(
+            Path(self.run),
+            lambda name: self.record(name) if name in self.files else None,
+            in_project=False,
+        )
 
     @property
     def about_source(self) -> dict[str, Any]:

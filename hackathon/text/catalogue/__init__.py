@@ -42,6 +42,7 @@ FOLDERS = {
     "segments": "runs",
     "site": "web",
     "slides": "web",
+    "suggest": "cli",
     "survey": "survey",
     "survey_check": "survey",
     "survey_form": "survey",

@@ -120,7 +120,7 @@ def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord, memory: Me
     over = bool(inside.json("final.json")) or any(
         each.get("event") == "ended" for each in inside.lines("events/job.jsonl")
     )
-    key = (str(path), over, *inside.facts(("metrics", "logs")))
+    key = (str(path), over, record.metric, repr(record.metrics), *inside.facts(("metrics", "logs")))
     known: Numbers | None = memory.recall("end metrics", key)
     if known is None:
         try:

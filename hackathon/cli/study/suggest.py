@@ -1,0 +1,93 @@
+"""`hackathon results --suggest` and `init --from-log`: the entry of `metrics:` for what a program printed."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.logs.suggest import Suggestion
+    from hackathon.runs.directory import RunDirectory
+
+
+def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool) -> None:
+    """Print what could be measured in the first of some runs whose logs have it; `name`: what was asked for.
+
+    Raises RequestError where no run has any output, and where no line looks like a throughput.
+    """
+    from hackathon.logs.final import final_numbers
+    from hackathon.logs.metrics import rank_files
+    from hackathon.logs.suggest import suggestions
+
+    looked = False
+    for run in runs:
+        folder = run.path / "logs"
+        logs = [path for path in [*rank_files(folder, ".log"), folder / "job.log"] if path.is_file()]
+        looked = looked or bool(logs)
+        found = suggestions([path for path in logs if path.name != "job.log"]) or suggestions(logs[-1:])
+        if not found:
+            continue
+        try:
+            numbers = final_numbers(run.path, run.record(), over=True).values
+        except RequestError:  # its pattern is none, which may be why somebody asks
+            numbers = {}
+        if as_json:
+            _echo_json(run.id, found, _rate(numbers))
+        else:
+            click.echo("\n".join(lines(run.id, found, numbers)))
+        return
+    raise RequestError("suggest.none" if looked else "suggest.no_output", source=name, name=name)
+
+
+def lines(source: str, found: "Sequence[Suggestion]", numbers: Mapping[str, float]) -> list[str]:
+    """Return the block for project.yaml; what is read already (`numbers`) makes all of it comments."""
+    from hackathon.logs.final import metric_unit
+    from hackathon.logs.suggest import block
+
+    known = _rate(numbers)
+    notes = [message("suggest.paste", source=source)]
+    notes += [
+        message("suggest.known", name=name, value=f"{value:g}", unit=metric_unit({}, name))
+        for name, value in known.items()
+    ]
+    if found and found[0].each and found[0].ranks == "first":
+        notes.append(message("suggest.each"))
+    return block(found, notes, active=not known)
+
+
+def from_log(path: Path) -> list[str]:
+    """Return the block for project.yaml that reads what a file of a program's output shows.
+
+    Raises RequestError where no line looks like a throughput.
+    """
+    from hackathon.logs.formats import read_formats
+    from hackathon.logs.suggest import suggestions
+
+    found = suggestions([path])
+    numbers, _ = read_formats([], path, [], processes=1, torn=True)
+    if not found:
+        raise RequestError("suggest.none", source=path)
+    return lines(path.name, found, numbers)
+
+
+def _rate(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return the rates among a run's numbers."""
+    from hackathon.logs.words import RATES
+
+    return {name: numbers[name] for name in RATES if name in numbers}
+
+
+def _echo_json(run: str, found: "Sequence[Suggestion]", known: Mapping[str, float]) -> None:
+    import json
+
+    rows: list[dict[str, Any]] = [
+        {"name": each.name, "pattern": each.pattern, "unit": each.unit, "reduce": "median",
+         "skip_first": each.skip_first, "ranks": each.ranks, "file": each.file, "line": each.line, "text": each.text,
+         "values": each.values, "value": each.value}
+        for each in found
+    ]  # fmt: skip
+    click.echo(json.dumps({"run": run, "known": dict(known), "suggestions": rows}, ensure_ascii=False, indent=1))

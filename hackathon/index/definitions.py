@@ -1,0 +1,25 @@
+"""Whether runs in the index were read with the metrics that their projects declare now."""
+
+from collections.abc import Iterable, Mapping
+
+from hackathon.index.entry import IndexEntry
+from hackathon.runs.measured import declared_digest, mark_of
+
+
+class Definitions:
+    """The digest of each project's metrics, made anew when its project.yaml has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, ...], str]] = {}
+
+    def of(self, project: str) -> str:
+        """Return the digest of what the project in a folder declares; empty where it declares nothing."""
+        mark, known = mark_of(project), self._known.get(project)
+        if known is None or known[0] != mark:
+            known = self._known[project] = mark, declared_digest(project)
+        return known[1]
+
+    def outdated(self, projects: Iterable[str], entries: Mapping[str, IndexEntry]) -> list[str]:
+        """Return the keys of entries that were read with other metrics than their project declares now."""
+        now = {project: self.of(project) for project in projects}
+        return [key for key, each in entries.items() if each.measured != now.get(each.summary.project, each.measured)]

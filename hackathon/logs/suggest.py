@@ -1,0 +1,237 @@
+"""Lines that look like a throughput, each with the entry of `metrics:` that reads it, tried on these very lines."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.logs.lines import read_lines
+from hackathon.logs.metrics import LONGEST, scan
+from hackathon.logs.patterns import may_never_end, may_take_long
+from hackathon.logs.values import NumberStream, number
+from hackathon.logs.words import EACH, ECHO, NO_TRAINING, NOT_REACHED, RATES, Words
+from hackathon.text.printable import printable
+
+MOST_LINES = 200_000
+"""Lines of a log that are looked at."""
+MOST = 5
+"""Entries that are proposed."""
+FORMS = 400
+"""Different forms of lines that are told apart: progress of any kind may make any number of them."""
+SHOWN = 5
+"""Values that are kept to be shown."""
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?|(?<=[^\W\dA-Za-z_])\d[\d,]*(?:\.\d+)?")
+_GROUP = r"(\d[\d,]*(?:\.\d+)?)"
+_SPEED = re.compile(
+    r"(?i)throughput|\bspeed\b|\bips\b|\bfps\b|\bqps\b|\btps\b|(?<!learning )(?<!error )\brate\b|\bper\s?sec|_per_s"
+    r"|/\s?(?:s|secs?|seconds?)(?![a-z0-9])|/秒|毎秒|秒間|秒あたり|スループット|速度|処理性能"
+)
+_OTHERS = re.compile(r"(?i)^\s?(?:[kmgtp]i?)?(?:b|bits?|bytes?)\s?/\s?s|^\s?k?m\s?/\s?s|^\s?%")
+"""Units of what moves, but is no training: bytes, metres, shares."""
+_WORDS_BEFORE = re.compile(r"(?:[^\s\d,;|=:]{1,24}\s{1,2})?[^\s\d,;|=:]{1,24}\s{0,2}[:=]?\s{0,8}$")
+_LINKS = re.compile(r"[(\[][^()\[\]\s]{1,24}[)\]]|is|at|of|was|は|が")
+"""What may stand between the word for speed and its number."""
+_UNIT_BEHIND = re.compile(r"\s?(?:[kKM千万億]\s?)?[^\s\d,;:|=()\[\]]{1,24}")
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A way to read one number of a program: what `metrics:` needs, and what it finds in the logs looked at."""
+
+    name: str
+    """`samples_per_s`, `tokens_per_s`, `steps_per_s`, or `throughput` where the words do not say what is counted."""
+    pattern: str
+    unit: str
+    skip_first: int
+    ranks: str
+    """`sum` where the unit says that each process tells its own and several do, else `first`."""
+    file: str
+    """The log of the first line that it reads."""
+    line: int
+    """From 1."""
+    text: str
+    """That line."""
+    values: tuple[float, ...]
+    """The first SHOWN values of that log."""
+    count: int
+    """Values of that log."""
+    value: float
+    """What a run with these logs would be measured by."""
+    each: bool
+    """Whether the unit says that the number is one process's."""
+
+    def entry(self) -> list[str]:
+        """Return the lines of project.yaml below `metrics:`."""
+        return [
+            f"  {self.name}:",
+            f"    pattern: {_quoted(self.pattern)}",
+            f"    unit: {_quoted(self.unit)}",
+            "    reduce: median",
+            f"    skip_first: {self.skip_first}",
+            *([f"    ranks: {self.ranks}"] if self.ranks != "first" else []),
+        ]
+
+
+@dataclass
+class _Form:
+    """Lines of one form."""
+
+    name: str
+    pattern: str
+    unit: str
+    each: bool
+    file: str
+    line: int
+    text: str
+    count: int = 0
+
+
+def suggestions(logs: Sequence[Path], *, torn: bool = True) -> list[Suggestion]:
+    """Return what could be measured in some logs, the likeliest first; `logs` are those of ranks, lowest first.
+
+    Of each log the first MOST_LINES lines are looked at. A pattern that does not find its number in its own line is
+    left out, and so is one that may take long. `torn`: the last lines are whole though they have no end.
+    """
+    forms: dict[str, _Form] = {}
+    for path in logs:
+        for position, line in enumerate(read_lines(path, torn=torn), 1):
+            if position > MOST_LINES:
+                break
+            _take(line[:LONGEST], path.name, position, forms)
+    made = [found for form in forms.values() if (found := _tried(form, logs, torn)) is not None]
+    made.sort(key=lambda each: (_rank(each.name), -each.count))
+    unlike: dict[tuple[str, int, float], Suggestion] = {}
+    for each in made:
+        unlike.setdefault((each.file, each.line, each.values[0]), each)
+    return list(unlike.values())[:MOST]
+
+
+def block(found: Sequence[Suggestion], notes: Iterable[str] = (), *, active: bool = True) -> list[str]:
+    """Return the lines for project.yaml: the first suggestion in force if `active`, the others as comments."""
+    lines = [f"# {note}" for note in notes]
+    for position, each in enumerate(found):
+        off = "" if active and position == 0 else "# "
+        shown = ", ".join(f"{value:g}" for value in each.values) + (", …" if each.count > len(each.values) else "")
+        lines += [
+            f"# {each.file}:{each.line}: {printable(each.text).strip()[:200]}",
+            f"#   {shown} → {each.value:g} {printable(each.unit)}".rstrip(),
+        ]
+        if each.name not in RATES:
+            lines.append(f"{off}metric: {each.name}")
+        lines += [f"{off}{text}" for text in ("metrics:", *each.entry())]
+    return lines
+
+
+def _take(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
+    if not _SPEED.search(line) or ECHO.search(line):
+        return
+    numbers = list(_NUMBER.finditer(line))[:64]
+    for index, match in enumerate(numbers):
+        start = max(match.start() - 60, numbers[index - 1].end() if index else 0)
+        end = min(match.end() + 40, numbers[index + 1].start() if index + 1 < len(numbers) else len(line))
+        before, behind = line[start : match.start()], line[match.end() : end]
+        form = _form(before, match[0], behind)
+        if form is None or _OTHERS.search(behind) or NO_TRAINING.search(before) or NOT_REACHED.search(before):
+            continue
+        if form.pattern not in forms and len(forms) < FORMS:
+            form.file, form.line, form.text = file, position, line
+            forms[form.pattern] = form
+        if form.pattern in forms:
+            forms[form.pattern].count += 1
+
+
+def _form(before: str, digits: str, behind: str) -> _Form | None:
+    """Return the form of a number with its words; None where they do not speak of speed."""
+    words = _WORDS_BEFORE.search(before)
+    last = words[0].rstrip(" \t:=").rpartition(" ")[2] if words else ""
+    said = _SPEED.search(last) or (_LINKS.fullmatch(last) and words and _SPEED.search(words[0]))
+    named = words[0] if words and said else ""
+    unit = _UNIT_BEHIND.match(behind)
+    its_unit = unit[0] if unit and "/" in unit[0] and _SPEED.search(unit[0]) else ""
+    if not named and not its_unit:
+        return None
+    # words alone do: a unit behind them may be followed by anything
+    pattern = f"{_escaped(named)}{_GROUP}{_escaped(its_unit)}" if named else f"(?<![\\w.,]){_GROUP}{_escaped(its_unit)}"
+    told = [name for name, _ in Words().read(f"{before[-len(named) :] if named else ''}{digits}{behind[:40]}")]
+    rates = [name for name in told if name.split("/")[0] in RATES]
+    inside = re.search(r"[(\[]([^()\[\]\s]{1,24})[)\]]", named)
+    shown = its_unit.strip() or (inside[1] if inside and "/" in inside[1] else "")
+    name = rates[0].split("/")[0] if rates and not re.match(r"[kKM千万億]\s?\w", shown) else "throughput"
+    if name in RATES:
+        shown = name.replace("_per_", "/")
+    return _Form(name, pattern, shown, bool(rates) and rates[0].endswith(EACH), "", 0, "")
+
+
+def _escaped(words: str) -> str:
+    """Return an expression for words, in which any space stands for any number of them."""
+    text = re.escape(" ".join(words.split()))
+    begins, ends = words[:1].isspace(), words[-1:].isspace()
+    return (r"\s+" if begins else "") + text.replace("\\ ", r"\s+") + (r"\s*" if ends else "")
+
+
+def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
+    """Return what a form's pattern finds in the logs; None when that is nothing, or the pattern is a bad one."""
+    if not form.pattern.isprintable() or may_never_end(form.pattern) or may_take_long(form.pattern):
+        return None
+    compiled = {"": re.compile(form.pattern)}
+    first: list[float] = []
+    parts: list[float] = []
+    count = 0
+    for path in logs:
+        kept = _Shown()
+        scan(read_lines(path, torn=torn), compiled, {"": kept})
+        if kept.count:
+            if not first:
+                first, count = kept.first_ones, kept.count
+            value = kept.median(_skipped(count))
+            if value is not None:
+                parts.append(value)
+    if not parts or number(_found(compiled[""], form.text)) is None:
+        return None
+    summed = form.each and len(parts) > 1
+    return Suggestion(
+        form.name, form.pattern, form.unit, _skipped(count), "sum" if summed else "first", form.file, form.line,
+        form.text, tuple(first), count, sum(parts) if summed else parts[0], form.each,
+    )  # fmt: skip
+
+
+def _skipped(count: int) -> int:
+    """Return how many first values are warm-up, as far as their number allows."""
+    return 2 if count >= 10 else 1 if count >= 4 else 0
+
+
+def _found(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1] if match else ""
+
+
+class _Shown(NumberStream):
+    """A stream that keeps its first values, to be shown, counts them, and reduces without so many as warm-up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first_ones: list[float] = []
+        self.count = 0
+        self._without = {skip: NumberStream(skip) for skip in (0, 1, 2)}
+
+    def add(self, value: float) -> None:
+        """Take one value."""
+        self.count += 1
+        if len(self.first_ones) < SHOWN:
+            self.first_ones.append(value)
+        for stream in self._without.values():
+            stream.add(value)
+
+    def median(self, skip: int) -> float | None:
+        """Return the median without the first `skip` values; None when there is none."""
+        return self._without[skip].reduce("median")
+
+
+def _rank(name: str) -> int:
+    order = (*RATES[:2], "throughput", RATES[2])
+    return order.index(name)
+
+
+def _quoted(text: str) -> str:
+    """Return a printable text as a YAML scalar in single quotes."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,130 @@
+"""What a run's output is read with: the metrics of its project as they are now, else those that its request names.
+
+A wrong pattern is corrected in project.yaml, and the runs on disk are read again. Their files stay as they are.
+"""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from hackathon.text.files import open_regular
+from hackathon.text.json_fields import mapping_of, mappings_of, text_of
+
+DEFAULT_METRIC = "samples_per_s"
+"""The metric of a run whose request names none."""
+RUN, PROJECT = "run", "project"
+KEPT = 64
+"""Projects whose metrics are kept in memory."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The metrics of a run or a study, and who names them."""
+
+    metric: str = DEFAULT_METRIC
+    """The one that it is measured by."""
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Name → declared metric (fields of config.recipe.Metric)."""
+    origin: str = RUN
+    """PROJECT: project.yaml has others by now than the request."""
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """What a project.yaml says."""
+
+    name: str
+    metric: str
+    metrics: Mapping[str, Mapping[str, Any]]
+
+
+def measured_by(project: Path | str, owner: Path | str, request: Mapping[str, Any]) -> Measured:
+    """Return the metrics of a run or a study in a project's folder; `request`: its request, as JSON.
+
+    Those of project.yaml where the run is one of this project by its name, runs no recipe (whose metrics belong to the
+    program that was copied), and belongs with `owner`, its directory, to the account that project.yaml belongs to:
+    patterns of somebody else are not looked for in the name of its owner. A file that is missing, broken or a link
+    changes nothing.
+    """
+    own = Measured(text_of(request.get("metric")) or DEFAULT_METRIC, mappings_of(request.get("metrics")))
+    name = text_of(request.get("name"))
+    if not name or not project or request.get("recipe"):
+        return own
+    declared = _declared(f"{project}/project.yaml", str(owner))
+    if declared is None or declared.name != name:
+        return own
+    if (declared.metric, _patterns(declared.metrics)) == (own.metric, _patterns(own.metrics)):
+        return own
+    return Measured(declared.metric, declared.metrics, PROJECT)
+
+
+def study_as_measured(project: Path | str, owner: Path | str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a study (`study.json`) with the metrics that its runs are read with, and `metrics_from`."""
+    request = mapping_of(record.get("base_request"))
+    found = measured_by(project, owner, request)
+    if found.origin == RUN:
+        return {**record, "metrics_from": RUN}
+    base = {**request, "metric": found.metric, "metrics": found.metrics}
+    return {**record, "metric": found.metric, "unit": "", "base_request": base, "metrics_from": PROJECT}
+
+
+def declared_digest(project: Path | str) -> str:
+    """Return a digest of the metrics that the project.yaml in a folder declares; empty where there are none to use."""
+    declared = _declared(f"{project}/project.yaml", str(project), same_owner=False)
+    if declared is None:
+        return ""
+    text = json.dumps([declared.name, declared.metric, declared.metrics], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def mark_of(project: Path | str) -> tuple[int, ...]:
+    """Return what changes with a folder's project.yaml; empty without one."""
+    try:
+        found = os.lstat(f"{project}/project.yaml")
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_uid
+
+
+def _patterns(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return metrics with every field, so that one which an older toolkit did not write differs in nothing."""
+    from hackathon.config.recipe import Metric
+
+    default = asdict(Metric())
+    return {name: default | dict(entry) for name, entry in metrics.items()}
+
+
+def _declared(path: str, owner: str, *, same_owner: bool = True) -> _Declared | None:
+    try:
+        found, run = os.lstat(path), os.lstat(owner)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode) or (same_owner and (found.st_uid, 1) != (run.st_uid, stat.S_ISDIR(run.st_mode))):
+        return None
+    return _read(path, found.st_mtime_ns, found.st_size, found.st_ino, found.st_uid)
+
+
+@lru_cache(KEPT)
+def _read(path: str, changed: int, size: int, node: int, uid: int) -> _Declared | None:
+    """Return what a file says; the numbers are those of its state, which the cache goes by."""
+    from hackathon.config.load import load_project
+    from hackathon.config.problems import MAXIMUM_BYTES
+    from hackathon.text.errors import HackathonError
+
+    try:
+        with open_regular(path) as stream:
+            if os.fstat(stream.fileno()).st_uid != uid or size > MAXIMUM_BYTES:
+                return None
+            project = load_project(Path(path).parent, stream.read(MAXIMUM_BYTES))
+    except (OSError, HackathonError):
+        return None
+    if project.recipe:
+        return None
+    metrics = {name: asdict(metric) for name, metric in project.metrics.items()}
+    return _Declared(project.name, project.metric or DEFAULT_METRIC, metrics)

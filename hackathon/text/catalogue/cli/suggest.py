@@ -1,0 +1,55 @@
+"""Messages of `hackathon results --suggest` and `hackathon init --from-log`: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    "option_suggest": (
+        "Show the lines of the output that look like a throughput, and the `metrics:` entry that reads each.",
+        "出力のうちスループットらしい行と、それを読み取る `metrics:` の記述を表示する",
+    ),
+    "option_from_log": (
+        "Write the `metrics:` entry for this output of your program.",
+        "プログラムのこの出力に合う `metrics:` を書き込む",
+    ),
+    "paste": (
+        "{source}: the first entry below goes into project.yaml; the others are alternatives",
+        "{source}: 先頭の記述を project.yaml に貼り付けてください。残りは別の候補です",
+    ),
+    "known": (
+        "already read without configuration: {name} = {value} {unit}; an entry for it replaces this reading",
+        "設定なしで読み取れています: {name} = {value} {unit}。記述を有効にすると、そちらが優先されます",
+    ),
+    "each": (
+        "the unit counts one process: the value is that of one process, not of the whole job",
+        "単位は 1 プロセスあたりです。値はジョブ全体ではなく 1 プロセスのものです",
+    ),
+    "none": ("no line of {source} looks like a throughput", "{source} にスループットらしい行はありません"),
+    "none_hint": (
+        "print one at regular intervals, e.g. `throughput: 812.3 samples/s`",
+        "プログラムで定期的に出力してください（例: `throughput: 812.3 samples/s`）",
+    ),
+    "no_output": ("no run of {name} has any output", "{name} の実行にはまだ出力がありません"),
+    "try": (
+        "No throughput was found. `hackathon results --suggest {name}` shows the lines that look like one",
+        "スループットが見つかりません。`hackathon results --suggest {name}` でそれらしい行を確認できます",
+    ),
+    "only_command": (
+        "--from-log describes the output of your own command",
+        "--from-log は自分のコマンドの出力に使います",
+    ),
+    "only_command_hint": ("use --command instead of --recipe", "--recipe の代わりに --command を指定してください"),
+    "from_project": (
+        "read with the metrics of project.yaml as they are now, not with those of the time of submission",
+        "投入時の指標の定義ではなく、現在の project.yaml の定義で読み取っています",
+    ),
+    "sum": (
+        "{name}: the unit counts one process; the values of all {processes} processes are added up",
+        "{name}: 単位は 1 プロセスあたりです。全 {processes} プロセスの値を合計しました",
+    ),
+    "times": (
+        "{name}: the unit counts one process; the value of one was multiplied by {processes}",
+        "{name}: 単位は 1 プロセスあたりです。1 プロセスの値を {processes} 倍しました",
+    ),
+    "unsure": (
+        "{name}: the unit does not say whether it counts one process or all {processes}; taken as all",
+        "{name}: 1 プロセスの値か全 {processes} プロセスの値かを単位から判断できません。全体の値とみなしました",
+    ),
+}
