@@ -188,4 +188,5 @@ class Functions:
             there, where = self.assigned(name, None), None
         for each in there:
             if dotted(each.value) != name:
-                yield from self.origins(each.value, where, each.index, depth - 1)
+                deeper = each.index if each.index is not None else index
+                yield from self.origins(each.value, where, deeper, depth - 1)

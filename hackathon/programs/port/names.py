@@ -96,3 +96,21 @@ def pure(program: Program, node: cst.CSTNode) -> bool:
 def same(program: Program, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Return whether two expressions have the same text."""
     return program.text(one) == program.text(other)
+
+def with_argument(args: list[cst.Arg], extra: cst.Arg) -> list[cst.Arg]:
+    """Put an argument behind the others, written as they are: one a line, with a comma at the end."""
+    last = args[-1]
+    between = next((each.comma for each in args[:-1] if isinstance(each.comma, cst.Comma)), None)
+    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    trailing = last.comma
+    args[-1] = last.with_changes(comma=between if between is not None else plain)
+    added = extra.with_changes(
+        comma=trailing, whitespace_after_arg=last.whitespace_after_arg, equal=_tight()
+    )
+    args[-1] = args[-1].with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
+    return [*args, added]
+
+
+def _tight() -> cst.AssignEqual:
+    none = cst.SimpleWhitespace("")
+    return cst.AssignEqual(whitespace_before=none, whitespace_after=none)

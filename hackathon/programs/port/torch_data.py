@@ -5,7 +5,7 @@ import libcst as cst
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.loops import BatchLoop, batch_loops, epoch_place, is_loader, iterated
-from hackathon.programs.port.names import argument, dotted, method, pure, starred
+from hackathon.programs.port.names import argument, dotted, method, pure, starred, with_argument
 from hackathon.programs.port.torch_setup import Words
 
 
@@ -45,7 +45,7 @@ class TrainingData:
         if self._iterable(data.value, call):
             edits.ask(call, "ask-iterable")
             return
-        if shuffle is not None and (shuffle.keyword is None or not pure(program, shuffle.value)):
+        if shuffle is not None and (not pure(program, shuffle.value)):
             edits.ask(call, "ask-loader")
             return
         name = dotted(data.value)
@@ -55,6 +55,7 @@ class TrainingData:
                 edits.ask(call, "ask-loader")
                 return
         mixed = program.text(shuffle.value) if shuffle is not None else "False"
+        mixed = f"({mixed})" if " " in mixed else mixed
         arguments = f"{name}" if mixed == "True" else f"{name}, shuffle={mixed}"
         sampler = f"{words.sampler}({arguments}) if {words.world} > 1 else None"
         if mixed == "True":
@@ -67,7 +68,7 @@ class TrainingData:
 
         def change(updated: cst.CSTNode) -> cst.CSTNode:
             assert isinstance(updated, cst.Call)
-            return updated.with_changes(args=_with(list(updated.args), extra))
+            return updated.with_changes(args=with_argument(list(updated.args), extra))
 
         edits.replaced[call] = change
         edits.done(call, "do-sampler", f"sampler={sampler}", data=name)
@@ -152,21 +153,3 @@ class TrainingData:
                 if any(is_loader(self.functions, value) for value in made):
                     self.edits.ask(each, "ask-endless")
 
-
-def _with(args: list[cst.Arg], extra: cst.Arg) -> list[cst.Arg]:
-    """Put an argument behind the others, written as they are: one a line, with a comma at the end."""
-    last = args[-1]
-    between = next((each.comma for each in args[:-1] if isinstance(each.comma, cst.Comma)), None)
-    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    trailing = last.comma
-    args[-1] = last.with_changes(comma=between if between is not None else plain)
-    added = extra.with_changes(
-        comma=trailing, whitespace_after_arg=last.whitespace_after_arg, equal=_tight()
-    )
-    args[-1] = args[-1].with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
-    return [*args, added]
-
-
-def _tight() -> cst.AssignEqual:
-    none = cst.SimpleWhitespace("")
-    return cst.AssignEqual(whitespace_before=none, whitespace_after=none)

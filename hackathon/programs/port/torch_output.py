@@ -4,7 +4,7 @@ import libcst as cst
 
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
-from hackathon.programs.port.names import calls, dotted, method
+from hackathon.programs.port.names import calls, dotted, method, with_argument
 from hackathon.programs.port.torch_setup import Words
 
 _SAVES = {
@@ -18,7 +18,7 @@ _HARMLESS = {
     "list", "dict", "vars", "enumerate", "zip", "range", "size", "get_lr", "std", "exp", "sqrt", "items", "keys",
     "values", "now", "strftime", "get_device_name", "get", "type", "Path", "lower", "upper", "strip", "open", "isoformat",
     "is_available", "device_count", "current_device", "max_memory_allocated", "memory_allocated", "get_scale", "std",
-    "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "print", "tuple", "set", "dumps", "median",
+    "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin", "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
 }  # fmt: skip
 """Calls that other processes need not wait for, so that one of them alone may make them."""
 
@@ -132,11 +132,9 @@ def _writes(call: cst.Call, functions: Functions) -> bool:
 
 
 def _add(edits: Edits, call: cst.Call, extra: cst.Arg) -> None:
-    from hackathon.programs.port.torch_data import _with
-
     def change(updated: cst.CSTNode) -> cst.CSTNode:
         assert isinstance(updated, cst.Call)
-        return updated.with_changes(args=_with(list(updated.args), extra) if updated.args else [extra])
+        return updated.with_changes(args=with_argument(list(updated.args), extra) if updated.args else [extra])
 
     edits.replaced[call] = change
 

@@ -149,16 +149,18 @@ def set_up(edits: Edits, functions: Functions, words: Words) -> None:
     block = main_block(functions)
     early = [each for each in calls(functions.program, module) if _moves(functions, each, block)]
     body = module.body if block is None or early else block.body.body
-    place = module.body[_imports_end(module)] if _imports_end(module) < len(module.body) else None
-    head = words.head()
-    assert place is not None, "imports alone train nothing"
-    edits.before.setdefault(place, [])[:0] = edits.statements(head)
-    start = edits.statements(words.start())
-    edits.done(place, "do-start", words.start())
+    number = _imports_end(module)
+    assert number, "a program that imports nothing trains nothing"
+    place = module.body[number - 1]
+    head, start = edits.statements(words.head()), edits.statements(words.start())
+    edits.after.setdefault(place, [])[:0] = [*head, *(start if body is module.body else ())]
     if body is module.body:
-        edits.before[place][len(edits.statements(head)) :] = [*start, *edits.before[place][len(edits.statements(head)) :]]
+        # two blank lines behind a function, one behind anything else
+        gap = [cst.EmptyLine(indent=False)] * (2 if words.uses_unwrapped else 1)
+        edits.after[place][len(head)] = start[0].with_changes(leading_lines=gap)
     else:
         edits.before.setdefault(body[0], [])[:0] = start
+    edits.done(place if body is module.body else body[0], "do-start", words.start())
     end = block.body.body[-1] if block is not None and block is module.body[-1] else module.body[-1]
     if any(functions.imports.full(each.func) in ("sys.exit", "exit", "quit", "os._exit") for each in calls(functions.program, end)
            if functions.scope(each) is None):  # fmt: skip
@@ -195,13 +197,17 @@ def devices(edits: Edits, functions: Functions, words: Words) -> None:
                 edits.done(call, "do-device", old=program.text(call), new="current_device()")
             else:
                 edits.ask(call, "ask-device", text=program.text(call))
+        elif full == "torch.device" and len(call.args) == 2 and program.text(call.args[1].value) == "0":
+            first = call.args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+            edits.replaced[call] = lambda made, kept=first: made.with_changes(args=(kept,))  # type: ignore[misc]
+            edits.done(call, "do-device", old=program.text(call), new="device(\"cuda\")")
         elif full == "torch.device" and len(call.args) > 1:
             edits.ask(call, "ask-device", text=program.text(call))
         elif method(call) == "cuda" and call.args and argument(call, "non_blocking") is None:
             if program.text(call.args[0].value) == "0":
                 edits.replaced[call] = lambda made: made.with_changes(args=())
                 edits.done(call, "do-device", old=".cuda(0)", new=".cuda()")
-            else:
+            elif not isinstance(call.args[0].value, cst.Name):  # a name: its value is seen where it is made
                 edits.ask(call, "ask-device", text=program.text(call))
     for each in program.find(program.module, cst.SimpleString):
         parent = program.parents.get(program.parents.get(program.parents.get(each, each), each))

@@ -135,4 +135,9 @@ def _known_everywhere(functions: Functions, test: cst.BaseExpression, loop: cst.
         values = functions.assigned(word, functions.scope(name))
         if not values or not all(isinstance(each.value, cst.Integer) for each in values):
             return False
+        # a counter of what happened to this process, such as epochs without a better loss
+        for count in program.find(program.module, cst.AugAssign):
+            if dotted(count.target) == word and any(isinstance(each, cst.If | cst.Else) for each in program.above(count)
+                                                    if each in set(program.walk(loop))):  # fmt: skip
+                return False
     return True
