@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 @named("port")
 @click.argument("file", required=False, metavar="[FILE]", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--write", "write_it", is_flag=True, help=message("help.option_port_write"))
-@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_port_output"))
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_port_output")
+)
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(file: Path | None, write_it: bool, output: Path | None, as_json: bool) -> None:
     from importlib.util import find_spec
@@ -55,7 +57,8 @@ def _only_program() -> Path:
     if len(found) == 1:
         return found[0]
     names = printable(", ".join(each.name for each in found[:5]))
-    raise RequestError("port.no_file", reason=message("port.several", names=names) if found else message("port.none_here"))
+    reason = message("port.several", names=names) if found else message("port.none_here")
+    raise RequestError("port.no_file", reason=reason)
 
 
 def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) -> None:

@@ -123,7 +123,7 @@ class _Pass(cst.CSTTransformer):
         self.edits = edits
 
     def on_leave(self, original_node, updated_node):  # type: ignore[no-untyped-def]
-        updated = super().on_leave(original_node, updated_node)
+        updated = updated_node
         if isinstance(original_node, cst.Module | cst.IndentedBlock):
             updated = updated.with_changes(body=self._body(original_node.body, updated.body))
         change = self.edits.replaced.get(original_node)

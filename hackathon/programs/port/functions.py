@@ -34,6 +34,10 @@ class Functions:
         self.classes = {each.name.value: each for each in program.find(program.module, cst.ClassDef)}
         self._owner = {each: self._class_around(each) for each in self.all}
         self.calls = list(calls(program, program.module))
+        self._assigned: dict[str, list[tuple[Assigned, Scope]]] = {}
+        for node in program.walk(program.module):
+            if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None:
+                self._note(node, node.value)
         self._targets = {call: self._called(call) for call in self.calls}
         self.callers: dict[cst.FunctionDef, list[cst.Call]] = {}
         for call, target in self._targets.items():
@@ -44,7 +48,7 @@ class Functions:
 
     def _is_backward(self, call: cst.Call) -> bool:
         # `def backward(ctx, …)` of an autograd function calls no `.backward()` of a loss
-        return method(call) == "backward" and not dotted(call.func) == "super.backward"
+        return method(call) == "backward" and dotted(call.func) != "super.backward"
 
     def _class_around(self, function: cst.FunctionDef) -> cst.ClassDef | None:
         for each in self.program.above(function):
@@ -111,7 +115,7 @@ class Functions:
 
     def reaches(self, node: cst.CSTNode) -> list[cst.Call]:
         """Return the calls below a node that lead to a backward pass, or are one."""
-        below = [each for each in calls(self.program, node)]
+        below = calls(self.program, node)
         return [each for each in below if each in self.backwards or self._targets.get(each) in self.trains]
 
     def parameters(self, function: cst.FunctionDef) -> list[str]:
@@ -129,23 +133,23 @@ class Functions:
 
     def assigned(self, name: str, scope: Scope) -> list[Assigned]:
         """Return what a dotted name is assigned in a function; attributes of `self`: anywhere in the class."""
-        found = []
         owner = self.owner(scope) if name.startswith("self.") else None
-        for node in self.program.walk(self.program.module):
-            if not isinstance(node, cst.Assign | cst.AnnAssign) or node.value is None:
-                continue
-            where = self.scope(node)
-            if (self.owner(where) is not owner) if owner is not None else (where is not scope):
-                continue
-            targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
-            for target in targets:
-                if dotted(target) == name:
-                    found.append(Assigned(node, node.value, None))
-                elif isinstance(target, cst.Tuple | cst.List):
-                    for index, element in enumerate(target.elements):
-                        if dotted(element.value) == name:
-                            found.append(self._element(node, node.value, index))
-        return found
+        return [
+            each
+            for each, where in self._assigned.get(name, [])
+            if (self.owner(where) is owner if owner is not None else where is scope)
+        ]
+
+    def _note(self, node: cst.Assign | cst.AnnAssign, value: cst.BaseExpression) -> None:
+        where = self.scope(node)
+        for target in [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]:
+            name = dotted(target)
+            if name is not None:
+                self._assigned.setdefault(name, []).append((Assigned(node, value, None), where))
+            for index, element in enumerate(target.elements if isinstance(target, cst.Tuple | cst.List) else ()):
+                name = dotted(element.value)
+                if name is not None:
+                    self._assigned.setdefault(name, []).append((self._element(node, value, index), where))
 
     def _element(self, node: cst.Assign | cst.AnnAssign, value: cst.BaseExpression, index: int) -> Assigned:
         if isinstance(value, cst.Tuple) and index < len(value.elements):
@@ -168,9 +172,9 @@ class Functions:
             return
         function = self.target(value) if isinstance(value, cst.Call) else None
         if function is not None and function.name.value != "__init__":
-            for each in self.program.find(function, cst.Return):
-                if each.value is not None and self.scope(each) is function:
-                    yield from self.origins(each.value, function, index, depth - 1)
+            for made in self.program.find(function, cst.Return):
+                if made.value is not None and self.scope(made) is function:
+                    yield from self.origins(made.value, function, index, depth - 1)
             return
         name = dotted(value)
         if name is None:

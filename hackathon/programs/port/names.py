@@ -32,7 +32,7 @@ class Imports:
             for alias in node.names:
                 whole = dotted(alias.name) or ""
                 self.modules.add(whole)
-                short = dotted(alias.asname.name) if alias.asname else None  # type: ignore[arg-type]
+                short = dotted(alias.asname.name) if alias.asname else None
                 self.names[short or whole.split(".")[0]] = whole if short else whole.split(".")[0]
         for each in program.find(program.module, cst.ImportFrom):
             origin = dotted(each.module) if each.module is not None and not each.relative else None
@@ -41,7 +41,7 @@ class Imports:
             self.modules.add(origin)
             for alias in () if isinstance(each.names, cst.ImportStar) else each.names:
                 name = dotted(alias.name) or ""
-                short = dotted(alias.asname.name) if alias.asname else None  # type: ignore[arg-type]
+                short = dotted(alias.asname.name) if alias.asname else None
                 self.names[short or name] = f"{origin}.{name}"
 
     def uses(self, *packages: str) -> bool:
@@ -97,6 +97,7 @@ def same(program: Program, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Return whether two expressions have the same text."""
     return program.text(one) == program.text(other)
 
+
 def with_argument(args: list[cst.Arg], extra: cst.Arg) -> list[cst.Arg]:
     """Put an argument behind the others, written as they are: one a line, with a comma at the end."""
     last = args[-1]
@@ -104,9 +105,7 @@ def with_argument(args: list[cst.Arg], extra: cst.Arg) -> list[cst.Arg]:
     plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     trailing = last.comma
     args[-1] = last.with_changes(comma=between if between is not None else plain)
-    added = extra.with_changes(
-        comma=trailing, whitespace_after_arg=last.whitespace_after_arg, equal=_tight()
-    )
+    added = extra.with_changes(comma=trailing, whitespace_after_arg=last.whitespace_after_arg, equal=_tight())
     args[-1] = args[-1].with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
     return [*args, added]
 

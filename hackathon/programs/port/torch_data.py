@@ -88,8 +88,10 @@ class TrainingData:
     def _named(self, call: cst.Call, data: cst.Arg) -> str | None:
         """Give a data set that is made inside the call a name, before the statement; None where that is not sure."""
         statement = self.program.parents.get(self.program.parents.get(call, call))
-        simple = isinstance(self.program.parents.get(call), cst.Assign) and isinstance(statement, cst.SimpleStatementLine)
-        if not simple or data is not call.args[0] or len(statement.body) != 1:  # type: ignore[union-attr]
+        assigns = isinstance(self.program.parents.get(call), cst.Assign)
+        if not assigns or not isinstance(statement, cst.SimpleStatementLine):
+            return None
+        if data is not call.args[0] or len(statement.body) != 1:
             return None
         name = "train_data"
         while name in self.program.identifiers:
@@ -121,15 +123,15 @@ class TrainingData:
         name = dotted(loop.loader)
         datasets = {dotted(each.value) for call in loop.sources if (each := argument(call, "dataset", 0)) is not None}
         around: cst.CSTNode = loop.scope or self.program.module
-        for each in self.program.find(around, cst.Call):
-            if dotted(each.func) != "len" or len(each.args) != 1 or self.functions.scope(each) is not loop.scope:
+        for call in self.program.find(around, cst.Call):
+            if dotted(call.func) != "len" or len(call.args) != 1 or self.functions.scope(call) is not loop.scope:
                 continue
-            what = dotted(each.args[0].value)
+            what = dotted(call.args[0].value)
             if what is not None and name is not None and what == f"{name}.dataset":
-                self.edits.swap(each.args[0].value, f"{name}.sampler")
-                self.edits.done(each, "do-length", f"len({name}.sampler)", old=f"len({what})")
-            elif what in datasets and what is not None and self._divides(each):
-                self.edits.ask(each, "ask-length", data=what, loader=name or "?")
+                self.edits.swap(call.args[0].value, f"{name}.sampler")
+                self.edits.done(call, "do-length", f"len({name}.sampler)", old=f"len({what})")
+            elif what in datasets and what is not None and self._divides(call):
+                self.edits.ask(call, "ask-length", data=what, loader=name or "?")
 
     def _divides(self, call: cst.Call) -> bool:
         parent = self.program.parents.get(call)
@@ -139,17 +141,19 @@ class TrainingData:
         """Say what becomes of the other DataLoaders: every process sees all of them."""
         mine = {source for loop in self.loops for source in loop.sources}
         rest = [each for each in self.functions.calls if is_loader(self.functions, each) and each not in mine]
-        runs = [
-            each
-            for each in self.program.find(self.program.module, cst.For)
-            if not self.functions.reaches(each.body)
-            and any(made in rest for made, _ in self.functions.origins(iterated(each), self.functions.scope(each)))
-        ]
-        if runs:
-            self.edits.note(runs[0], "note-evaluation")
+        runs = None
+        for loop in self.program.find(self.program.module, cst.For):
+            if self.functions.reaches(loop.body):
+                continue
+            made = {value for value, _ in self.functions.origins(iterated(loop), self.functions.scope(loop))}
+            if made & self._sampled:
+                self.edits.ask(loop, "ask-share")
+            elif made & set(rest):
+                runs = runs or loop
+        if runs is not None:
+            self.edits.note(runs, "note-evaluation")
         for each in self.functions.calls:
             if method(each) is None and dotted(each.func) in ("iter", "cycle") and each.args:
-                made = [value for value, _ in self.functions.origins(each.args[0].value, self.functions.scope(each))]
-                if any(is_loader(self.functions, value) for value in made):
+                found = self.functions.origins(each.args[0].value, self.functions.scope(each))
+                if any(is_loader(self.functions, value) for value, _ in found):
                     self.edits.ask(each, "ask-endless")
-

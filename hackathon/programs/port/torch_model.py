@@ -1,5 +1,7 @@
 """The model: wrapped once, where it is on its device; unwrapped where its own attributes and names are meant."""
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from hackathon.programs.port.edits import Edits
@@ -57,7 +59,7 @@ class TrainedModel:
 
     def wrap(self, words: Words) -> None:
         """Put DistributedDataParallel around the model, or ask."""
-        edits, program = self.edits, self.program
+        edits = self.edits
         if not self.optimizers:
             edits.ask(self.functions.backwards[0], "ask-no-optimizer")
             return
@@ -107,9 +109,7 @@ class TrainedModel:
             name, scope, call = outer, self.functions.scope(sites[0]), sites[0]
         return None
 
-    def _place(
-        self, name: str, scope: Scope, at: cst.CSTNode
-    ) -> tuple[cst.CSTNode, bool, cst.CSTNode | None] | None:
+    def _place(self, name: str, scope: Scope, at: cst.CSTNode) -> tuple[cst.CSTNode, bool, cst.CSTNode | None] | None:
         """Return the statement to wrap before or behind, and what keeps the bare model until then."""
         statement: cst.CSTNode = self.program.statement(at)
         while True:  # out of `if` and `with`, up to the block that all of them share
@@ -119,7 +119,7 @@ class TrainedModel:
                 break
             if any(self._binds(each, name) for each in block.body):  # type: ignore[attr-defined]
                 break
-            statement = self.program.statement(outer if not isinstance(outer, cst.Else) else self.program.parents[outer])
+            statement = self.program.statement(self.program.parents[outer] if isinstance(outer, cst.Else) else outer)
         body = list(block.body)  # type: ignore[attr-defined]
         first = body.index(statement)
         training = next(
@@ -143,9 +143,9 @@ class TrainedModel:
         for each in self.program.walk(node):
             if isinstance(each, cst.Assign) and any(dotted(target.target) == name for target in each.targets):
                 return True
-            if isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute):
-                if each.func.attr.value in ("to", "cuda", "half") and dotted(each.func.value) == name:
-                    return True
+            moves = isinstance(each, cst.Call) and method(each) in ("to", "cuda", "half")
+            if moves and dotted(each.func.value) == name:  # type: ignore[attr-defined]
+                return True
         return False
 
     def _keeps(self, node: cst.CSTNode, name: str) -> bool:
@@ -174,10 +174,8 @@ class TrainedModel:
                 receiver, _, last = name.rpartition(".")
                 made = self.functions.assigned(receiver, scope) or self.functions.assigned(receiver, None)
                 owner = self.functions.owner(self.scope)
-                return last == self.name[5:] and any(
-                    isinstance(each.value, cst.Call) and owner is not None and dotted(each.value.func) == owner.name.value
-                    for each in made
-                )
+                classes = {dotted(each.value.func) for each in made if isinstance(each.value, cst.Call)}
+                return last == self.name[5:] and owner is not None and owner.name.value in classes
         elif name == self.name and (scope is self.scope or (self.scope is None and not self._local(name, scope))):
             return True
         if scope is not None and name in self.functions.parameters(scope):
@@ -209,8 +207,25 @@ class TrainedModel:
             inner = self.edits.expression(f"{words.unwrapped}({self.program.text(node.value)})")
             self.edits.replaced[node.value] = lambda _, made=inner: made  # type: ignore[misc]
             self.edits.done(node, "do-unwrap", what=self.program.text(node))
-        for call in self.functions.calls:
-            whole = self.functions.imports.full(call.func) == "torch.save" and call.args
-            if whole and self.is_model(call.args[0].value, self.functions.scope(call)):
-                self.edits.swap(call.args[0].value, f"{words.unwrapped}({self.program.text(call.args[0].value)})")
-                self.edits.done(call, "do-unwrap", what=self.program.text(call.args[0].value))
+        for used, inside in self._whole():
+            scope = self.functions.scope(used)
+            if not self.is_model(used, scope):
+                continue
+            call = self.program.parents.get(inside)
+            if isinstance(call, cst.Call) and call.func is inside and scope in self.functions.trains:
+                self.edits.ask(used, "ask-method", call=self.program.text(inside))
+                continue
+            self.edits.swap(used, f"{words.unwrapped}({self.program.text(used)})")
+            self.edits.done(used, "do-unwrap", what=self.program.text(inside))
+
+    def _whole(self) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+        """Yield each expression that is used as only the model itself can be, and what uses it."""
+        for node in self.program.walk(self.program.module):
+            if isinstance(node, cst.Subscript):
+                yield node.value, node
+            elif isinstance(node, cst.For | cst.CompFor):
+                yield node.iter, node.iter
+            elif isinstance(node, cst.Call) and node.args:
+                full = self.functions.imports.full(node.func)
+                if full in ("torch.save", "torch.jit.script", "torch.onnx.export", "len", "isinstance", "type"):
+                    yield node.args[0].value, node.args[0].value

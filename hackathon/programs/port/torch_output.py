@@ -3,7 +3,7 @@
 import libcst as cst
 
 from hackathon.programs.port.edits import Edits
-from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.functions import DEPTH, Functions
 from hackathon.programs.port.names import calls, dotted, method, with_argument
 from hackathon.programs.port.torch_setup import Words
 
@@ -15,10 +15,12 @@ _LOGGERS = ("wandb.init", "mlflow.start_run")
 _HARMLESS = {
     "item", "format", "join", "tolist", "mean", "sum", "cpu", "numpy", "detach", "state_dict", "get_last_lr", "time",
     "perf_counter", "parameters", "numel", "len", "str", "int", "float", "round", "min", "max", "sorted", "abs", "repr",
-    "list", "dict", "vars", "enumerate", "zip", "range", "size", "get_lr", "std", "exp", "sqrt", "items", "keys",
-    "values", "now", "strftime", "get_device_name", "get", "type", "Path", "lower", "upper", "strip", "open", "isoformat",
+    "list", "dict", "vars", "enumerate", "zip", "range", "size", "get_lr", "exp", "sqrt", "items", "keys",
+    "values", "now", "strftime", "get_device_name", "get", "type", "Path", "lower", "upper", "strip", "open",
+    "isoformat",
     "is_available", "device_count", "current_device", "max_memory_allocated", "memory_allocated", "get_scale", "std",
-    "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin", "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
+    "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin",
+    "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
 }  # fmt: skip
 """Calls that other processes need not wait for, so that one of them alone may make them."""
 
@@ -28,7 +30,9 @@ def only_first(edits: Edits, functions: Functions, words: Words) -> None:
     program = functions.program
     edits.guard = f"{words.rank} == 0"
     printed = saved = None
-    for node in program.find(program.module, cst.SimpleStatementLine | cst.SimpleStatementSuite):  # type: ignore[arg-type]
+    for node in program.walk(program.module):
+        if not isinstance(node, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            continue
         told = [_kind(functions, each) for each in node.body]
         if not any(told):
             continue
@@ -87,6 +91,8 @@ def _reload(edits: Edits, functions: Functions, words: Words) -> None:
     for call in functions.calls:
         if functions.imports.full(call.func) != "torch.load":
             continue
+        if _before_training(functions, call, DEPTH):
+            continue  # a file that was there before
         inside = any(
             isinstance(each, cst.If | cst.While | cst.For | cst.Try | cst.FunctionDef)
             and not (isinstance(each, cst.If) and "__name__" in functions.program.text(each.test))
@@ -96,6 +102,30 @@ def _reload(edits: Edits, functions: Functions, words: Words) -> None:
         if not inside:
             edits.put_before(call, f"if {words.world} > 1:\n    {words.dist}.barrier()\n")
             edits.done(call, "do-barrier", f"{words.dist}.barrier()")
+        else:
+            edits.ask(call, "ask-reload", barrier=f"{words.dist}.barrier()")
+
+
+def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
+    """Return whether a call surely comes before the training, as what resumes it does."""
+    scope = functions.scope(call)
+    body: cst.CSTNode = functions.program.module if scope is None else scope.body
+    holders = {call, *functions.program.above(call)}
+    statements = list(body.body) if isinstance(body, cst.Module | cst.IndentedBlock) else []
+    if scope is None:  # `if __name__ == "__main__":` is as the module itself
+        outer = next((each for each in statements if each in holders), None)
+        if (
+            isinstance(outer, cst.If)
+            and isinstance(outer.body, cst.IndentedBlock)
+            and "__name__" in functions.program.text(outer.test)
+        ):
+            statements = list(outer.body.body)
+    mine = next((number for number, each in enumerate(statements) if each in holders), None)
+    training = [number for number, each in enumerate(statements) if functions.reaches(each)]
+    if training:
+        return mine is not None and mine < training[0]
+    callers = functions.callers.get(scope, []) if scope is not None else []
+    return depth > 0 and bool(callers) and all(_before_training(functions, each, depth - 1) for each in callers)
 
 
 def _shown(edits: Edits, functions: Functions, words: Words) -> None:

@@ -103,7 +103,7 @@ def _top(functions: Functions, name: str) -> bool:
     """Return whether the module itself imports a name before its first other statement."""
     for statement in functions.program.module.body[: _imports_end(functions.program.module)]:
         for node in functions.program.find(statement, cst.ImportAlias):
-            alias = dotted(node.asname.name) if node.asname else (dotted(node.name) or "").split(".")[0]  # type: ignore[arg-type]
+            alias = dotted(node.asname.name) if node.asname else (dotted(node.name) or "").split(".")[0]
             if alias == name or (node.asname is None and dotted(node.name) == name):
                 return True
     return False
@@ -150,20 +150,19 @@ def set_up(edits: Edits, functions: Functions, words: Words) -> None:
     early = [each for each in calls(functions.program, module) if _moves(functions, each, block)]
     body = module.body if block is None or early else block.body.body
     number = _imports_end(module)
-    assert number, "a program that imports nothing trains nothing"
-    place = module.body[number - 1]
+    place = module.body[max(number - 1, 0)]
     head, start = edits.statements(words.head()), edits.statements(words.start())
-    edits.after.setdefault(place, [])[:0] = [*head, *(start if body is module.body else ())]
-    if body is module.body:
-        # two blank lines behind a function, one behind anything else
-        gap = [cst.EmptyLine(indent=False)] * (2 if words.uses_unwrapped else 1)
-        edits.after[place][len(head)] = start[0].with_changes(leading_lines=gap)
-    else:
+    # two blank lines behind a function, one behind anything else
+    gap = [cst.EmptyLine(indent=False)] * (2 if words.uses_unwrapped else 1)
+    apart = [start[0].with_changes(leading_lines=gap), *start[1:]]
+    around = edits.after if number else edits.before
+    around.setdefault(place, [])[:0] = [*head, *(apart if body is module.body else ())]
+    if body is not module.body:
         edits.before.setdefault(body[0], [])[:0] = start
     edits.done(place if body is module.body else body[0], "do-start", words.start())
     end = block.body.body[-1] if block is not None and block is module.body[-1] else module.body[-1]
-    if any(functions.imports.full(each.func) in ("sys.exit", "exit", "quit", "os._exit") for each in calls(functions.program, end)
-           if functions.scope(each) is None):  # fmt: skip
+    last = [each for each in calls(functions.program, end) if functions.scope(each) is None]
+    if any(functions.imports.full(each.func) in ("sys.exit", "exit", "quit", "os._exit") for each in last):
         edits.ask(end, "ask-exit", end=words.end().replace("\n    ", " ").strip())
     else:
         edits.after.setdefault(end, []).extend(edits.statements(words.end()))
@@ -200,7 +199,7 @@ def devices(edits: Edits, functions: Functions, words: Words) -> None:
         elif full == "torch.device" and len(call.args) == 2 and program.text(call.args[1].value) == "0":
             first = call.args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)
             edits.replaced[call] = lambda made, kept=first: made.with_changes(args=(kept,))  # type: ignore[misc]
-            edits.done(call, "do-device", old=program.text(call), new="device(\"cuda\")")
+            edits.done(call, "do-device", old=program.text(call), new='device("cuda")')
         elif full == "torch.device" and len(call.args) > 1:
             edits.ask(call, "ask-device", text=program.text(call))
         elif method(call) == "cuda" and call.args and argument(call, "non_blocking") is None:

@@ -24,12 +24,11 @@ def steps(edits: Edits, functions: Functions, words: Words, model: TrainedModel,
         if len(inner) == 1 and model.sure:
             _accumulate(edits, functions, words, model, loop.loop, inner[0])
         _leaves(edits, functions, loop.loop)
-    for each in program.find(program.module, cst.Subscript):
-        index = each.slice[0].slice
-        parent = program.parents.get(each)
-        written = isinstance(parent, cst.AssignTarget | cst.AugAssign)
+    for item in program.find(program.module, cst.Subscript):
+        index = item.slice[0].slice
+        written = isinstance(program.parents.get(item), cst.AssignTarget | cst.AugAssign)
         if written and isinstance(index, cst.Index) and program.text(index).strip("'\"") == "lr":
-            edits.ask(each, "ask-rate")
+            edits.ask(item, "ask-rate")
     for call in functions.calls:
         if functions.imports.full(call.func) == "torch.nn.DataParallel":
             edits.ask(call, "ask-dataparallel")
@@ -46,8 +45,8 @@ def _branch(functions: Functions, call: cst.Call) -> object:
 
 
 def _directly(functions: Functions, node: cst.CSTNode, loop: cst.For) -> bool:
-    nearest = next((e for e in functions.program.above(node) if isinstance(e, cst.For | cst.While | cst.FunctionDef)), None)
-    return nearest is loop
+    kinds = cst.For | cst.While | cst.FunctionDef
+    return next((each for each in functions.program.above(node) if isinstance(each, kinds)), None) is loop
 
 
 def _accumulate(
@@ -83,9 +82,7 @@ def _accumulate(
     if first is None or holder.orelse is not None or not pure(program, test) or names & changed or tail:
         edits.ask(backward, "ask-accumulate")
         return
-    reference = next(
-        program.text(call.func) for call in calls(program, first) if model.is_model(call.func, scope)
-    )
+    reference = next(program.text(call.func) for call in calls(program, first) if model.is_model(call.func, scope))
     condition = program.text(test)
     head = f"with {words.nullcontext}() if {words.world} == 1 or {condition} else {reference}.no_sync()"
     edits.indented[first] = (line, head)
@@ -103,8 +100,8 @@ def _leaves(edits: Edits, functions: Functions, loop: cst.For) -> None:
     """Ask about what ends the loops for one process and perhaps not for another: the others would wait for ever."""
     program = functions.program
     around = [loop, *(each for each in program.above(loop) if isinstance(each, cst.For | cst.While))]
-    callers = [call for call in functions.callers.get(functions.scope(loop), [])] if functions.scope(loop) else []  # type: ignore[arg-type]
-    for call in callers:
+    scope = functions.scope(loop)
+    for call in functions.callers.get(scope, []) if scope is not None else ():
         around += [each for each in program.above(call) if isinstance(each, cst.For | cst.While)]
     for each in dict.fromkeys(around):
         for leave in program.find(each, cst.Break):

@@ -15,7 +15,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "プログラムが指定されておらず、ここでは特定できません: {reason}",
     ),
     "no_file_hint": ("hackathon port train.py", "hackathon port train.py のように指定してください"),
-    "several": ("several Python programs in this folder: {names}", "このフォルダには Python プログラムが複数あります: {names}"),
+    "several": (
+        "several Python programs in this folder: {names}",
+        "このフォルダには Python プログラムが複数あります: {names}",
+    ),
     "none_here": ("no Python program in this folder", "このフォルダに Python プログラムはありません"),
     "unreadable": ("{path}: cannot be read: {reason}", "{path}: 読めません: {reason}"),
     "too_long": ("{path}: longer than {limit} bytes", "{path}: {limit} バイトを超えています"),
@@ -32,7 +35,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Correct the line. Python 2: convert the program first (2to3). A notebook: export it with jupyter nbconvert --to script",
         "その行を直してください。Python 2 のプログラムは先に変換してください（2to3）。ノートブックは jupyter nbconvert --to script で書き出してください",
     ),
-    "output_needs_write": ("-o names the file that --write creates: give both", "-o は --write が作成するファイルの名前です。両方指定してください"),
+    "output_needs_write": (
+        "-o names the file that --write creates: give both",
+        "-o は --write が作成するファイルの名前です。両方指定してください",
+    ),
     "write_needs_name": (
         "the program came from standard input: name the new file with -o",
         "プログラムは標準入力から読み込みました。新しいファイルの名前を -o で指定してください",
@@ -90,7 +96,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "勾配の交換は更新の直前だけ行います（no_sync）",
     ),
     # ---- notes
-    "distributed": ("this program is distributed already ({framework})", "このプログラムはすでに分散化されています（{framework}）"),
+    "distributed": (
+        "this program is distributed already ({framework})",
+        "このプログラムはすでに分散化されています（{framework}）",
+    ),
     "note_batch": (
         "The batch size is that of one process: N processes make a batch N times as large and N times fewer updates. Often the learning rate is raised with it (times N, with a warm-up). Printed training losses are those of rank 0's share.",
         "バッチサイズは 1 プロセスあたりの値です。N プロセスではバッチ全体が N 倍、更新回数は N 分の 1 になります。学習率もそれに合わせて上げることがよくあります（N 倍、ウォームアップ付き）。表示される学習損失は、ランク 0 の担当分の値です。",
@@ -104,8 +113,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "accelerator.prepare() に渡したものは Accelerate が分散化します。torchrun または accelerate launch で起動してください。",
     ),
     "library_lightning": (
-        "Lightning distributes the model and the data itself: Trainer(devices=…, num_nodes=…, strategy=\"ddp\"), as many as the job has.",
-        "モデルとデータの分散は Lightning が行います。ジョブに合わせて Trainer(devices=…, num_nodes=…, strategy=\"ddp\") を指定してください。",
+        'Lightning distributes the model and the data itself: Trainer(devices=…, num_nodes=…, strategy="ddp"), as many as the job has.',
+        'モデルとデータの分散は Lightning が行います。ジョブに合わせて Trainer(devices=…, num_nodes=…, strategy="ddp") を指定してください。',
     ),
     "library_trainer": (
         "Trainer distributes the model and the data itself when the program is started with torchrun: nothing to change here.",
@@ -125,8 +134,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "プログラムはここで終わります。その前のどこに `{end}` を置けますか。",
     ),
     "ask_device": (
-        "{text}: a fixed GPU. Should each process use its own one, \"cuda\"?",
-        "{text} は固定の GPU です。各プロセスが自分の GPU（\"cuda\"）を使うようにしますか。",
+        '{text}: a fixed GPU. Should each process use its own one, "cuda"?',
+        '{text} は固定の GPU です。各プロセスが自分の GPU（"cuda"）を使うようにしますか。',
     ),
     "ask_visible": (
         "CUDA_VISIBLE_DEVICES set here hides GPUs from the other processes: remove it?",
@@ -175,6 +184,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "ask_iterable": (
         "an IterableDataset has no sampler: which samples does each rank (and each worker) yield? Now every process sees all of them.",
         "IterableDataset にはサンプラーを使えません。各ランク（と各ワーカー）はどのサンプルを返しますか。今のままでは全プロセスがすべてを読みます。",
+    ),
+    "ask_share": (
+        "this loop now sees the share of one process: should its result be reduced over the processes?",
+        "このループは 1 プロセスの担当分だけを処理するようになりました。結果をプロセス間で集約しますか。",
+    ),
+    "ask_reload": (
+        "rank 0 may still be writing this file: do all processes come here? Then call {barrier} before it.",
+        "ランク 0 がこのファイルを書き終えていない可能性があります。全プロセスがここを通りますか。通るなら、その前で {barrier} を呼んでください。",
     ),
     "ask_endless": (
         "a DataLoader without a loop over epochs: when does its sampler get set_epoch()?",

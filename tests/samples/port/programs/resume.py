@@ -1,4 +1,5 @@
 import os
+import sys
 
 import torch
 from torch import nn
@@ -48,5 +49,4 @@ def main(last):
 
 
 if __name__ == "__main__":
-    main(2)
-    main(4)
+    main(int(sys.argv[1]))

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.paths import RECIPES, ROOT, SAMPLES
 
 from hackathon.cli.main import run
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.port import Ported, port
 from hackathon.programs.port.source import DEEPEST, LARGEST, Program
 from hackathon.text.errors import RequestError
+from support.paths import RECIPES, ROOT, SAMPLES
 
 PROGRAMS = sorted((SAMPLES / "port" / "programs").glob("*.py"))
 UNSURE = {
@@ -76,11 +76,14 @@ def test_distributed_programs_are_left_alone(recipe: str) -> None:
     ("rule", "text"),
     [
         ("ask-models", HEAD + LOOP.replace("loader =", "second = torch.optim.SGD(other.parameters(), 1)\nloader =")),
-        ("ask-data", HEAD + "from mine import make_loader\n" + LOOP.replace("DataLoader(data, batch_size=4, shuffle=True)", "make_loader()")),
+        ("ask-data", HEAD + LOOP.replace("DataLoader(data, batch_size=4, shuffle=True)", "theirs.make_loader()")),
         ("ask-sampler", HEAD + LOOP.replace("batch_size=4, shuffle=True", "batch_sampler=Own(data)")),
         ("ask-loader", HEAD + LOOP.replace("batch_size=4, shuffle=True", "**options")),
         ("ask-rate", HEAD + LOOP + "    optimizer.param_groups[0]['lr'] *= 0.5\n"),
-        ("ask-backward", HEAD + LOOP.replace("loss.backward()", "loss.backward(retain_graph=True)\n        more.backward()")),
+        ("ask-backward", HEAD + LOOP.replace("loss.backward()", "loss.backward()\n        more.backward()")),
+        ("ask-share", HEAD + LOOP + "for x, y in loader:\n    right += (model(x) == y).sum()\n"),
+        ("ask-reload", HEAD + LOOP + "torch.save(1, 'm')\nif best:\n    model.load_state_dict(torch.load('m'))\n"),
+        ("ask-output", "x = 1\n" + HEAD + "def test():\n    return model(x)\n" + LOOP + "    print(test())\n"),
         ("ask-break", HEAD + LOOP + "        if loss.item() < 0.1:\n            break\n"),
         ("ask-break", HEAD + LOOP + "    if loss.item() > best:\n        bad += 1\n    if bad > 3:\n        break\n"),
         ("ask-device", HEAD + LOOP.replace("nn.Linear(2, 2)", "nn.Linear(2, 2).to('cuda:1')")),
@@ -93,8 +96,8 @@ def test_distributed_programs_are_left_alone(recipe: str) -> None:
         ("ask-download", HEAD + "data = MNIST('.', download=True)\n" + LOOP),
         ("ask-exit", "import sys\n" + HEAD + LOOP + "sys.exit(0)\n"),
         ("ask-dataparallel", HEAD + LOOP.replace("optimizer =", "model = nn.DataParallel(model)\noptimizer =")),
-        ("ask-accumulate", HEAD + LOOP.replace("        optimizer.step()", "        n = n + 1\n        if n % 4 == 0:\n            optimizer.step()")),
-        ("ask-no-loader", HEAD + LOOP.replace("for x, y in loader:", "if True:").replace("for epoch in range(3):", "if True:")),
+        ("ask-accumulate", HEAD + LOOP.replace("        opt", "        n = n + 1\n        if n % 4:\n            opt")),
+        ("ask-no-loader", HEAD + LOOP.replace("for x, y in loader", "if x").replace("for epoch in range(3)", "if 1")),
         ("no-loop", "import torch\nfrom fastai.vision.all import *\nlearn.fit(3)\n"),
         ("not-started", HEAD + "def train(loss):\n    loss.backward()\n"),
         ("no-framework", "import numpy\n"),
@@ -171,7 +174,7 @@ _SOURCES = [
     for path in sorted((ROOT / folder).glob("*.py"))
 ]
 _PIECES = st.sampled_from(
-    sorted({line + b"\n" for raw in _SOURCES for line in raw.split(b"\n")} | {b"\r\n", b"\t", b"\x0c\n", b"\xef\xbb\xbf"})
+    sorted({line + b"\n" for raw in _SOURCES for line in raw.split(b"\n")} | {b"\r\n", b"\t", b"\x0c\n"})
 )
 
 
@@ -185,7 +188,7 @@ def test_no_text_raises_and_no_change_keeps_every_byte(raw: bytes) -> None:
     assert Edits(program).made() == raw
     made = port(program)
     compile(made.after, "after", "exec", dont_inherit=True)
-    assert (made.diff() == "") is (made.after == made.before)
+    assert (not made.diff()) is (made.after == made.before)
 
 
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])

@@ -6,14 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.paths import SAMPLES
-from support.training import FOREIGN
-from support.warm import warm_python
 
 from hackathon.programs.port.port import port
 from hackathon.programs.port.source import Program
-
-__all__ = ["warm_python"]
+from support.paths import SAMPLES
+from support.training import FOREIGN
 
 PROGRAMS = sorted((SAMPLES / "port" / "programs").glob("*.py"))
 NOTEBOOK = "import builtins, unittest.mock\nbuiltins.get_ipython = unittest.mock.MagicMock\n"
@@ -22,6 +19,10 @@ WHOLE = {"stream", "notebook"}
 """Programs of which something is asked that doubles the steps, or the lines, until it is answered."""
 
 pytestmark = pytest.mark.torch
+
+
+ARGUMENTS = {"resume": (["2"], ["4"])}
+"""What each start of a program is given: the second one goes on where the first one ended."""
 
 
 def train(command: list[str], folder: Path) -> str:
@@ -49,10 +50,11 @@ def test_alone_the_same_numbers_and_together_the_same_accuracy(path: Path, tmp_p
         folder.mkdir()
         before = NOTEBOOK if "get_ipython" in text and "import annotations" not in text else ""
         (folder / "train.py").write_text(before + (path.read_text() if folder.name == "original" else text))
-    original = train([warm_python, "train.py"], folders[0])
-    assert train([warm_python, "train.py"], folders[1]) == original
-    launcher = [str(Path(warm_python).with_name("torchrun")), "--standalone", "--nproc-per-node", "2", "train.py"]
-    together = train(launcher, folders[2])
+    launcher = [str(Path(warm_python).with_name("torchrun")), "--standalone", "--nproc-per-node", "2"]
+    for words in ARGUMENTS.get(path.stem, ([],)):
+        original = train([warm_python, "train.py", *words], folders[0])
+        assert train([warm_python, "train.py", *words], folders[1]) == original
+        together = train([*launcher, "train.py", *words], folders[2])
     assert abs(accuracy(together) - accuracy(original)) <= 0.01
     if path.stem not in WHOLE:
         assert together.count("accuracy") == original.count("accuracy")  # one process prints
