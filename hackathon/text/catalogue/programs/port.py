@@ -267,11 +267,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "不明: hackathon port が対応するフレームワークが import されていません",
     ),
     "not_known_keras": (
-        "not known: Keras and TensorFlow are not changed automatically. How to use MultiWorkerMirroredStrategy or Horovod: docs/how-to/from-one-gpu-to-many.md",
-        "不明: Keras と TensorFlow は自動では変更しません。MultiWorkerMirroredStrategy と Horovod の使い方: docs/how-to/from-one-gpu-to-many.ja.md",
+        "not known: Keras and TensorFlow are not changed automatically. How to use MultiWorkerMirroredStrategy or Horovod: hackathon docs from-one-gpu-to-many",
+        "不明: Keras と TensorFlow は自動では変更しません。MultiWorkerMirroredStrategy と Horovod の使い方: hackathon docs from-one-gpu-to-many",
     ),
     "not_known_chainer": (
-        "not known: Chainer programs are not changed automatically. How to use ChainerMN: docs/how-to/from-one-gpu-to-many.md",
-        "不明: Chainer のプログラムは自動では変更しません。ChainerMN の使い方: docs/how-to/from-one-gpu-to-many.ja.md",
+        "not known: Chainer programs are not changed automatically. How to use ChainerMN: hackathon docs from-one-gpu-to-many",
+        "不明: Chainer のプログラムは自動では変更しません。ChainerMN の使い方: hackathon docs from-one-gpu-to-many",
     ),
 }
