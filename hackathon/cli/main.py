@@ -23,6 +23,7 @@ COMMANDS = {
     "jobs": {
         "check": "check", "render": "render", "submit": "run.submit", "status": "run.status", "cancel": "run.cancel",
         "rerun": "run.rerun", "adopt": "run.adopt", "shell": "machine.shell", "lint": "lint", "convert": "convert",
+        "port": "port",
     },
     "trouble": {
         "logs": "run.logs", "diagnose": "run.diagnose", "ask": "board.ask", "board": "board.board",

@@ -29,6 +29,7 @@ FOLDERS = {
     "machines": "web",
     "notify": "notify",
     "now": "web",
+    "port": "programs",
     "preflight": "runs",
     "ready": "readiness",
     "report": "web",

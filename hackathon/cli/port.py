@@ -1,0 +1,95 @@
+"""`hackathon port`: a training program for one GPU becomes one for many, as far as that is sure."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import named
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.programs.port.port import Ported
+
+
+@named("port")
+@click.argument("file", required=False, metavar="[FILE]", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--write", "write_it", is_flag=True, help=message("help.option_port_write"))
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_port_output")
+)
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(file: Path | None, write_it: bool, output: Path | None, as_json: bool) -> None:
+    from importlib.util import find_spec
+
+    from hackathon.text.errors import RequestError
+
+    if find_spec("libcst") is None:
+        raise RequestError("port.needs_libcst")
+    if output is not None and not write_it:
+        raise RequestError("port.output_needs_write")
+    path = file if file is not None else _only_program()
+    if write_it and output is None and str(path) == "-":
+        raise RequestError("port.write_needs_name")
+
+    from hackathon.programs.port.port import port, write
+    from hackathon.programs.port.source import read_program
+
+    ported = port(read_program(path))
+    changed = ported.after != ported.before
+    written = write(ported, output) if write_it and changed else None
+    if as_json:
+        import json
+
+        value = {"schema_version": 1, "files": [ported.as_json()], "written": str(written) if written else None}
+        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    else:
+        _show(ported, path, written, write_it)
+    raise click.exceptions.Exit(0 if ported.sure else 1)
+
+
+def _only_program() -> Path:
+    """Return the one Python program of the current folder. Raises RequestError when there is none, or several."""
+    from hackathon.text.errors import RequestError
+    from hackathon.text.printable import printable
+
+    found = sorted(each for each in Path().glob("*.py") if not each.name.endswith(".ported.py"))
+    if len(found) == 1:
+        return found[0]
+    names = printable(", ".join(each.name for each in found[:5]))
+    reason = message("port.several", names=names) if found else message("port.none_here")
+    raise RequestError("port.no_file", reason=reason)
+
+
+def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) -> None:
+    """Print the diff to standard output and what it means to standard error, so that the diff can be applied."""
+    from hackathon.programs.port.port import ported_name
+    from hackathon.text.printable import printable
+
+    if ported.status == "distributed":
+        framework = next(each.message for each in ported.findings)
+        click.echo(f"{ported.name}: {framework}", err=True)
+        click.echo(message("port.not_written"), err=True)
+        return
+    for line in ported.diff().split("\n")[:-1]:
+        color = "green" if line.startswith("+") else "red" if line.startswith("-") else None
+        click.echo(click.style(printable(line, kept="\t"), fg=color))
+    for kind in ("done", "note", "question"):
+        rows = [each for each in ported.findings if each.kind == kind]
+        if rows:
+            title = "title_unknown" if ported.status == "unknown" else f"title_{kind}"
+            click.echo(message(f"port.{title}"), err=True)
+        for each in rows:
+            row = "row" if each.line else "row_whole"
+            click.echo(message(f"port.{row}", line=each.line, text=each.message), err=True)
+    asked = sum(each.kind == "question" for each in ported.findings)
+    if ported.status == "ported":
+        click.echo(message("port.asks", count=asked) if asked else message("port.ready"), err=True)
+    target = written or ported_name(ported.name)
+    if written is not None:
+        click.echo(message("port.written", path=written), err=True)
+        click.echo(message("port.how_to_run", target=target), err=True)
+    elif write_it:
+        click.echo(message("port.not_written"), err=True)
+    elif ported.after != ported.before and str(path) != "-":
+        click.echo(message("port.how_to_write", target=target, path=ported.name), err=True)

@@ -1,0 +1,185 @@
+"""The changes of a program: collected first, made in one pass; what is not changed keeps its bytes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import libcst as cst
+
+from hackathon.programs.port.source import Program, room
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
+
+Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+MARK = "# hackathon port: "
+"""How each comment of ours begins."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One change that was made, or one question that is left."""
+
+    line: int
+    """Of the original program, counted from 1; 0: of the whole program."""
+    rule: str
+    kind: Literal["done", "note", "question"]
+    message: str
+    replacement: str | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return it in the shape that all findings share."""
+        return {
+            "line": self.line,
+            "rule": self.rule,
+            "severity": "error" if self.kind == "question" else "warning",
+            "message": self.message,
+            "effect": "changed" if self.kind == "done" else "ignored",
+            "replacement": self.replacement,
+        }
+
+
+@dataclass
+class Edits:
+    """What is to become of the nodes of a program."""
+
+    program: Program
+    findings: list[Finding] = field(default_factory=list)
+    replaced: dict[cst.CSTNode, Callable[[cst.CSTNode], cst.CSTNode]] = field(default_factory=dict)
+    before: dict[cst.CSTNode, list[Statement]] = field(default_factory=dict)
+    after: dict[cst.CSTNode, list[Statement]] = field(default_factory=dict)
+    comments: dict[cst.CSTNode, list[str]] = field(default_factory=dict)
+    guarded: set[cst.CSTNode] = field(default_factory=set)
+    """Whole statements that go below `if guard:`."""
+    guard: str = ""
+    indented: dict[cst.CSTNode, tuple[cst.CSTNode, str]] = field(default_factory=dict)
+    """First statement → last one of its block, and the head of the `with` around both."""
+
+    def done(self, node: cst.CSTNode | None, rule: str, replacement: str | None = None, **values: object) -> None:
+        """Say what was changed."""
+        self._say(node, rule, "done", replacement, values)
+
+    def note(self, node: cst.CSTNode | None, rule: str, **values: object) -> None:
+        """Say what is worth knowing and needs no answer."""
+        self._say(node, rule, "note", None, values)
+
+    def ask(self, node: cst.CSTNode | None, rule: str, **values: object) -> None:
+        """Leave a question, as a comment before the statement that holds the node."""
+        text = self._say(node, rule, "question", None, values)
+        if node is not None and text is not None and not isinstance(node, cst.Module):
+            self.comments.setdefault(self.program.statement(node), []).append(text)
+
+    def _say(
+        self,
+        node: cst.CSTNode | None,
+        rule: str,
+        kind: Literal["done", "note", "question"],
+        replacement: str | None,
+        values: dict[str, object],
+    ) -> str | None:
+        shown = {name: printable(value)[:120] if isinstance(value, str) else value for name, value in values.items()}
+        text = " ".join(message(f"port.{rule.replace('-', '_')}", **shown).split())
+        line = self.program.line(node) if node is not None else 0
+        finding = Finding(line, rule, kind, text, replacement)
+        if finding in self.findings:
+            return None
+        self.findings.append(finding)
+        return text
+
+    def statements(self, text: str) -> list[Statement]:
+        """Return statements from their text, in the program's own indentation."""
+        module = cst.parse_module(text, self.program.module.config_for_parsing)
+        return [each for each in module.body if isinstance(each, Statement)]
+
+    def expression(self, text: str) -> cst.BaseExpression:
+        """Return an expression from its text."""
+        return cst.parse_expression(text, self.program.module.config_for_parsing)
+
+    def swap(self, node: cst.CSTNode, text: str) -> None:
+        """Put another expression in the place of a node."""
+        made = self.expression(text)
+        self.replaced[node] = lambda _: made
+
+    def put_before(self, node: cst.CSTNode, text: str) -> None:
+        """Put statements before the one that holds the node."""
+        self.before.setdefault(self.program.statement(node), []).extend(self.statements(text))
+
+    def put_after(self, node: cst.CSTNode, text: str) -> None:
+        """Put statements behind the one that holds the node."""
+        self.after.setdefault(self.program.statement(node), []).extend(self.statements(text))
+
+    def made(self) -> bytes:
+        """Return the changed program."""
+        if not (self.replaced or self.before or self.after or self.comments or self.guarded or self.indented):
+            return self.program.raw
+        with room():
+            changed = self.program.module.visit(_Pass(self))
+            assert isinstance(changed, cst.Module)
+            return changed.bytes
+
+
+class _Pass(cst.CSTTransformer):
+    def __init__(self, edits: Edits) -> None:
+        super().__init__()
+        self.edits = edits
+
+    def on_leave(self, original_node, updated_node):  # type: ignore[no-untyped-def]
+        updated = updated_node
+        if isinstance(original_node, cst.Module | cst.IndentedBlock):
+            updated = updated.with_changes(body=self._body(original_node.body, updated.body))
+        change = self.edits.replaced.get(original_node)
+        return change(updated) if change is not None else updated
+
+    def _body(self, old: object, new: object) -> list[Statement]:
+        edits = self.edits
+        body: list[Statement] = []
+        guard: list[Statement] = []  # statements that go below one `if`
+        block: list[Statement] | None = None
+        last: cst.CSTNode | None = None
+        head = ""
+        for original, updated in zip(old, new, strict=True):  # type: ignore[call-overload]
+            into = body if block is None else block
+            first = edits.before.get(original, [])
+            comments = edits.comments.get(original, [])
+            if (first or comments or original not in edits.guarded) and guard:
+                into.append(self._under(f"if {edits.guard}:", guard))
+                guard = []
+            if original in edits.indented:
+                last, head = edits.indented[original]
+                into = block = []
+            statement = updated
+            lines = [_comment(text) for text in comments]
+            if first:
+                # the comments of the program stay above what is put there
+                into.append(first[0].with_changes(leading_lines=statement.leading_lines))
+                into.extend(first[1:])
+                statement = statement.with_changes(leading_lines=lines)
+            elif lines:
+                statement = statement.with_changes(leading_lines=[*statement.leading_lines, *lines])
+            if original in edits.guarded:
+                guard.append(statement)
+            else:
+                into.append(statement)
+            if original in edits.after:
+                if guard:
+                    into.append(self._under(f"if {edits.guard}:", guard))
+                    guard = []
+                into.extend(edits.after[original])
+            if block is not None and original is last:
+                if guard:
+                    block.append(self._under(f"if {edits.guard}:", guard))
+                    guard = []
+                body.append(self._under(f"{head}:", block))
+                block = None
+        if guard:
+            body.append(self._under(f"if {edits.guard}:", guard))
+        return body
+
+    def _under(self, head: str, inner: list[Statement]) -> Statement:
+        shell = self.edits.statements(f"{head}\n    pass\n")[0]
+        leading = inner[0].leading_lines
+        kept = [inner[0].with_changes(leading_lines=()), *inner[1:]]
+        return shell.with_changes(leading_lines=leading, body=cst.IndentedBlock(body=kept))
+
+
+def _comment(text: str) -> cst.EmptyLine:
+    return cst.EmptyLine(comment=cst.Comment(f"{MARK}{text}"))

@@ -1,0 +1,196 @@
+"""The functions of a program, who calls them, and what a name was assigned: by name, within one file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from hackathon.programs.port.names import Imports, argument, calls, dotted, method
+from hackathon.programs.port.source import Program
+
+DEPTH = 4
+"""Calls that are followed from a function to its callers; more is a maze, which is left to its owner."""
+Scope = cst.FunctionDef | None
+"""A function; None: the module itself."""
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """A value that a name gets."""
+
+    statement: cst.Assign | cst.AnnAssign
+    value: cst.BaseExpression
+    index: int | None
+    """Which one of the value's elements, None: the whole value."""
+
+
+class Functions:
+    """Who calls whom in a program."""
+
+    def __init__(self, program: Program, imports: Imports) -> None:
+        self.program = program
+        self.imports = imports
+        self.all = list(program.find(program.module, cst.FunctionDef))
+        self.classes = {each.name.value: each for each in program.find(program.module, cst.ClassDef)}
+        self._owner = {each: self._class_around(each) for each in self.all}
+        self.calls = list(calls(program, program.module))
+        self._assigned: dict[str, list[tuple[Assigned, Scope]]] = {}
+        for node in program.walk(program.module):
+            if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None:
+                self._note(node, node.value)
+        self._targets = {call: self._called(call) for call in self.calls}
+        self.callers: dict[cst.FunctionDef, list[cst.Call]] = {}
+        for call, target in self._targets.items():
+            if target is not None:
+                self.callers.setdefault(target, []).append(call)
+        self.backwards = [each for each in self.calls if self._is_backward(each)]
+        self.trains = self._training()
+
+    def _is_backward(self, call: cst.Call) -> bool:
+        # `def backward(ctx, …)` of an autograd function calls no `.backward()` of a loss
+        return method(call) == "backward" and dotted(call.func) != "super.backward"
+
+    def _class_around(self, function: cst.FunctionDef) -> cst.ClassDef | None:
+        for each in self.program.above(function):
+            if isinstance(each, cst.FunctionDef):
+                return None
+            if isinstance(each, cst.ClassDef):
+                return each
+        return None
+
+    def scope(self, node: cst.CSTNode) -> Scope:
+        """Return the function around a node."""
+        return next((each for each in self.program.above(node) if isinstance(each, cst.FunctionDef)), None)
+
+    def owner(self, scope: Scope) -> cst.ClassDef | None:
+        """Return the class whose method a function is."""
+        return self._owner.get(scope) if scope is not None else None
+
+    def target(self, call: cst.Call) -> cst.FunctionDef | None:
+        """Return the function of this program that a call runs, as far as that is sure."""
+        return self._targets.get(call)
+
+    def _called(self, call: cst.Call) -> cst.FunctionDef | None:
+        if isinstance(call.func, cst.Name):
+            name = call.func.value
+            found = [each for each in self.all if each.name.value == name and self._owner[each] is None]
+            if not found and name in self.classes:
+                found = self._methods(self.classes[name], "__init__")
+            return found[0] if len(found) == 1 else None
+        if isinstance(call.func, cst.Attribute):
+            owner = self._class_of(call.func.value)
+            found = self._methods(owner, call.func.attr.value) if owner is not None else []
+            return found[0] if len(found) == 1 else None
+        return None
+
+    def _methods(self, owner: cst.ClassDef, name: str) -> list[cst.FunctionDef]:
+        return [each for each in self.all if self._owner[each] is owner and each.name.value == name]
+
+    def _class_of(self, receiver: cst.BaseExpression) -> cst.ClassDef | None:
+        """Return the class of this program that an object has: `self`, `Trainer(…)`, or a name that is assigned one."""
+        if isinstance(receiver, cst.Name) and receiver.value == "self":
+            return self.owner(self.scope(receiver))
+        if isinstance(receiver, cst.Name):
+            values = [each.value for each in self.assigned(receiver.value, self.scope(receiver)) if each.index is None]
+            found = {self._made(each) for each in values}
+            return found.pop() if len(found) == 1 else None
+        return self._made(receiver)
+
+    def _made(self, value: cst.BaseExpression) -> cst.ClassDef | None:
+        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name):
+            return self.classes.get(value.func.value)
+        return None
+
+    def _training(self) -> set[cst.FunctionDef]:
+        found = {scope for each in self.backwards if (scope := self.scope(each)) is not None}
+        while True:
+            more = {
+                scope
+                for call, target in self._targets.items()
+                if target in found and (scope := self.scope(call)) is not None
+            }
+            if more <= found:
+                return found
+            found |= more
+
+    def reaches(self, node: cst.CSTNode) -> list[cst.Call]:
+        """Return the calls below a node that lead to a backward pass, or are one."""
+        below = calls(self.program, node)
+        return [each for each in below if each in self.backwards or self._targets.get(each) in self.trains]
+
+    def parameters(self, function: cst.FunctionDef) -> list[str]:
+        """Return the names of a function's parameters in order, without `self`."""
+        names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
+        if self._owner.get(function) is not None:
+            names = names[1:]
+        return names + [each.name.value for each in function.params.kwonly_params]
+
+    def passed(self, call: cst.Call, function: cst.FunctionDef, name: str) -> cst.BaseExpression | None:
+        """Return what a call passes for a parameter."""
+        names = self.parameters(function)
+        found = argument(call, name, names.index(name) if name in names else None)
+        return found.value if found is not None else None
+
+    def assigned(self, name: str, scope: Scope) -> list[Assigned]:
+        """Return what a dotted name is assigned in a function; attributes of `self`: anywhere in the class."""
+        owner = self.owner(scope) if name.startswith("self.") else None
+        return [
+            each
+            for each, where in self._assigned.get(name, [])
+            if (self.owner(where) is owner if owner is not None else where is scope)
+        ]
+
+    def _note(self, node: cst.Assign | cst.AnnAssign, value: cst.BaseExpression) -> None:
+        where = self.scope(node)
+        for target in [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]:
+            name = dotted(target)
+            if name is not None:
+                self._assigned.setdefault(name, []).append((Assigned(node, value, None), where))
+            for index, element in enumerate(target.elements if isinstance(target, cst.Tuple | cst.List) else ()):
+                name = dotted(element.value)
+                if name is not None:
+                    self._assigned.setdefault(name, []).append((self._element(node, value, index), where))
+
+    def _element(self, node: cst.Assign | cst.AnnAssign, value: cst.BaseExpression, index: int) -> Assigned:
+        if isinstance(value, cst.Tuple) and index < len(value.elements):
+            return Assigned(node, value.elements[index].value, None)
+        return Assigned(node, value, index)
+
+    def origins(
+        self, value: cst.BaseExpression, scope: Scope, index: int | None = None, depth: int = DEPTH
+    ) -> Iterator[tuple[cst.BaseExpression, Scope]]:
+        """Yield the expressions that a value may come from: through names, parameters, and what functions return."""
+        if depth < 0:
+            return
+        if isinstance(value, cst.Tuple) and index is not None:
+            if index < len(value.elements):
+                yield from self.origins(value.elements[index].value, scope, None, depth)
+            return
+        if isinstance(value, cst.IfExp):
+            yield from self.origins(value.body, scope, index, depth - 1)
+            yield from self.origins(value.orelse, scope, index, depth - 1)
+            return
+        function = self.target(value) if isinstance(value, cst.Call) else None
+        if function is not None and function.name.value != "__init__":
+            for made in self.program.find(function, cst.Return):
+                if made.value is not None and self.scope(made) is function:
+                    yield from self.origins(made.value, function, index, depth - 1)
+            return
+        name = dotted(value)
+        if name is None:
+            yield value, scope
+            return
+        there = self.assigned(name, scope)
+        where = scope
+        if not there and scope is not None and name in self.parameters(scope):
+            for call in self.callers.get(scope, []):
+                given = self.passed(call, scope, name)
+                if given is not None:
+                    yield from self.origins(given, self.scope(call), index, depth - 1)
+            return
+        if not there and scope is not None:
+            there, where = self.assigned(name, None), None
+        for each in there:
+            if dotted(each.value) != name:
+                deeper = each.index if each.index is not None else index
+                yield from self.origins(each.value, where, deeper, depth - 1)

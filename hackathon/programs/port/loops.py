@@ -1,0 +1,138 @@
+"""The loops of a training: over batches, and over epochs around them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from hackathon.programs.port.functions import DEPTH, Functions, Scope
+from hackathon.programs.port.names import dotted, method
+from hackathon.programs.port.source import Program
+
+_WRAPPERS = {"enumerate", "tqdm", "trange", "islice", "track", "progress_bar"}
+
+
+@dataclass(frozen=True)
+class BatchLoop:
+    """A loop over the batches of a DataLoader with a training step in it."""
+
+    loop: cst.For
+    loader: cst.BaseExpression
+    """What it runs over, without `enumerate` and the like."""
+    scope: Scope
+    sources: tuple[cst.Call, ...]
+    """The calls of DataLoader that made it; none: not known."""
+
+
+@dataclass(frozen=True)
+class EpochPlace:
+    """Where an epoch begins, and the names of epoch and DataLoader there."""
+
+    kind: Literal["for", "while", "once"]
+    statement: cst.CSTNode | None = None
+    epoch: str = ""
+    loader: str = ""
+
+
+def is_loader(functions: Functions, node: cst.BaseExpression) -> bool:
+    """Return whether an expression makes a DataLoader of torch."""
+    return isinstance(node, cst.Call) and functions.imports.full(node.func) in (
+        "torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader",
+    )  # fmt: skip
+
+
+def iterated(loop: cst.For) -> cst.BaseExpression:
+    """Return what a loop runs over, without what only counts or shows."""
+    value = loop.iter
+    while isinstance(value, cst.Call) and value.args:
+        name = (dotted(value.func) or "").split(".")[-1]
+        if name not in _WRAPPERS:
+            break
+        value = value.args[0].value
+    return value
+
+
+def batch_loops(program: Program, functions: Functions) -> list[BatchLoop]:
+    """Return the loops over batches that train, in the order of the text."""
+    found = []
+    for loop in program.find(program.module, cst.For):
+        if not functions.reaches(loop.body):
+            continue
+        value, scope = iterated(loop), functions.scope(loop)
+        if is_loader(functions, value):
+            sources: tuple[cst.Call, ...] = (value,)  # type: ignore[assignment]
+        else:
+            origins = functions.origins(value, scope)
+            made = [each for each, _ in origins if is_loader(functions, each)]
+            sources = tuple(dict.fromkeys(made))  # type: ignore[arg-type]
+        if sources or not _counts(value, functions, loop):
+            found.append(BatchLoop(loop, value, scope, sources))
+    return found
+
+
+def _counts(value: cst.BaseExpression, functions: Functions, loop: cst.For) -> bool:
+    """Return whether a loop only counts, around the loop over batches: over epochs, folds, settings."""
+    inner = [each for each in functions.program.find(loop.body, cst.For) if functions.reaches(each.body)]
+    through = [functions.target(each) for each in functions.reaches(loop.body)]
+    deeper = any(
+        functions.reaches(each.body)
+        for function in through
+        if function is not None
+        for each in functions.program.find(function, cst.For)
+    )
+    return bool(inner) or deeper
+
+
+def epoch_place(functions: Functions, loop: BatchLoop) -> list[EpochPlace]:
+    """Return where to tell the sampler the epoch; `once` when the data are seen a single time."""
+    name = dotted(loop.loader)
+    return _climb(functions, loop.loop, loop.scope, name or "", DEPTH)
+
+
+def _climb(functions: Functions, node: cst.CSTNode, scope: Scope, loader: str, depth: int) -> list[EpochPlace]:
+    child = node
+    for each in functions.program.above(node):
+        if isinstance(each, cst.FunctionDef):
+            break
+        if isinstance(each, cst.While):
+            return [EpochPlace("while", each)]
+        if isinstance(each, cst.For) and functions.program.parents.get(child) is each:
+            # the batches may be the inner loop of several: the sampler counts the innermost
+            target = each.target
+            if isinstance(target, cst.Tuple) and target.elements:
+                target = target.elements[0].value  # type: ignore[assignment]
+            if isinstance(target, cst.Name):
+                return [EpochPlace("for", _direct(functions, each, node), target.value, loader)]
+            return [EpochPlace("while", each)]
+        child = each
+    places: list[EpochPlace] = []
+    if scope is not None and depth > 0:
+        for call in functions.callers.get(scope, []):
+            there = functions.scope(call)
+            places += _climb(functions, call, there, _outside(functions, call, scope, loader), depth - 1)
+    return places or [EpochPlace("once")]
+
+
+def _direct(functions: Functions, loop: cst.For, node: cst.CSTNode) -> cst.CSTNode:
+    """Return the statement in the loop's own body that holds a node."""
+    inside = node
+    for each in functions.program.above(node):
+        if each is loop.body:
+            return inside
+        inside = each
+    return functions.program.statement(node)
+
+
+def _outside(functions: Functions, call: cst.Call, scope: cst.FunctionDef, loader: str) -> str:
+    """Return how a caller names the DataLoader of a function, "" when it does not."""
+    first, dot, rest = loader.partition(".")
+    if first in functions.parameters(scope):
+        given = functions.passed(call, scope, first)
+        name = dotted(given) if given is not None else None
+        return f"{name}{dot}{rest}" if name else ""
+    if first == "self" and isinstance(call.func, cst.Attribute):
+        receiver = dotted(call.func.value)
+        return f"{receiver}{dot}{rest}" if receiver and method(call) else ""
+    if functions.assigned(loader, scope):
+        return ""  # made inside: its caller does not see it
+    return loader

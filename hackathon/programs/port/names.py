@@ -1,0 +1,115 @@
+"""What the names of a program stand for: imports, dotted names, pure expressions."""
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from hackathon.programs.port.source import Program
+
+_PURE_CALLS = {"len", "int", "float", "str", "bool", "min", "max", "round", "abs", "sum", "range"}
+
+
+def dotted(node: cst.BaseExpression | cst.BaseAssignTargetExpression) -> str | None:
+    """Return `a.b.c` for names and attributes, None for other expressions."""
+    parts = []
+    current: cst.CSTNode = node
+    while isinstance(current, cst.Attribute):
+        parts.append(current.attr.value)
+        current = current.value
+    if not isinstance(current, cst.Name):
+        return None
+    return ".".join([current.value, *reversed(parts)])
+
+
+class Imports:
+    """The imports of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.names: dict[str, str] = {}
+        self.modules: set[str] = set()
+        """All modules that are imported, as they are written."""
+        for node in program.find(program.module, cst.Import):
+            for alias in node.names:
+                whole = dotted(alias.name) or ""
+                self.modules.add(whole)
+                short = dotted(alias.asname.name) if alias.asname else None
+                self.names[short or whole.split(".")[0]] = whole if short else whole.split(".")[0]
+        for each in program.find(program.module, cst.ImportFrom):
+            origin = dotted(each.module) if each.module is not None and not each.relative else None
+            if origin is None:
+                continue
+            self.modules.add(origin)
+            for alias in () if isinstance(each.names, cst.ImportStar) else each.names:
+                name = dotted(alias.name) or ""
+                short = dotted(alias.asname.name) if alias.asname else None
+                self.names[short or name] = f"{origin}.{name}"
+
+    def uses(self, *packages: str) -> bool:
+        """Return whether a package or something below it is imported."""
+        return any(name == each or name.startswith(f"{each}.") for name in self.modules for each in packages)
+
+    def full(self, node: cst.BaseExpression) -> str:
+        """Return the full dotted name that an expression stands for, "" when it is none."""
+        name = dotted(node)
+        if name is None:
+            return ""
+        first, dot, rest = name.partition(".")
+        return f"{self.names.get(first, first)}{dot}{rest}"
+
+
+def argument(call: cst.Call, name: str, position: int | None = None) -> cst.Arg | None:
+    """Return an argument of a call by its keyword or position."""
+    for each in call.args:
+        if each.keyword is not None and each.keyword.value == name:
+            return each
+    plain = [each for each in call.args if each.keyword is None]
+    if position is not None and position < len(plain) and not any(each.star for each in plain[: position + 1]):
+        return plain[position]
+    return None
+
+
+def starred(call: cst.Call) -> bool:
+    """Return whether arguments come from a list or a dictionary."""
+    return any(each.star for each in call.args)
+
+
+def calls(program: Program, top: cst.CSTNode) -> Iterator[cst.Call]:
+    """Yield the calls at and below a node."""
+    return program.find(top, cst.Call)
+
+
+def method(call: cst.Call) -> str | None:
+    """Return the name of the method that is called, None for a plain function."""
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else None
+
+
+def pure(program: Program, node: cst.CSTNode) -> bool:
+    """Return whether to evaluate an expression a second time, or not at all, makes no difference."""
+    for each in program.walk(node):
+        if isinstance(each, cst.Call) and not (isinstance(each.func, cst.Name) and each.func.value in _PURE_CALLS):
+            return False
+        if isinstance(each, cst.Await | cst.Yield | cst.NamedExpr):
+            return False
+    return True
+
+
+def same(program: Program, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Return whether two expressions have the same text."""
+    return program.text(one) == program.text(other)
+
+
+def with_argument(args: list[cst.Arg], extra: cst.Arg) -> list[cst.Arg]:
+    """Put an argument behind the others, written as they are: one a line, with a comma at the end."""
+    last = args[-1]
+    between = next((each.comma for each in args[:-1] if isinstance(each.comma, cst.Comma)), None)
+    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    trailing = last.comma
+    args[-1] = last.with_changes(comma=between if between is not None else plain)
+    added = extra.with_changes(comma=trailing, whitespace_after_arg=last.whitespace_after_arg, equal=_tight())
+    args[-1] = args[-1].with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
+    return [*args, added]
+
+
+def _tight() -> cst.AssignEqual:
+    none = cst.SimpleWhitespace("")
+    return cst.AssignEqual(whitespace_before=none, whitespace_after=none)

@@ -1,0 +1,101 @@
+"""What `hackathon port` does with a program: which framework it is, whether it is distributed already, the changes."""
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits, Finding
+from hackathon.programs.port.libraries import LIBRARIES, port_library
+from hackathon.programs.port.names import Imports
+from hackathon.programs.port.pytorch import port_pytorch
+from hackathon.programs.port.source import Program
+from hackathon.programs.scripts.fixes import put
+
+_DISTRIBUTED = {
+    "torch.distributed.init_process_group": "PyTorch", "torch.nn.parallel.DistributedDataParallel": "PyTorch",
+    "torch.distributed.fsdp.FullyShardedDataParallel": "PyTorch", "torch.distributed.fsdp.fully_shard": "PyTorch",
+    "torch.distributed.device_mesh.init_device_mesh": "PyTorch", "torch.distributed.init_device_mesh": "PyTorch",
+    "horovod.torch.init": "Horovod", "horovod.tensorflow.init": "Horovod", "horovod.tensorflow.keras.init": "Horovod",
+    "horovod.keras.init": "Horovod", "chainermn.create_communicator": "ChainerMN",
+    "tensorflow.distribute.MultiWorkerMirroredStrategy": "TensorFlow", "deepspeed.initialize": "DeepSpeed",
+    "tensorflow.distribute.experimental.MultiWorkerMirroredStrategy": "TensorFlow",
+}  # fmt: skip
+"""A call of one of these: the program knows of other processes."""
+
+
+@dataclass(frozen=True)
+class Ported:
+    """A program and what became of it."""
+
+    name: str
+    framework: str
+    """`pytorch`, `lightning`, …; `` where none is known."""
+    status: Literal["ported", "distributed", "unknown"]
+    before: bytes
+    after: bytes
+    findings: tuple[Finding, ...]
+    encoding: str
+
+    @property
+    def sure(self) -> bool:
+        """Whether nothing is left to ask."""
+        return self.status != "unknown" and not any(each.kind == "question" for each in self.findings)
+
+    def diff(self) -> str:
+        """Return the changes as a unified diff."""
+        old, new = (each.decode(self.encoding, "surrogateescape") for each in (self.before, self.after))
+        lines = difflib.unified_diff(_lines(old), _lines(new), self.name, ported_name(self.name))
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+    def as_json(self) -> dict[str, object]:
+        """Return it in the shape that all findings share, with the diff."""
+        findings = [each.as_json() for each in self.findings]
+        return {
+            "path": self.name, "dialect": self.framework or None, "findings": findings, "status": self.status,
+            "sure": self.sure, "diff": self.diff().encode("utf-8", "replace").decode("utf-8"),
+        }  # fmt: skip
+
+
+def _lines(text: str) -> list[str]:
+    """Return lines with their ends; only a line feed ends one, as for `patch`."""
+    return [f"{line}\n" for line in text.split("\n")[:-1]] + [each for each in [text.split("\n")[-1]] if each]
+
+
+def ported_name(name: str) -> str:
+    """Return `NAME.ported.py` for `NAME.py`."""
+    path = Path(name)
+    return str(path.with_name(f"{path.stem}.ported{path.suffix}")) if path.name else name
+
+
+def port(program: Program) -> Ported:
+    """Return the distributed program, as far as it is sure, with a question where it is not."""
+    imports, edits = Imports(program), Edits(program)
+    framework, status = _port(program, imports, edits)
+    after = edits.made()
+    findings = tuple(sorted(edits.findings, key=lambda each: (each.line, each.rule)))
+    return Ported(program.name, framework, status, program.raw, after, findings, program.module.encoding)
+
+
+def _port(program: Program, imports: Imports, edits: Edits) -> tuple[str, Literal["ported", "distributed", "unknown"]]:
+    for call in program.find(program.module, cst.Call):
+        known = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))
+        if known is not None:
+            edits.note(call, "distributed", framework=known)
+            return known.lower(), "distributed"
+    for library in LIBRARIES:
+        if library.used(program, imports):
+            return library.name, port_library(library, edits, imports)
+    if imports.uses("torch"):
+        return "pytorch", "ported" if port_pytorch(edits, imports) else "unknown"
+    edits.ask(None, "no-framework")
+    return "", "unknown"
+
+
+def write(ported: Ported, output: Path | None) -> Path:
+    """Write the ported program to a new file and return it; raises RequestError when something is there."""
+    target = output if output is not None else Path(ported_name(ported.name))
+    put(target, ported.after.decode("utf-8", "surrogateescape"))
+    return target

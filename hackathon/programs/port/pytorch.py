@@ -1,0 +1,50 @@
+"""PyTorch: one GPU → DistributedDataParallel."""
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.names import Imports
+from hackathon.programs.port.torch_data import TrainingData
+from hackathon.programs.port.torch_model import TrainedModel
+from hackathon.programs.port.torch_output import notebook, only_first
+from hackathon.programs.port.torch_setup import Words, devices, set_up
+from hackathon.programs.port.torch_steps import steps
+
+
+def port_pytorch(edits: Edits, imports: Imports) -> bool:
+    """Make the changes and ask the questions; False when this file holds no training that it starts itself."""
+    functions = Functions(edits.program, imports)
+    if not functions.backwards:
+        edits.ask(None, "no-loop")
+        return False
+    if not _started(functions):
+        edits.ask(None, "not-started")
+        return False
+    words = Words(functions)
+    devices(edits, functions, words)
+    model = TrainedModel(edits, functions)
+    model.wrap(words)
+    model.unwrap(words)
+    data = TrainingData(edits, functions, words)
+    data.share()
+    data.others()
+    steps(edits, functions, words, model, data.loops)
+    only_first(edits, functions, words)
+    notebook(edits, functions)
+    set_up(edits, functions, words)
+    edits.note(None, "note-batch")
+    return True
+
+
+def _started(functions: Functions) -> bool:
+    """Return whether the module itself leads to a backward pass."""
+    return any(
+        functions.scope(each) is None and not _in_class(functions, each)
+        for each in functions.calls
+        if each in functions.backwards or functions.target(each) in functions.trains
+    )
+
+
+def _in_class(functions: Functions, node: object) -> bool:
+    import libcst as cst
+
+    return any(isinstance(each, cst.ClassDef) for each in functions.program.above(node))  # type: ignore[arg-type]

@@ -1,0 +1,144 @@
+"""The text of a training program and its tree: data of a stranger, parsed and never run or imported."""
+
+import ast
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
+from hackathon.text.printable import printable
+
+LARGEST = 400_000
+"""Bytes of a program that are read; the longest training scripts that people write have a quarter of that."""
+DEEPEST = 120
+"""Levels of Python's own tree; programs that people write have fewer than 40."""
+_FRAMES = 12_000
+"""Python frames that a tree of so many levels may need: libcst visits it recursively."""
+
+Node = TypeVar("Node", bound=cst.CSTNode)
+
+
+class Program:
+    """A parsed program: nodes, their parents, their lines."""
+
+    def __init__(self, raw: bytes, name: str) -> None:
+        self.raw = raw
+        self.name = name
+        self.module = _parsed(raw, name)
+        with room():
+            wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
+            self._positions = wrapper.resolve(PositionProvider)
+        self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
+        for node in self.walk(self.module):
+            for child in node.children:
+                self.parents[child] = node
+        self.identifiers = {each.value for each in self.find(self.module, cst.Name)}
+
+    def walk(self, top: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Yield a node and all below it, in the order of the text."""
+        waiting = [top]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
+
+    def find(self, top: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
+        """Yield the nodes of a kind at and below a node."""
+        return (node for node in self.walk(top) if isinstance(node, kind))
+
+    def above(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Yield the nodes around a node, the innermost first."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def line(self, node: cst.CSTNode) -> int:
+        """Return the line on which a node begins, counted from 1."""
+        return self._positions[node].start.line if node in self._positions else 1
+
+    def text(self, node: cst.CSTNode) -> str:
+        """Return the text of a node."""
+        with room():
+            return self.module.code_for_node(node)
+
+    def statement(self, node: cst.CSTNode) -> "cst.SimpleStatementLine | cst.BaseCompoundStatement":
+        """Return the innermost whole statement with a block of its own around a node, or itself."""
+        for each in (node, *self.above(node)):
+            is_statement = isinstance(each, cst.SimpleStatementLine | cst.BaseCompoundStatement)
+            # `elif` is an If inside an If: nothing can stand before it
+            if is_statement and isinstance(self.parents.get(each), cst.Module | cst.IndentedBlock):
+                return each  # type: ignore[return-value]
+        raise ValueError("a node outside of statements")
+
+
+def read_program(path: Path) -> Program:
+    """Return the program in a regular file, `-` for standard input.
+
+    Raises RequestError: unreadable, too long, too deep, not Python 3 (with the line).
+    """
+    if str(path) == "-":
+        raw = sys.stdin.buffer.read(LARGEST + 1)
+    else:
+        try:
+            with open_regular(path) as stream:
+                raw = stream.read(LARGEST + 1)
+        except OSError as error:
+            raise RequestError("port.unreadable", path=printable(str(path)), reason=error.strerror or error) from None
+    return Program(raw, printable(str(path)))
+
+
+def _parsed(raw: bytes, name: str) -> cst.Module:
+    if len(raw) > LARGEST:
+        raise RequestError("port.too_long", path=name, limit=LARGEST)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about what a stranger wrote
+            tree = ast.parse(raw)
+    except SyntaxError as error:
+        reason = printable(error.msg or "")
+        raise RequestError("port.syntax", path=name, line=error.lineno or 1, reason=reason) from None
+    except (ValueError, LookupError) as error:  # a null byte, halves of pairs, an unknown encoding
+        raise RequestError("port.syntax", path=name, line=1, reason=printable(str(error))) from None
+    except (MemoryError, RecursionError):
+        raise RequestError("port.too_deep", path=name) from None
+    # before libcst sees it: its parser is native code that trusts the depth
+    if _deeper(tree):
+        raise RequestError("port.too_deep", path=name)
+    try:
+        with room():
+            module = cst.parse_module(raw)
+            same = module.bytes == raw
+    except cst.ParserSyntaxError as error:
+        raise RequestError("port.syntax", path=name, line=error.raw_line, reason=printable(error.message)) from None
+    except Exception as error:  # native code on a stranger's text: whatever it says, nothing can be ported
+        raise RequestError("port.syntax", path=name, line=1, reason=printable(str(error))[:200]) from None
+    if not same:
+        raise RequestError("port.not_exact", path=name)
+    return module
+
+
+def _deeper(tree: ast.AST) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
+
+
+@contextmanager
+def room() -> Iterator[None]:
+    """Let recursive visits of a tree of DEEPEST levels come to their end."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -1,0 +1,159 @@
+"""The data: each process gets its share from a DistributedSampler, in another order in each epoch."""
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.loops import BatchLoop, batch_loops, epoch_place, is_loader, iterated
+from hackathon.programs.port.names import argument, dotted, method, pure, starred, with_argument
+from hackathon.programs.port.torch_setup import Words
+
+
+class TrainingData:
+    """The DataLoaders that a training runs over."""
+
+    def __init__(self, edits: Edits, functions: Functions, words: Words) -> None:
+        self.edits = edits
+        self.functions = functions
+        self.program = functions.program
+        self.words = words
+        self.loops = batch_loops(self.program, functions)
+        self._sampled: set[cst.Call] = set()
+
+    def share(self) -> None:
+        """Give each DataLoader of a training a sampler, and tell the sampler each epoch."""
+        if not self.loops:
+            self.edits.ask(self.functions.backwards[0], "ask-no-loader")
+        for source in dict.fromkeys(source for loop in self.loops for source in loop.sources):
+            self._sample(source)
+        for loop in self.loops:
+            if not loop.sources:
+                self.edits.ask(loop.loop, "ask-data", data=self.program.text(loop.loader))
+            elif set(loop.sources) <= self._sampled:
+                self._epochs(loop)
+            self._lengths(loop)
+
+    def _sample(self, call: cst.Call) -> None:
+        edits, program, words = self.edits, self.program, self.words
+        data, shuffle = argument(call, "dataset", 0), argument(call, "shuffle", 2)
+        if data is None or starred(call):
+            edits.ask(call, "ask-loader")
+            return
+        if argument(call, "sampler", 3) is not None or argument(call, "batch_sampler", 4) is not None:
+            edits.ask(call, "ask-sampler")
+            return
+        if self._iterable(data.value, call):
+            edits.ask(call, "ask-iterable")
+            return
+        if shuffle is not None and (not pure(program, shuffle.value)):
+            edits.ask(call, "ask-loader")
+            return
+        name = dotted(data.value)
+        if name is None:
+            name = self._named(call, data)
+            if name is None:
+                edits.ask(call, "ask-loader")
+                return
+        mixed = program.text(shuffle.value) if shuffle is not None else "False"
+        mixed = f"({mixed})" if " " in mixed else mixed
+        arguments = f"{name}" if mixed == "True" else f"{name}, shuffle={mixed}"
+        sampler = f"{words.sampler}({arguments}) if {words.world} > 1 else None"
+        if mixed == "True":
+            edits.swap(shuffle.value, f"{words.world} == 1")  # type: ignore[union-attr]
+        elif mixed != "False":
+            edits.swap(shuffle.value, f"{mixed} and {words.world} == 1")  # type: ignore[union-attr]
+        made = edits.expression(f"f(sampler={sampler})")
+        assert isinstance(made, cst.Call)
+        extra = made.args[0]
+
+        def change(updated: cst.CSTNode) -> cst.CSTNode:
+            assert isinstance(updated, cst.Call)
+            return updated.with_changes(args=with_argument(list(updated.args), extra))
+
+        edits.replaced[call] = change
+        edits.done(call, "do-sampler", f"sampler={sampler}", data=name)
+        self._sampled.add(call)
+
+    def _iterable(self, data: cst.BaseExpression, call: cst.Call) -> bool:
+        """Return whether a data set is one that only runs, or may be: its class says so, or makes no length."""
+        for value, _ in self.functions.origins(data, self.functions.scope(call)):
+            if isinstance(value, cst.Call):
+                short = (dotted(value.func) or "").rpartition(".")[2]
+                known = self.functions.classes.get(short)
+                bases = [dotted(each.value) or "" for each in known.bases] if known is not None else [short]
+                if any("Iterable" in each or "WebDataset" in each or "DataPipe" in each for each in bases):
+                    return True
+        return False
+
+    def _named(self, call: cst.Call, data: cst.Arg) -> str | None:
+        """Give a data set that is made inside the call a name, before the statement; None where that is not sure."""
+        statement = self.program.parents.get(self.program.parents.get(call, call))
+        assigns = isinstance(self.program.parents.get(call), cst.Assign)
+        if not assigns or not isinstance(statement, cst.SimpleStatementLine):
+            return None
+        if data is not call.args[0] or len(statement.body) != 1:
+            return None
+        name = "train_data"
+        while name in self.program.identifiers:
+            name += "_"
+        self.program.identifiers.add(name)
+        self.edits.put_before(call, f"{name} = {self.program.text(data.value)}\n")
+        self.edits.swap(data.value, name)
+        return name
+
+    def _epochs(self, loop: BatchLoop) -> None:
+        if dotted(loop.loader) is None:
+            self.edits.ask(loop.loop, "ask-epoch")
+            return
+        for place in dict.fromkeys(epoch_place(self.functions, loop)):
+            if place.kind == "once":
+                continue
+            if place.kind == "while" or not place.loader:
+                self.edits.ask(place.statement or loop.loop, "ask-epoch")
+                continue
+            assert place.statement is not None
+            text = f"if {self.words.world} > 1:\n    {place.loader}.sampler.set_epoch({place.epoch})\n"
+            self.edits.put_before(place.statement, text)
+            self.edits.done(place.statement, "do-epoch", text, loader=place.loader)
+
+    def _lengths(self, loop: BatchLoop) -> None:
+        """Divide by the samples of this process: `len(loader.sampler)`, which is all of them for one process."""
+        if not loop.sources or not set(loop.sources) <= self._sampled:
+            return
+        name = dotted(loop.loader)
+        datasets = {dotted(each.value) for call in loop.sources if (each := argument(call, "dataset", 0)) is not None}
+        around: cst.CSTNode = loop.scope or self.program.module
+        for call in self.program.find(around, cst.Call):
+            if dotted(call.func) != "len" or len(call.args) != 1 or self.functions.scope(call) is not loop.scope:
+                continue
+            what = dotted(call.args[0].value)
+            if what is not None and name is not None and what == f"{name}.dataset":
+                self.edits.swap(call.args[0].value, f"{name}.sampler")
+                self.edits.done(call, "do-length", f"len({name}.sampler)", old=f"len({what})")
+            elif what in datasets and what is not None and self._divides(call):
+                self.edits.ask(call, "ask-length", data=what, loader=name or "?")
+
+    def _divides(self, call: cst.Call) -> bool:
+        parent = self.program.parents.get(call)
+        return isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Divide | cst.FloorDivide)
+
+    def others(self) -> None:
+        """Say what becomes of the other DataLoaders: every process sees all of them."""
+        mine = {source for loop in self.loops for source in loop.sources}
+        rest = [each for each in self.functions.calls if is_loader(self.functions, each) and each not in mine]
+        runs = None
+        for loop in self.program.find(self.program.module, cst.For):
+            if self.functions.reaches(loop.body):
+                continue
+            made = {value for value, _ in self.functions.origins(iterated(loop), self.functions.scope(loop))}
+            if made & self._sampled:
+                self.edits.ask(loop, "ask-share")
+            elif made & set(rest):
+                runs = runs or loop
+        if runs is not None:
+            self.edits.note(runs, "note-evaluation")
+        for each in self.functions.calls:
+            if method(each) is None and dotted(each.func) in ("iter", "cycle") and each.args:
+                found = self.functions.origins(each.args[0].value, self.functions.scope(each))
+                if any(is_loader(self.functions, value) for value, _ in found):
+                    self.edits.ask(each, "ask-endless")

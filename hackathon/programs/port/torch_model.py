@@ -1,0 +1,231 @@
+"""The model: wrapped once, where it is on its device; unwrapped where its own attributes and names are meant."""
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import DEPTH, Functions, Scope
+from hackathon.programs.port.names import calls, dotted, method
+from hackathon.programs.port.torch_setup import Words
+
+_KEPT = {
+    "train", "eval", "parameters", "zero_grad", "to", "cuda", "cpu", "half", "float", "requires_grad_", "training",
+    "forward", "no_sync", "module", "require_backward_grad_sync",
+}  # fmt: skip
+"""What works alike on the wrapper."""
+_UNWRAPPED_CALLS = {
+    "state_dict", "load_state_dict", "save_pretrained", "named_parameters", "named_modules", "children", "modules",
+    "named_children", "buffers", "named_buffers", "apply", "push_to_hub", "resize_token_embeddings",
+}  # fmt: skip
+"""Calls that never belong to a training step."""
+
+
+class TrainedModel:
+    """The one model of a program, and the optimizers made of it."""
+
+    def __init__(self, edits: Edits, functions: Functions) -> None:
+        self.edits = edits
+        self.functions = functions
+        self.program = functions.program
+        self.optimizers = [each for each in functions.calls if self._is_optimizer(each)]
+        self.name: str | None = None
+        self.scope: Scope = None
+        self.sure = False
+
+    def _is_optimizer(self, call: cst.Call) -> bool:
+        full = self.functions.imports.full(call.func)
+        return (
+            full.startswith("torch.optim.")
+            and full.rpartition(".")[2][:1].isupper()
+            and not full.startswith(("torch.optim.lr_scheduler", "torch.optim.swa_utils"))
+        )
+
+    def roots(self, call: cst.Call) -> set[str]:
+        """Return the names of the models whose parameters an optimizer gets."""
+        found = set()
+        for each in calls(self.program, call):
+            if method(each) in ("parameters", "named_parameters") and isinstance(each.func, cst.Attribute):
+                parts = (dotted(each.func.value) or "").split(".")
+                found.add(".".join(parts[:2] if parts[0] == "self" else parts[:1]))
+        if not found and call.args:
+            name = dotted(call.args[0].value)
+            values = self.functions.assigned(name, self.functions.scope(call)) if name else []
+            for value in values:
+                for each in calls(self.program, value.value):
+                    if method(each) in ("parameters", "named_parameters") and isinstance(each.func, cst.Attribute):
+                        found.add((dotted(each.func.value) or "").split(".")[0])
+        return found
+
+    def wrap(self, words: Words) -> None:
+        """Put DistributedDataParallel around the model, or ask."""
+        edits = self.edits
+        if not self.optimizers:
+            edits.ask(self.functions.backwards[0], "ask-no-optimizer")
+            return
+        targets = {self._target(each) for each in self.optimizers}
+        roots = {(root, self.functions.scope(each)) for each in self.optimizers for root in self.roots(each)}
+        if len(roots) != 1 or len(targets) != 1 or None in targets:
+            names = ", ".join(sorted({name for name, _ in roots if name}))
+            edits.ask(self.optimizers[0], "ask-models", names=names or "?")
+            return
+        (name, scope), call = roots.pop(), self.optimizers[0]
+        if not name or name == "self":
+            edits.ask(call, "ask-self-model")
+            return
+        found = self._caller(name, scope, call)
+        if found is None:
+            edits.ask(call, "ask-where-model", model=name)
+            return
+        name, scope, at = found
+        place = self._place(name, scope, at)
+        if place is None:
+            edits.ask(at, "ask-where-model", model=name)
+            return
+        statement, behind, kept = place
+        if kept is not None:
+            edits.ask(kept, "ask-alias", model=name)
+        text = f"if {words.world} > 1:\n    {name} = {words.ddp}({name})\n"
+        (edits.put_after if behind else edits.put_before)(statement, text)
+        edits.done(statement, "do-wrap", text, model=name)
+        self.name, self.scope, self.sure = name, scope, True
+
+    def _target(self, call: cst.Call) -> str | None:
+        parent = self.program.parents.get(call)
+        if isinstance(parent, cst.Assign):
+            return dotted(parent.targets[0].target)
+        return "return" if isinstance(parent, cst.Return) else None
+
+    def _caller(self, name: str, scope: Scope, call: cst.CSTNode) -> tuple[str, Scope, cst.CSTNode] | None:
+        """Follow a parameter out of a function that only makes the optimizer."""
+        for _ in range(DEPTH):
+            if scope is None or name not in self.functions.parameters(scope) or scope in self.functions.trains:
+                return name, scope, call
+            sites = self.functions.callers.get(scope, [])
+            given = self.functions.passed(sites[0], scope, name) if len(sites) == 1 else None
+            outer = dotted(given) if given is not None else None
+            if outer is None:
+                return None
+            name, scope, call = outer, self.functions.scope(sites[0]), sites[0]
+        return None
+
+    def _place(self, name: str, scope: Scope, at: cst.CSTNode) -> tuple[cst.CSTNode, bool, cst.CSTNode | None] | None:
+        """Return the statement to wrap before or behind, and what keeps the bare model until then."""
+        statement: cst.CSTNode = self.program.statement(at)
+        while True:  # out of `if` and `with`, up to the block that all of them share
+            block = self.program.parents[statement]
+            outer = self.program.parents.get(block)
+            if not isinstance(outer, cst.If | cst.Else | cst.With | cst.Try) or self._is_main(outer):
+                break
+            if any(self._binds(each, name) for each in block.body):  # type: ignore[attr-defined]
+                break
+            statement = self.program.statement(self.program.parents[outer] if isinstance(outer, cst.Else) else outer)
+        body = list(block.body)  # type: ignore[attr-defined]
+        first = body.index(statement)
+        training = next(
+            (number for number, each in enumerate(body) if number >= first and self.functions.reaches(each)), len(body)
+        )
+        movers = [number for number, each in enumerate(body[:training]) if self._binds(each, name)]
+        if not movers and scope is None and "." not in name:
+            elsewhere = self.functions.assigned(name, None)
+            if not elsewhere:
+                return None
+        last = max(movers, default=-1)
+        behind = last >= first
+        kept = next((each for each in body[: max(first, last + 1)] if self._keeps(each, name)), None)
+        return (body[last] if behind else statement), behind, kept
+
+    def _is_main(self, node: cst.CSTNode) -> bool:
+        return isinstance(node, cst.If) and "__name__" in self.program.text(node.test)
+
+    def _binds(self, node: cst.CSTNode, name: str) -> bool:
+        """Return whether a statement makes the model or moves it to a device."""
+        for each in self.program.walk(node):
+            if isinstance(each, cst.Assign) and any(dotted(target.target) == name for target in each.targets):
+                return True
+            moves = isinstance(each, cst.Call) and method(each) in ("to", "cuda", "half")
+            if moves and dotted(each.func.value) == name:  # type: ignore[attr-defined]
+                return True
+        return False
+
+    def _keeps(self, node: cst.CSTNode, name: str) -> bool:
+        """Return whether a statement lets something else hold the bare model: an alias, an object made of it."""
+        for each in self.program.find(node, cst.Assign):
+            targets = {dotted(target.target) for target in each.targets}
+            if name in targets or isinstance(self.program.parents.get(each), cst.Lambda):
+                continue
+            if dotted(each.value) == name:
+                return True
+            if isinstance(each.value, cst.Call) and each.value not in self.optimizers:
+                short = (dotted(each.value.func) or "").rpartition(".")[2]
+                if short[:1].isupper() and any(dotted(given.value) == name for given in each.value.args):
+                    return True
+        return False
+
+    def is_model(self, node: cst.BaseExpression, scope: Scope, depth: int = DEPTH) -> bool:
+        """Return whether an expression is the wrapped model, also as a function's parameter."""
+        name = dotted(node)
+        if name is None or self.name is None or depth < 0:
+            return False
+        if self.name.startswith("self."):
+            if name == self.name and self.functions.owner(scope) is self.functions.owner(self.scope):
+                return True
+            if "." in name and not name.startswith("self."):
+                receiver, _, last = name.rpartition(".")
+                made = self.functions.assigned(receiver, scope) or self.functions.assigned(receiver, None)
+                owner = self.functions.owner(self.scope)
+                classes = {dotted(each.value.func) for each in made if isinstance(each.value, cst.Call)}
+                return last == self.name[5:] and owner is not None and owner.name.value in classes
+        elif name == self.name and (scope is self.scope or (self.scope is None and not self._local(name, scope))):
+            return True
+        if scope is not None and name in self.functions.parameters(scope):
+            return any(
+                (given := self.functions.passed(call, scope, name)) is not None
+                and self.is_model(given, self.functions.scope(call), depth - 1)
+                for call in self.functions.callers.get(scope, [])
+            )
+        return False
+
+    def _local(self, name: str, scope: Scope) -> bool:
+        return scope is not None and (
+            name in self.functions.parameters(scope) or bool(self.functions.assigned(name, scope))
+        )
+
+    def unwrap(self, words: Words) -> None:
+        """Reach below the wrapper where an attribute of the model itself is meant."""
+        if not self.sure:
+            return
+        for node in self.program.find(self.program.module, cst.Attribute):
+            name, scope = node.attr.value, self.functions.scope(node)
+            if name in _KEPT or not self.is_model(node.value, scope):
+                continue
+            parent = self.program.parents.get(node)
+            called = isinstance(parent, cst.Call) and parent.func is node
+            if called and name not in _UNWRAPPED_CALLS and scope in self.functions.trains | {None}:
+                self.edits.ask(node, "ask-method", call=self.program.text(node))
+                continue
+            inner = self.edits.expression(f"{words.unwrapped}({self.program.text(node.value)})")
+            self.edits.replaced[node.value] = lambda _, made=inner: made  # type: ignore[misc]
+            self.edits.done(node, "do-unwrap", what=self.program.text(node))
+        for used, inside in self._whole():
+            scope = self.functions.scope(used)
+            if not self.is_model(used, scope):
+                continue
+            call = self.program.parents.get(inside)
+            if isinstance(call, cst.Call) and call.func is inside and scope in self.functions.trains:
+                self.edits.ask(used, "ask-method", call=self.program.text(inside))
+                continue
+            self.edits.swap(used, f"{words.unwrapped}({self.program.text(used)})")
+            self.edits.done(used, "do-unwrap", what=self.program.text(inside))
+
+    def _whole(self) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+        """Yield each expression that is used as only the model itself can be, and what uses it."""
+        for node in self.program.walk(self.program.module):
+            if isinstance(node, cst.Subscript):
+                yield node.value, node
+            elif isinstance(node, cst.For | cst.CompFor):
+                yield node.iter, node.iter
+            elif isinstance(node, cst.Call) and node.args:
+                full = self.functions.imports.full(node.func)
+                if full in ("torch.save", "torch.jit.script", "torch.onnx.export", "len", "isinstance", "type"):
+                    yield node.args[0].value, node.args[0].value

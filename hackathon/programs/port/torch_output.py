@@ -1,0 +1,183 @@
+"""What only one process may do: print, show progress, save."""
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import DEPTH, Functions
+from hackathon.programs.port.names import calls, dotted, method, with_argument
+from hackathon.programs.port.torch_setup import Words
+
+_SAVES = {
+    "torch.save", "numpy.save", "numpy.savez", "numpy.savetxt", "numpy.savez_compressed", "json.dump", "pickle.dump",
+    "matplotlib.pyplot.savefig", "matplotlib.pyplot.show", "torch.jit.save", "torchvision.utils.save_image",
+}  # fmt: skip
+_LOGGERS = ("wandb.init", "mlflow.start_run")
+_HARMLESS = {
+    "item", "format", "join", "tolist", "mean", "sum", "cpu", "numpy", "detach", "state_dict", "get_last_lr", "time",
+    "perf_counter", "parameters", "numel", "len", "str", "int", "float", "round", "min", "max", "sorted", "abs", "repr",
+    "list", "dict", "vars", "enumerate", "zip", "range", "size", "get_lr", "exp", "sqrt", "items", "keys",
+    "values", "now", "strftime", "get_device_name", "get", "type", "Path", "lower", "upper", "strip", "open",
+    "isoformat",
+    "is_available", "device_count", "current_device", "max_memory_allocated", "memory_allocated", "get_scale", "std",
+    "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin",
+    "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
+}  # fmt: skip
+"""Calls that other processes need not wait for, so that one of them alone may make them."""
+
+
+def only_first(edits: Edits, functions: Functions, words: Words) -> None:
+    """Let rank 0 alone print and save; ask where that would leave other processes waiting."""
+    program = functions.program
+    edits.guard = f"{words.rank} == 0"
+    printed = saved = None
+    for node in program.walk(program.module):
+        if not isinstance(node, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            continue
+        told = [_kind(functions, each) for each in node.body]
+        if not any(told):
+            continue
+        unsafe = next((each for each in calls(program, node) if not _harmless(functions, each)), None)
+        if unsafe is not None or not all(told):
+            edits.ask(node, "ask-output", call=program.text(unsafe.func) if unsafe is not None else "?")
+            continue
+        if isinstance(node, cst.SimpleStatementSuite):
+            _suite(edits, node)
+        else:
+            edits.guarded.add(node)
+        if "saves" in told:
+            saved = saved or node
+        else:
+            printed = printed or node
+    if printed is not None:
+        edits.done(printed, "do-print", f"if {edits.guard}:")
+    if saved is not None:
+        edits.done(saved, "do-save", f"if {edits.guard}:")
+        _reload(edits, functions, words)
+    _shown(edits, functions, words)
+
+
+def _kind(functions: Functions, node: cst.BaseSmallStatement) -> str | None:
+    if not isinstance(node, cst.Expr) or not isinstance(node.value, cst.Call):
+        return None
+    full = functions.imports.full(node.value.func)
+    if full == "print" and functions.target(node.value) is None:
+        return "prints"
+    return "saves" if full in _SAVES or method(node.value) in ("save_pretrained", "savefig") else None
+
+
+def _harmless(functions: Functions, call: cst.Call) -> bool:
+    if functions.target(call) is not None:
+        return False
+    full = functions.imports.full(call.func)
+    return full in _SAVES or full == "print" or (method(call) or full).rpartition(".")[2] in _HARMLESS | {
+        "save_pretrained", "savefig",
+    }  # fmt: skip
+
+
+def _suite(edits: Edits, node: cst.SimpleStatementSuite) -> None:
+    shell = edits.statements(f"if {edits.guard}:\n    pass\n")[0]
+
+    def change(updated: cst.CSTNode) -> cst.CSTNode:
+        assert isinstance(updated, cst.SimpleStatementSuite)
+        line = cst.SimpleStatementLine(body=updated.body, trailing_whitespace=updated.trailing_whitespace)
+        inner = shell.with_changes(body=cst.IndentedBlock(body=[line]))
+        return cst.IndentedBlock(body=[inner])
+
+    edits.replaced[node] = change
+
+
+def _reload(edits: Edits, functions: Functions, words: Words) -> None:
+    """Wait for rank 0's file before all processes read it: only where surely all of them come."""
+    for call in functions.calls:
+        if functions.imports.full(call.func) != "torch.load":
+            continue
+        if _before_training(functions, call, DEPTH):
+            continue  # a file that was there before
+        inside = any(
+            isinstance(each, cst.If | cst.While | cst.For | cst.Try | cst.FunctionDef)
+            and not (isinstance(each, cst.If) and "__name__" in functions.program.text(each.test))
+            and not (isinstance(each, cst.FunctionDef) and each in functions.trains)
+            for each in functions.program.above(call)
+        )
+        if not inside:
+            edits.put_before(call, f"if {words.world} > 1:\n    {words.dist}.barrier()\n")
+            edits.done(call, "do-barrier", f"{words.dist}.barrier()")
+        else:
+            edits.ask(call, "ask-reload", barrier=f"{words.dist}.barrier()")
+
+
+def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
+    """Return whether a call surely comes before the training, as what resumes it does."""
+    scope = functions.scope(call)
+    body: cst.CSTNode = functions.program.module if scope is None else scope.body
+    holders = {call, *functions.program.above(call)}
+    statements = list(body.body) if isinstance(body, cst.Module | cst.IndentedBlock) else []
+    if scope is None:  # `if __name__ == "__main__":` is as the module itself
+        outer = next((each for each in statements if each in holders), None)
+        if (
+            isinstance(outer, cst.If)
+            and isinstance(outer.body, cst.IndentedBlock)
+            and "__name__" in functions.program.text(outer.test)
+        ):
+            statements = list(outer.body.body)
+    mine = next((number for number, each in enumerate(statements) if each in holders), None)
+    training = [number for number, each in enumerate(statements) if functions.reaches(each)]
+    if training:
+        return mine is not None and mine < training[0]
+    callers = functions.callers.get(scope, []) if scope is not None else []
+    return depth > 0 and bool(callers) and all(_before_training(functions, each, depth - 1) for each in callers)
+
+
+def _shown(edits: Edits, functions: Functions, words: Words) -> None:
+    """Progress bars, loggers, files and downloads."""
+    program = functions.program
+    for call in functions.calls:
+        full = functions.imports.full(call.func)
+        named = {each.keyword.value: each for each in call.args if each.keyword is not None}
+        if full.rpartition(".")[2] in ("tqdm", "trange") and full.startswith("tqdm"):
+            if "disable" in named:
+                continue
+            made = edits.expression(f"f(disable={words.rank} > 0)")
+            assert isinstance(made, cst.Call)
+            _add(edits, call, made.args[0])
+            edits.done(call, "do-progress", f"disable={words.rank} > 0")
+        elif full in _LOGGERS or full.rpartition(".")[2] == "SummaryWriter":
+            edits.ask(call, "ask-logger", call=program.text(call.func))
+        elif "download" in named and program.text(named["download"].value) == "True":
+            edits.ask(call, "ask-download")
+        elif full == "open" and _writes(call, functions):
+            edits.ask(call, "ask-file")
+        elif full in ("os.makedirs", "os.mkdir") and "exist_ok" not in named:
+            edits.ask(call, "ask-folder", call=program.text(call.func))
+
+
+def _writes(call: cst.Call, functions: Functions) -> bool:
+    mode = call.args[1].value if len(call.args) > 1 else None
+    if not isinstance(mode, cst.SimpleString) or not set("wax") & set(mode.value):
+        return False
+    edits_only = functions.program.statement(call)
+    # `json.dump(x, open(…, "w"))` is a saving line of its own
+    small = edits_only.body[0] if isinstance(edits_only, cst.SimpleStatementLine) else None
+    return small is None or _kind(functions, small) != "saves"
+
+
+def _add(edits: Edits, call: cst.Call, extra: cst.Arg) -> None:
+    def change(updated: cst.CSTNode) -> cst.CSTNode:
+        assert isinstance(updated, cst.Call)
+        return updated.with_changes(args=with_argument(list(updated.args), extra) if updated.args else [extra])
+
+    edits.replaced[call] = change
+
+
+def notebook(edits: Edits, functions: Functions) -> None:
+    """Ask about what works in a notebook only."""
+    for call in functions.calls:
+        if (dotted(call.func) or "").split(".")[0] == "get_ipython" or _of_ipython(call):
+            edits.ask(call, "ask-notebook")
+
+
+def _of_ipython(call: cst.Call) -> bool:
+    node: cst.CSTNode = call.func
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return isinstance(node, cst.Call) and dotted(node.func) == "get_ipython"

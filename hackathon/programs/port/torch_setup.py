@@ -1,0 +1,214 @@
+"""The beginning and the end of a PyTorch program: process group, device, names that the other changes use."""
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.names import argument, calls, dotted, method
+
+
+class Words:
+    """The names that a ported program gets: none of them stands for something else in it."""
+
+    def __init__(self, functions: Functions) -> None:
+        taken = functions.program.identifiers
+        names = functions.imports.names
+        self.added: list[str] = []
+
+        def fresh(name: str) -> str:
+            while name in taken:
+                name += "_"
+            return name
+
+        def imported(full: str, line: str) -> str:
+            known = next((short for short, whole in names.items() if whole == full and _top(functions, short)), None)
+            if known is not None:
+                return known
+            short = fresh(full.split(".")[-1])
+            changed = "" if short == full.split(".")[-1] else f" as {short}"
+            self.added.append(f"{line}{changed}")
+            return short
+
+        self.os = imported("os", "import os")
+        self.torch = imported("torch", "import torch")
+        self.dist = fresh("dist")
+        self.added.append(f"import torch.distributed as {self.dist}")
+        self.ddp = imported(
+            "torch.nn.parallel.DistributedDataParallel", "from torch.nn.parallel import DistributedDataParallel"
+        )
+        self._sampler = (
+            fresh("DistributedSampler"), "from torch.utils.data.distributed import DistributedSampler",
+        )  # fmt: skip
+        self._unwrapped = fresh("unwrapped")
+        self.world, self.rank = fresh("WORLD_SIZE"), fresh("RANK")
+        self.uses_unwrapped = self.uses_sampler = self.uses_contextlib = False
+        self._contextlib = fresh("nullcontext")
+
+    @property
+    def sampler(self) -> str:
+        """The class DistributedSampler, which is imported when it is used."""
+        self.uses_sampler = True
+        return self._sampler[0]
+
+    @property
+    def unwrapped(self) -> str:
+        """The function that returns the model below DistributedDataParallel."""
+        self.uses_unwrapped = True
+        return self._unwrapped
+
+    @property
+    def nullcontext(self) -> str:
+        """`contextlib.nullcontext`."""
+        self.uses_contextlib = True
+        return self._contextlib
+
+    def head(self) -> str:
+        """Return what stands behind the program's own imports."""
+        lines = list(self.added)
+        if self.uses_contextlib:
+            changed = "" if self._contextlib == "nullcontext" else f" as {self._contextlib}"
+            lines.insert(0, f"from contextlib import nullcontext{changed}")
+        if self.uses_sampler:
+            changed = "" if self._sampler[0] == "DistributedSampler" else f" as {self._sampler[0]}"
+            lines.append(f"{self._sampler[1]}{changed}")
+        lines += [
+            "",
+            f'{self.world} = int({self.os}.environ.get("WORLD_SIZE", "1"))',
+            f'{self.rank} = int({self.os}.environ.get("RANK", "0"))',
+        ]
+        if self.uses_unwrapped:
+            lines += [
+                "", "",
+                f"def {self._unwrapped}(model):",
+                f"    return model.module if isinstance(model, {self.ddp}) else model",
+            ]  # fmt: skip
+        return "\n".join(lines) + "\n"
+
+    def start(self) -> str:
+        """Return what joins the processes."""
+        local = f'int({self.os}.environ.get("LOCAL_RANK", "0"))'
+        return (
+            f"if {self.world} > 1:\n"
+            f"    if {self.torch}.cuda.is_available():\n"
+            f"        {self.torch}.cuda.set_device({local} % {self.torch}.cuda.device_count())\n"
+            f'    {self.dist}.init_process_group("nccl" if {self.torch}.cuda.is_available() else "gloo")\n'
+        )
+
+    def end(self) -> str:
+        """Return what ends the group."""
+        return f"if {self.world} > 1:\n    {self.dist}.destroy_process_group()\n"
+
+
+def _top(functions: Functions, name: str) -> bool:
+    """Return whether the module itself imports a name before its first other statement."""
+    for statement in functions.program.module.body[: _imports_end(functions.program.module)]:
+        for node in functions.program.find(statement, cst.ImportAlias):
+            alias = dotted(node.asname.name) if node.asname else (dotted(node.name) or "").split(".")[0]
+            if alias == name or (node.asname is None and dotted(node.name) == name):
+                return True
+    return False
+
+
+def _imports_end(module: cst.Module) -> int:
+    """Return how many statements stand up to the last import of the first ones."""
+    last = 0
+    for number, each in enumerate(module.body):
+        if isinstance(each, cst.SimpleStatementLine):
+            small = each.body[0]
+            if isinstance(small, cst.Import | cst.ImportFrom):
+                last = number + 1
+                continue
+            text = isinstance(small, cst.Expr) and isinstance(small.value, cst.SimpleString | cst.ConcatenatedString)
+            notebook = isinstance(small, cst.Expr) and _of_notebook(small.value)
+            setting = isinstance(small, cst.Assign) and isinstance(small.targets[0].target, cst.Subscript)
+            name = small.targets[0].target if isinstance(small, cst.Assign) else None
+            about = isinstance(name, cst.Name) and name.value.startswith("__")
+            if text or notebook or setting or about:
+                continue
+        break
+    return last
+
+
+def _of_notebook(node: cst.BaseExpression) -> bool:
+    while isinstance(node, cst.Call | cst.Attribute):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return isinstance(node, cst.Name) and node.value == "get_ipython"
+
+
+def main_block(functions: Functions) -> cst.If | None:
+    """Return `if __name__ == "__main__":`."""
+    for each in functions.program.module.body:
+        if isinstance(each, cst.If) and "__name__" in functions.program.text(each.test) and each.orelse is None:
+            return each if isinstance(each.body, cst.IndentedBlock) else None
+    return None
+
+
+def set_up(edits: Edits, functions: Functions, words: Words) -> None:
+    """Put in the beginning and the end; called last, when it is known which names are used."""
+    module = functions.program.module
+    block = main_block(functions)
+    early = [each for each in calls(functions.program, module) if _moves(functions, each, block)]
+    body = module.body if block is None or early else block.body.body
+    number = _imports_end(module)
+    place = module.body[max(number - 1, 0)]
+    head, start = edits.statements(words.head()), edits.statements(words.start())
+    # two blank lines behind a function, one behind anything else
+    gap = [cst.EmptyLine(indent=False)] * (2 if words.uses_unwrapped else 1)
+    apart = [start[0].with_changes(leading_lines=gap), *start[1:]]
+    around = edits.after if number else edits.before
+    around.setdefault(place, [])[:0] = [*head, *(apart if body is module.body else ())]
+    if body is not module.body:
+        edits.before.setdefault(body[0], [])[:0] = start
+    edits.done(place if body is module.body else body[0], "do-start", words.start())
+    end = block.body.body[-1] if block is not None and block is module.body[-1] else module.body[-1]
+    last = [each for each in calls(functions.program, end) if functions.scope(each) is None]
+    if any(functions.imports.full(each.func) in ("sys.exit", "exit", "quit", "os._exit") for each in last):
+        edits.ask(end, "ask-exit", end=words.end().replace("\n    ", " ").strip())
+    else:
+        edits.after.setdefault(end, []).extend(edits.statements(words.end()))
+        edits.done(end, "do-end", words.end())
+
+
+def _moves(functions: Functions, call: cst.Call, block: cst.If | None) -> bool:
+    """Return whether the module itself, outside `__main__`, moves something to a device."""
+    if functions.scope(call) is not None or method(call) not in ("to", "cuda"):
+        return False
+    return block is None or block not in set(functions.program.above(call))
+
+
+def devices(edits: Edits, functions: Functions, words: Words) -> None:
+    """Take the process's own GPU: the current device, which `set_device` chose, in the place of number 0."""
+    program = functions.program
+    for node in program.find(program.module, cst.SimpleString):
+        if node.value[1:-1] == "cuda:0" and node.value[0] in "'\"":
+            edits.swap(node, f"{node.value[0]}cuda{node.value[0]}")
+            edits.done(node, "do-device", old=node.value, new="cuda")
+        elif node.value.strip("'\"").startswith("cuda:"):
+            edits.ask(node, "ask-device", text=node.value)
+    for formatted in program.find(program.module, cst.FormattedString):
+        if program.text(formatted)[1:].lstrip("'\"").startswith("cuda:"):
+            edits.ask(formatted, "ask-device", text=program.text(formatted))
+    for call in functions.calls:
+        full = functions.imports.full(call.func)
+        if full == "torch.cuda.set_device":
+            if [program.text(each.value) for each in call.args] == ["0"]:
+                edits.swap(call.args[0].value, f"{words.torch}.cuda.current_device()")
+                edits.done(call, "do-device", old=program.text(call), new="current_device()")
+            else:
+                edits.ask(call, "ask-device", text=program.text(call))
+        elif full == "torch.device" and len(call.args) == 2 and program.text(call.args[1].value) == "0":
+            first = call.args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+            edits.replaced[call] = lambda made, kept=first: made.with_changes(args=(kept,))  # type: ignore[misc]
+            edits.done(call, "do-device", old=program.text(call), new='device("cuda")')
+        elif full == "torch.device" and len(call.args) > 1:
+            edits.ask(call, "ask-device", text=program.text(call))
+        elif method(call) == "cuda" and call.args and argument(call, "non_blocking") is None:
+            if program.text(call.args[0].value) == "0":
+                edits.replaced[call] = lambda made: made.with_changes(args=())
+                edits.done(call, "do-device", old=".cuda(0)", new=".cuda()")
+            elif not isinstance(call.args[0].value, cst.Name):  # a name: its value is seen where it is made
+                edits.ask(call, "ask-device", text=program.text(call))
+    for each in program.find(program.module, cst.SimpleString):
+        parent = program.parents.get(program.parents.get(program.parents.get(each, each), each))
+        if each.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
+            edits.ask(each, "ask-visible")

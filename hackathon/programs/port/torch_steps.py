@@ -1,0 +1,140 @@
+"""The steps of a training: one backward pass each, fewer exchanges when gradients are accumulated, one end for all."""
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.loops import BatchLoop
+from hackathon.programs.port.names import calls, dotted, method, pure
+from hackathon.programs.port.torch_model import TrainedModel
+from hackathon.programs.port.torch_setup import Words
+
+
+def steps(edits: Edits, functions: Functions, words: Words, model: TrainedModel, loops: list[BatchLoop]) -> None:
+    """Look at each training step, and at what depends on the number of processes."""
+    program = functions.program
+    by_scope: dict[object, list[cst.Call]] = {}
+    for each in functions.backwards:
+        by_scope.setdefault(_branch(functions, each), []).append(each)
+    for found in by_scope.values():
+        if len(found) > 1:
+            edits.ask(found[1], "ask-backward")
+    for loop in loops:
+        inner = [each for each in functions.backwards if _directly(functions, each, loop.loop)]
+        if len(inner) == 1 and model.sure:
+            _accumulate(edits, functions, words, model, loop.loop, inner[0])
+        _leaves(edits, functions, loop.loop)
+    for item in program.find(program.module, cst.Subscript):
+        index = item.slice[0].slice
+        written = isinstance(program.parents.get(item), cst.AssignTarget | cst.AugAssign)
+        if written and isinstance(index, cst.Index) and program.text(index).strip("'\"") == "lr":
+            edits.ask(item, "ask-rate")
+    for call in functions.calls:
+        if functions.imports.full(call.func) == "torch.nn.DataParallel":
+            edits.ask(call, "ask-dataparallel")
+        elif functions.imports.full(call.func) == "torch.autograd.grad":
+            edits.ask(call, "ask-grad")
+
+
+def _branch(functions: Functions, call: cst.Call) -> object:
+    """Return what holds a backward pass that another one in it would follow: two arms of an `if` hold one each."""
+    for each in functions.program.above(call):
+        if isinstance(each, cst.If | cst.Else | cst.For | cst.While | cst.FunctionDef):
+            return each
+    return None
+
+
+def _directly(functions: Functions, node: cst.CSTNode, loop: cst.For) -> bool:
+    kinds = cst.For | cst.While | cst.FunctionDef
+    return next((each for each in functions.program.above(node) if isinstance(each, kinds)), None) is loop
+
+
+def _accumulate(
+    edits: Edits, functions: Functions, words: Words, model: TrainedModel, loop: cst.For, backward: cst.Call
+) -> None:
+    """Exchange gradients only in the pass before an update: `with model.no_sync()` around the others."""
+    program = functions.program
+    body = list(loop.body.body)
+    line = next((each for each in body if backward in set(calls(program, each))), None)
+    updates = [each for each in calls(program, loop.body) if _updates(functions, each)]
+    holders = {next((each for each in body if call in set(calls(program, each))), None) for call in updates}
+    if len(holders) != 1 or line is None:
+        return
+    (holder,) = holders
+    if not isinstance(holder, cst.If) or holder is line or body.index(holder) <= body.index(line):
+        return  # an update in each step
+    test, scope = holder.test, functions.scope(loop)
+    first = next(
+        (
+            each for each in body
+            if any(model.is_model(call.func, scope) for call in calls(program, each))
+        ), None,
+    )  # fmt: skip
+    names = {each.value for each in program.find(test, cst.Name)}
+    after = [each for each in calls(program, functions.scope(loop) or program.module) if _updates(functions, each)]
+    tail = [each for each in after if loop not in set(program.above(each)) and functions.scope(each) is scope]
+    changed = {
+        dotted(target) or ""
+        for each in body[: body.index(holder)]
+        for node in program.find(each, cst.Assign | cst.AugAssign)  # type: ignore[arg-type]
+        for target in ([t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target])
+    }
+    if first is None or holder.orelse is not None or not pure(program, test) or names & changed or tail:
+        edits.ask(backward, "ask-accumulate")
+        return
+    reference = next(program.text(call.func) for call in calls(program, first) if model.is_model(call.func, scope))
+    condition = program.text(test)
+    head = f"with {words.nullcontext}() if {words.world} == 1 or {condition} else {reference}.no_sync()"
+    edits.indented[first] = (line, head)
+    edits.done(first, "do-accumulate", head)
+
+
+def _updates(functions: Functions, call: cst.Call) -> bool:
+    if method(call) != "step" or not isinstance(call.func, cst.Attribute):
+        return False
+    name = (dotted(call.func.value) or "").lower()
+    return "opt" in name or "scaler" in name or "optim" in name
+
+
+def _leaves(edits: Edits, functions: Functions, loop: cst.For) -> None:
+    """Ask about what ends the loops for one process and perhaps not for another: the others would wait for ever."""
+    program = functions.program
+    around = [loop, *(each for each in program.above(loop) if isinstance(each, cst.For | cst.While))]
+    scope = functions.scope(loop)
+    for call in functions.callers.get(scope, []) if scope is not None else ():
+        around += [each for each in program.above(call) if isinstance(each, cst.For | cst.While)]
+    for each in dict.fromkeys(around):
+        for leave in program.find(each, cst.Break):
+            tests = [above.test for above in program.above(leave) if isinstance(above, cst.If)]
+            nearest = next((a for a in program.above(leave) if isinstance(a, cst.For | cst.While)), None)
+            if nearest is each and not all(_known_everywhere(functions, test, each) for test in tests):
+                edits.ask(leave, "ask-break")
+
+
+def _known_everywhere(functions: Functions, test: cst.BaseExpression, loop: cst.CSTNode) -> bool:
+    """Return whether a condition has the same value in all processes: options, counters, constants."""
+    program = functions.program
+    if not pure(program, test):
+        return False
+    counted = {
+        name.value
+        for each in (loop, *program.above(loop))
+        if isinstance(each, cst.For)
+        for name in [*program.find(each.target, cst.Name)][:1]
+    }
+    for name in program.find(test, cst.Name):
+        word = name.value
+        parent = program.parents.get(name)
+        if isinstance(parent, cst.Attribute) and parent.attr is name:
+            continue
+        if word in counted or word.isupper() or word in ("args", "cfg", "config", "opt", "hparams", "len", "self"):
+            continue
+        values = functions.assigned(word, functions.scope(name))
+        if not values or not all(isinstance(each.value, cst.Integer) for each in values):
+            return False
+        # a counter of what happened to this process, such as epochs without a better loss
+        for count in program.find(program.module, cst.AugAssign):
+            if dotted(count.target) == word and any(isinstance(each, cst.If | cst.Else) for each in program.above(count)
+                                                    if each in set(program.walk(loop))):  # fmt: skip
+                return False
+    return True
