@@ -106,7 +106,10 @@ def command(
     for file in made:
         click.echo(message("cli.made", file=file))
     if words is not None:
+        from hackathon.cli.program_findings import read_new, show_reports
+
         click.echo(_formats_told(words, folder), err=True)
+        show_reports(read_new(folder, words), err=True)
     click.echo(message("cli.init_next", folder=folder), err=True)
 
 
