@@ -23,7 +23,7 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
     `request`: what would run, where the cluster can run it.
     """
     from hackathon.programs.training.read import read_project
-    from hackathon.programs.training.situation import Situation
+    from hackathon.programs.training.situation import TrainingSituation
     from hackathon.schedulers import profiles
 
     project = sources.project
@@ -32,14 +32,16 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
     cluster = sources.cluster
     asked = request is not None and not request.origins.get("processes", "").startswith("cluster ")
     known = request is not None and (asked or request.processes > 1)
-    situation = Situation(
+    situation = TrainingSituation(
         processes=request.processes if request is not None and known else None,
         nodes=request.nodes if request is not None and known else None,
         per_node=request.processes_per_node if request is not None and known else None,
         cluster=cluster.name,
         visible=tuple(cluster.visible_from_nodes),
         offline=not cluster.internet_on_nodes and not profiles.dialect_of(cluster).this_machine,
-        launcher=project.launcher is not None,
+        launcher=request.launcher if request is not None else None,
+        launcher_given=project.launcher is not None,
+        gpus=request.gpus_per_node > 0 if request is not None else None,
     )
     return read_project(sources.folder, project.command, situation)
 
@@ -47,9 +49,9 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
 def read_new(folder: Path, command: str) -> Reports:
     """Return what is found in the program of a project that was just created."""
     from hackathon.programs.training.read import read_project
-    from hackathon.programs.training.situation import Situation
+    from hackathon.programs.training.situation import TrainingSituation
 
-    return read_project(folder, command, Situation())
+    return read_project(folder, command, TrainingSituation())
 
 
 def show_reports(reports: Reports, *, err: bool = False) -> None:

@@ -5,8 +5,8 @@ import re
 
 from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.training.module import RANK, Module, keyword, text_value
-from hackathon.programs.training.program import Program
-from hackathon.programs.training.situation import Situation
+from hackathon.programs.training.program import TrainingProgram
+from hackathon.programs.training.situation import TrainingSituation
 
 _DIVIDED = re.compile(
     r"Sampler\(|sampler\s*=|IterableDataset|split_by_node|split_dataset_by_node|\.shard\(|scatter_dataset|webdataset|\bwds\b|dali"
@@ -25,7 +25,7 @@ DEPTH = 4
 """Callers of callers that are asked whether only one rank comes there."""
 
 
-def check_data(program: Program) -> None:
+def check_data(program: TrainingProgram) -> None:
     """Look for data that are not divided, epochs in one order, and files that every rank writes."""
     if not program.wraps or program.framework:
         return
@@ -108,7 +108,7 @@ def _shuffles(call: ast.Call) -> bool:
     return shuffle is None or (isinstance(shuffle, ast.Constant) and shuffle.value is True)
 
 
-def _saves(program: Program, module: Module) -> None:
+def _saves(program: TrainingProgram, module: Module) -> None:
     for call, name in module.calls:
         if name != "torch.save" or len(call.args) < 2:
             continue
@@ -151,7 +151,7 @@ def _looped(module: Module, name: str) -> bool:
                for node in module.nodes)  # fmt: skip
 
 
-def _on_one_rank(program: Program, module: Module, node: ast.AST, depth: int) -> bool:
+def _on_one_rank(program: TrainingProgram, module: Module, node: ast.AST, depth: int) -> bool:
     """Return whether it may be that only one rank comes to a line: unsure counts as yes."""
     if any(_unsure(module, test) for test in module.tests(node)):
         return True
@@ -189,7 +189,7 @@ def _is_first(test: ast.Compare) -> bool:
     return named and isinstance(other, ast.Constant) and type(other.value) is int and other.value in (0, -1)
 
 
-def check_machine(program: Program, situation: Situation) -> None:
+def check_machine(program: TrainingProgram, situation: TrainingSituation) -> None:
     """Look for files and downloads that the nodes of the cluster do not have."""
     for module in program.modules:
         if situation.visible:
@@ -205,14 +205,14 @@ def check_machine(program: Program, situation: Situation) -> None:
                     module.look.add("download-in-job", call.lineno, what=what, cluster=situation.cluster)
 
 
-def hidden(text: str, situation: Situation) -> bool:
+def hidden(text: str, situation: TrainingSituation) -> bool:
     """Return whether a text is a path in a home directory that the nodes do not see."""
     return bool(re.fullmatch(r"/home/[\w.@+-]+/\S+", text)) and not any(
         text == folder or text.startswith(folder.rstrip("/") + "/") for folder in situation.visible
     )
 
 
-def _download(program: Program, call: ast.Call, name: str) -> str:
+def _download(program: TrainingProgram, call: ast.Call, name: str) -> str:
     download = keyword(call, "download")
     last = name.rpartition(".")[2]
     if (

@@ -14,7 +14,8 @@ FRAMEWORKS = frozenset(
     {
         "accelerate", "transformers", "lightning", "pytorch_lightning", "lightning_fabric", "deepspeed", "ray",
         "composer", "fastai", "ignite", "catalyst", "mmengine", "mmcv", "colossalai", "megatron", "trl", "detectron2",
-        "fairseq", "fairscale", "bagua", "parallelformers", "torchtitan", "torchtune", "webdataset", "nvidia", "ffcv", "torchdata",
+        "fairseq", "fairscale", "bagua", "parallelformers", "torchtitan", "torchtune", "webdataset", "nvidia",
+        "ffcv", "torchdata",
     }
 )  # fmt: skip
 """Packages that divide data, choose devices or save by themselves: the rules for these say nothing then."""
@@ -30,7 +31,7 @@ HARMLESS = frozenset(
 
 
 @dataclass(frozen=True)
-class Program:
+class TrainingProgram:
     """The files of a program that Python can parse, and what else is known of it."""
 
     folder: Path
@@ -41,7 +42,7 @@ class Program:
     """Files that cannot be parsed, with a note of it."""
 
     @classmethod
-    def read(cls, folder: Path, entries: tuple[str, ...]) -> "Program":
+    def read(cls, folder: Path, entries: tuple[str, ...]) -> "TrainingProgram":
         """Read the files that are started and their own modules."""
         modules, broken, strangers = [], [], set()
         for file in program_files(folder, *entries):

@@ -4,8 +4,8 @@ import ast
 import re
 
 from hackathon.programs.training.module import Module, keyword, text_value
-from hackathon.programs.training.program import Program
-from hackathon.programs.training.situation import Situation
+from hackathon.programs.training.program import TrainingProgram
+from hackathon.programs.training.situation import TrainingSituation
 from hackathon.schedulers.scripts import Severity
 
 _OWN = ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK")
@@ -16,7 +16,7 @@ DEPTH = 3
 """Calls within each other that are followed from a function that ranks are started with."""
 
 
-def check_ranks(program: Program, situation: Situation) -> None:
+def check_ranks(program: TrainingProgram, situation: TrainingSituation) -> None:
     """Look for ranks that the program starts, addresses that it sets, and GPUs that it chooses."""
     if not program.joins:
         return
@@ -26,11 +26,11 @@ def check_ranks(program: Program, situation: Situation) -> None:
         _devices(module)
         if not program.framework and situation.per_node != 1:
             if not _AWARE.search(program.text):
-                _one_gpu(module)
+                _one_gpu(module, situation)
             _global_rank(module, situation)
 
 
-def _spawns(program: Program, module: Module) -> None:
+def _spawns(program: TrainingProgram, module: Module) -> None:
     for call, name in module.calls:
         spawn = name in ("torch.multiprocessing.spawn", "torch.multiprocessing.start_processes") or name.endswith(
             ".multiprocessing.spawn.spawn"
@@ -47,7 +47,7 @@ def _spawns(program: Program, module: Module) -> None:
             module.look.add("starts-own-ranks", call.lineno, function=name.rpartition("torch.")[2] or name)
 
 
-def _joins(program: Program, function: str, depth: int) -> bool:
+def _joins(program: TrainingProgram, function: str, depth: int) -> bool:
     """Return whether a function joins a process group, itself or by what it calls."""
     for module, node in program.functions(function) if function else ():
         for each in ast.walk(node):
@@ -59,7 +59,7 @@ def _joins(program: Program, function: str, depth: int) -> bool:
     return False
 
 
-def _addresses(module: Module, situation: Situation) -> None:
+def _addresses(module: Module, situation: TrainingSituation) -> None:
     for node in module.nodes:
         name, value = _environment(module, node)
         if name not in _OWN or not isinstance(value, ast.Constant) or not isinstance(node, ast.Assign):
@@ -69,7 +69,9 @@ def _addresses(module: Module, situation: Situation) -> None:
         target = node.targets[0]
         assert isinstance(target, ast.Subscript)
         better = f'{module.source(target.value)}.setdefault("{name}", {module.source(value)})'
-        harmless = name == "MASTER_ADDR" and situation.nodes == 1
+        # on one node all ranks meet at that address; under torchrun nobody listens at another port
+        harmless = situation.nodes == 1 and name == "MASTER_ADDR"
+        harmless |= name == "MASTER_PORT" and situation.launcher not in (None, "torchrun")
         module.look.add(
             "own-address", node.lineno, *module.replaced(node, better), severity="warning" if harmless else None,
             name=name, value=str(value.value),
@@ -81,7 +83,9 @@ def _addresses(module: Module, situation: Situation) -> None:
         text = text_value(method)
         if method is not None and text is not None and _HERE.fullmatch(text) and not any(module.tests(call)):
             edits = module.replaced(method, '"env://"')
-            module.look.add("own-address", method.lineno, *edits, name="init_method", value=text)
+            harmless = situation.nodes == 1 and situation.launcher not in (None, "torchrun")
+            severity: Severity | None = "warning" if harmless else None
+            module.look.add("own-address", method.lineno, *edits, severity=severity, name="init_method", value=text)
 
 
 def _devices(module: Module) -> None:
@@ -103,7 +107,7 @@ def _environment(module: Module, node: ast.AST) -> tuple[str | None, ast.expr | 
     return None, None
 
 
-def _one_gpu(module: Module) -> None:
+def _one_gpu(module: Module, situation: TrainingSituation) -> None:
     """Every rank computes on the first GPU: nothing in the program speaks of a local rank."""
     for call, name in module.calls:
         last = name.rpartition(".")[2]
@@ -122,7 +126,8 @@ def _one_gpu(module: Module) -> None:
             else:
                 continue
             edits = module.replaced(value, better) if module.has_os else ()
-            module.look.add("one-gpu", value.lineno, *edits, text=module.source(value) or "cuda:0")
+            severity: Severity | None = "warning" if situation.gpus is False else None
+            module.look.add("one-gpu", value.lineno, *edits, severity=severity, text=module.source(value) or "cuda:0")
 
 
 def _choices(value: ast.expr) -> list[ast.expr]:
@@ -130,7 +135,7 @@ def _choices(value: ast.expr) -> list[ast.expr]:
     return [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
 
 
-def _global_rank(module: Module, situation: Situation) -> None:
+def _global_rank(module: Module, situation: TrainingSituation) -> None:
     """A rank takes the GPU with its number in the whole job: from the second node on there is none."""
     if situation.nodes == 1:
         return

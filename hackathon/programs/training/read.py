@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hackathon.config.problems import nearest
@@ -11,9 +12,9 @@ from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.lint import LintReport
 from hackathon.programs.scripts.source import read_script
 from hackathon.programs.training import data_rules, launchers, rank_rules, shell_rules
-from hackathon.programs.training.program import Program
+from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
-from hackathon.programs.training.situation import Situation
+from hackathon.programs.training.situation import TrainingSituation
 from hackathon.runs.source.program_text import ProgramText, inside
 from hackathon.schedulers.scripts import Severity
 from hackathon.text.errors import RequestError
@@ -21,7 +22,7 @@ from hackathon.text.errors import RequestError
 COMMAND_FILE = "project.yaml"
 
 
-def read_project(folder: Path, command: str, situation: Situation) -> list[tuple[LintReport, Sequence[str]]]:
+def read_project(folder: Path, command: str, situation: TrainingSituation) -> list[tuple[LintReport, Sequence[str]]]:
     """Return a report and the lines of every file of a project's program that has findings, the command's first.
 
     `command` is that of project.yaml, with its placeholders. A text that is not a command has no findings: others say
@@ -34,6 +35,8 @@ def read_project(folder: Path, command: str, situation: Situation) -> list[tuple
     look = FileLook(COMMAND_FILE, "command", _lines(folder / COMMAND_FILE))
     looks = [look, *_from_command(folder, words, look, situation)]
     for each in looks:
+        if situation.processes == 1:  # what is wrong for several processes may be right for one
+            each.findings = [f if f.effect == "refused" else replace(f, severity="warning") for f in each.findings]
         each.findings.sort(key=lambda finding: (finding.line, finding.severity))
     return [(LintReport(each.path, each.dialect, tuple(each.findings)), each.lines) for each in looks if each.findings]
 
@@ -45,12 +48,12 @@ def _lines(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _from_command(folder: Path, words: list[str], look: FileLook, situation: Situation) -> list[FileLook]:
+def _from_command(folder: Path, words: list[str], look: FileLook, situation: TrainingSituation) -> list[FileLook]:
     line = next((n for n, text in enumerate(look.lines, 1) if re.match(r"command\s*:", text)), 1)
     found = launchers.launched(words)
     if found is not None:
         edits = _command_line(look, line, words, found.rest)
-        if edits and not situation.launcher:
+        if edits and not situation.launcher_given:
             edits = (Edit(line, (*edits[0].lines, f"launcher: {found.key}")),)
         look.add("launcher-in-command", line, *edits, launcher=found.launcher, key=found.key)
         words = list(found.program)
@@ -82,7 +85,7 @@ def _from_command(folder: Path, words: list[str], look: FileLook, situation: Sit
     return _shell(folder, name, situation) if start.kind == "shell" else _program(folder, (name,), situation)
 
 
-def _executed(folder: Path, name: str, look: FileLook, line: int, situation: Situation) -> list[FileLook]:
+def _executed(folder: Path, name: str, look: FileLook, line: int, situation: TrainingSituation) -> list[FileLook]:
     if not inside(folder, name):
         return []
     kind = "shell" if name.endswith(".sh") else "python" if name.endswith(".py") else ""
@@ -125,7 +128,7 @@ def _command_line(look: FileLook, line: int, words: Sequence[str], better: Seque
     return (Edit(line, (f"{match[1]}{quote}{new}{quote}",)),)
 
 
-def _shell(folder: Path, name: str, situation: Situation) -> list[FileLook]:
+def _shell(folder: Path, name: str, situation: TrainingSituation) -> list[FileLook]:
     if not inside(folder, name):
         return []
     look = FileLook(name, "shell", _lines(folder / name))
@@ -136,10 +139,10 @@ def _shell(folder: Path, name: str, situation: Situation) -> list[FileLook]:
     return [look, *_program(folder, entries, situation)]
 
 
-def _program(folder: Path, entries: tuple[str, ...], situation: Situation) -> list[FileLook]:
+def _program(folder: Path, entries: tuple[str, ...], situation: TrainingSituation) -> list[FileLook]:
     if not entries or not all(inside(folder, each) for each in entries):
         return []
-    program = Program.read(folder, entries)
+    program = TrainingProgram.read(folder, entries)
     rank_rules.check_ranks(program, situation)
     data_rules.check_data(program)
     data_rules.check_machine(program, situation)
@@ -148,7 +151,7 @@ def _program(folder: Path, entries: tuple[str, ...], situation: Situation) -> li
     return [*(module.look for module in program.modules), *program.broken]
 
 
-def _alone(program: Program, folder: Path, entry: str, situation: Situation) -> None:
+def _alone(program: TrainingProgram, folder: Path, entry: str, situation: TrainingSituation) -> None:
     """The program and all that it imports can be read, and nothing of it can reach another process."""
     whole = ProgramText.read(folder, entry)
     module = next((each for each in program.modules if each.name == entry), None)

@@ -9,7 +9,7 @@ from hackathon.programs.scripts.shell import LONGEST, Command, scan
 from hackathon.programs.training.data_rules import hidden
 from hackathon.programs.training.launchers import joined, launched, started
 from hackathon.programs.training.rules import FileLook
-from hackathon.programs.training.situation import Situation
+from hackathon.programs.training.situation import TrainingSituation
 
 _SETS = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 _BEFORE = frozenset({"exec", "time", "nohup", "export", "env"})
@@ -17,7 +17,7 @@ _OWN = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RAN
 _FIXED = re.compile(r"[\w.:,-]+")
 
 
-def check_shell(look: FileLook, situation: Situation) -> list[str]:
+def check_shell(look: FileLook, situation: TrainingSituation) -> list[str]:
     """Look through a script; return the Python files that it starts, as they stand there."""
     script = scan(tuple(look.lines))
     choices = set(_chosen(look, script.outside))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Situation:
+class TrainingSituation:
     """None: not known."""
 
     processes: int | None = None
@@ -17,5 +17,9 @@ class Situation:
     """Folders that the cluster's nodes see, where the profile says so."""
     offline: bool = False
     """The nodes have no Internet access."""
-    launcher: bool = False
-    """The project says which launcher starts the ranks."""
+    launcher: str | None = None
+    """What starts the ranks."""
+    launcher_given: bool = False
+    """The project says what starts the ranks."""
+    gpus: bool | None = None
+    """The nodes have GPUs."""

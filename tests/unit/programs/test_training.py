@@ -11,10 +11,10 @@ from hackathon.cli.main import run
 from hackathon.programs.training.diff import edited, unified
 from hackathon.programs.training.read import read_project
 from hackathon.programs.training.rules import RULES
-from hackathon.programs.training.situation import Situation
+from hackathon.programs.training.situation import TrainingSituation
 from support.paths import ROOT
 
-LARGE = Situation(processes=8, nodes=2, per_node=4, cluster="kumo", visible=("/work",), offline=True)
+LARGE = TrainingSituation(processes=8, nodes=2, per_node=4, cluster="kumo", visible=("/work",), offline=True)
 HEAD = """\
 import os
 import torch
@@ -58,7 +58,9 @@ if __name__ == "__main__":
 START = "mp.spawn(worker, args=(size,), nprocs=size)"
 
 
-def found(folder: Path, command: str, files: dict[str, str], situation: Situation = LARGE) -> dict[str, list[str]]:
+def found(
+    folder: Path, command: str, files: dict[str, str], situation: TrainingSituation = LARGE
+) -> dict[str, list[str]]:
     """Return file → rules found in it; every change is made and must mend what it was proposed for."""
     files = {"project.yaml": f"name: x\ncommand: {command}\n", **files}
     for name, text in files.items():
@@ -443,8 +445,8 @@ os.environ["RANK"] = str(comm.rank)
 
 
 @pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("situation", [Situation(), LARGE], ids=["unknown", "large"])
-def test_right_programs_have_no_findings(tmp_path: Path, name: str, situation: Situation) -> None:
+@pytest.mark.parametrize("situation", [TrainingSituation(), LARGE], ids=["unknown", "large"])
+def test_right_programs_have_no_findings(tmp_path: Path, name: str, situation: TrainingSituation) -> None:
     assert found(tmp_path, "python train.py", {"train.py": RIGHT[name]}, situation) == {}
 
 
@@ -458,7 +460,7 @@ def test_the_projects_own_programs_have_no_findings() -> None:
     places.append((ROOT / "team_projects" / "own-code", "python train_digits.py --lr {lr}"))
     assert len(places) >= 10
     for folder, command in places:
-        for situation in (Situation(), LARGE):
+        for situation in (TrainingSituation(), LARGE):
             assert read_project(folder, command, situation) == [], folder
 
 
@@ -472,7 +474,7 @@ def test_every_rule_is_found_and_described() -> None:
 
 
 def test_one_process_may_train_alone(tmp_path: Path) -> None:
-    assert found(tmp_path, "python train.py", {"train.py": ALONE}, Situation(processes=1)) == {}
+    assert found(tmp_path, "python train.py", {"train.py": ALONE}, TrainingSituation(processes=1)) == {}
     (tmp_path / "utils").mkdir()
     files = {"train.py": ALONE + "from utils import join\n", "utils/__init__.py": "", "utils/join.py": DDP}
     assert found(tmp_path, "python train.py", files) == {}
@@ -537,6 +539,8 @@ def test_init_and_check_tell_the_same(
     assert run(["check", "--processes", "2"]) == 2
     shown = capsys.readouterr()
     assert "[launcher-in-command]" in shown.out and "[starts-own-ranks]" in shown.out and "OK" not in shown.out
+    assert run(["check", "--processes", "1"]) == 0
+    assert "[starts-own-ranks]" in capsys.readouterr().out
     assert run(["check", "--processes", "2", "--json"]) == 2
     answer = json.loads(capsys.readouterr().out)
     assert answer["ok"] is False and answer["schema_version"] == 1
