@@ -117,8 +117,12 @@ def command(
         made.append(runtime)
     for file in made:
         click.echo(message("cli.made", file=file))
-    if words is not None and from_log is None:
-        click.echo(_formats_told(words, folder), err=True)
+    if words is not None:
+        from hackathon.cli.program_findings import read_new, show_reports
+
+        if from_log is None:
+            click.echo(_formats_told(words, folder), err=True)
+        show_reports(read_new(folder, words), err=True)
     click.echo(message("cli.init_next", folder=folder), err=True)
 
 

@@ -4,11 +4,8 @@ The checks are those of the rules `silent-*` with the limits that these rules ar
 rules of a project do not count here, so that everybody who looks at a result sees the same doubts.
 """
 
-import ast
 import re
-import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean, median
 
@@ -17,6 +14,7 @@ from hackathon.diagnosis.silent import data, numerics, training
 from hackathon.logs.final import Numbers
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs.record import RunRecord
+from hackathon.runs.source.program_text import ProgramText
 from hackathon.scaling.doubts import Doubt, RunJudgement
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import open_regular
@@ -31,29 +29,12 @@ SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
 a mean."""
 HEAD = 64 << 10
 """Bytes at the beginning of a rank's log in which it says how large its world is."""
-SOURCE, FILES = 1 << 20, 200
-"""Bytes of a source file and files of a program that are read."""
 
 _WORLD = re.compile(
     r"(?i)(?<!parallel )(?<!local )(?<!local_)(?<!group )(?<!tp_)(?<!dp_)(?<!pp_)(?<!model )(?<!data )(?<!pipeline )"
     r"\bworld[ _-]?size[\"']?\s{0,3}(?:is\s+|[:=]\s{0,3})?(\d{1,6})\b"
 )
 _ALONE = re.compile(r"(?i)\brank[\"']?\s{0,3}[:=#]?\s{0,3}0\s{0,3}(?:of|/|out of)\s{0,3}1\b(?!\d)")
-_JOINS = re.compile(
-    r"distributed|process_group|device_mesh|DistributedDataParallel|horovod|\bhvd\b|communicator|\bmpi|\bMPI|nccl|gloo"
-    r"|MultiWorker|distribute\.|Strategy\b|TF_CONFIG|accelerat|Accelerat|[Tt]rainer|deepspeed|lightning|fabric|\bray\b"
-    r"|\bdask\b|socket|subprocess|multiprocessing|\bspawn\b|importlib|__import__|runpy|\bexec\(|ctypes|\brpc\b|\bgrpc"
-    r"|requests|urllib|http|zmq|redis|parameter_server|RANK|WORLD_SIZE"
-)
-"""Words of a program that may reach other processes: with one of them nothing is said."""
-_LONE_PACKAGES = frozenset(
-    {
-        "torch", "torchvision", "torchaudio", "numpy", "scipy", "sklearn", "pandas", "PIL", "cv2", "skimage", "h5py",
-        "matplotlib", "tqdm", "yaml", "chainer", "cupy", "tensorflow", "keras", "timm", "einops", "hackathon_runtime",
-        "torchinfo", "torchmetrics",
-    }
-)  # fmt: skip
-"""Packages that join no process group unless the program says so."""
 
 
 def judge(run: Path, record: RunRecord, numbers: Numbers) -> RunJudgement:
@@ -143,76 +124,6 @@ def _entry(record: RunRecord) -> str:
         return ""
     parts = words[1].split("/")
     return words[1] if ".." not in parts and parts[0] else ""
-
-
-@dataclass(frozen=True)
-class ProgramText:
-    """A program's own files as far as they can be read."""
-
-    files: tuple[str, ...]
-    """Paths below the source folder: the file that is started and those that it imports."""
-    unknown: str
-    """What may reach other processes, or cannot be judged: a package, a word, a file; empty for nothing."""
-
-    @classmethod
-    def read(cls, folder: Path, entry: str) -> "ProgramText | None":
-        """Follow the imports of a file below a folder; None when it cannot be read."""
-        seen: list[str] = []
-        waiting, learns = [entry], False
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            text = _text(folder / name, SOURCE + 1)
-            if not text.strip() and name == entry:
-                return None
-            seen.append(name)
-            if name.rpartition("/")[2] == "hackathon_runtime.py":
-                continue  # it tells ranks apart and measures; it joins nothing
-            if len(seen) > FILES or len(text) > SOURCE:
-                return cls(tuple(seen), name)
-            word = _JOINS.search(text)
-            if word:
-                return cls(tuple(seen), word[0])
-            try:
-                imported = list(_imports(ast.parse(text)))
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                return cls(tuple(seen), name)
-            for module in imported:
-                own = _own_file(folder, name.rpartition("/")[0], module)
-                if own:
-                    waiting.append(own)
-                elif module.split(".")[0] in _LONE_PACKAGES:
-                    learns = True
-                elif module.split(".")[0] not in sys.stdlib_module_names:
-                    return cls(tuple(seen), module)
-        return cls(tuple(seen), "" if learns else entry)
-
-
-def _imports(tree: ast.AST) -> Iterator[str]:
-    """Yield the modules that a file imports, relative ones by their names; `from a import b` gives `a.b` and `a`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if module:
-                yield module
-            elif node.level:
-                yield from (alias.name for alias in node.names)
-
-
-def _own_file(folder: Path, beside: str, module: str) -> str:
-    """Return the file of a program's own module, beside the file that imports it or at the top; empty for others."""
-    path = module.replace(".", "/")
-    for start in dict.fromkeys((f"{beside}/" if beside else "", "")):
-        for name in (f"{start}{path}.py", f"{start}{path}/__init__.py"):
-            try:
-                if (folder / name).is_file():
-                    return name
-            except (OSError, ValueError):
-                continue
-    return ""
 
 
 def _warm_up(facts: RunFacts, record: RunRecord, numbers: Numbers) -> list[Doubt]:

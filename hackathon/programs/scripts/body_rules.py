@@ -197,7 +197,7 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
         for pattern, rule in language.commands.items():
             if re.match(pattern, name + " " + " ".join(words)) and not asks and not look.told(command.line, rule):
                 look.add(rule, command.line, command=name)
-        if offline and _downloads(name, words, command.raw):
+        if offline and downloads(name, words, command.raw):
             site = look.site.name if look.site else look.cluster.name if look.cluster else ""
             look.add("no-internet", command.line, command=name, site=site)
         if "source-activate" in facts and name in ("source", ".") and words[:1] == ("activate",):
@@ -215,7 +215,8 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
             look.add("container-flag", command.line, site=look.site.name if look.site else "")
 
 
-def _downloads(name: str, words: tuple[str, ...], raw: str) -> bool:
+def downloads(name: str, words: tuple[str, ...], raw: str) -> bool:
+    """Return whether a command fetches something from the Internet."""
     if not _DOWNLOADS.match(name) or _LOCAL.search(raw):
         return False
     if name in ("wget", "curl"):

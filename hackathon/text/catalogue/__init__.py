@@ -52,6 +52,7 @@ FOLDERS = {
     "survey_summary": "survey",
     "teams": "web",
     "text": "text",
+    "training": "programs",
     "trust": "config",
     "usage": "usage",
     "watch": "index",

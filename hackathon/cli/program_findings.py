@@ -1,0 +1,87 @@
+"""How `check` and `init` show what was found in a team's own program."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.resolve import Sources
+    from hackathon.programs.scripts.lint import LintReport
+
+COLORS = {"error": "red", "warning": "yellow"}
+Reports = Sequence[tuple["LintReport", Sequence[str]]]
+
+
+def read_sources(sources: "Sources", request: "Request | None" = None) -> Reports:
+    """Return what is found in the program of a project's command; nothing for recipes.
+
+    `request`: what would run, where the cluster can run it.
+    """
+    from hackathon.programs.training.read import read_project
+    from hackathon.programs.training.situation import TrainingSituation
+    from hackathon.schedulers import profiles
+
+    project = sources.project
+    if project is None or project.command is None:
+        return ()
+    cluster = sources.cluster
+    asked = request is not None and not request.origins.get("processes", "").startswith("cluster ")
+    known = request is not None and (asked or request.processes > 1)
+    situation = TrainingSituation(
+        processes=request.processes if request is not None and known else None,
+        nodes=request.nodes if request is not None and known else None,
+        per_node=request.processes_per_node if request is not None and known else None,
+        cluster=cluster.name,
+        visible=tuple(cluster.visible_from_nodes),
+        offline=not cluster.internet_on_nodes and not profiles.dialect_of(cluster).this_machine,
+        launcher=request.launcher if request is not None else None,
+        launcher_given=project.launcher is not None,
+        gpus=request.gpus_per_node > 0 if request is not None else None,
+    )
+    return read_project(sources.folder, project.command, situation)
+
+
+def read_new(folder: Path, command: str) -> Reports:
+    """Return what is found in the program of a project that was just created."""
+    from hackathon.programs.training.read import read_project
+    from hackathon.programs.training.situation import TrainingSituation
+
+    return read_project(folder, command, TrainingSituation())
+
+
+def show_reports(reports: Reports, *, err: bool = False) -> None:
+    """Print findings with the changed lines as a diff."""
+    from hackathon.programs.training.diff import unified
+    from hackathon.text.printable import printable
+
+    errors = warnings = 0
+    for report, lines in reports:
+        counts = report.counts
+        errors, warnings = errors + counts["errors"], warnings + counts["warnings"]
+        for each in report.findings:
+            severity = click.style(message(f"lint.{each.severity}"), fg=COLORS[each.severity])
+            click.echo(f"{printable(report.path)}:{each.line}: {severity}: {each.message} [{each.rule}]", err=err)
+            for line in unified(report.path, lines, each.edits)[2:] if each.edits else ():
+                click.echo(f"    {printable(line)}", err=err)
+    if reports:
+        click.echo(message("training.summary", errors=errors, warnings=warnings), err=err)
+
+
+def as_json(reports: Reports) -> list[dict[str, object]]:
+    """Return the findings in the shape that checks and linters share."""
+    return [report.as_json() for report, _ in reports]
+
+
+def errors_of(reports: Reports) -> list[tuple[str, str]]:
+    """Return (id, text) of each error."""
+    return [
+        (f"program.{each.rule}", f"{report.path}:{each.line}: {each.message}")
+        for report, _ in reports
+        for each in report.findings
+        if each.severity == "error"
+    ]

@@ -1,0 +1,231 @@
+"""Rules about data: which samples a rank sees, what it writes, and where that lies."""
+
+import ast
+import re
+
+from hackathon.programs.scripts.findings import Edit
+from hackathon.programs.training.module import RANK, Module, keyword, text_value
+from hackathon.programs.training.program import TrainingProgram
+from hackathon.programs.training.situation import TrainingSituation
+
+_DIVIDED = re.compile(
+    r"Sampler\(|sampler\s*=|IterableDataset|split_by_node|split_dataset_by_node|\.shard\(|scatter_dataset|webdataset|\bwds\b|dali"
+    r"|\[\s*\w*rank\w*\s*::|rank\s*(?:\(\))?\s*::|distribute_dataset|partition|Subset\("
+)
+"""Words of a program that may divide its data between ranks in another way."""
+_SHARDED = re.compile(
+    r"FSDP|FullyShardedDataParallel|fully_shard|state_dict_type|distributed\.checkpoint|\bdcp\b|DTensor"
+)
+"""With one of these every rank must take part in saving."""
+_OFFLINE = re.compile(r"local_files_only|HF_HUB_OFFLINE|TRANSFORMERS_OFFLINE|HF_DATASETS_OFFLINE")
+_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?")
+_BUILDERS = frozenset({"csv", "json", "text", "parquet", "arrow", "imagefolder", "audiofolder", "webdataset", "pandas"})
+_SPEAKS = re.compile(r"rank", re.I)
+DEPTH = 4
+"""Callers of callers that are asked whether only one rank comes there."""
+
+
+def check_data(program: TrainingProgram) -> None:
+    """Look for data that are not divided, epochs in one order, and files that every rank writes."""
+    if not program.wraps or program.framework:
+        return
+    whole = not program.strangers
+    divided = _DIVIDED.search(program.text)
+    for module in program.modules:
+        if whole and not divided:
+            _no_sampler(module)
+        if whole and "set_epoch" not in program.text:
+            _no_set_epoch(module)
+        if not _SHARDED.search(program.text):
+            _saves(program, module)
+
+
+def _no_sampler(module: Module) -> None:
+    for call, name in module.calls:
+        if name not in ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"):
+            continue
+        shuffle = keyword(call, "shuffle")
+        if not isinstance(shuffle, ast.Constant) or shuffle.value is not True or keyword(call, "batch_sampler"):
+            continue
+        if any(each.arg is None for each in call.keywords):
+            continue
+        module.look.add("no-sampler", call.lineno, *_with_sampler(module, call, shuffle))
+
+
+def _with_sampler(module: Module, call: ast.Call, shuffle: ast.expr) -> tuple[Edit, ...]:
+    """Return the lines that divide the data, where the data set has a name."""
+    data = call.args[0] if call.args else keyword(call, "dataset")
+    top = next((node for node in module.tree.body if isinstance(node, ast.ImportFrom) and node.lineno == node.end_lineno
+                and (node.module or "").startswith("torch") and node.lineno < call.lineno), None)  # fmt: skip
+    name = next((each for each, full in module.aliases.items() if full.endswith(".DistributedSampler")), "")
+    if not isinstance(data, ast.Name) or (top is None and not name):
+        return ()
+    better = module.replaced(shuffle, f"{name or 'DistributedSampler'}({data.id})")
+    if not better:
+        return ()
+    line, column = better[0].lines[0], shuffle.col_offset
+    before = line.encode()[:column].decode()
+    start = re.sub(r"shuffle(\s*=\s*)$", r"sampler\1", before)
+    if start == before:
+        return ()
+    changed = Edit(shuffle.lineno, (start + line.encode()[column:].decode(),))
+    if name or top is None:
+        return (changed,)
+    first = module.look.lines[top.lineno - 1]
+    imported = "from torch.utils.data.distributed import DistributedSampler"
+    return Edit(top.lineno, (first, imported)), changed
+
+
+def _no_set_epoch(module: Module) -> None:
+    samplers = [
+        call for call, name in module.calls
+        if name.rpartition(".")[2] == "DistributedSampler" and name.startswith("torch.") and _shuffles(call)
+    ]  # fmt: skip
+    loops = [
+        node for node in module.nodes
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and "epoch" in node.target.id.lower()
+        and isinstance(node.iter, ast.Call) and module.dotted(node.iter.func).endswith("range")
+    ]  # fmt: skip
+    if len(samplers) != 1 or not loops:
+        return
+    call, loop = samplers[0], loops[0]
+    holder = module.parents.get(call)
+    name = ""
+    if isinstance(holder, ast.Assign) and len(holder.targets) == 1 and isinstance(holder.targets[0], ast.Name):
+        name = holder.targets[0].id
+    line = module.look.lines[loop.lineno - 1]
+    same = module.function(call) is module.function(loop) and call.lineno < loop.lineno and line.rstrip().endswith(":")
+    edits: tuple[Edit, ...] = ()
+    assert isinstance(loop.target, ast.Name)
+    if name and same and not any(module.tests(call)):
+        blanks = " " * loop.body[0].col_offset
+        edits = (Edit(loop.lineno, (line, f"{blanks}{name}.set_epoch({loop.target.id})")),)
+    module.look.add("no-set-epoch", loop.lineno, *edits, sampler=name or "sampler", epoch=loop.target.id)
+
+
+def _shuffles(call: ast.Call) -> bool:
+    shuffle = keyword(call, "shuffle")
+    return shuffle is None or (isinstance(shuffle, ast.Constant) and shuffle.value is True)
+
+
+def _saves(program: TrainingProgram, module: Module) -> None:
+    for call, name in module.calls:
+        if name != "torch.save" or len(call.args) < 2:
+            continue
+        if _SPEAKS.search(_deep_words(module, call.args[1])) or not text_or_name(call.args[1]):
+            continue
+        if _on_one_rank(program, module, call, DEPTH):
+            continue
+        edits: tuple[Edit, ...] = ()
+        statement = module.parents.get(call)
+        dist = next((alias for alias, full in module.aliases.items() if full == "torch.distributed"), "")
+        if isinstance(statement, ast.Expr) and statement.lineno == statement.end_lineno and dist:
+            line = module.look.lines[statement.lineno - 1]
+            blanks = line[: len(line) - len(line.lstrip())]
+            if line.strip() == module.source(statement):
+                edits = (
+                    Edit(statement.lineno, (f"{blanks}if {dist}.get_rank() == 0:", f"{blanks}    {line.strip()}")),
+                )
+        module.look.add("save-on-every-rank", call.lineno, *edits)
+
+
+def text_or_name(value: ast.expr) -> bool:
+    """Return whether a file's name is plain enough to judge: the same text on every rank."""
+    return not isinstance(value, ast.Call) or bool(value.args)
+
+
+def _deep_words(module: Module, value: ast.expr) -> str:
+    """Return the words of a value and of what its names are given."""
+    words = [module.words(value)]
+    for each in ast.walk(value):
+        if isinstance(each, ast.Name):
+            given = module.assigned(each.id)
+            # a name that comes from elsewhere may be another one on each rank
+            words += ["rank" if value is None and not _looped(module, each.id) else module.words(value) if value else ""
+                      for value in given]  # fmt: skip
+    return " ".join(words)
+
+
+def _looped(module: Module, name: str) -> bool:
+    return any(isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id == name
+               for node in module.nodes)  # fmt: skip
+
+
+def _on_one_rank(program: TrainingProgram, module: Module, node: ast.AST, depth: int) -> bool:
+    """Return whether it may be that only one rank comes to a line: unsure counts as yes."""
+    if any(_unsure(module, test) for test in module.tests(node)):
+        return True
+    if any(RANK.search(module.words(each)) for each in module.wraps(node)):
+        return True
+    function = module.function(node)
+    if function is None:
+        return False
+    if isinstance(function, ast.Lambda) or not depth or RANK.search(function.name.replace("main", "")):
+        return True
+    callers = program.callers(function.name)
+    return not callers or any(_on_one_rank(program, other, call, depth - 1) for other, call in callers)
+
+
+def _unsure(module: Module, test: ast.AST) -> bool:
+    """Return whether a test may hold on one rank only."""
+    if RANK.search(module.words(test)):
+        return True
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    if not all(isinstance(part, ast.Compare) for part in parts):
+        return True  # a variable that is true or false: nobody can say on which ranks
+    if any(isinstance(part, ast.Compare) and _is_first(part) for part in parts):
+        return True
+    return any(
+        RANK.search(module.words(given))
+        for each in ast.walk(test) if isinstance(each, ast.Name)
+        for given in module.assigned(each.id) if given is not None
+    )  # fmt: skip
+
+
+def _is_first(test: ast.Compare) -> bool:
+    """Return whether something with a name is compared with zero: `self.gpu == 0`, and not `step % 10 == 0`."""
+    other = test.comparators[0]
+    named = isinstance(test.left, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return named and isinstance(other, ast.Constant) and type(other.value) is int and other.value in (0, -1)
+
+
+def check_machine(program: TrainingProgram, situation: TrainingSituation) -> None:
+    """Look for files and downloads that the nodes of the cluster do not have."""
+    for module in program.modules:
+        if situation.visible:
+            for node in module.nodes:
+                text = text_value(node)
+                if isinstance(node, ast.Constant) and text and hidden(text, situation):
+                    module.look.add("path-not-visible", node.lineno, path=text, cluster=situation.cluster,
+                                    visible=", ".join(situation.visible))  # fmt: skip
+        if situation.offline and not _OFFLINE.search(program.text):
+            for call, name in module.calls:
+                what = _download(program, call, name)
+                if what:
+                    module.look.add("download-in-job", call.lineno, what=what, cluster=situation.cluster)
+
+
+def hidden(text: str, situation: TrainingSituation) -> bool:
+    """Return whether a text is a path in a home directory that the nodes do not see."""
+    return bool(re.fullmatch(r"/home/[\w.@+-]+/\S+", text)) and not any(
+        text == folder or text.startswith(folder.rstrip("/") + "/") for folder in situation.visible
+    )
+
+
+def _download(program: TrainingProgram, call: ast.Call, name: str) -> str:
+    download = keyword(call, "download")
+    last = name.rpartition(".")[2]
+    if (
+        isinstance(download, ast.Constant)
+        and download.value is True
+        and name.startswith(("torchvision.", "torchaudio."))
+    ):
+        return f"{last}(download=True)"
+    if name in ("urllib.request.urlretrieve", "wget.download"):
+        return last
+    first = text_value(call.args[0]) if call.args else None
+    if first is None or not (name == "datasets.load_dataset" or last == "from_pretrained"):
+        return ""
+    if not _HUB.fullmatch(first) or first in _BUILDERS or (program.folder / first).exists():
+        return ""
+    return f'{last}("{first}")'

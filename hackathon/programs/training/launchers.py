@@ -1,0 +1,122 @@
+"""Launchers in front of a program's own words: what remains when they are taken away."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
+_MODULES = {
+    "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
+    "deepspeed.launcher.runner": "deepspeed", "accelerate.commands.launch": "accelerate",
+}  # fmt: skip
+KEYS = {
+    "torchrun": "torchrun", "mpirun": "mpirun", "mpiexec": "mpirun", "mpiexec.hydra": "mpirun", "srun": "srun",
+    "accelerate": "torchrun", "deepspeed": "torchrun", "horovodrun": "horovodrun",
+}  # fmt: skip
+"""Launcher → the value of `launcher:` that starts the ranks in its place."""
+_COUNTS = {
+    "torchrun": "nnodes nproc_per_node nproc-per-node rdzv_backend rdzv-backend rdzv_endpoint rdzv-endpoint rdzv_id "
+                "rdzv-id rdzv_conf rdzv-conf max_restarts max-restarts node_rank node-rank master_addr master-addr "
+                "master_port master-port local_addr local-addr",
+    "mpirun": "n np c N npernode ppn perhost host H hostfile machinefile map-by bind-to rank-by f hosts",
+    "srun": "n N c p ntasks nodes cpus-per-task ntasks-per-node gpus-per-task gpus-per-node gres partition t time "
+            "cpu-bind mpi gpu-bind",
+    "accelerate": "num_processes num_machines machine_rank main_process_ip main_process_port main_training_function",
+    "deepspeed": "num_gpus num_nodes hostfile H include i exclude e master_port master_addr",
+    "horovodrun": "np H hosts hostfile hostfilename network-interface",
+}  # fmt: skip
+"""Options that only say how many ranks start, and where: the toolkit does that itself. Each takes a value."""
+_FLAGS = {
+    "torchrun": "standalone use_env use-env",
+    "mpirun": "allow-run-as-root oversubscribe bynode bycore",
+    "srun": "exclusive unbuffered u l label",
+    "accelerate": "multi_gpu",
+    "deepspeed": "",
+    "horovodrun": "gloo mpi verbose",
+}
+_SAME = {"mpiexec": "mpirun", "mpiexec.hydra": "mpirun"}
+
+
+class Launched(NamedTuple):
+    """A command that starts a launcher."""
+
+    launcher: str
+    key: str
+    """The value of `launcher:` to write instead."""
+    rest: tuple[str, ...]
+    """The command without it; empty where an option does more than count ranks, or is unknown."""
+    program: tuple[str, ...]
+    """What it seems to start, for reading on; empty where nobody can say."""
+
+
+def launched(words: Sequence[str]) -> Launched | None:
+    """Return what a command's launcher starts, or None for a command without one."""
+    name, rest = (words[0].rpartition("/")[2] if words else ""), list(words[1:])
+    if _PYTHON.fullmatch(name):
+        plain = [word for word in rest[:2] if word not in ("-u", "-m")]
+        if "-m" in rest[:2] and len(rest) > rest.index("-m") + 1 and not plain[:-1]:
+            at = rest.index("-m")
+            name, rest = _MODULES.get(rest[at + 1], ""), rest[at + 2 :]
+    if name not in KEYS or (name == "accelerate" and rest[:1] == ["launch"] and not rest.pop(0)):
+        return None
+    if name == "accelerate" and words[-1:] == ("launch",):
+        return Launched(name, KEYS[name], (), ())
+    kind = _SAME.get(name, name)
+    counts, flags = set(_COUNTS[kind].split()), set(_FLAGS[kind].split())
+    sure, module, bare = True, False, False
+    while rest and rest[0].startswith("-") and rest[0] != "--":
+        option, equals, _ = rest.pop(0).partition("=")
+        plain_name = option.lstrip("-")
+        if plain_name in ("m", "module") and kind in ("torchrun", "accelerate", "deepspeed"):
+            module = True
+        elif plain_name in ("no_python", "no-python") and kind in ("torchrun", "accelerate", "deepspeed"):
+            bare = True
+        elif plain_name in counts:
+            if not equals and rest:
+                rest.pop(0)
+        elif plain_name not in flags and not re.fullmatch(r"-(?:n|np|N|c)\d+", option):
+            sure = False
+    if rest[:1] == ["--"]:
+        rest.pop(0)
+    if not rest:
+        return Launched(name, KEYS[name], (), ())
+    if module:
+        rest = ["python", "-m", *rest]
+    elif not bare and rest[0].endswith(".py") and kind in ("torchrun", "accelerate", "deepspeed"):
+        rest.insert(0, "python")
+    inner = launched(rest)
+    if inner is not None:  # mpirun torchrun …: people mean something by that
+        return Launched(name, inner.key, (), inner.program)
+    return Launched(name, KEYS[name], tuple(rest) if sure else (), tuple(rest))
+
+
+def joined(words: Sequence[str]) -> str:
+    """Return words as a command that reads as they do; `{name}` stays a placeholder."""
+    return " ".join(word if re.fullmatch(r"[\w@%+=:,./{}-]+", word) else shlex.quote(word) for word in words)
+
+
+class Start(NamedTuple):
+    """What a command starts."""
+
+    kind: str
+    """`python`, `shell`, `file` (executed by itself) or nothing."""
+    file: str
+    """As it stands there; of `python -m` the module's own file when there is one, else nothing."""
+
+
+def started(words: Sequence[str]) -> Start:
+    """Return what a command without a launcher starts."""
+    if not words:
+        return Start("", "")
+    name = words[0].rpartition("/")[2]
+    if _PYTHON.fullmatch(name) or name in ("bash", "sh"):
+        kind = "shell" if name in ("bash", "sh") else "python"
+        for at, word in enumerate(words[1:], 1):
+            if word == "-m" and kind == "python" and len(words) > at + 1:
+                return Start("module", words[at + 1])
+            if word in ("-u", "-B", "-O", "-x", "-e", "-ex"):
+                continue
+            return Start("" if word.startswith("-") else kind, "" if word.startswith("-") else word)
+        return Start("", "")
+    return Start("file", words[0]) if "/" in words[0] else Start("", "")

@@ -1,0 +1,172 @@
+"""One Python file of a program as the rules look at it: what its names mean, and on what a line depends."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from hackathon.programs.scripts.findings import Edit
+from hackathon.programs.training.rules import FileLook
+from hackathon.runs.source.program_text import ProgramFile
+
+RANK = re.compile(r"rank|main|master|primary|chief|root|leader|zero|writer|proc|verbose|is_first", re.I)
+"""Words of conditions that may hold on one rank only: with one of them a line is not said to run on every rank."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Module:
+    """A parsed file."""
+
+    def __init__(self, file: ProgramFile, tree: ast.Module) -> None:
+        self.name = file.name
+        self.tree = tree
+        self.look = FileLook(file.name, "python", file.lines)
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.nodes: list[ast.AST] = []
+        for node in ast.walk(tree):
+            self.nodes.append(node)
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Name → what was imported under it, with its dots."""
+        found: dict[str, str] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    root = alias.name.partition(".")[0]
+                    found[alias.asname or root] = alias.name if alias.asname else root
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                for alias in node.names:
+                    found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        return found
+
+    def dotted(self, node: ast.AST | None) -> str:
+        """Return a name as it was imported: `mp.spawn` → `torch.multiprocessing.spawn`; empty for what has none."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return f".{parts[0]}" if parts else ""
+        return ".".join([self.aliases.get(node.id, node.id), *reversed(parts)])
+
+    @cached_property
+    def calls(self) -> list[tuple[ast.Call, str]]:
+        """Every call with the name of what is called."""
+        return [(node, self.dotted(node.func)) for node in self.nodes if isinstance(node, ast.Call)]
+
+    def above(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """Yield (node, the one that holds it) upwards."""
+        while (holder := self.parents.get(node)) is not None:
+            yield node, holder
+            node = holder
+
+    def function(self, node: ast.AST) -> Function | None:
+        """Return the function in which a node stands."""
+        return next((up for _, up in self.above(node) if isinstance(up, Function)), None)
+
+    def tests(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what decides whether a line is reached: tests around it, and earlier ones that leave its block.
+
+        `if __name__ == "__main__"` is none.
+        """
+        for below, up in self.above(node):
+            if isinstance(up, ast.If | ast.While | ast.IfExp) and below is not up.test and not _main(up.test):
+                yield up.test
+            elif isinstance(up, ast.BoolOp | ast.Match | ast.Assert):
+                yield up
+            for block in ("body", "orelse", "finalbody"):
+                statements = getattr(up, block, None)
+                if isinstance(statements, list) and below in statements:
+                    for earlier in statements[: statements.index(below)]:
+                        if isinstance(earlier, ast.If) and _leaves(earlier.body):
+                            yield earlier.test
+
+    def wraps(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield the `with` expressions and decorators around a line."""
+        for _, up in self.above(node):
+            if isinstance(up, ast.With | ast.AsyncWith):
+                yield from (item.context_expr for item in up.items)
+            elif isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from up.decorator_list
+
+    def tried(self, node: ast.AST) -> bool:
+        """Return whether a line stands in a `try`."""
+        return any(isinstance(up, ast.Try | ast.ExceptHandler) for _, up in self.above(node))
+
+    def words(self, node: ast.AST) -> str:
+        """Return the names and texts inside a node."""
+        parts = []
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name):
+                parts.append(each.id)
+            elif isinstance(each, ast.Attribute):
+                parts.append(each.attr)
+            elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+                parts.append(each.value)
+        return " ".join(parts)
+
+    def assigned(self, name: str) -> list[ast.expr | None]:
+        """Return what a name is given anywhere in the file; None for what is no plain value (a parameter, a loop)."""
+        found: list[ast.expr | None] = []
+        for node in self.nodes:
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name) and target.id == name:
+                        found.append(node.value)
+                    elif not isinstance(target, ast.Name):
+                        found += [None for each in ast.walk(target) if _stores(each, name)]
+            elif isinstance(node, ast.arg) and node.arg == name:
+                found.append(None)
+            elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.NamedExpr | ast.comprehension):
+                found += [None for each in ast.walk(node.target) if _stores(each, name)]
+        return found
+
+    def replaced(self, node: ast.expr | ast.stmt, text: str) -> tuple[Edit, ...]:
+        """Return the edit that puts a text in the place of a node of one line; none for a longer node."""
+        if node.lineno != node.end_lineno or node.end_col_offset is None or node.lineno > len(self.look.lines):
+            return ()
+        line = self.look.lines[node.lineno - 1].encode("utf-8", "replace")
+        new = line[: node.col_offset] + text.encode() + line[node.end_col_offset :]
+        return (Edit(node.lineno, (new.decode("utf-8", "replace"),)),)
+
+    def source(self, node: ast.expr | ast.stmt) -> str:
+        """Return the text of a node of one line; empty for a longer one."""
+        if node.lineno != node.end_lineno or node.lineno > len(self.look.lines):
+            return ""
+        line = self.look.lines[node.lineno - 1].encode("utf-8", "replace")
+        return line[node.col_offset : node.end_col_offset].decode("utf-8", "replace")
+
+    @property
+    def has_os(self) -> bool:
+        """Whether `os` is there at the top of the file."""
+        return any(isinstance(each, ast.Import) and any(a.name == "os" and not a.asname for a in each.names)
+                   for each in self.tree.body)  # fmt: skip
+
+
+def text_value(node: ast.AST | None) -> str | None:
+    """Return a plain text that stands in the program, None for anything else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    """Return the value of a keyword argument."""
+    return next((each.value for each in call.keywords if each.arg == name), None)
+
+
+def _main(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    last = body[-1]
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        called = last.value.func
+        return (called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")) in ("exit", "_exit")
+    return isinstance(last, ast.Return | ast.Continue | ast.Break | ast.Raise)
+
+
+def _stores(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

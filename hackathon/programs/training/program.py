@@ -1,0 +1,106 @@
+"""A whole program as the rules look at it: its files, and what it trains with."""
+
+import ast
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from hackathon.programs.training.module import Module
+from hackathon.programs.training.rules import FileLook
+from hackathon.runs.source.program_text import LONE_PACKAGES, ProgramFile, imports, is_runtime, program_files
+
+FRAMEWORKS = frozenset(
+    {
+        "accelerate", "transformers", "lightning", "pytorch_lightning", "lightning_fabric", "deepspeed", "ray",
+        "composer", "fastai", "ignite", "catalyst", "mmengine", "mmcv", "colossalai", "megatron", "trl", "detectron2",
+        "fairseq", "fairscale", "bagua", "parallelformers", "torchtitan", "torchtune", "webdataset", "nvidia",
+        "ffcv", "torchdata",
+    }
+)  # fmt: skip
+"""Packages that divide data, choose devices or save by themselves: the rules for these say nothing then."""
+HARMLESS = frozenset(
+    {
+        *LONE_PACKAGES, "horovod", "mpi4py", "wandb", "tensorboard", "tensorboardX", "hydra", "omegaconf",
+        "torch_optimizer", "apex", "psutil", "rich", "loguru", "absl", "mlflow", "albumentations", "seaborn", "joblib",
+        "termcolor", "fire", "click", "dotenv", "pynvml", "easydict", "toml", "packaging", "attr", "six", "future",
+        "prettytable", "tabulate",
+    }
+)  # fmt: skip
+"""Packages that do not."""
+
+
+@dataclass(frozen=True)
+class TrainingProgram:
+    """The files of a program that Python can parse, and what else is known of it."""
+
+    folder: Path
+    modules: tuple[Module, ...]
+    strangers: frozenset[str]
+    """Packages and files of which nobody here knows what they do."""
+    broken: tuple[FileLook, ...]
+    """Files that cannot be parsed, with a note of it."""
+
+    @classmethod
+    def read(cls, folder: Path, entries: tuple[str, ...]) -> "TrainingProgram":
+        """Read the files that are started and their own modules."""
+        modules, broken, strangers = [], [], set()
+        for file in program_files(folder, *entries):
+            if is_runtime(file.name):
+                continue
+            module = _module(file)
+            if not isinstance(module, Module) or not file.whole:
+                strangers.add(file.name)
+            if isinstance(module, FileLook):
+                broken.append(module)
+                continue
+            modules.append(module)
+            roots = {name.partition(".")[0] for own, name in imports(folder, file) if not own}
+            strangers |= roots - HARMLESS - sys.stdlib_module_names
+        return cls(folder, tuple(modules), frozenset(strangers), tuple(broken))
+
+    @cached_property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join("\n".join(module.look.lines) for module in self.modules)
+
+    def called(self, *names: str) -> bool:
+        """Return whether a function is called; `names` are ends of dotted names."""
+        return any(name.endswith(names) for module in self.modules for _, name in module.calls if name)
+
+    @cached_property
+    def joins(self) -> bool:
+        """Whether it joins a group of ranks itself."""
+        return self.called("init_process_group", "hvd.init", "horovod.torch.init", "horovod.keras.init") or any(
+            name.startswith("horovod.") and name.endswith(".init") for m in self.modules for _, name in m.calls
+        )
+
+    @cached_property
+    def wraps(self) -> bool:
+        """Whether it averages gradients between ranks itself."""
+        return self.joins and self.called("DistributedDataParallel", "DDP", "DistributedOptimizer")
+
+    @property
+    def framework(self) -> bool:
+        """Whether a framework does a part of it."""
+        return bool(self.strangers & FRAMEWORKS)
+
+    def functions(self, name: str) -> list[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]:
+        """Return the functions of that name."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        return [(m, node) for m in self.modules for node in m.nodes if isinstance(node, kinds) and node.name == name]
+
+    def callers(self, name: str) -> list[tuple[Module, ast.Call]]:
+        """Return the calls of a function or method of that name."""
+        return [(m, call) for m in self.modules for call, dotted in m.calls if dotted.rpartition(".")[2] == name]
+
+
+def _module(file: ProgramFile) -> "Module | FileLook":
+    tree = file.parsed
+    if isinstance(tree, ast.Module) and file.whole:
+        return Module(file, tree)
+    look = FileLook(file.name, "python", file.lines)
+    line, reason = (1, "") if isinstance(tree, ast.Module) else tree
+    if file.whole:
+        look.add("unreadable", line, reason=reason)
+    return look

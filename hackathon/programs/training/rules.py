@@ -1,0 +1,64 @@
+"""The rules by which a training program is read, and what they found in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hackathon.programs.scripts.findings import Edit, LintFinding, LintRule
+from hackathon.schedulers.scripts import Severity
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
+
+RULES: dict[str, LintRule] = {
+    # ---- the command
+    "launcher-in-command": LintRule("error", "changed"),
+    "file-missing": LintRule("error", "refused"),
+    "not-executable": LintRule("error", "refused"),
+    # ---- the program
+    "unreadable": LintRule("warning", "ignored"),
+    "no-process-group": LintRule("error", "changed"),
+    "starts-own-ranks": LintRule("error", "changed"),
+    "own-address": LintRule("error", "changed"),
+    "devices-in-program": LintRule("warning", "changed"),
+    "one-gpu": LintRule("error", "changed"),
+    "global-rank-as-gpu": LintRule("warning", "changed"),
+    "no-sampler": LintRule("warning", "changed"),
+    "no-set-epoch": LintRule("warning", "changed"),
+    "save-on-every-rank": LintRule("warning", "changed"),
+    # ---- the machine
+    "path-not-visible": LintRule("warning", "changed"),
+    "download-in-job": LintRule("warning", "changed"),
+    # ---- a shell script that the command starts
+    "launcher-in-script": LintRule("error", "changed"),
+    "address-in-script": LintRule("error", "changed"),
+    "devices-in-script": LintRule("warning", "changed"),
+    "folder-in-script": LintRule("warning", "changed"),
+}
+"""Id → rule; its text is the message `training.<id>` with `_` for `-`."""
+
+
+@dataclass
+class FileLook:
+    """A file as it is read: its lines, and what the rules have found so far."""
+
+    path: str
+    dialect: str
+    """`command`, `python` or `shell`."""
+    lines: Sequence[str]
+    findings: list[LintFinding] = field(default_factory=list)
+
+    def add(
+        self,
+        rule: str,
+        line: int,
+        *edits: Edit,
+        severity: Severity | None = None,
+        **values: object,
+    ) -> None:
+        """Add a finding; `edits` are the changed lines, given only where the change is sure."""
+        if any(each.rule == rule and each.line == line for each in self.findings):
+            return
+        shown = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
+        text = message(f"training.{rule.replace('-', '_')}", **shown)
+        better = "\n".join(new for edit in edits for new in edit.lines) if edits else None
+        kind = RULES[rule]
+        self.findings.append(LintFinding(line, rule, severity or kind.severity, text, kind.effect, better, edits))

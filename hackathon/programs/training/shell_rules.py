@@ -1,0 +1,97 @@
+"""Rules about a shell script that a project's command starts: it runs once for each rank."""
+
+import re
+from collections.abc import Iterator
+
+from hackathon.programs.scripts.body_rules import downloads
+from hackathon.programs.scripts.findings import Edit
+from hackathon.programs.scripts.shell import LONGEST, Command, scan
+from hackathon.programs.training.data_rules import hidden
+from hackathon.programs.training.launchers import joined, launched, started
+from hackathon.programs.training.rules import FileLook
+from hackathon.programs.training.situation import TrainingSituation
+
+_SETS = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
+_BEFORE = frozenset({"exec", "time", "nohup", "export", "env"})
+_OWN = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK"})
+_FIXED = re.compile(r"[\w.:,-]+")
+
+
+def check_shell(look: FileLook, situation: TrainingSituation) -> list[str]:
+    """Look through a script; return the Python files that it starts, as they stand there."""
+    script = scan(tuple(look.lines))
+    choices = set(_chosen(look, script.outside))
+    programs = []
+    for command in script.commands:
+        sets, words = _parts(command)
+        sure = command.line not in choices and not command.depth
+        for name, value in sets if sure else ():
+            _variable(look, command, name, value)
+        if sure:
+            _launch(look, command, words)
+        if words[:1] == ("cd",) and sure and words[1:2] and re.match(r"/|~|\$\{?HOME\b", words[1]):
+            look.add("folder-in-script", command.line, folder=words[1])
+        if situation.offline and words and downloads(words[0].rpartition("/")[2], words[1:], command.raw):
+            look.add("download-in-job", command.line, what=words[0], cluster=situation.cluster)
+        for word in words if situation.visible else ():
+            path = word.rpartition("=")[2]
+            if hidden(path, situation):
+                look.add("path-not-visible", command.line, path=path, cluster=situation.cluster,
+                         visible=", ".join(situation.visible))  # fmt: skip
+        inner = launched(words)
+        start = started(inner.program if inner else words)
+        if start.kind == "python" and _FIXED.fullmatch(start.file.replace("/", ".")):
+            programs.append(start.file)
+    return programs if not any(each.words[:1] == ("cd",) for each in script.commands) else []
+
+
+def _parts(command: Command) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """Return the variables that a command sets and its other words."""
+    words = list(command.words)
+    sets = []
+    exported = words[:1] == ["export"]
+    while words and (words[0] in _BEFORE or _SETS.fullmatch(words[0])):
+        match = _SETS.fullmatch(words.pop(0))
+        if match:
+            sets.append((match["name"], match["value"]))
+    return sets, () if exported else tuple(words)
+
+
+def _variable(look: FileLook, command: Command, name: str, value: str) -> None:
+    if not _FIXED.fullmatch(value):
+        return
+    if name in _OWN:
+        plain = re.fullmatch(rf"(\s*)(?:export\s+)?{name}=[\"']?{re.escape(value)}[\"']?\s*", command.raw)
+        edits = (Edit(command.line, (f'{plain[1]}export {name}="${{{name}:-{value}}}"',)),) if plain else ()
+        look.add("address-in-script", command.line, *edits, name=name, value=value)
+    elif name == "CUDA_VISIBLE_DEVICES" and value != "-1":
+        look.add("devices-in-script", command.line, value=value)
+
+
+def _launch(look: FileLook, command: Command, words: tuple[str, ...]) -> None:
+    found = launched(words)
+    if found is None:
+        return
+    edits: tuple[Edit, ...] = ()
+    old = re.sub(r"[\"']", "", command.raw)
+    if found.rest and " ".join(words) in " ".join(old.split()) and command.raw.rstrip()[-1:] != "\\":
+        start = command.raw.find(words[0])
+        tail = " ".join(command.raw[start:].split())
+        if tail == " ".join(words):
+            edits = (Edit(command.line, (command.raw[:start] + joined(found.rest),)),)
+    look.add("launcher-in-script", command.line, *edits, launcher=found.launcher, key=found.key)
+
+
+def _chosen(look: FileLook, outside: frozenset[int]) -> Iterator[int]:
+    """Yield the lines inside `if` and `case`: what stands there may never run."""
+    depth = 0
+    for number, line in enumerate(look.lines, 1):
+        if number in outside or len(line) > LONGEST:
+            continue
+        word = line.strip()
+        if re.match(r"(?:if|case)\b", word) or re.search(r"&&|\|\|", word):
+            yield number
+        depth += len(re.findall(r"(?:^|;)\s*(?:if|case)\s", line))
+        if depth:
+            yield number
+        depth = max(0, depth - len(re.findall(r"(?:^|;)\s*(?:fi|esac)\b", line)))

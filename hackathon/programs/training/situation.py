@@ -1,0 +1,25 @@
+"""Where and how large a program is to run, as far as it is known when it is read."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TrainingSituation:
+    """None: not known."""
+
+    processes: int | None = None
+    """Ranks that somebody asked for."""
+    nodes: int | None = None
+    per_node: int | None = None
+    """Ranks on a node."""
+    cluster: str = ""
+    visible: tuple[str, ...] = ()
+    """Folders that the cluster's nodes see, where the profile says so."""
+    offline: bool = False
+    """The nodes have no Internet access."""
+    launcher: str | None = None
+    """What starts the ranks."""
+    launcher_given: bool = False
+    """The project says what starts the ranks."""
+    gpus: bool | None = None
+    """The nodes have GPUs."""

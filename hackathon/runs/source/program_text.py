@@ -1,0 +1,197 @@
+"""The text of a program: the file that is started and its own modules that it imports. It is parsed, never run."""
+
+import ast
+import io
+import os
+import re
+import sys
+import tokenize
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from hackathon.access.guarded_path import GuardedPath
+from hackathon.text.files import open_regular
+
+LARGEST, FILES, TOTAL = 1 << 20, 200, 8 << 20
+"""Bytes of a file, files of a program and bytes of all of them that are read."""
+RUNTIME = "hackathon_runtime.py"
+LONE_PACKAGES = frozenset(
+    {
+        "torch", "torchvision", "torchaudio", "numpy", "scipy", "sklearn", "pandas", "PIL", "cv2", "skimage", "h5py",
+        "matplotlib", "tqdm", "yaml", "chainer", "cupy", "tensorflow", "keras", "timm", "einops", "hackathon_runtime",
+        "torchinfo", "torchmetrics",
+    }
+)  # fmt: skip
+"""Packages that join no process group unless the program says so."""
+_JOINS = re.compile(
+    r"distributed|process_group|device_mesh|DistributedDataParallel|horovod|\bhvd\b|communicator|\bmpi|\bMPI|nccl|gloo"
+    r"|MultiWorker|distribute\.|Strategy\b|TF_CONFIG|accelerat|Accelerat|[Tt]rainer|deepspeed|lightning|fabric|\bray\b"
+    r"|\bdask\b|socket|subprocess|multiprocessing|\bspawn\b|importlib|__import__|runpy|\bexec\(|ctypes|\brpc\b|\bgrpc"
+    r"|requests|urllib|http|zmq|redis|parameter_server|RANK|WORLD_SIZE"
+)
+"""Words of a program that may reach other processes: with one of them nothing is said."""
+
+
+@dataclass(frozen=True)
+class ProgramFile:
+    """One file of a program."""
+
+    name: str
+    """Below the program's folder."""
+    text: str
+    """With `\\n` as line ends; empty when it cannot be read."""
+    whole: bool = True
+    """Whether all of it was read."""
+
+    @cached_property
+    def parsed(self) -> "ast.Module | tuple[int, str]":
+        """Its syntax tree, or (line, reason) why there is none."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of odd escapes: that is the program's affair
+                return ast.parse(self.text)
+        except SyntaxError as error:
+            return error.lineno or 1, str(error.msg)
+        except (ValueError, RecursionError, MemoryError) as error:
+            return 1, str(error) or type(error).__name__
+
+    @property
+    def tree(self) -> ast.Module | None:
+        """Its syntax tree; None for what is not Python 3."""
+        return self.parsed if isinstance(self.parsed, ast.Module) else None
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Its lines without their ends."""
+        return tuple(self.text.split("\n"))
+
+
+def program_files(folder: Path, *entries: str) -> Iterator[ProgramFile]:
+    """Yield the files that are started and, from each, its own modules that it imports, each once.
+
+    A file is read when it is asked for. The last one is not `whole` when a limit is reached.
+    """
+    seen: set[str] = set()
+    waiting, left = list(reversed(entries)), TOTAL
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        file = _read(folder, name, min(LARGEST, left))
+        left -= len(file.text)
+        if len(seen) > FILES:
+            file = ProgramFile(name, "", whole=False)
+        yield file
+        if not file.whole:
+            return
+        if not is_runtime(name):
+            waiting += [own for own, _ in imports(folder, file) if own]
+
+
+def is_runtime(name: str) -> bool:
+    """Return whether a file is the toolkit's own module: it tells ranks apart and measures; it joins nothing."""
+    return name.rpartition("/")[2] == RUNTIME
+
+
+def imports(folder: Path, file: ProgramFile) -> Iterator[tuple[str, str]]:
+    """Yield (own file or nothing, module) of all that a file imports.
+
+    `from a import b` gives `a`, and `a.b` where that is a module of the program's own.
+    """
+    beside = file.name.rpartition("/")[0]
+    for node in ast.walk(file.tree) if file.tree else ():
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield _own_file(folder, beside, alias.name), alias.name
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            inner = [f"{module}.{alias.name}" if module else alias.name for alias in node.names]
+            found = [(own, each) for each in inner if (own := _own_file(folder, beside, each))]
+            yield from found
+            if module:
+                own = _own_file(folder, beside, module)
+                if own or not found:
+                    yield own, module
+            elif node.level and not found:
+                yield from (("", each) for each in inner)
+
+
+@dataclass(frozen=True)
+class ProgramText:
+    """A program's own files as far as they can be read."""
+
+    files: tuple[str, ...]
+    """Paths below the source folder: the file that is started and those that it imports."""
+    unknown: str
+    """What may reach other processes, or cannot be judged: a package, a word, a file; empty for nothing."""
+
+    @classmethod
+    def read(cls, folder: Path, entry: str) -> "ProgramText | None":
+        """Follow the imports of a file below a folder; None when it cannot be read."""
+        seen: list[str] = []
+        learns = False
+        for file in program_files(folder, entry):
+            if not file.text.strip() and file.name == entry:
+                return None
+            seen.append(file.name)
+            if is_runtime(file.name):
+                continue
+            if not file.whole:
+                return cls(tuple(seen), file.name)
+            word = _JOINS.search(file.text)
+            if word:
+                return cls(tuple(seen), word[0])
+            if file.tree is None:
+                return cls(tuple(seen), file.name)
+            for own, module in imports(folder, file):
+                root = module.partition(".")[0]
+                if not own and root in LONE_PACKAGES:
+                    learns = True
+                elif not own and root not in sys.stdlib_module_names:
+                    return cls(tuple(seen), module)
+        return cls(tuple(seen), "" if learns else entry)
+
+
+def inside(folder: Path, name: str) -> bool:
+    """Return whether a name leads to a regular file beneath a folder; no link leads out of it."""
+    path = folder / name
+    try:
+        if not path.is_file():
+            return False
+        if isinstance(folder, GuardedPath):
+            return True  # it opens itself beneath its directory
+        top = os.path.realpath(folder)
+        return os.path.commonpath([top, os.path.realpath(path)]) == top
+    except (OSError, ValueError):
+        return False
+
+
+def _own_file(folder: Path, beside: str, module: str) -> str:
+    """Return the file of a program's own module, beside the file that imports it or at the top; empty for others."""
+    path = module.replace(".", "/")
+    for start in dict.fromkeys((f"{beside}/" if beside else "", "")):
+        for name in (f"{start}{path}.py", f"{start}{path}/__init__.py"):
+            if inside(folder, name):
+                return name
+    return ""
+
+
+def _read(folder: Path, name: str, most: int) -> ProgramFile:
+    if not inside(folder, name):
+        return ProgramFile(name, "")
+    try:
+        with open_regular(folder / name) as stream:
+            raw = stream.read(most + 1)
+    except (OSError, ValueError):
+        return ProgramFile(name, "")
+    try:
+        encoding = tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
+        text = raw[:most].decode(encoding, "replace")
+    except (SyntaxError, LookupError, ValueError, UnicodeError):
+        text = raw[:most].decode("utf-8", "replace")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return ProgramFile(name, text, whole=len(raw) <= most)

@@ -1,0 +1,114 @@
+"""What `hackathon check` and `hackathon init` say of a team's own training program."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    "clean": (
+        "program: no problems found in the files that could be read",
+        "プログラム: 読み取れた範囲では問題は見つかりませんでした",
+    ),
+    "summary": (
+        "program: {errors} {errors:error|errors}, {warnings} {warnings:warning|warnings}",
+        "プログラム: エラー {errors} 件、警告 {warnings} 件",
+    ),
+    # ---- the command
+    "launcher_in_command": (
+        "the command starts `{launcher}`. The toolkit starts the ranks itself, so each rank would start `{launcher}` again. "
+        "Remove it and its options; to choose how the ranks start, write `launcher: {key}`.",
+        "コマンドが `{launcher}` を起動しています。ランクはツールキットが起動するため、ランクごとに `{launcher}` がもう一度起動されます。"
+        "`{launcher}` とそのオプションを削除し、起動方法は `launcher: {key}` で指定してください。",
+    ),
+    "file_missing": (
+        "the command names {file}, which does not exist in {folder}",
+        "コマンドが指定する {file} が {folder} にありません",
+    ),
+    "not_executable": (
+        "{file} is not executable. Run `chmod +x` on it, or write `{program} {file}` in the command.",
+        "{file} に実行権限がありません。`chmod +x` を実行するか、コマンドに `{program} {file}` と書いてください。",
+    ),
+    # ---- the program
+    "unreadable": (
+        "the rest of the file was not checked: it cannot be parsed as Python 3 ({reason})",
+        "Python 3 として解析できないため、このファイルは確認していません（{reason}）",
+    ),
+    "no_process_group": (
+        "the program never joins a process group (read: {files}). With several processes, each one trains the same model on "
+        "all data by itself, and the scaling result would be false. Call `torch.distributed.init_process_group`, wrap the model "
+        "in DistributedDataParallel, and divide the data with DistributedSampler.",
+        "プログラムがプロセスグループに参加していません（確認したファイル: {files}）。複数プロセスで実行すると、各プロセスが全データで同じ学習を別々に行い、"
+        "スケーリングの結果は誤ったものになります。`torch.distributed.init_process_group` を呼び、モデルを DistributedDataParallel で包み、"
+        "データを DistributedSampler で分割してください。",
+    ),
+    "starts_own_ranks": (
+        "`{function}` starts ranks of its own, but the toolkit has already started one process for each rank. Call the function "
+        "directly, and take the rank from RANK, the number of ranks from WORLD_SIZE and the GPU from LOCAL_RANK.",
+        "`{function}` が自分でランクを起動しますが、ランクごとのプロセスはすでにツールキットが起動しています。"
+        "関数を直接呼び出し、ランクは RANK、ランク数は WORLD_SIZE、GPU の番号は LOCAL_RANK から取得してください。",
+    ),
+    "own_address": (
+        "{name} is always set to `{value}`. This replaces the value that the launcher gave to this rank, so the ranks cannot find "
+        "each other, or another job uses the same port.",
+        "{name} を常に `{value}` にしています。ランチャーがこのランクに渡した値が上書きされ、ランク同士が接続できないか、"
+        "ほかのジョブとポートが衝突します。",
+    ),
+    "devices_in_program": (
+        "CUDA_VISIBLE_DEVICES is always set to `{value}`. Ranks outside this list have no GPU or share one. Remove the line, and "
+        "choose the GPU by LOCAL_RANK.",
+        "CUDA_VISIBLE_DEVICES を常に `{value}` にしています。この番号にないランクは GPU を使えないか、同じ GPU を共有します。"
+        "この行を削除し、GPU は LOCAL_RANK で選んでください。",
+    ),
+    "one_gpu": (
+        "every rank of a node uses GPU 0 (`{text}`), and nothing in the program reads LOCAL_RANK. Choose the GPU by LOCAL_RANK.",
+        "ノード内の全ランクが GPU 0 を使います（`{text}`）。プログラムは LOCAL_RANK を参照していません。GPU は LOCAL_RANK で選んでください。",
+    ),
+    "global_rank_as_gpu": (
+        "`{text}` is the rank in the whole job, not on its node: from the second node on there is no such GPU. Use LOCAL_RANK.",
+        "`{text}` はノード内ではなくジョブ全体でのランクです。2 台目以降のノードにその番号の GPU はありません。LOCAL_RANK を使ってください。",
+    ),
+    "no_sampler": (
+        "this DataLoader has no sampler, so every rank reads all data: an epoch does not become shorter with more processes. "
+        "Divide the data with DistributedSampler.",
+        "この DataLoader にはサンプラーがないため、全ランクが全データを読みます。プロセスを増やしても 1 エポックは短くなりません。"
+        "DistributedSampler でデータを分割してください。",
+    ),
+    "no_set_epoch": (
+        "DistributedSampler shuffles in the same order in every epoch unless `{sampler}.set_epoch({epoch})` is called at the "
+        "beginning of each",
+        "各エポックの最初に `{sampler}.set_epoch({epoch})` を呼ばないと、DistributedSampler のシャッフル順は毎エポック同じになります",
+    ),
+    "save_on_every_rank": (
+        "every rank writes this file at the same time, which can damage it. Save on rank 0 only.",
+        "全ランクが同時にこのファイルへ書き込むため、壊れることがあります。ランク 0 だけで保存してください。",
+    ),
+    # ---- the machine
+    "path_not_visible": (
+        "the nodes of {cluster} do not see {path}; they see {visible}",
+        "{cluster} の計算ノードから {path} は見えません（見えるフォルダ: {visible}）",
+    ),
+    "download_in_job": (
+        "`{what}` downloads inside the job unless the data are already there, and the nodes of {cluster} have no Internet access. "
+        "List the data under `data:` and run `hackathon data fetch` on the login node.",
+        "データがまだない場合、`{what}` はジョブ内でダウンロードしますが、{cluster} の計算ノードはインターネットに接続できません。"
+        "データを `data:` に書き、ログインノードで `hackathon data fetch` を実行してください。",
+    ),
+    # ---- a shell script
+    "launcher_in_script": (
+        "the script starts `{launcher}`, but it already runs once for each rank. Remove `{launcher}` and its options; to choose "
+        "how the ranks start, write `launcher: {key}` in project.yaml.",
+        "スクリプトが `{launcher}` を起動していますが、スクリプト自体がランクごとに 1 回実行されます。"
+        "`{launcher}` とそのオプションを削除し、起動方法は project.yaml の `launcher: {key}` で指定してください。",
+    ),
+    "address_in_script": (
+        "{name} is always set to `{value}`. This replaces the value that the launcher gave to this rank.",
+        "{name} を常に `{value}` にしています。ランチャーがこのランクに渡した値が上書きされます。",
+    ),
+    "devices_in_script": (
+        "CUDA_VISIBLE_DEVICES is always set to `{value}`. Ranks outside this list have no GPU or share one. Remove the line.",
+        "CUDA_VISIBLE_DEVICES を常に `{value}` にしています。この番号にないランクは GPU を使えないか、同じ GPU を共有します。"
+        "この行を削除してください。",
+    ),
+    "folder_in_script": (
+        "`cd {folder}` leaves the copy of the source that the run was made with: later changes there change the run. Use paths "
+        "relative to the script.",
+        "`cd {folder}` により、実行用に保存したソースのコピーから離れます。その後の変更が実行結果に影響します。"
+        "スクリプトからの相対パスを使ってください。",
+    ),
+}

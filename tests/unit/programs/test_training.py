@@ -1,0 +1,569 @@
+"""`check` and `init` read a team's own program: every rule has a wrong program and its right twin."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hackathon.cli.main import run
+from hackathon.programs.training.diff import edited, unified
+from hackathon.programs.training.read import read_project
+from hackathon.programs.training.rules import RULES
+from hackathon.programs.training.situation import TrainingSituation
+from support.paths import ROOT
+
+LARGE = TrainingSituation(processes=8, nodes=2, per_node=4, cluster="kumo", visible=("/work",), offline=True)
+HEAD = """\
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+"""
+JOINED = HEAD + 'dist.init_process_group("nccl")\n'
+SETUP = """\
+dist.init_process_group("nccl")
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+model = DDP(Net().cuda(), device_ids=[local_rank])
+"""
+LOOP = """\
+sampler = DistributedSampler(data)
+loader = DataLoader(data, batch_size=32, sampler=sampler)
+for epoch in range(10):
+    sampler.set_epoch(epoch)
+    for x, y in loader:
+        model(x).sum().backward()
+"""
+DDP = HEAD + SETUP + LOOP
+ALONE = "import torch\nfrom torch.utils.data import DataLoader\nmodel = torch.nn.Linear(2, 2)\nmodel(x).backward()\n"
+SPAWN = (
+    HEAD
+    + """\
+def worker(rank, size):
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+def main():
+    size = torch.cuda.device_count()
+    mp.spawn(worker, args=(size,), nprocs=size)
+if __name__ == "__main__":
+    main()
+"""
+)
+
+
+START = "mp.spawn(worker, args=(size,), nprocs=size)"
+
+
+def found(
+    folder: Path, command: str, files: dict[str, str], situation: TrainingSituation = LARGE
+) -> dict[str, list[str]]:
+    """Return file → rules found in it; every change is made and must mend what it was proposed for."""
+    files = {"project.yaml": f"name: x\ncommand: {command}\n", **files}
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    rules: dict[str, list[str]] = {}
+    for report, lines in read_project(folder, command, situation):
+        for each in report.findings:
+            rules.setdefault(report.path, []).append(each.rule)
+            if each.edits:
+                assert unified(report.path, lines, each.edits), each
+                better = "\n".join(edited(lines, each.edits)) + "\n"
+                assert better != "\n".join(lines) + "\n"
+                if report.dialect == "python":
+                    compile(better, report.path, "exec")
+    return rules
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong", "right"),
+    [
+        ("starts-own-ranks", SPAWN,
+         SPAWN.replace(START, "worker(int(os.environ['RANK']), int(os.environ['WORLD_SIZE']))")),
+        ("starts-own-ranks", SPAWN, SPAWN.replace("    mp.spawn(", "    if 'RANK' not in os.environ: mp.spawn(")),
+        ("starts-own-ranks", SPAWN.replace(START, "mp.Process(target=worker, args=(0, 1)).start()"),
+         SPAWN.replace(START, "mp.Process(target=read_ahead).start()")),
+        ("own-address", HEAD + 'os.environ["MASTER_PORT"] = "12355"\n' + SETUP + LOOP,
+         HEAD + 'os.environ.setdefault("MASTER_PORT", "12355")\n' + SETUP + LOOP),
+        ("own-address", HEAD + 'os.environ["MASTER_ADDR"] = "localhost"\n' + SETUP + LOOP,
+         HEAD + 'if "MASTER_ADDR" not in os.environ:\n    os.environ["MASTER_ADDR"] = "localhost"\n' + SETUP + LOOP),
+        ("own-address", HEAD + 'os.environ["WORLD_SIZE"] = "1"\n' + SETUP + LOOP,
+         HEAD + 'os.environ["OMP_NUM_THREADS"] = "1"\n' + SETUP + LOOP),
+        ("own-address", DDP.replace('("nccl")', '("nccl", init_method="tcp://localhost:23456", rank=r, world_size=w)'),
+         DDP.replace('group("nccl")', 'group("nccl", init_method="env://")')),
+        ("own-address", DDP.replace('group("nccl")', 'group("nccl", init_method="tcp://127.0.0.1:29500")'),
+         DDP.replace('group("nccl")', 'group("nccl", init_method=args.url)')),
+        ("devices-in-program", HEAD + 'os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n' + SETUP + LOOP,
+         HEAD + 'os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["LOCAL_RANK"]\n' + SETUP + LOOP),
+        ("one-gpu", JOINED + 'model = DDP(Net().to("cuda:0"))\n' + LOOP,
+         JOINED + 'model = DDP(Net().to(f"cuda:{os.environ[\'LOCAL_RANK\']}"))\n' + LOOP),
+        ("one-gpu", JOINED + 'model = DDP(Net().cuda(0))\n' + LOOP,
+         JOINED + 'model = DDP(Net())\nstate = torch.load("a.pt", map_location="cuda:0")\n' + LOOP),
+        ("one-gpu",
+         JOINED + 'dev = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")\nmodel = DDP(Net())\n' + LOOP,
+         JOINED + 'torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())\nmodel = DDP(Net())\n' + LOOP),
+        ("global-rank-as-gpu", DDP.replace('int(os.environ["LOCAL_RANK"])', "dist.get_rank()"), DDP),
+        ("global-rank-as-gpu", JOINED + 'rank = int(os.environ["RANK"])\nmodel = DDP(Net().to(rank))\n' + LOOP,
+         JOINED + 'rank = int(os.environ["RANK"])\ngpu = rank % 4\nmodel = DDP(Net().to(gpu))\n' + LOOP),
+        ("no-sampler", HEAD + SETUP + "loader = DataLoader(data, batch_size=32, shuffle=True)\n",
+         HEAD + SETUP + "loader = DataLoader(data, batch_size=32, sampler=DistributedSampler(data, shuffle=False))\n"),
+        ("no-sampler", HEAD.replace("from torch.utils.data.distributed import DistributedSampler\n", "")
+         + SETUP + "loader = DataLoader(data, shuffle=True, num_workers=4)\n",
+         HEAD + SETUP + "loader = DataLoader(data, shuffle=False, num_workers=4)\n"),
+        ("no-sampler",
+         "import horovod.torch as hvd\nimport torch\nfrom torch.utils.data import DataLoader\nhvd.init()\n"
+         "opt = hvd.DistributedOptimizer(opt)\nloader = DataLoader(data, shuffle=True)\n",
+         "import horovod.torch as hvd\nimport torch\nfrom torch.utils.data import DataLoader\nhvd.init()\n"
+         "opt = hvd.DistributedOptimizer(opt)\n"
+         "loader = DataLoader(data.shard(hvd.size(), hvd.rank()), shuffle=True)\n"),
+        ("no-set-epoch", DDP.replace("    sampler.set_epoch(epoch)\n", ""), DDP),
+        ("no-set-epoch", DDP.replace("    sampler.set_epoch(epoch)\n", ""),
+         DDP.replace("    sampler.set_epoch(epoch)\n", "").replace("Sampler(data)", "Sampler(data, shuffle=False)")),
+        ("save-on-every-rank", DDP + 'torch.save(model.state_dict(), "last.pt")\n',
+         DDP + 'if dist.get_rank() == 0:\n    torch.save(model.state_dict(), "last.pt")\n'),
+        ("save-on-every-rank", DDP + '    if epoch % 5 == 0:\n        torch.save(model.state_dict(), f"{epoch}.pt")\n',
+         DDP + '    if epoch % 5 == 0 and local_rank == 0:\n        torch.save(model.state_dict(), f"{epoch}.pt")\n'),
+        ("save-on-every-rank", DDP + 'def keep(epoch):\n    torch.save(model.state_dict(), "x.pt")\nkeep(1)\n',
+         DDP + 'def keep(epoch):\n    torch.save(model.state_dict(), "x.pt")\nif is_main():\n    keep(1)\n'),
+        ("save-on-every-rank", DDP + 'torch.save(model.state_dict(), "last.pt")\n',
+         DDP + 'rank = dist.get_rank()\npath = f"part-{rank}.pt"\ntorch.save(model.state_dict(), path)\n'),
+        ("save-on-every-rank", DDP + 'def end():\n    torch.save(model.state_dict(), "last.pt")\nend()\n',
+         DDP + 'def end():\n    if dist.get_rank() != 0:\n        return\n'
+         '    torch.save(model.state_dict(), "last.pt")\nend()\n'),
+        ("path-not-visible", DDP + 'data = load("/home/kato/data/train.npz")\n',
+         DDP + 'data = load("/work/kato/train.npz")\n'),
+        ("download-in-job",
+         "from torchvision.datasets import CIFAR10\nimport horovod\ndata = CIFAR10('d', download=True)\n",
+         "from torchvision.datasets import CIFAR10\nimport horovod\ndata = CIFAR10('d', download=False)\n"),
+        ("download-in-job",
+         "from transformers import AutoModel, Trainer\nm = AutoModel.from_pretrained('bert-base-uncased')\n",
+         "from transformers import AutoModel, Trainer\nm = AutoModel.from_pretrained('./models/bert')\n"),
+        ("download-in-job",
+         "from datasets import load_dataset\nfrom transformers import Trainer\nd = load_dataset('imdb')\n",
+         "from datasets import load_dataset\nfrom transformers import Trainer\nd = load_dataset('csv')\n"),
+        ("no-process-group", ALONE, DDP),
+        ("unreadable", "import torch\nprint 'Python 2'\n", "import horovod\nprint('Python 3')\n"),
+    ],
+)  # fmt: skip
+def test_a_wrong_program_and_its_right_twin(tmp_path: Path, rule: str, wrong: str, right: str) -> None:
+    assert found(tmp_path, "python train.py", {"train.py": wrong}) == {"train.py": [rule]}
+    assert found(tmp_path, "python train.py", {"train.py": right}) == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "better", "key"),
+    [
+        ("torchrun --nproc_per_node 4 train.py --lr {lr}", "python train.py --lr {lr}", "torchrun"),
+        ("torchrun --standalone --nproc-per-node=4 -m lab.train", "python -m lab.train", "torchrun"),
+        ("python -m torch.distributed.run --nproc_per_node=4 train.py", "python train.py", "torchrun"),
+        ("python -m torch.distributed.launch --nproc_per_node=4 --use_env train.py", "python train.py", "torchrun"),
+        ("mpirun -np 4 --bind-to none python train.py", "python train.py", "mpirun"),
+        ("mpiexec -n 4 python -u train.py", "python -u train.py", "mpirun"),
+        ("srun -N2 --ntasks=8 --gres=gpu:4 python train.py", "python train.py", "srun"),
+        ("accelerate launch --num_processes 4 --multi_gpu train.py", "python train.py", "torchrun"),
+        ("deepspeed --num_gpus 4 train.py --deepspeed ds.json", "python train.py --deepspeed ds.json", "torchrun"),
+        ("horovodrun -np 4 -H localhost:4 python train.py", "python train.py", "horovodrun"),
+        # an option that does more: a person has to decide
+        ("mpirun -np 4 -x NCCL_DEBUG=INFO python train.py", None, "mpirun"),
+        ("accelerate launch --mixed_precision bf16 train.py", None, "torchrun"),
+        ("torchrun", None, "torchrun"),
+    ],
+)
+def test_a_launcher_in_the_command(tmp_path: Path, command: str, better: str | None, key: str) -> None:
+    (tmp_path / "train.py").write_text(DDP)
+    (tmp_path / "project.yaml").write_text(f"name: x\ncommand: {command}\n")
+    ((report, lines),) = read_project(tmp_path, command, LARGE)
+    (finding,) = report.findings
+    assert (finding.rule, finding.line, finding.severity) == ("launcher-in-command", 2, "error")
+    assert f"launcher: {key}" in finding.message
+    assert finding.replacement == (better and f"command: {better}\nlauncher: {key}")
+    if better:
+        assert not read_project(tmp_path, better, LARGE)
+        assert unified("project.yaml", lines, finding.edits)[-1] == f"+launcher: {key}"
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "expected"),
+    [
+        ("python trian.py", {"train.py": DDP}, {"project.yaml": ["file-missing"]}),
+        ("python {program}", {}, {}),
+        ("python /somewhere/else.py", {}, {}),
+        ("bash run.sh", {}, {"project.yaml": ["file-missing"]}),
+        ("./run.sh", {"run.sh": "python train.py\n", "train.py": DDP}, {"project.yaml": ["not-executable"]}),
+        ("./venv/bin/python train.py", {"train.py": DDP}, {}),
+        ("python -m lab.train", {"lab/train.py": ALONE, "lab/__init__.py": ""}, {"lab/train.py": ["no-process-group"]}),
+        ("python -m lab",
+         {"lab/__main__.py": "from lab import engine\n", "lab/__init__.py": "", "lab/engine.py": SPAWN},
+         {"lab/engine.py": ["starts-own-ranks"]}),
+        ("python -m somebody.else", {}, {}),
+        ("bash run.sh",
+         {"run.sh": "torchrun --nproc_per_node 4 train.py\n", "train.py": DDP}, {"run.sh": ["launcher-in-script"]}),
+        ("bash run.sh", {"run.sh": "python train.py\n", "train.py": DDP}, {}),
+        ("bash run.sh", {"run.sh": "python train.py\n", "train.py": ALONE}, {"train.py": ["no-process-group"]}),
+        ("bash run.sh",
+         {"run.sh": "export MASTER_PORT=29500\npython train.py\n", "train.py": DDP}, {"run.sh": ["address-in-script"]}),
+        ("bash run.sh", {"run.sh": "export MASTER_PORT=${MASTER_PORT:-29500}\npython train.py\n", "train.py": DDP}, {}),
+        ("bash run.sh",
+         {"run.sh": "export CUDA_VISIBLE_DEVICES=0,1\npython train.py\n", "train.py": DDP},
+         {"run.sh": ["devices-in-script"]}),
+        ("bash run.sh", {"run.sh": "export CUDA_VISIBLE_DEVICES=$LOCAL_RANK\npython train.py\n", "train.py": DDP}, {}),
+        ("bash run.sh", {"run.sh": "cd /work/kato/x\npython train.py\n"}, {"run.sh": ["folder-in-script"]}),
+        ("bash run.sh", {"run.sh": "cd \"$(dirname \"$0\")\"\npython train.py\n"}, {}),
+        ("bash run.sh",
+         {"run.sh": "pip install timm\npython train.py\n", "train.py": DDP}, {"run.sh": ["download-in-job"]}),
+        ("bash run.sh",
+         {"run.sh": "if [ -z \"$RANK\" ]; then\n  torchrun train.py\nelse\n  python train.py\nfi\n", "train.py": DDP},
+         {}),
+        ("python train.py --data /home/kato/images", {"train.py": DDP}, {"project.yaml": ["path-not-visible"]}),
+        ("python 'unclosed", {}, {}),
+    ],
+)  # fmt: skip
+def test_commands_and_scripts(
+    tmp_path: Path, command: str, files: dict[str, str], expected: dict[str, list[str]]
+) -> None:
+    if "venv" in command:
+        files = {**files, "venv/bin/python": ""}
+    assert found(tmp_path, command, files) == expected
+
+
+RIGHT = {
+    "trainer class": HEAD + """
+class Trainer:
+    def __init__(self, model, data, snapshot):
+        self.gpu = int(os.environ["LOCAL_RANK"])
+        self.rank = int(os.environ["RANK"])
+        self.data = data
+        self.model = DDP(model.to(self.gpu), device_ids=[self.gpu])
+        if os.path.exists(snapshot):
+            torch.load(snapshot, map_location=f"cuda:{self.gpu}")
+    def _epoch(self, epoch):
+        self.data.sampler.set_epoch(epoch)
+        print(f"[GPU{self.rank}] epoch {epoch}")
+    def _save(self, epoch):
+        torch.save(self.model.module.state_dict(), "snapshot.pt")
+    def train(self, most):
+        for epoch in range(most):
+            self._epoch(epoch)
+            if self.gpu == 0 and epoch % 3 == 0:
+                self._save(epoch)
+def main():
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group(backend="nccl")
+    data = DataLoader(dataset, batch_size=32, shuffle=False, sampler=DistributedSampler(dataset))
+    Trainer(net, data, "snapshot.pt").train(10)
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    main()
+""",
+    "both ways": HEAD + """
+def worker(gpu, per_node, args):
+    if args.distributed:
+        if args.url == "env://" and args.rank == -1:
+            args.rank = int(os.environ["RANK"])
+        dist.init_process_group(backend=args.backend, init_method=args.url, world_size=args.world, rank=args.rank)
+    if args.gpu is not None:
+        torch.cuda.set_device(args.gpu)
+        model.cuda(args.gpu)
+        model = DDP(model, device_ids=[args.gpu])
+    sampler = DistributedSampler(train) if args.distributed else None
+    loader = DataLoader(train, batch_size=32, shuffle=(sampler is None), sampler=sampler)
+    for epoch in range(args.start, args.epochs):
+        if args.distributed:
+            sampler.set_epoch(epoch)
+        if not args.distributed or (args.distributed and args.rank % per_node == 0):
+            save({"epoch": epoch}, True)
+def save(state, best, name="checkpoint.pth.tar"):
+    torch.save(state, name)
+def main():
+    if args.distributed:
+        args.world = torch.cuda.device_count() * args.world
+        mp.spawn(worker, nprocs=torch.cuda.device_count(), args=(4, args))
+    else:
+        worker(args.gpu, 4, args)
+main()
+""",
+    "one script for one or many": """
+import os, torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.distributed import init_process_group, destroy_process_group
+device = "cuda:0"
+ddp = int(os.environ.get("RANK", -1)) != -1
+if ddp:
+    init_process_group(backend="nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    device = f"cuda:{local}"
+    torch.cuda.set_device(device)
+    master = int(os.environ["RANK"]) == 0
+else:
+    master = True
+model.to(device)
+if ddp:
+    model = DDP(model, device_ids=[local])
+while True:
+    if step % every == 0 and master:
+        if best or always:
+            torch.save(checkpoint, os.path.join(out, "ckpt.pt"))
+    step += 1
+""",
+    "horovod": """
+import horovod.torch as hvd
+import torch
+from torchvision import datasets
+hvd.init()
+torch.cuda.set_device(hvd.local_rank())
+data = datasets.MNIST("data-%d" % hvd.rank(), train=True, download=False)
+sampler = torch.utils.data.distributed.DistributedSampler(data, num_replicas=hvd.size(), rank=hvd.rank())
+loader = torch.utils.data.DataLoader(data, batch_size=64, sampler=sampler)
+optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size()))
+hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+def train(epoch):
+    sampler.set_epoch(epoch)
+    for number, (x, y) in enumerate(loader):
+        print("Train Epoch: {} Loss: {:.6f}".format(epoch, 0.1))
+for epoch in range(1, 10):
+    train(epoch)
+if hvd.rank() == 0:
+    torch.save(model.state_dict(), "model.pt")
+""",
+    "horovod keras": """
+import horovod.tensorflow.keras as hvd
+import tensorflow as tf
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+opt = hvd.DistributedOptimizer(tf.optimizers.Adam(0.001 * hvd.size()))
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.ModelCheckpoint("./checkpoint-{epoch}.h5"))
+model.fit(data, steps_per_epoch=500 // hvd.size(), callbacks=callbacks)
+""",
+    "chainermn": """
+import chainer, chainermn
+comm = chainermn.create_communicator("pure_nccl")
+device = comm.intra_rank
+chainer.cuda.get_device_from_id(device).use()
+optimizer = chainermn.create_multi_node_optimizer(chainer.optimizers.Adam(), comm)
+train = chainermn.scatter_dataset(train, comm, shuffle=True)
+if comm.rank == 0:
+    trainer.extend(extensions.PrintReport(["epoch", "main/loss"]))
+trainer.run()
+""",
+    "keras workers": """
+import tensorflow as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+with strategy.scope():
+    model = build()
+model.fit(data, epochs=3)
+""",
+    "hugging face": """
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+def main():
+    model = AutoModelForCausalLM.from_pretrained("./model")
+    trainer = Trainer(model=model, args=TrainingArguments("out"), train_dataset=data)
+    trainer.train()
+    trainer.save_model()
+main()
+""",
+    "accelerate": """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+accelerator = Accelerator()
+loader = DataLoader(data, shuffle=True, batch_size=8)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for epoch in range(3):
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+torch.save(model.state_dict(), "x.pt")
+""",
+    "lightning": """
+import lightning as L
+from torch.utils.data import DataLoader
+trainer = L.Trainer(devices=4, num_nodes=2, strategy="ddp", accelerator="gpu")
+trainer.fit(model, DataLoader(data, shuffle=True))
+""",
+    "deepspeed": """
+import deepspeed, torch
+deepspeed.init_distributed()
+engine, _, loader, _ = deepspeed.initialize(args=args, model=net, training_data=data)
+for epoch in range(3):
+    for x, y in loader:
+        engine.backward(engine(x)); engine.step()
+""",
+    "fsdp": HEAD.replace("from torch.nn.parallel import DistributedDataParallel as DDP\n", "") + """
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+dist.init_process_group("nccl")
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+model = FSDP(net, device_id=torch.cuda.current_device())
+state = model.state_dict()
+if dist.get_rank() == 0:
+    torch.save(state, "model.pt")
+""",
+    "one per node with spawn for loading": HEAD + SETUP + LOOP + "mp.set_start_method('spawn')\n",
+    "save on master": HEAD + SETUP + LOOP + """
+def save_on_master(*args, **kwargs):
+    if is_main_process():
+        torch.save(*args, **kwargs)
+save_on_master({"model": 1}, "model.pth")
+""",
+    "stream": HEAD + SETUP + """
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        yield from lines[dist.get_rank()::dist.get_world_size()]
+loader = DataLoader(Stream(), batch_size=32)
+""",
+    "logger": HEAD + SETUP + LOOP + """
+def log(text, rank=dist.get_rank()):
+    if rank == 0:
+        print(text)
+""",
+    "no rank but a flag": HEAD + SETUP + LOOP + """
+keep = dist.get_rank() == 0
+if keep:
+    torch.save(model.state_dict(), "model.pth")
+""",
+    "given to a function": HEAD + SETUP + LOOP + """
+def end(path):
+    torch.save(model.state_dict(), path)
+end(f"{dist.get_rank()}.pth")
+""",
+    "mpi": "from mpi4py import MPI\nimport torch\ncomm = MPI.COMM_WORLD\n"
+    "model = torch.nn.Linear(2, 2)\nmodel(x).backward()\n",
+    "ranks by mpi": HEAD + """
+os.environ["MASTER_ADDR"] = comm.bcast(socket.gethostname())
+os.environ["MASTER_PORT"] = str(port)
+os.environ["RANK"] = str(comm.rank)
+""" + SETUP + LOOP,
+    "unknown data": HEAD + SETUP + "import mylab\nloader = mylab.wrap(DataLoader(data, shuffle=True))\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("situation", [TrainingSituation(), LARGE], ids=["unknown", "large"])
+def test_right_programs_have_no_findings(tmp_path: Path, name: str, situation: TrainingSituation) -> None:
+    assert found(tmp_path, "python train.py", {"train.py": RIGHT[name]}, situation) == {}
+
+
+def test_the_projects_own_programs_have_no_findings() -> None:
+    import yaml
+
+    places = [
+        (path.parent, f"python {yaml.safe_load(path.read_text())['entry']}")
+        for path in ROOT.glob("recipes/*/recipe.yaml")
+    ]
+    places.append((ROOT / "team_projects" / "own-code", "python train_digits.py --lr {lr}"))
+    assert len(places) >= 10
+    for folder, command in places:
+        for situation in (TrainingSituation(), LARGE):
+            assert read_project(folder, command, situation) == [], folder
+
+
+def test_every_rule_is_found_and_described() -> None:
+    """The pages list the rules; the tables above find each of them."""
+    here = Path(__file__).read_text()
+    for rule in RULES:
+        assert f'"{rule}"' in here
+        for page in ("check-my-program.md", "check-my-program.ja.md"):
+            assert f"`{rule}`" in (ROOT / "docs" / "how-to" / page).read_text(), (rule, page)
+
+
+def test_one_process_may_train_alone(tmp_path: Path) -> None:
+    assert found(tmp_path, "python train.py", {"train.py": ALONE}, TrainingSituation(processes=1)) == {}
+    (tmp_path / "utils").mkdir()
+    files = {"train.py": ALONE + "from utils import join\n", "utils/__init__.py": "", "utils/join.py": DDP}
+    assert found(tmp_path, "python train.py", files) == {}
+
+
+def test_links_and_odd_files_are_left_alone(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.py").write_text(SPAWN)
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "train.py").symlink_to(outside / "secret.py")
+    assert found(project, "python train.py", {}) == {}
+    (project / "train.py").unlink()
+    assert found(project, "python train.py", {"train.py": DDP + "x = 1\0\n"}) == {"train.py": ["unreadable"]}
+    assert found(project, "python train.py", {"train.py": "(" * 5000 + "1" + ")" * 5000}) == {
+        "train.py": ["unreadable"]
+    }
+    assert found(project, "python train.py", {"train.py": "x = 1\n" * 300_000}) == {}
+    (project / "train.py").write_bytes("# -*- coding: euc-jp -*-\nx = '学習'\n".encode("euc-jp") + SPAWN.encode())
+    assert found(project, "python train.py", {}) == {"train.py": ["starts-own-ranks"]}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                [*DDP.splitlines(), *SPAWN.splitlines(), *RIGHT["both ways"].splitlines(), "\\", '"""', "if x:"]
+            ),
+            st.text(max_size=30),
+        ),
+        max_size=12,
+    ),
+    st.text(max_size=40),
+)
+def test_no_text_raises(tmp_path: Path, lines: list[str], command: str) -> None:
+    for name in ("train.py", "run.sh", "project.yaml"):
+        (tmp_path / name).write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
+    for each in ("python train.py", "bash run.sh", command, f"torchrun {command}"):
+        for report, text in read_project(tmp_path, each, LARGE):
+            json.dumps(report.as_json())
+            for finding in report.findings:
+                unified(report.path, text, finding.edits)
+
+
+def test_init_and_check_tell_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SPAWN)
+    assert run(["init", "--command", "torchrun --nproc_per_node 2 train.py", "--cluster", "laptop"]) == 0
+    told = capsys.readouterr().err
+    for text in (
+        "project.yaml:3: ",
+        "[launcher-in-command]",
+        '+command: "python train.py"',
+        "train.py:12: ",
+        "[starts-own-ranks]",
+    ):
+        assert text in told
+    assert run(["check", "--processes", "2"]) == 2
+    shown = capsys.readouterr()
+    assert "[launcher-in-command]" in shown.out and "[starts-own-ranks]" in shown.out and "OK" not in shown.out
+    assert run(["check", "--processes", "1"]) == 0
+    assert "[starts-own-ranks]" in capsys.readouterr().out
+    assert run(["check", "--processes", "2", "--json"]) == 2
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["ok"] is False and answer["schema_version"] == 1
+    assert [each["id"] for each in answer["violations"]] == ["program.launcher-in-command", "program.starts-own-ranks"]
+    command, program = answer["files"]
+    assert (command["path"], command["dialect"], program["path"], program["dialect"]) == (
+        "project.yaml", "command", "train.py", "python")  # fmt: skip
+    assert set(program["findings"][0]) == {"line", "rule", "severity", "message", "effect", "replacement"}
+
+
+def test_a_warning_does_not_change_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(ALONE)
+    assert run(["init", "--command", "python train.py", "--cluster", "laptop"]) == 0
+    assert "[no-process-group]" in capsys.readouterr().err
+    assert run(["check", "--processes", "1"]) == 0
+    assert "no-process-group" not in capsys.readouterr().out
+    assert run(["check", "--processes", "2"]) == 2
+    assert run(["check", "--processes", "2", "--lang", "ja"]) == 2
+    assert "プロセスグループに参加していません" in capsys.readouterr().out
+    (tmp_path / "train.py").write_text(DDP.replace("    sampler.set_epoch(epoch)\n", ""))
+    assert run(["check", "--processes", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "+    sampler.set_epoch(epoch)" in shown and "OK" in shown
