@@ -108,6 +108,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     full = cluster.processes_per_node if cluster.processes_per_node != "auto" else gpus or cores
     nodes, total, per_node = _shape(sources, choose, queue, full, gpus, processes)
     threads = choose.pick("threads", cluster.threads or max(1, cores // full), of_cluster)
+    binding = choose.pick("binding", cluster.binding, of_cluster)
     values, declared, scaling = _values(sources)
     if mode is not None:
         values = scaled(values, declared, scaling, mode, total)
@@ -157,6 +158,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         telemetry_seconds=cluster.telemetry_seconds,
         signal=project.signal if project else "none",
         mpi_options=tuple(cluster.mpi_options),
+        binding=binding,
         directives=tuple(cluster.directives),
         source=str(sources.folder),
         in_place=bool(sources.options.in_place),
