@@ -148,15 +148,15 @@ def _torchrun(request: Request, dialect: Dialect) -> list[str]:
     folder = shlex.quote(request.source)
     start = {
         "pbs_tmrsh": 'pbs_tmrsh "${hosts[number]}" bash -c "$text" &',
-        "pjrsh": 'pjrsh "${hosts[number]}" "bash -c $(printf %q "$text")" </dev/null &',
         "ssh": 'ssh -o BatchMode=yes "${hosts[number]}" "bash -c $(printf %q "$text")" </dev/null &',
     }.get(request.starter)
     if start is None:
         raise RequestError("jobs.essence_launcher", launcher=f"{request.launcher} ({request.starter})")
+    # one line without control characters: it may be any shell that reads it on the other node
     return [
         f"run={shlex.quote(f'cd {folder} && ' + agent('$number'))}",
         'for number in "${!hosts[@]}"; do',
-        f'  text="$(declare -p number {names} 2>/dev/null); $run"',
+        f'  text="$(declare -p number {names} 2>/dev/null | tr "\\n" ";") $run"',
         f"  {start}",
         '  agents+=("$!")',
         "done",
