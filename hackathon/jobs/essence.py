@@ -4,6 +4,7 @@ What `render` prints guards a job and records what it does; this only starts the
 is done on a machine, and can take the lines along.
 """
 
+import contextlib
 import re
 import shlex
 from pathlib import Path
@@ -15,6 +16,7 @@ from hackathon.jobs.request import Request
 from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import Dialect
 from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
 from hackathon.text.paths import runtime_file
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ _EXPORTED = re.compile(r"(?:^|[;&]\s*)export\s+([A-Za-z_]\w*)=")
 _ALWAYS_EXPORTED = ("MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS")
 _MAYBE_EXPORTED = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
 _LARGEST = 1_000_000
-"""Bytes of a program that is looked into."""
+"""Bytes of a program that are looked through."""
 
 
 def essence(request: Request, cluster: Cluster, project: Path, template_folders: "Folders" = ()) -> str:
@@ -69,11 +71,11 @@ def _environment(request: Request, project: Path) -> list[str]:
 
 def _needs_runtime(request: Request) -> bool:
     """Return whether the program imports the runtime that `submit` puts beside it."""
+    runtime = runtime_file()
     for word in request.command:
         path = Path(request.source) / word
-        if path.is_file() and path.stat().st_size < _LARGEST:
-            name = runtime_file().stem
-            return name.encode() in path.read_bytes() and not path.with_name(runtime_file().name).exists()
+        with contextlib.suppress(OSError, ValueError), open_regular(path) as program:
+            return runtime.stem.encode() in program.read(_LARGEST) and not path.with_name(runtime.name).exists()
     return False
 
 

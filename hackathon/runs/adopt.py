@@ -14,11 +14,12 @@ from hackathon.jobs.render import JobScript
 from hackathon.jobs.request import Request
 from hackathon.runs import job_owner
 from hackathon.runs.create import JOB_FOLDERS, create
-from hackathon.runs.directory import BY_HAND, LARGEST, RunDirectory, find_runs
+from hackathon.runs.directory import BY_HAND, RunDirectory, find_runs
 from hackathon.runs.source import provenance
 from hackathon.runs.source.snapshot import Source
 from hackathon.schedulers.base import JobState, Scheduler
 from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.files import LARGEST
 from hackathon.text.printable import printable
 
 _SCRIPT_LIMIT = 1_000_000

@@ -230,6 +230,20 @@ def test_essence_by_pbs_tmrsh(backend: Backend, tmp_path: Path) -> None:
     essence_on_two_nodes(Site(backend, tmp_path / "project it's"), "torchrun")
 
 
+@pytest.mark.mpi
+@pytest.mark.parametrize("backend", ["local"], indirect=True)
+def test_ranks_that_are_bound_share_no_core(backend: Backend, tmp_path: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one core: nothing to share out")
+    site = Site(backend, tmp_path / "project")
+    site.write_project("python cores.py", processes=2, binding="cores", launcher="mpirun")
+    (site.folder / "cores.py").write_text("import os\nprint(*os.sched_getaffinity(0))\n")
+    run = site.submit()
+    assert run.await_end()["exit_code"] == 0, run.log("job")
+    first, second = (set(run.log(f"rank-{rank}").split()) for rank in range(2))
+    assert first and second and not first & second
+
+
 @pytest.mark.slow
 @pytest.mark.slurm
 def test_essence_by_ssh(ssh_site: Site) -> None:

@@ -105,8 +105,7 @@ def take(folder: Path, *, runs_folder: Path | None = None, in_place: bool = Fals
     names = git.files(folder) if in_git else None
     if in_git and names is None:
         warnings.append(message("runs.git_silent", folder=folder))
-    listed = _walk(folder, "", LEFT_OUT) if names is None else _from_git(folder, names)
-    listed = list(listed)
+    listed = list(_walk(folder, "", LEFT_OUT) if names is None else _from_git(folder, names))
     excluded = {*DERIVED, *_handed_on(folder, listed)}
     if runs_folder is not None and runs_folder.absolute().is_relative_to(folder):
         excluded.add(str(runs_folder.absolute().relative_to(folder)))
