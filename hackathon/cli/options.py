@@ -114,14 +114,15 @@ def job_options(function: Function) -> Function:
         *arguments: Any,
         cluster: str | None, queue: str | None, group: str | None, reservation: str | None, nodes: int | None,
         processes: Any, processes_per_node: int | None, threads: int | None, walltime: int | None,
-        launcher: str | None, no_project: bool, parameter: tuple[tuple[str, str], ...], **others: Any,
+        launcher: str | None, binding: str | None, no_project: bool, parameter: tuple[tuple[str, str], ...],
+        **others: Any,
     ) -> Any:  # fmt: skip
         counts = processes if isinstance(processes, list) else None
         options = Options(
             cluster=cluster, queue=queue, group=group, reservation=reservation, nodes=nodes,
             processes=None if counts else processes, processes_per_node=processes_per_node, threads=threads,
-            walltime=walltime, launcher=launcher, parameters=dict(parameter), in_place=others.pop("in_place", None),
-            no_project=no_project,
+            walltime=walltime, launcher=launcher, binding=binding, parameters=dict(parameter),
+            in_place=others.pop("in_place", None), no_project=no_project,
         )  # fmt: skip
         if counts:
             others["counts"] = counts
@@ -143,6 +144,7 @@ def job_options(function: Function) -> Function:
             click.option("--threads", metavar="N", type=positive, help=message("help.option_threads")),
             click.option("--walltime", type=Walltime(), help=message("help.option_walltime")),
             click.option("--launcher", metavar="NAME", help=message("help.option_launcher")),
+            click.option("--binding", metavar="none|numa|cores", help=message("help.option_binding")),
             click.option("--no-project", is_flag=True, help=message("help.option_no_project")),
             click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter")),
         ]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help=message("help.option_explain"))
 @click.option("--rank", is_flag=True, help=message("help.option_rank_script"))
 @click.option("--files", is_flag=True, help=message("help.option_files"))
+@click.option("--to", "folder", metavar="DIR", type=click.Path(), help=message("help.option_to"))
+@click.option("--essence", is_flag=True, help=message("help.option_essence"))
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
@@ -30,6 +32,8 @@ def command(
     explain: bool,
     rank: bool,
     files: bool,
+    folder: str | None,
+    essence: bool,
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
@@ -37,11 +41,19 @@ def command(
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
 
+    _require_one({"--explain": explain, "--rank": rank, "--to": folder is not None, "--essence": essence})
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
     (job,) = plan_jobs(sources, place=False).jobs
     request, script = job.request, job.script
-    if as_json:
+    if folder is not None:
+        _write(job, folder, as_json=as_json)
+    elif essence:
+        from hackathon.jobs.essence import essence as short
+
+        text = short(request, sources.cluster, sources.runs.parent, sources.template_folders)
+        click.echo(text, nl=False)
+    elif as_json:
         import json
 
         shown = {"request": request.to_json(), "job": script.job, "rank": script.rank}
@@ -66,6 +78,45 @@ def command(
     else:
         click.echo(script.rank if rank else script.job, nl=False)
         _point_to_files(job)
+
+
+def _require_one(given: "Mapping[str, bool]") -> None:
+    """Raise RequestError where several of the options are given of which each decides what is printed."""
+    names = [name for name, wanted in given.items() if wanted]
+    if len(names) > 1:
+        from hackathon.text.errors import RequestError
+
+        raise RequestError("cli.render_one_of", options=", ".join(names))
+
+
+def _write(job: "PlannedJob", folder: str, *, as_json: bool) -> None:
+    """Write the folder that a job is submitted from by hand, and say how."""
+    from pathlib import Path
+
+    from hackathon.jobs.render import render, render_header
+    from hackathon.runs.create import hand_on
+    from hackathon.schedulers.profiles import dialect_of
+    from hackathon.text.errors import RequestError
+
+    request, sources = job.request, job.sources
+    if names := dialect_of(sources.cluster).file_names:
+        raise RequestError("jobs.essence_files", scheduler=request.scheduler, names=", ".join(names))
+    project = sources.runs.parent
+    script = render(request, sources.cluster, sources.template_folders, handed_on=project)
+    warnings = hand_on(request, script, Path(folder), runs_folder=sources.runs)
+    _, options = render_header(request, sources.cluster, sources.template_folders)
+    if as_json:
+        import json
+
+        made = {"schema_version": 1, "folder": str(Path(folder).absolute()), "command_options": options}
+        click.echo(json.dumps(made, ensure_ascii=False))
+    else:
+        click.echo(message("cli.rendered_to", folder=folder))
+        if options:
+            click.echo(message("cli.render_command_options", options=" ".join(options)))
+        click.echo(message("cli.rendered_adopt", folder=folder))
+    for text in warnings:
+        click.echo(f"{message('cli.warning')}: {text}", err=True)
 
 
 def _files(job: "PlannedJob") -> "Mapping[str, str]":

@@ -76,7 +76,7 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
     rows = []
     names = (
         "cluster", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads", "walltime",
-        "launcher",
+        "launcher", "binding",
     )  # fmt: skip
     for name in names:
         value = getattr(request, name)

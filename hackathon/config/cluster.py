@@ -14,6 +14,8 @@ ALL_LAUNCHERS: tuple[Launcher, ...] = (*PLAIN_LAUNCHERS, "horovodrun", "horovodr
 """What a profile that names no launcher has. horovodrun (with Gloo, or over MPI) is for programs that use Horovod."""
 SCHEDULER_LAUNCHERS: frozenset[str] = frozenset({"srun"})
 """Launchers that only work in the jobs of a scheduler that says so (`Dialect.has_launcher`)."""
+Binding = Literal["none", "numa", "cores"]
+ALL_BINDINGS: tuple[Binding, ...] = ("none", "numa", "cores")
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "pjrsh", "ssh", "indexed", "local"]
 
 
@@ -140,6 +142,9 @@ class Cluster:
     """Whose `mpirun` options are used; `auto` asks `mpirun --version` in the job."""
     mpi_options: list[str] = field(default_factory=list)
     """Words added to every mpirun."""
+    binding: Binding | None = None
+    """Cores of a rank: `numa` those of its GPU's memory node, `cores` some of its own, `none` all of its node; without
+    it the launcher decides. With torchrun it needs torch 2.9, GPUs and numactl."""
     environment: list[str] = field(default_factory=list)
     """Shell lines before the program: profile scripts, modules."""
     variables: dict[str, str] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from hackathon.config.cluster import Launcher
+from hackathon.config.cluster import Binding, Launcher
 from hackathon.config.fields import STRICT, Positive, Scalar, Text, Walltime
 from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
 
@@ -25,6 +25,8 @@ class Defaults:
     """How long a job may run: 00:30:00, 90m or 2h."""
     launcher: Launcher | None = None
     """What starts the ranks."""
+    binding: Binding | None = None
+    """Which cores a rank may use: none, numa or cores; default the cluster's."""
     processes_per_node: Positive | None = None
     """Ranks on a node; default the cluster's."""
     lang: Literal["en", "ja"] | None = None
@@ -66,6 +68,8 @@ class Project:
     """How long a job may run: 00:30:00, 90m or 2h."""
     launcher: Launcher | None = None
     """What starts the ranks."""
+    binding: Binding | None = None
+    """Which cores a rank may use: none, numa or cores; default the cluster's."""
     framework: str | None = None
     """For own code: decides the default launcher (torch → torchrun)."""
     metric: str | None = None

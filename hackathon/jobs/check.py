@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS, Cluster, Queue
+from hackathon.config.cluster import ALL_BINDINGS, ALL_LAUNCHERS, PLAIN_LAUNCHERS, Cluster, Queue
 from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
+from hackathon.jobs.binding import BINDING_LAUNCHERS
 from hackathon.jobs.data import FOLDER, missing
 from hackathon.jobs.environments import lacks_framework
 from hackathon.jobs.render import header
@@ -181,6 +182,13 @@ def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | No
         found.append(
             _violation("launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(fitting))
         )
+    if request.binding not in (None, "none") and request.launcher not in BINDING_LAUNCHERS:
+        offered = ", ".join(BINDING_LAUNCHERS)
+        found.append(
+            _violation("binding_launcher", binding=request.binding, launcher=request.launcher, offered=offered)
+        )
+    if request.binding not in (None, *ALL_BINDINGS):
+        found.append(_violation("binding_unknown", binding=request.binding, offered=", ".join(ALL_BINDINGS)))
     if request.launcher == "local" and request.nodes > 1:
         found.append(_violation("launcher_one_node", nodes=request.nodes))
     return found

@@ -15,7 +15,7 @@ from hackathon.text.errors import RequestError
 if TYPE_CHECKING:
     from jinja2 import Environment, nodes
 
-GIVEN = frozenset({"scheduler", "launcher", "starter", "mpi"})
+GIVEN = frozenset({"scheduler", "launcher", "starter", "mpi", "handed_on", "bound"})
 """Names that a template may test, and of which it may make the name of a file."""
 _RESERVED = GIVEN | {"assignments", "directive", "super", "self", "loop", "caller", "varargs", "kwargs"}
 _NODES = frozenset({

@@ -23,6 +23,7 @@ class Options:
     walltime: int | None = None
     """Seconds."""
     launcher: str | None = None
+    binding: str | None = None
     parameters: dict[str, str] = field(default_factory=dict)
     """Texts of `-p NAME=VALUE`, read by the parameter's declared type."""
     variables: dict[str, str] = field(default_factory=dict)
@@ -42,6 +43,7 @@ _FROM_ENVIRONMENT = (
     "threads",
     "walltime",
     "launcher",
+    "binding",
 )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import Cluster
+from hackathon.jobs import binding
 from hackathon.jobs.lint import TemplateError, lint
 from hackathon.jobs.request import Request
 from hackathon.schedulers import registry
@@ -43,8 +44,13 @@ class JobScript:
     """`rank.sh`, the same for every request unless a template overrides it."""
 
 
-def render(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> JobScript:
+def render(
+    request: Request, cluster: Cluster, template_folders: "Folders" = (), *, handed_on: Path | None = None
+) -> JobScript:
     """Return the scripts of a request.
+
+    `handed_on`: they are for a folder that many jobs are submitted from by hand, each of which works in a folder of its
+    own; its value is the project's folder, which the environment's lines know as `$HK_PROJECT`.
 
     `template_folders` (a project's, an event's) are searched before the shipped templates, each for `jobs/NAME.sh.j2`;
     a template there may extend the shipped one as `shipped/NAME.sh.j2`. A mapping says whose files count in each: the
@@ -54,6 +60,9 @@ def render(request: Request, cluster: Cluster, template_folders: "Folders" = ())
     """
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect), _values(request, dialect)
+    if handed_on is not None:
+        values["handed_on"] = True
+        values["assignments"] += f"\nHK_OF_PROJECT={_quoted('HK_OF_PROJECT', str(handed_on))}"
     return JobScript(_fill(environment, "job.sh.j2", values), _fill(environment, "rank.sh.j2", values))
 
 
@@ -61,9 +70,16 @@ def render_shell(request: Request, cluster: Cluster, template_folders: "Folders"
     """Return, for an interactive job, the text that sets up its environment and the header's options as words."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
     environment, values = _environment(template_folders, dialect), _values(request, dialect)
-    header = _fill(environment, f"scheduler-{request.scheduler}.sh.j2", values)
+    header, options = render_header(request, cluster, template_folders)
     words = [word for line in header.splitlines() for word in shlex.split(line)[1:] if line.startswith("#")]
-    return _fill(environment, "shell.sh.j2", values), [*words, *_command_options(request, dialect)]
+    return _fill(environment, "shell.sh.j2", values), [*words, *options]
+
+
+def render_header(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> tuple[str, list[str]]:
+    """Return the header of a script, and the options that only the command of a submission can have."""
+    dialect = registry.load_dialect(request.scheduler, cluster.dialect)
+    environment, values = _environment(template_folders, dialect), _values(request, dialect)
+    return _fill(environment, f"scheduler-{request.scheduler}.sh.j2", values), _command_options(request, dialect)
 
 
 def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str, str]:
@@ -89,6 +105,8 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
         "launcher": request.launcher,
         "starter": request.starter,
         "mpi": request.mpi,
+        "handed_on": False,
+        "bound": request.binding is not None,
         "assignments": assignments(request, dialect.reserved_exit_codes),
         "directive": directives(request, dialect),
     }
@@ -146,6 +164,7 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
         "HK_MPI_OPTIONS": request.mpi_options,
         "HK_COMMAND": request.command,
     }
+    values |= binding.arrays(request)
     if codes := [str(code) for code in sorted(reserved_exit_codes)]:
         values["HK_RESERVED_EXIT_CODES"] = codes
     return "\n".join(f"{name}={_quoted(name, value)}" for name, value in values.items())

@@ -67,6 +67,8 @@ class Request:
     telemetry_seconds: int = 10
     signal: str = "none"
     mpi_options: tuple[str, ...] = ()
+    binding: str | None = None
+    """Which cores a rank may use: none, numa or cores; None leaves it to the launcher."""
     directives: tuple[str, ...] = ()
     source: str = ""
     """The folder that the source snapshot is taken from."""

@@ -112,6 +112,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     nodes, total, per_node = _shape(sources, choose, queue, full, gpus, processes)
     asked = choose.origins["processes_per_node"] != of_cluster
     threads = choose.pick("threads", _threads(cluster, cores, full, per_node if asked else full), of_cluster)
+    binding = choose.pick("binding", cluster.binding, of_cluster)
     values, declared, scaling = _values(sources)
     if mode is not None:
         values = scaled(values, declared, scaling, mode, total)
@@ -161,6 +162,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         telemetry_seconds=cluster.telemetry_seconds,
         signal=project.signal if project else "none",
         mpi_options=tuple(cluster.mpi_options),
+        binding=binding,
         directives=(*cluster.directives, *(here.directives if here else ())),
         source=str(sources.folder),
         in_place=bool(sources.options.in_place),

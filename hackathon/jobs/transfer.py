@@ -108,6 +108,7 @@ def transfer(
         gpus_per_node=moved.gpus,
         walltime=moved.walltime(limit, nodes),
         launcher=moved.launcher(nodes),
+        binding=moved.pick("binding", old.binding if same else cluster.binding),
         starter=cluster.starter,
         mpi=cluster.mpi,
         command=command,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hackathon.config.cluster import ALL_LAUNCHERS
+from hackathon.config.cluster import ALL_BINDINGS, ALL_LAUNCHERS
 from hackathon.jobs.request import Request
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
@@ -77,7 +77,8 @@ _RULES: dict[str, Callable[[Any], bool]] = {
     "environment": _texts, "variables": _mapping(lambda name: bool(_VARIABLE.match(str(name))), _text),
     "python_environment": _or_none(_record), "metric": _text, "metrics": _mapping(_text, _record), "data": _data,
     "check": _or_none(_record), "mode": _or_none(lambda value: value in ("weak", "strong")), "scratch": _text,
-    "signal": lambda value: value in ("none", "TERM", "USR1", "USR2"), "mpi_options": _texts, "directives": _texts,
+    "signal": lambda value: value in ("none", "TERM", "USR1", "USR2"), "mpi_options": _texts,
+    "binding": _or_none(lambda value: value in ALL_BINDINGS), "directives": _texts,
     "source": _text, "in_place": lambda value: isinstance(value, bool), "team": _or_none(_text),
     "origins": _mapping(_text, _text),
 }  # fmt: skip

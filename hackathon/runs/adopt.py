@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from hackathon.jobs.render import JobScript
 from hackathon.jobs.request import Request
 from hackathon.runs import job_owner
 from hackathon.runs.create import JOB_FOLDERS, create
-from hackathon.runs.directory import RunDirectory, find_runs
+from hackathon.runs.directory import BY_HAND, RunDirectory, find_runs
 from hackathon.runs.source import provenance
 from hackathon.runs.source.snapshot import Source
 from hackathon.schedulers.base import JobState, Scheduler
 from hackathon.text.errors import RequestError, UnavailableError
+from hackathon.text.files import LARGEST
 from hackathon.text.printable import printable
 
 _SCRIPT_LIMIT = 1_000_000
@@ -33,17 +34,18 @@ def adopt(
     processes: int | None = None,
     note: str = "",
     metrics: Mapping[str, Mapping[str, Any]] | None = None,
-    metric: str = "samples_per_s",
+    metric: str | None = None,
 ) -> RunDirectory:
     """Return a new run around a job id, or around the folder of a job that was submitted by hand.
 
     A folder may be one where a rendered `job.sh` was submitted: its events, logs and metrics are then the run's own
-    (linked, not copied). Else its newest output file (`Scheduler.output_names`) is the log and tells the job id. What
-    the scheduler says about the job is written into `client/adopted.json`. `processes`: how many it has, default what
-    is found. Raises RequestError: the scheduler does not know the job, it was adopted before, no job in the folder, the
-    job belongs to somebody else than the user or, given a folder, the folder's owner.
+    (linked, not copied), and so is what its `request.json` says. Of a folder that `render --to` made, the newest job
+    that was not adopted yet is taken. Else its newest output file (`Scheduler.output_names`) is the log and tells the
+    job id. What the scheduler says about the job is written into `client/adopted.json`. `processes`: how many it has,
+    default what is found. Raises RequestError: the scheduler does not know the job, it was adopted before, no job in
+    the folder, the job belongs to somebody else than the user or, given a folder, the folder's owner.
     """
-    folder = _guarded(Path(target).absolute()) if Path(target).is_dir() else None
+    folder = _folder_of_job(Path(target).absolute(), runs_folder, scheduler) if Path(target).is_dir() else None
     job_id, output = (target, None) if folder is None else _job_of(folder, scheduler)
     if folder is not None and job_id is None:
         raise RequestError("runs.adopt_no_job", folder=folder)
@@ -53,29 +55,15 @@ def adopt(
     job_id = (job.id if job else "") or job_id  # as the scheduler shows it: one job has one id in all records
     _refuse_twice(job_id, runs_folder, scheduler)
     _require_own(job_id, job, os.geteuid() if folder is None else folder.stat().st_uid)
-    hosts = job.hosts if job else ()
-    request = Request(
-        name=(job.name if job and job.name else "") or (folder.name if folder else "") or "adopted",
-        recipe=None,
-        framework=None,
+    request = (folder and recorded(folder)) or _unknown_request(job, folder, processes, cluster, scheduler.name)
+    request = replace(
+        request,
         cluster=cluster,
         scheduler=scheduler.name,
         dialect=asdict(scheduler.dialect),
-        queue=None,
-        group=None,
-        reservation=None,
-        nodes=max(1, len(hosts)),
-        processes=processes or max(1, len(hosts)),
-        processes_per_node=max(1, (processes or len(hosts)) // max(1, len(hosts))),
-        threads=1,
-        gpus_per_node=0,
-        walltime=0,
-        launcher="",
-        starter="",
-        mpi="",
-        command=(),
-        metric=metric,
-        metrics={name: dict(entry) for name, entry in (metrics or {}).items()},
+        processes=processes or request.processes,
+        metric=metric or request.metric,
+        metrics={**request.metrics, **{name: dict(entry) for name, entry in (metrics or {}).items()}},
         source=str(folder or ""),
         in_place=True,
     )
@@ -101,15 +89,77 @@ def adopt(
     return run
 
 
+def recorded(folder: Path) -> Request | None:
+    """Return the request that a job's folder keeps; None without one, or with one that no toolkit wrote."""
+    from hackathon.jobs.validate_record import wrong_field
+
+    value = GuardedFolder(folder, owners=_owners(folder)).json("request.json", LARGEST, "surrogateescape")
+    try:
+        request = Request.from_json(value)
+    except (TypeError, RequestError):
+        return None
+    return request if wrong_field(request) is None else None
+
+
+def _unknown_request(
+    job: JobState | None, folder: Path | None, processes: int | None, cluster: str, scheduler: str
+) -> Request:
+    """Return what can be said of a job that no record tells of."""
+    hosts = job.hosts if job else ()
+    return Request(
+        name=(job.name if job and job.name else "") or (folder.name if folder else "") or "adopted",
+        recipe=None,
+        framework=None,
+        cluster=cluster,
+        scheduler=scheduler,
+        queue=None,
+        group=None,
+        reservation=None,
+        nodes=max(1, len(hosts)),
+        processes=processes or max(1, len(hosts)),
+        processes_per_node=max(1, (processes or len(hosts)) // max(1, len(hosts))),
+        threads=1,
+        gpus_per_node=0,
+        walltime=0,
+        launcher="",
+        starter="",
+        mpi="",
+        command=(),
+    )
+
+
+def _folder_of_job(folder: Path, runs_folder: Path, scheduler: Scheduler) -> GuardedPath:
+    """Return the folder itself, or the one in it of its newest job: newest of those not adopted, if there is one."""
+    found = _guarded(folder)
+    if not (folder / "jobs").is_dir() or not (found / "rank.sh").is_file():
+        return found
+    claims = [(path.stat().st_mtime, path) for path in found.glob("jobs/*/claim/job_id") if path.is_file()]
+    newest = [path for _, path in sorted(claims, key=lambda claim: claim[0], reverse=True)]
+    if not newest:
+        raise RequestError("runs.adopt_no_job", folder=folder)
+    new = (path for path in newest if not _adopted_as(_line(path), runs_folder, scheduler))
+    return _guarded(Path(str(next(new, newest[0]).parent.parent)))
+
+
+def _line(path: Path) -> str:
+    return path.read_text("utf-8", "replace").strip()
+
+
+def _owners(folder: Path) -> frozenset[int]:
+    return frozenset({os.geteuid(), folder.stat().st_uid})
+
+
 def _guarded(folder: Path) -> GuardedPath:
     """Return a job's folder, in which a file is read if it belongs to its owner or to who adopts the job."""
-    return GuardedPath(folder, folder=GuardedFolder(folder, owners=frozenset({os.geteuid(), folder.stat().st_uid})))
+    return GuardedPath(folder, folder=GuardedFolder(folder, owners=_owners(folder)))
 
 
 def _ask(scheduler: Scheduler, job_id: str, *, must_know: bool) -> JobState | None:
     """Return what the scheduler says about the job; None for a job that it has forgotten."""
     from hackathon.schedulers import runner
 
+    if job_id.startswith(BY_HAND):
+        return None  # no scheduler started it
     if not scheduler.is_id(job_id):
         raise RequestError("schedulers.not_an_id", job_id=printable(job_id), scheduler=scheduler.name)
     job = runner.status(scheduler, [job_id]).jobs.get(job_id)
@@ -136,17 +186,24 @@ def _job_of(folder: Path, scheduler: Scheduler) -> tuple[str | None, Path | None
     ]
     _, newest, output = max(found, default=(0.0, None, None))
     with contextlib.suppress(OSError):
-        return claim.read_text("utf-8", "replace").strip() or newest, output
+        return _line(claim) or newest, output
     return newest, output
 
 
 def _refuse_twice(job_id: str, runs_folder: Path, scheduler: Scheduler) -> None:
+    if run := _adopted_as(job_id, runs_folder, scheduler):
+        raise RequestError("runs.adopted_already", job_id=job_id, run=run)
+
+
+def _adopted_as(job_id: str, runs_folder: Path, scheduler: Scheduler) -> str | None:
+    """Return the id of the run that a job was adopted as."""
     for run in find_runs(runs_folder):
         if not (run.path / "client" / "adopted.json").exists():
             continue
         known = run.client("adopted").get("job_id")
         if isinstance(known, str) and scheduler.same_job(known, job_id):
-            raise RequestError("runs.adopted_already", job_id=job_id, run=run.id)
+            return run.id
+    return None
 
 
 def _script(folder: Path | None, scheduler: Scheduler) -> str:

@@ -54,8 +54,7 @@ def create(
     runs_folder = runs_folder.absolute()
     run = RunDirectory(runs_folder / (run_id or new_run_id(request.name, request.processes)))
     record = {
-        **request.to_json(),
-        "toolkit_version": hackathon.__version__,
+        **_record(request),
         "note": note,
         "tags": list(tags),
         "parent": parent,
@@ -69,10 +68,7 @@ def create(
         partial.mkdir(mode=0o700)
         step("after-mkdir")
         try:
-            added = snapshot.with_runtime(source, request.command, runtime_file())
-            _write_source(partial, source, added, modes)
-            step("after-source")
-            _write_rest(partial, record, script, facts or {}, modes)
+            _write_job(partial, source, request, record, script, facts or {}, modes)
             if chain:  # what the job script reads of it: number, of how many, the first one, the one before
                 words = [str(chain.index(run.id) + 1), str(len(chain)), chain[0], parent or ""]
                 _put(partial / "segment", f"{' '.join(words)}\n".encode(), modes[1])
@@ -93,6 +89,42 @@ def create(
     return run
 
 
+def hand_on(request: "Request", script: "JobScript", folder: Path, *, runs_folder: Path) -> tuple[str, ...]:
+    """Write a new folder from which everybody can submit the job by hand, often; return what was left out of it.
+
+    `script` is what `render(…, handed_on=…)` gives. The folder may exist if it is empty. It appears whole or not at
+    all. Raises RequestError (not empty, among the runs, the current folder, source, no permission) and
+    UnavailableError (disk full, quota).
+    """
+    folder = folder.absolute()
+    place = folder.resolve()
+    if place.exists() and not (place.is_dir() and next(place.iterdir(), None) is None):
+        raise RequestError("runs.hand_on_not_empty", folder=folder)
+    if place.is_relative_to(runs_folder.resolve()):
+        raise RequestError("runs.hand_on_in_runs", folder=folder, runs=runs_folder)
+    if place == Path.cwd():
+        raise RequestError("runs.hand_on_here", folder=folder)
+    source = snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=request.in_place)
+    partial = place.with_name(f"{PARTIAL}{place.name}-{os.getpid()}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        modes = modes_below(place.parent)
+        partial.mkdir(mode=0o700)
+        try:
+            _write_job(partial, source, request, _record(request), script, {}, modes)
+            (partial / "jobs").mkdir()
+            for made, mode in ((partial / "jobs", modes[0]), (partial, modes[0])):
+                made.chmod(mode)
+            partial.rename(place)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(partial)
+            raise
+    except OSError as error:
+        raise _failure(error, place.parent) from error
+    return source.warnings
+
+
 def modes_below(folder: Path) -> tuple[int, int]:
     """Return the modes of new folders and new files below a folder: its owner's, and read access as the folder grants.
 
@@ -100,6 +132,22 @@ def modes_below(folder: Path) -> tuple[int, int]:
     """
     granted = stat.S_IMODE(folder.stat().st_mode)
     return 0o700 | granted & 0o055 | granted & stat.S_ISGID, 0o600 | granted & 0o044
+
+
+def _record(request: "Request") -> dict[str, Any]:
+    """Return what `request.json` says of a job wherever it lies."""
+    return {**request.to_json(), "toolkit_version": hackathon.__version__}
+
+
+def _write_job(
+    partial: Path, source: snapshot.Source, request: "Request", record: dict[str, Any], script: "JobScript",
+    facts: dict[str, dict[str, Any]], modes: tuple[int, int],
+) -> None:  # fmt: skip
+    """Write everything that a job needs into a hidden folder."""
+    added = snapshot.with_runtime(source, request.command, runtime_file())
+    _write_source(partial, source, added, modes)
+    step("after-source")
+    _write_rest(partial, record, script, facts, modes)
 
 
 def _write_source(

@@ -74,6 +74,14 @@ class Dialect:
     this_machine: ClassVar[bool] = False
     """Whether jobs run on the machine where the commands are given: then its cores and GPUs are those of the jobs."""
 
+    hosts_command: ClassVar[str] = ""
+    """Shell words that print the hosts of a job, one a line (`render --essence`). Example: `cat "$KUMO_HOSTFILE"`."""
+    id_variable: ClassVar[str] = ""
+    """The variable with the id of a job. Example: `KUMO_JOB`."""
+    task_identity: ClassVar[tuple[str, str, str]] = ("", "", "")
+    """The variables in which a task of the scheduler's own launcher finds its node's number, its rank and its rank on
+    the node. Example: `("KUMO_NODE", "KUMO_RANK", "KUMO_LOCAL")`."""
+
     sends_xcpu: ClassVar[bool] = False
     """Whether the end of the walltime is told to every process of a job by SIGXCPU, some seconds before SIGKILL. The
     script then keeps it from what it started, and sends that TERM in its place. Example: PJM."""

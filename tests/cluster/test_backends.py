@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import NAMES, SLURM, WITH_SITES, Backend, KumoBackend, Run, Site, until
+from support.backends import GRID_ENGINE, NAMES, SLURM, WITH_SITES, Backend, KumoBackend, Run, Site, until
 from support.trouble import later, refused_to_wait
 
 everywhere = pytest.mark.parametrize("backend", WITH_SITES, indirect=True)
@@ -304,6 +304,24 @@ def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     assert site.state(run)["state"] == "RUNNING"
     released(run, site)
     assert run.await_end()["exit_code"] == 0
+
+
+@pytest.mark.parametrize("backend", ["local", "pbs", SLURM, GRID_ENGINE], indirect=True)
+def test_folder_of_a_script_is_submitted_twice(site: Site) -> None:
+    """By the scheduler's own command, from inside the folder: nothing of the first job is touched, both are adopted."""
+    folder = site.folder.parent / "by hand $(touch pwned) it's"
+    site.run("render", "--to", str(folder))
+    assert [site.backend.by_hand(Run(folder, "")) for _ in range(2)] == [0, 0]
+    jobs = {(path / "claim" / "job_id").read_text().strip(): Run(path, "") for path in (folder / "jobs").iterdir()}
+    assert len(jobs) == 2
+    for job in jobs.values():
+        assert [(each["event"], each["attempt"]) for each in job.rank_events(0)] == [("started", 1), ("ended", 1)]
+        assert job.log().count("test accuracy") == 1 and job.job_events[-1]["exit_code"] == 0
+    for _ in jobs:
+        site.run("adopt", str(folder))
+    site.run("adopt", str(folder), code=2)
+    assert {(each["job_id"], each["state"]) for each in site.states()} == {(job, "SUCCEEDED") for job in jobs}
+    assert not list(site.folder.parent.rglob("pwned*"))
 
 
 @where_term_arrives

@@ -94,6 +94,8 @@ def two_nodes(site: Site, launcher: str = "torchrun") -> Run:
         seen = json.loads((run.path / f"rank-{rank}.json").read_text())
         assert (seen["RANK"], seen["WORLD_SIZE"], seen["LOCAL_RANK"]) == (str(rank), "4", str(rank % 2))
         assert (seen["LOCAL_WORLD_SIZE"], seen["HK_NODES"]) == ("2", "2")
+        # what mpirun said to the process that became torchrun is not said to torchrun's ranks
+        assert bool(seen["mpi"]) == (launcher == "mpirun")
         assert f"rank {rank} of 4 on {hosts[rank]}" in run.log(f"rank-{rank}")
         assert [event["event"] for event in run.rank_events(rank)] == ["started", "ended"]
     assert run.has("ranks_started") and site.state(run)["hosts"] == [hosts[0], hosts[2]]
@@ -175,6 +177,77 @@ def test_mpirun_on_two_nodes_of_a_parallel_environment(gridengine_site: Site) ->
 @pytest.mark.mpi
 def test_grid_engine_ends_all_ranks_when_one_fails(gridengine_site: Site) -> None:
     failing(gridengine_site)
+
+
+WHO = """\
+import os, socket
+from pathlib import Path
+
+names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "COLOUR")
+place = Path("seen", os.environ["RANK"])
+place.write_text(" ".join([socket.gethostname(), *(os.environ[name] for name in names)]))
+"""
+
+
+def essence_on_two_nodes(site: Site, launcher: str) -> None:
+    """Submit the short script with nothing beside it, and look at what its four ranks were told."""
+    site.backend.trains = True
+    site.write_project("python who.py", variables={"COLOUR": "pale $HK_NOTHING green"}, processes=4)
+    (site.folder / "who.py").write_text(WHO)
+    (site.folder / "seen").mkdir()
+    place = site.folder.with_name("elsewhere")
+    place.mkdir()
+    (place / "job.sh").write_bytes(site.run("render", "--essence", "--launcher", launcher))
+    assert site.backend.by_hand(Run(place, "")) == 0, (place / "by-hand.log").read_text()
+    seen = [(site.folder / "seen" / str(rank)).read_text().split() for rank in range(4)]
+    hosts = [words[0] for words in seen]
+    assert hosts[0] == hosts[1] != hosts[2] == hosts[3]
+    assert [words[1:4] for words in seen] == [[str(rank), "4", str(rank % 2)] for rank in range(4)]
+    assert {tuple(words[4:]) for words in seen} == {(hosts[0], seen[0][5], "pale", "green")}
+    assert sorted(path.name for path in place.iterdir() if path.name != "by-hand.log") == ["job.sh"]
+
+
+@pytest.mark.slurm
+@pytest.mark.parametrize("launcher", ["torchrun", "srun"])
+def test_essence_on_two_nodes(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
+    site = Site(SlurmBackend(slurm), tmp_path / "project it's")
+    if not site.backend.node_names:
+        pytest.skip("the virtual nodes share one host name")
+    essence_on_two_nodes(site, launcher)
+
+
+@pytest.mark.gridengine
+@pytest.mark.mpi
+@pytest.mark.parametrize("launcher", ["torchrun", "mpirun"])
+def test_essence_on_two_nodes_of_grid_engine(gridengine: GridEngineLab, tmp_path: Path, launcher: str) -> None:
+    site = Site(GridEngineBackend(gridengine), tmp_path / "project it's")
+    essence_on_two_nodes(site, launcher)
+    site.backend.stop()
+
+
+@pytest.mark.parametrize("backend", ["pbs"], indirect=True)
+def test_essence_by_pbs_tmrsh(backend: Backend, tmp_path: Path) -> None:
+    essence_on_two_nodes(Site(backend, tmp_path / "project it's"), "torchrun")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("backend", ["local"], indirect=True)
+def test_ranks_that_are_bound_share_no_core(backend: Backend, tmp_path: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one core: nothing to share out")
+    site = Site(backend, tmp_path / "project")
+    site.write_project("python cores.py", processes=2, binding="cores", launcher="mpirun")
+    (site.folder / "cores.py").write_text("import os\nprint(*os.sched_getaffinity(0))\n")
+    run = site.submit()
+    assert run.await_end()["exit_code"] == 0, run.log("job")
+    first, second = (set(run.log(f"rank-{rank}").split()) for rank in range(2))
+    assert first and second and not first & second
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+def test_essence_by_ssh(ssh_site: Site) -> None:
+    essence_on_two_nodes(ssh_site, "torchrun")
 
 
 @pytest.mark.slow

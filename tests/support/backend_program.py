@@ -101,7 +101,9 @@ def ranks(*words):
     """Say who this is, and wait until the job has seen all ranks."""
     print(f"rank {os.environ['RANK']} of {os.environ['WORLD_SIZE']} on {os.environ['HK_HOST']}", flush=True)
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "HK_NODES", "OMP_NUM_THREADS")
-    write(f"rank-{os.environ['RANK']}.json", {name: os.environ.get(name) for name in names})
+    found = {name: os.environ.get(name) for name in names}
+    found["mpi"] = sorted(name for name in os.environ if name.startswith(("OMPI_", "PMIX_", "PMI_")))
+    write(f"rank-{os.environ['RANK']}.json", found)
     wait_for(lambda: '"ranks_started"' in (RUN / "events" / "job.jsonl").read_text())
 
 

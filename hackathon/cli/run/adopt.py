@@ -14,19 +14,21 @@ from hackathon.text.messages import message
 def command(target: str, cluster: str | None, processes: int | None, note: str) -> None:
     import os
     from dataclasses import asdict
+    from pathlib import Path
 
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count
     from hackathon.jobs.machine import likely_cluster
     from hackathon.programs.scripts.lint import lint_directed
-    from hackathon.runs.adopt import adopt
+    from hackathon.runs.adopt import adopt, recorded
     from hackathon.schedulers import profiles
     from hackathon.text.errors import RequestError
 
     folder = runs_folder()
     project = load.load_project(folder.parent) if (folder.parent / "project.yaml").is_file() else None
-    name = cluster or os.environ.get("HACKATHON_CLUSTER") or (project and project.cluster) or load.load_user().cluster
-    name = name or likely_cluster()
+    kept = recorded(Path(target)) if Path(target).is_dir() else None
+    name = cluster or os.environ.get("HACKATHON_CLUSTER") or (kept and kept.cluster) or (project and project.cluster)
+    name = name or load.load_user().cluster or likely_cluster()
     if name is None:
         raise RequestError("jobs.no_cluster")
     profile = profiles.load_cluster(name, [folder.parent, *folders_that_count(folder.parent)])
@@ -39,7 +41,7 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
         processes=processes,
         note=note,
         metrics=metrics,
-        metric=(project and project.metric) or "samples_per_s",
+        metric=project.metric if project else None,
     )
     click.echo(message("cli.adopted", run=run.id))
     report = lint_directed(run.path / "job.sh", profile)

@@ -105,8 +105,8 @@ def take(folder: Path, *, runs_folder: Path | None = None, in_place: bool = Fals
     names = git.files(folder) if in_git else None
     if in_git and names is None:
         warnings.append(message("runs.git_silent", folder=folder))
-    listed = _walk(folder, "", LEFT_OUT) if names is None else _from_git(folder, names)
-    excluded = {*DERIVED}
+    listed = list(_walk(folder, "", LEFT_OUT) if names is None else _from_git(folder, names))
+    excluded = {*DERIVED, *_handed_on(folder, listed)}
     if runs_folder is not None and runs_folder.absolute().is_relative_to(folder):
         excluded.add(str(runs_folder.absolute().relative_to(folder)))
     if (folder / FOLDER / RECORDS).is_dir():
@@ -226,6 +226,14 @@ def _walk(folder: Path, below: str, left_out: frozenset[str]) -> Iterator[str]:
                 waiting.append(name)
         if count > 10 * COUNT_LIMIT:
             return
+
+
+def _handed_on(folder: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the folders below a project that `render --to` made: copies of the project, with what their jobs wrote."""
+    for name in names:
+        place, _, last = name.rpartition("/")
+        if last == "request.json" and place and all((folder / place / each).exists() for each in ("rank.sh", "jobs")):
+            yield place
 
 
 def _marked(folder: Path) -> bool:

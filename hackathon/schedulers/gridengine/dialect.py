@@ -33,6 +33,8 @@ class GridEngineDialect(Dialect):
         "pe": r"[A-Za-z][A-Za-z0-9_.-]{0,62} [1-9][0-9]{0,6}",
     }
     sites_are_alike: ClassVar[bool] = False
+    hosts_command: ClassVar[str] = "awk '!seen[$1]++ { print $1 }' \"$PE_HOSTFILE\""
+    id_variable: ClassVar[str] = "JOB_ID"
     # `HOSTNAME` and `TMPDIR` are left out everywhere
     task_variables: ClassVar[tuple[str, ...]] = (
         "SGE_TASK", "SGE_JOB_SPOOL", "SGE_BINDING", "SGE_HGR", "NSLOTS", "QUEUE", "REQNAME", "REQUEST", "RESTARTED",

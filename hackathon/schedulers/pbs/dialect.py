@@ -11,6 +11,8 @@ class PbsDialect(Dialect):
     """PBS's words for who pays, and which resources a select names."""
 
     inherits_path: ClassVar[bool] = False
+    hosts_command: ClassVar[str] = "awk '!seen[$0]++' \"$PBS_NODEFILE\""
+    id_variable: ClassVar[str] = "PBS_JOBID"
 
     group: Literal["group_list", "project", "none"] = "none"
     """Who pays: `-W group_list=`, `-P`, or nothing."""

@@ -12,6 +12,8 @@ class PjmDialect(Dialect):
     """PJM's words for who pays, what a job asks for, and whose `pjstat` answers."""
 
     sends_xcpu: ClassVar[bool] = True
+    hosts_command: ClassVar[str] = "awk 'NF && !seen[$1]++ { print $1 }' \"$PJM_O_NODEINF\""
+    id_variable: ClassVar[str] = "PJM_JOBID"
 
     group: Literal["g", "none"] = "none"
     """Who pays: `-g`, or nothing where the site has no such option (Genkai, Flow)."""

@@ -1,7 +1,7 @@
 """How a site's Slurm wants to be asked."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from hackathon.schedulers.dialect import Dialect, Header
 
@@ -9,6 +9,10 @@ from hackathon.schedulers.dialect import Dialect, Header
 @dataclass(frozen=True)
 class SlurmDialect(Dialect):
     """Slurm's words for who pays, and for GPUs."""
+
+    hosts_command: ClassVar[str] = 'scontrol show hostnames "$SLURM_JOB_NODELIST"'
+    id_variable: ClassVar[str] = "SLURM_JOB_ID"
+    task_identity: ClassVar[tuple[str, str, str]] = ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID")
 
     group: Literal["account", "none"] = "none"
     """Who pays: `--account=`, or nothing. A user may have a default account, so none is demanded."""

@@ -39,6 +39,10 @@ HK_HOST=${HK_HOST//[^A-Za-z0-9._-]/_}
 HK_PROJECT=$(cd "$HK_RUN/../.." && pwd -P)
 export HK_RUN HK_PROJECT HK_JOB_ID
 cd "$HK_RUN" || exit 78
+if [ ! -f rank.sh ]; then
+  echo "hackathon: $HK_RUN holds no rank.sh, which this script needs: make a folder with 'hackathon render --to DIR' and submit the job.sh in it from there, or use 'hackathon submit'" >&2
+  exit 2
+fi
 hk_counted() { # number, word for one, word for several
   if [ "$1" -eq 1 ]; then printf '1 %s' "$2"; else printf '%s %s' "$1" "$3"; fi
 }

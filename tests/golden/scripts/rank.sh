@@ -74,9 +74,18 @@ hk_run() { # runs a command to its end, passing signals on; leaves its exit code
 if [ "$hk_mode" = torchrun ]; then
   hk_node=${4:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_NODEID:-0}}}}
   { printf '%s\n' $$ >"env/agent-$HK_ATTEMPT-$hk_node"; } 2>/dev/null || :
+  # mpirun or srun told this process who it is. Its ranks are others: an MPI library in them would take them for this one.
+  hk_foreign=$(compgen -e | grep -E '^((OMPI|PMIX?|PRTE|HYDRA)_|MPI_LOCAL)')
+  # shellcheck disable=SC2086
+  unset $hk_foreign
+  # shellcheck disable=SC1090
+  . "env/job-$HK_ATTEMPT.sh" # what the environment's own lines say about MPI
   hk_run torchrun --nnodes="$HK_NODES" --node-rank="$hk_node" --nproc-per-node="$HK_PROCESSES_PER_NODE" \
-    --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" --max-restarts=0 --no-python \
+    --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" --max-restarts=0 --no-python "${HK_BIND[@]}" \
     bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" worker
+  if [ "$hk_code" -ne 0 ] && [ -n "${HK_BIND[*]}" ]; then
+    echo "hackathon: torchrun was given ${HK_BIND[*]}, which needs torch 2.9 or newer, NVIDIA GPUs and numactl"
+  fi
   exit "$hk_code"
 fi
 

@@ -49,6 +49,19 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "The scheduler reads {names} beside this script: `hackathon render --files` with the same options prints it.",
         "スケジューラはこのスクリプトのほかに {names} を読みます。同じオプションで `hackathon render --files` を実行すると表示できます。",
     ),
+    "rendered_to": (
+        "created {folder}; to submit from it: cd {folder}, then give job.sh to your scheduler's command or to bash",
+        "{folder} を作成しました。投入するには cd {folder} の後、job.sh をスケジューラのコマンドか bash に渡してください",
+    ),
+    "rendered_adopt": (
+        "afterwards, in your project: hackathon adopt {folder}",
+        "投入後、プロジェクトで: hackathon adopt {folder}",
+    ),
+    "render_command_options": (
+        "the command of the submission also needs: {options}",
+        "投入コマンドには次のオプションも必要です: {options}",
+    ),
+    "render_one_of": ("{options} cannot be combined", "{options} は同時に使えません"),
     "render_no_files": (
         "The scheduler {scheduler} reads nothing but the job script.",
         "スケジューラ {scheduler} が読むのはジョブスクリプトだけです。",

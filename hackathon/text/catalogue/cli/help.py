@@ -37,6 +37,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "torchrun, mpirun, srun, local, horovodrun or horovodrun-mpi.",
         "torchrun、mpirun、srun、local、horovodrun、horovodrun-mpi のどれか",
     ),
+    "option_binding": (
+        "Cores of a rank: those of its GPU's memory node (numa), some of its own (cores), or all (none).",
+        "ランクが使うコア: numa は GPU と同じメモリノードのコア、cores は専用のコア、none は全コア",
+    ),
     "option_parameter": ("Set a parameter; may be repeated.", "パラメータの値（繰り返し指定可）"),
     "option_no_project": (
         "Run a recipe without the cluster, queue, group and time limit of the project in this folder.",
@@ -57,20 +61,32 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "投入されるジョブスクリプトを表示",
     ),
     "render_help": (
-        "Print the job script, byte for byte as `submit` hands it to the scheduler. You can read it, edit it, and "
-        "submit it by hand.\n"
+        "Print the job script, byte for byte as `submit` hands it to the scheduler. To submit it by hand, write a folder "
+        "with --to: the script needs the files beside it.\n"
         "\n"
         "\b\n"
         "  hackathon render\n"
         "  hackathon render torch-ddp --cluster reedbush-h --queue h-debug --nodes 2 --group pz0425\n"
-        "  hackathon render --explain          where each value comes from",
-        "`submit` がスケジューラに渡すものと同一のジョブスクリプトを表示します。内容を確認・編集し、"
-        "手動で投入することもできます。\n"
+        "  hackathon render --explain          where each value comes from\n"
+        "  hackathon render --to DIR           a folder to submit from by hand, as often as you like\n"
+        "  hackathon render --essence          the few lines that start the program, and nothing else",
+        "`submit` がスケジューラに渡すものと同一のジョブスクリプトを表示します。"
+        "手動で投入するには、必要なファイルを --to でフォルダに書き出してください。\n"
         "\n"
         "\b\n"
         "  hackathon render\n"
         "  hackathon render torch-ddp --cluster reedbush-h --queue h-debug --nodes 2 --group pz0425\n"
-        "  hackathon render --explain          各値の由来を表示",
+        "  hackathon render --explain          各値の由来を表示\n"
+        "  hackathon render --to DIR           手動で何度でも投入できるフォルダを作成\n"
+        "  hackathon render --essence          プログラムを起動する最小限の行だけを表示",
+    ),
+    "option_to": (
+        "Write a folder to submit from by hand: DIR, new or empty.",
+        "手動で投入するためのフォルダを DIR（新規または空）に書き出す",
+    ),
+    "option_essence": (
+        "Print a short script that needs no other files and records nothing.",
+        "ほかのファイルを必要とせず、記録も残さない短いスクリプトを表示する",
     ),
     "option_explain": ("Show each value with its origin.", "各値とその由来を表示する"),
     "option_rank_script": ("Print rank.sh, which runs on each rank.", "各ランクで動く rank.sh を表示する"),

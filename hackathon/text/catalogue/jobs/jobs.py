@@ -175,6 +175,26 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{nodes} nodes: launcher local starts processes on one node only",
         "{nodes} ノード: 起動方法 local は1ノードだけで使えます",
     ),
+    "binding_launcher": (
+        "binding {binding}: launcher {launcher} cannot bind ranks to cores; these can: {offered}",
+        "binding {binding}: 起動方法 {launcher} はランクをコアに固定できません。使えるもの: {offered}",
+    ),
+    "binding_unknown": (
+        "binding {binding} is not one of {offered}",
+        "binding {binding} は使えません。使えるもの: {offered}",
+    ),
+    "essence_files": (
+        "{scheduler} starts jobs from {names}, so a script alone is not enough; use `hackathon submit`",
+        "{scheduler} は {names} からジョブを起動するため、スクリプトだけでは足りません。`hackathon submit` を使ってください",
+    ),
+    "essence_nodes": (
+        "on several nodes of {scheduler} the short script is not known to work; use --to DIR or `hackathon submit`",
+        "{scheduler} の複数ノードで短いスクリプトが動くかは不明です。--to DIR または `hackathon submit` を使ってください",
+    ),
+    "essence_launcher": (
+        "{launcher} needs files beside the script on several nodes; use --to DIR, or another --launcher",
+        "複数ノードの {launcher} にはスクリプト以外のファイルが必要です。--to DIR または別の --launcher を使ってください",
+    ),
     "not_visible": (
         "compute nodes of {cluster} cannot see {folder}; they see {visible}",
         "{cluster} の計算ノードから {folder} は見えません。見えるフォルダ: {visible}",

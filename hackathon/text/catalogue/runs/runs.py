@@ -305,6 +305,19 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "job {job_id} is already adopted as run {run}",
         "ジョブ {job_id} は取り込み済みです（実行 {run}）",
     ),
+    # render --to
+    "hand_on_not_empty": (
+        "{folder} exists and is not an empty folder",
+        "{folder} は存在し、空のフォルダではありません",
+    ),
+    "hand_on_in_runs": (
+        "{folder} lies in {runs}, where runs are kept; choose a folder elsewhere",
+        "{folder} は実行記録の場所 {runs} の中です。ほかのフォルダを指定してください",
+    ),
+    "hand_on_here": (
+        "{folder} is the current folder; name a new one",
+        "{folder} は現在のフォルダです。新しいフォルダを指定してください",
+    ),
     # clean
     "clean_partial": ("incomplete directory", "作りかけのフォルダ"),
     "clean_failed": ("unsuccessful run", "成功しなかった実行"),
