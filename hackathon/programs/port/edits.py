@@ -114,7 +114,7 @@ class Edits:
         with room():
             changed = self.program.module.visit(_Pass(self))
             assert isinstance(changed, cst.Module)
-            return changed.bytes
+            return changed.bytes + self.program.tail
 
 
 class _Pass(cst.CSTTransformer):

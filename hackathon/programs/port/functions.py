@@ -8,7 +8,7 @@ import libcst as cst
 from hackathon.programs.port.names import Imports, argument, calls, dotted, method
 from hackathon.programs.port.source import Program
 
-DEPTH = 4
+DEPTH = 5
 """Calls that are followed from a function to its callers; more is a maze, which is left to its owner."""
 Scope = cst.FunctionDef | None
 """A function; None: the module itself."""
@@ -181,7 +181,6 @@ class Functions:
             yield value, scope
             return
         there = self.assigned(name, scope)
-        where = scope
         if not there and scope is not None and name in self.parameters(scope):
             for call in self.callers.get(scope, []):
                 given = self.passed(call, scope, name)
@@ -189,8 +188,9 @@ class Functions:
                     yield from self.origins(given, self.scope(call), index, depth - 1)
             return
         if not there and scope is not None:
-            there, where = self.assigned(name, None), None
+            there = self.assigned(name, None)
         for each in there:
             if dotted(each.value) != name:
                 deeper = each.index if each.index is not None else index
-                yield from self.origins(each.value, where, deeper, depth - 1)
+                # of an attribute of `self`: where it is assigned, not where it is used
+                yield from self.origins(each.value, self.scope(each.statement), deeper, depth - 1)

@@ -68,11 +68,6 @@ def argument(call: cst.Call, name: str, position: int | None = None) -> cst.Arg 
     return None
 
 
-def starred(call: cst.Call) -> bool:
-    """Return whether arguments come from a list or a dictionary."""
-    return any(each.star for each in call.args)
-
-
 def calls(program: Program, top: cst.CSTNode) -> Iterator[cst.Call]:
     """Yield the calls at and below a node."""
     return program.find(top, cst.Call)

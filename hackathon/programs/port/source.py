@@ -31,7 +31,7 @@ class Program:
     def __init__(self, raw: bytes, name: str) -> None:
         self.raw = raw
         self.name = name
-        self.module = _parsed(raw, name)
+        self.module, self.tail = _parsed(raw, name)
         with room():
             wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
             self._positions = wrapper.resolve(PositionProvider)
@@ -94,7 +94,8 @@ def read_program(path: Path) -> Program:
     return Program(raw, printable(str(path)))
 
 
-def _parsed(raw: bytes, name: str) -> cst.Module:
+def _parsed(raw: bytes, name: str) -> tuple[cst.Module, bytes]:
+    """Return the tree and the blanks behind the last line end, which libcst leaves out."""
     if len(raw) > LARGEST:
         raise RequestError("port.too_long", path=name, limit=LARGEST)
     try:
@@ -114,14 +115,14 @@ def _parsed(raw: bytes, name: str) -> cst.Module:
     try:
         with room():
             module = cst.parse_module(raw)
-            same = module.bytes == raw
+            kept = module.bytes
     except cst.ParserSyntaxError as error:
         raise RequestError("port.syntax", path=name, line=error.raw_line, reason=printable(error.message)) from None
     except Exception as error:  # native code on a stranger's text: whatever it says, nothing can be ported
         raise RequestError("port.syntax", path=name, line=1, reason=printable(str(error))[:200]) from None
-    if not same:
+    if not raw.startswith(kept) or raw[len(kept) :].strip():
         raise RequestError("port.not_exact", path=name)
-    return module
+    return module, raw[len(kept) :]
 
 
 def _deeper(tree: ast.AST) -> bool:

@@ -5,7 +5,7 @@ import libcst as cst
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.loops import BatchLoop, batch_loops, epoch_place, is_loader, iterated
-from hackathon.programs.port.names import argument, dotted, method, pure, starred, with_argument
+from hackathon.programs.port.names import argument, dotted, method, pure, with_argument
 from hackathon.programs.port.torch_setup import Words
 
 
@@ -36,7 +36,8 @@ class TrainingData:
     def _sample(self, call: cst.Call) -> None:
         edits, program, words = self.edits, self.program, self.words
         data, shuffle = argument(call, "dataset", 0), argument(call, "shuffle", 2)
-        if data is None or starred(call):
+        keys = self._starred(call)
+        if data is None or keys is None or keys & {"sampler", "batch_sampler", "dataset"}:
             edits.ask(call, "ask-loader")
             return
         if argument(call, "sampler", 3) is not None or argument(call, "batch_sampler", 4) is not None:
@@ -54,6 +55,9 @@ class TrainingData:
             if name is None:
                 edits.ask(call, "ask-loader")
                 return
+        if "shuffle" in keys:
+            self._mixed_by(call, name)
+            return
         mixed = program.text(shuffle.value) if shuffle is not None else "False"
         mixed = f"({mixed})" if " " in mixed else mixed
         arguments = f"{name}" if mixed == "True" else f"{name}, shuffle={mixed}"
@@ -73,6 +77,55 @@ class TrainingData:
         edits.replaced[call] = change
         edits.done(call, "do-sampler", f"sampler={sampler}", data=name)
         self._sampled.add(call)
+
+    def _mixed_by(self, call: cst.Call, data: str) -> None:
+        """Put the sampler into the options of `**options`, which say whether the data are shuffled."""
+        given = next(each for each in call.args if each.star == "**")
+        words, options = self.words, self.program.text(given.value)
+        sampler = f'{words.sampler}({data}, shuffle={options}.get("shuffle", False))'
+        more = f'{{**{options}, "shuffle": False, "sampler": {sampler}}}'
+        self.edits.swap(given.value, f"({options} if {words.world} == 1 else {more})")
+        self.edits.done(call, "do-sampler", more, data=data)
+        self._sampled.add(call)
+
+    def _starred(self, call: cst.Call) -> set[str] | None:
+        """Return the keys of `**options`, None where they are not all known."""
+        found: set[str] = set()
+        stars = [each for each in call.args if each.star]
+        for each in stars:
+            name = dotted(each.value)
+            keys = self._keys(name, call) if each.star == "**" and name is not None else None
+            if keys is None or ("shuffle" in keys and len(stars) > 1):
+                return None
+            found |= keys
+        return found
+
+    def _keys(self, name: str, call: cst.Call) -> set[str] | None:
+        """Return the keys of a dictionary that is written in this program, None where they are not all known."""
+        scope = self.functions.scope(call)
+        found: set[str] = set()
+        values = [value for value, _ in self.functions.origins(cst.Name(name), scope)] if "." not in name else []
+        for each in self.functions.calls:
+            if method(each) == "update" and isinstance(each.func, cst.Attribute) and dotted(each.func.value) == name:
+                given = [value for one in each.args for value, _ in self.functions.origins(one.value, scope)]
+                values += given or [each]
+        for value in values:
+            if (
+                isinstance(value, cst.Call)
+                and dotted(value.func) == "dict"
+                and all(each.keyword for each in value.args)
+            ):
+                found |= {each.keyword.value for each in value.args if each.keyword is not None}
+                continue
+            for element in value.elements if isinstance(value, cst.Dict) else (None,):
+                key = element.key if isinstance(element, cst.DictElement) else None
+                if not isinstance(key, cst.SimpleString):
+                    return None
+                found.add(key.value.strip("'\""))
+        for item in self.program.find(self.program.module, cst.Subscript):
+            if dotted(item.value) == name and isinstance(self.program.parents.get(item), cst.AssignTarget):
+                found.add(self.program.text(item.slice[0]).strip("'\""))
+        return found if values else None
 
     def _iterable(self, data: cst.BaseExpression, call: cst.Call) -> bool:
         """Return whether a data set is one that only runs, or may be: its class says so, or makes no length."""

@@ -79,7 +79,7 @@ class TrainedModel:
             return
         name, scope, at = found
         place = self._place(name, scope, at)
-        if place is None:
+        if place is None or self._moved_later(name, scope):
             edits.ask(at, "ask-where-model", model=name)
             return
         statement, behind, kept = place
@@ -201,7 +201,7 @@ class TrainedModel:
                 continue
             parent = self.program.parents.get(node)
             called = isinstance(parent, cst.Call) and parent.func is node
-            if called and name not in _UNWRAPPED_CALLS and scope in self.functions.trains | {None}:
+            if called and name not in _UNWRAPPED_CALLS and self._in_step(node):
                 self.edits.ask(node, "ask-method", call=self.program.text(node))
                 continue
             inner = self.edits.expression(f"{words.unwrapped}({self.program.text(node.value)})")
@@ -209,20 +209,55 @@ class TrainedModel:
             self.edits.done(node, "do-unwrap", what=self.program.text(node))
         for used, inside in self._whole():
             scope = self.functions.scope(used)
-            if not self.is_model(used, scope):
+            if not self.is_model(used, scope) and not self._named_alike(used, inside):
                 continue
             call = self.program.parents.get(inside)
-            if isinstance(call, cst.Call) and call.func is inside and scope in self.functions.trains:
+            if isinstance(call, cst.Call) and call.func is inside and self._in_step(used):
                 self.edits.ask(used, "ask-method", call=self.program.text(inside))
                 continue
             self.edits.swap(used, f"{words.unwrapped}({self.program.text(used)})")
             self.edits.done(used, "do-unwrap", what=self.program.text(inside))
+
+    def _named_alike(self, node: cst.BaseExpression, use: cst.CSTNode) -> bool:
+        """Return whether an object with a state may be the model by another name: others stay as they are."""
+        last = (dotted(node) or "").rpartition(".")[2].lower()
+        if not isinstance(use, cst.Attribute) or use.value is not node:
+            return False
+        return not any(each in last for each in ("opt", "sched", "scal", "sampler"))
+
+    def _in_step(self, node: cst.CSTNode) -> bool:
+        """Return whether something stands in a training step: gradients of what is called there are needed."""
+        around = list(self.program.above(node))
+        heads = [self.program.text(item) for each in around if isinstance(each, cst.With) for item in each.items]
+        if any(word in head for head in heads for word in ("no_grad", "inference_mode")):
+            return False
+        loops = (each for each in around if isinstance(each, cst.For | cst.While))
+        return self.functions.scope(node) in self.functions.trains or any(
+            self.functions.reaches(each) for each in loops
+        )
+
+    def _moved_later(self, name: str, scope: Scope) -> bool:
+        """Return whether the model goes to its device only after the function that makes the optimizer."""
+        last = name.rpartition(".")[2]
+        moves = [each for each in self.functions.calls if method(each) in ("to", "cuda")]
+        mine = {value for value, _ in self.functions.origins(cst.Name(name), scope)} if "." not in name else set()
+        for call in moves:
+            receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+            if any(value in set(self.program.walk(call)) or call in set(self.program.walk(value)) for value in mine):
+                return False
+            if self.functions.scope(call) is scope and receiver is not None and dotted(receiver) == name:
+                return False
+        names = ((dotted(each.func.value) or "") for each in moves if isinstance(each.func, cst.Attribute))
+        return any(each.rpartition(".")[2] == last for each in names)
 
     def _whole(self) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
         """Yield each expression that is used as only the model itself can be, and what uses it."""
         for node in self.program.walk(self.program.module):
             if isinstance(node, cst.Subscript):
                 yield node.value, node
+            elif isinstance(node, cst.Attribute) and node.attr.value in ("state_dict", "load_state_dict"):
+                if not self.is_model(node.value, self.functions.scope(node)) and dotted(node.value) is not None:
+                    yield node.value, node
             elif isinstance(node, cst.For | cst.CompFor):
                 yield node.iter, node.iter
             elif isinstance(node, cst.Call) and node.args:

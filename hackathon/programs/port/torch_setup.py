@@ -176,6 +176,12 @@ def _moves(functions: Functions, call: cst.Call, block: cst.If | None) -> bool:
     return block is None or block not in set(functions.program.above(call))
 
 
+def _number(functions: Functions, call: cst.Call) -> bool:
+    """Return whether a device is a plain number."""
+    found = functions.origins(call.args[0].value, functions.scope(call)) if call.args else ()
+    return any(isinstance(value, cst.Integer) for value, _ in found)
+
+
 def devices(edits: Edits, functions: Functions, words: Words) -> None:
     """Take the process's own GPU: the current device, which `set_device` chose, in the place of number 0."""
     program = functions.program
@@ -200,7 +206,7 @@ def devices(edits: Edits, functions: Functions, words: Words) -> None:
             first = call.args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)
             edits.replaced[call] = lambda made, kept=first: made.with_changes(args=(kept,))  # type: ignore[misc]
             edits.done(call, "do-device", old=program.text(call), new='device("cuda")')
-        elif full == "torch.device" and len(call.args) > 1:
+        elif (full == "torch.device" and len(call.args) > 1) or (method(call) == "to" and _number(functions, call)):
             edits.ask(call, "ask-device", text=program.text(call))
         elif method(call) == "cuda" and call.args and argument(call, "non_blocking") is None:
             if program.text(call.args[0].value) == "0":
