@@ -13,10 +13,10 @@ import contents
 TEXTS = {
     "no_python": (
         "error: this bundle does not run with {have} ({path}).\n"
-        "hint: it holds packages for {tags}. Start it with one of these, for example after `module load python/3.12`:\n"
+        "hint: it holds packages for {fitting}. Start it with one of these, for example after `module load python/3.12`:\n"
         "  python3.12 {archive}",
         "エラー: このバンドルは {have}（{path}）では動きません。\n"
-        "ヒント: {tags} 用のパッケージを含みます。`module load python/3.12` などのあと、対応する Python で起動してください:\n"
+        "ヒント: 使える Python: {fitting}。`module load python/3.12` などのあと、対応する Python で起動してください:\n"
         "  python3.12 {archive}",
     ),
     "old_libc": (
@@ -67,8 +67,22 @@ def other_python(archive, tag):
         if found and found.decode().strip() == name:
             sys.stdout.flush()
             os.execv(python, [python, "-I", "-S", archive, *sys.argv[1:]])
+    fitting = " · ".join(
+        "CPython {} ({})".format(
+            ", ".join("{}.{}".format(each[2], each[3:].partition("-")[0]) for each in some), machine
+        )
+        for machine, some in _by_machine().items()
+    )
     have = "Python {}.{}.{} ({})".format(*sys.version_info[:3], tag)
-    _fail("no_python", 3, have=have, path=sys.executable, tags=", ".join(contents.COMPILED), archive=archive)
+    _fail("no_python", 3, have=have, path=sys.executable, fitting=fitting, archive=archive)
+
+
+def _by_machine():
+    """Return `linux-x86_64` → the tags of that machine."""
+    found = {}
+    for each in sorted(contents.COMPILED):
+        found.setdefault(each.partition("-")[2], []).append(each)
+    return found
 
 
 def unpack(archive, tag, places, name):

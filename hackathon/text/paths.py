@@ -33,6 +33,16 @@ def toolkit_command() -> tuple[str, ...]:
     return (sys.executable, hackathon.archive) if hackathon.archive else (sys.executable, "-m", "hackathon")
 
 
+def child_environment() -> dict[str, str]:
+    """Return the environment in which a child of this Python finds the libraries that the toolkit runs with."""
+    import hackathon
+
+    if hackathon.archive is None:
+        return dict(os.environ)
+    path = [str(_PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+
+
 def user_config() -> Path:
     """Return the user's configuration folder (`$XDG_CONFIG_HOME/hackathon`, default `~/.config/hackathon`)."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "hackathon"

@@ -111,7 +111,7 @@ def test_only_the_bundle_and_the_standard_library_are_imported(used: Bundle) -> 
     files = [Path(each) for each in re.findall(r"(?:code object|loaded) from '?([^'\n]+)", said)]
     library = Path(os.__file__).resolve().parent
     [folder] = used.folders
-    for package in ("hackathon", "pydantic", "pydantic_core", "yaml", "jinja2"):
+    for package in ("hackathon", "click", "pydantic", "pydantic_core", "jinja2"):
         assert any(each.is_relative_to(folder / package) for each in files), f"{package}: the list was not understood"
     strange = [
         each
@@ -200,13 +200,4 @@ def test_a_python_that_does_not_fit_finds_one_or_names_it(bundle: Bundle) -> Non
         for other in others:
             assert bundle.run("--version", argv=(other, bundle.file), **path)[0] == "hackathon, version 0.1.0\n"
             _, said = bundle.run("--version", code=3, argv=(other, bundle.file), PATH="/nowhere")
-            assert f"cp{own.replace('.', '')}-linux-" in said and str(other) in said and "hint:" in said
-
-
-def test_the_file_is_the_same_each_time(built: Path, tmp_path: Path) -> None:
-    again = tmp_path / "again"
-    subprocess.run(
-        [sys.executable, ROOT / "bundle" / "build.py", "--installed", "--output", again],
-        cwd=tmp_path, check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert again.read_bytes() == built.read_bytes()
+            assert f"CPython {own} (linux-" in said and str(other) in said and "hint:" in said
