@@ -8,9 +8,10 @@ TORCH ?= torch==2.13.0
 PIP_OPTIONS ?=
 VENV ?= .venv
 PYTEST_OPTIONS ?=
+BUNDLE_OPTIONS ?=
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-gpu lint docs messages clean
+.PHONY: demo test test-gpu lint bundle docs messages clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
@@ -19,9 +20,13 @@ test: $(VENV)/.test lint
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check hackathon tests recipes team_projects docs po
-	$(BIN)/ruff format --check hackathon tests docs po
+	$(BIN)/ruff check hackathon tests recipes team_projects docs po bundle
+	$(BIN)/ruff format --check hackathon tests docs po bundle
 	$(BIN)/mypy hackathon
+
+# One file with the toolkit and all its dependencies, for login nodes: docs/how-to/install.md.
+bundle: $(BIN)/python
+	$(BIN)/python bundle/build.py $(BUNDLE_OPTIONS)
 
 # What needs a GPU, with the Python that holds a torch with CUDA.
 test-gpu:
@@ -53,4 +58,4 @@ recipes:
 	$(PYTHON) recipes/shared/write_copies.py
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo dist/hackathon.pyz

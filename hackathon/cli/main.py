@@ -16,27 +16,26 @@ from hackathon.text.messages import LANGUAGES, message, set_language
 from hackathon.text.printable import printable
 
 COMMANDS = {
-    "main": {
-        "init": "init", "scale": "study.scale", "results": "study.results", "compare": "study.compare",
-        "publish": "publish",
+    # what carries a participant from the own program to its curve, in this order
+    "start": {
+        "init": "init", "check": "check", "scale": "study.scale", "results": "study.results", "status": "run.status",
+        "logs": "run.logs", "diagnose": "run.diagnose", "cancel": "run.cancel",
     },
     "jobs": {
-        "check": "check", "render": "render", "submit": "run.submit", "status": "run.status", "cancel": "run.cancel",
-        "rerun": "run.rerun", "adopt": "run.adopt", "shell": "machine.shell", "lint": "lint", "convert": "convert",
+        "submit": "run.submit", "render": "render", "shell": "machine.shell", "compare": "study.compare",
+        "publish": "publish", "rerun": "run.rerun", "adopt": "run.adopt", "lint": "lint", "convert": "convert",
         "port": "port",
+        "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
-    "trouble": {
-        "logs": "run.logs", "diagnose": "run.diagnose", "ask": "board.ask", "board": "board.board",
-        "standup": "board.standup", "rules": "rules", "notify": "board.notify",
-    },
-    "event": {
-        "event": "event.event", "trust": "event.trust", "ready": "event.ready", "survey": "survey.survey",
-        "slides": "slides", "dashboard": "dashboard", "top": "top",
-    },
-    "about": {
-        "docs": "docs", "clusters": "clusters.clusters", "recipes": "recipes", "env": "machine.env",
-        "data": "machine.data", "doctor": "machine.doctor", "schema": "schema", "clean": "run.clean",
+    "team": {
+        "docs": "docs", "doctor": "machine.doctor", "clusters": "clusters.clusters", "ask": "board.ask",
+        "board": "board.board", "standup": "board.standup", "ready": "event.ready", "slides": "slides",
         "completion": "completion",
+    },
+    "tutors": {"dashboard": "dashboard", "top": "top", "rules": "rules"},
+    "organisers": {
+        "event": "event.event", "survey": "survey.survey", "notify": "board.notify", "trust": "event.trust",
+        "schema": "schema",
     },
 }  # fmt: skip
 """Section of the help → command → the module below `hackathon.cli` that holds it as `command`."""

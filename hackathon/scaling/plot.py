@@ -19,7 +19,7 @@ from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
 from hackathon.text.messages import language as current_language
 from hackathon.text.messages import message, speaking
-from hackathon.text.paths import shipped
+from hackathon.text.paths import child_environment, shipped
 
 SECONDS = 60.0
 """How long a drawing may take: a cold start of the engine on a busy login node takes several seconds."""
@@ -139,6 +139,7 @@ def pictures(specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
         child = subprocess.run(
             [sys.executable, "-P", str(PROGRAM)],
             input=json.dumps(order, allow_nan=False).encode(), capture_output=True, timeout=SECONDS, check=False,
+            env=child_environment(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise _failure(message("scaling.plot_timeout", seconds=f"{SECONDS:.0f}")) from None

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -23,6 +24,23 @@ def is_shipped(path: Path) -> bool:
 def runtime_file() -> Path:
     """Return the runtime that is put beside training programs: one file of the standard library, Python ≥ 3.6."""
     return shipped("recipes", "shared", "hackathon_runtime.py")
+
+
+def toolkit_command() -> tuple[str, ...]:
+    """Return the words that start this toolkit in another process: installed packages or the bundle."""
+    import hackathon
+
+    return (sys.executable, hackathon.archive) if hackathon.archive else (sys.executable, "-m", "hackathon")
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment in which a child of this Python finds the libraries that the toolkit runs with."""
+    import hackathon
+
+    if hackathon.archive is None:
+        return dict(os.environ)
+    path = [str(_PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
 
 def user_config() -> Path:

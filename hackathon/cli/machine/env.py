@@ -99,20 +99,20 @@ def create(
 
 def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool, as_json: bool) -> None:
     """Submit a job of one process that calls this command on a node."""
-    import sys
     from dataclasses import replace
 
     from hackathon.cli.budget import admit
     from hackathon.cli.shown import finish
     from hackathon.jobs.environments import FOLDER_VARIABLE
     from hackathon.runs.campaign import plan, start
+    from hackathon.text.paths import toolkit_command
 
     cluster = sources.cluster
     if not cluster.internet_on_nodes:
         raise RequestError("environments.offline_nodes", cluster=cluster.name)
     target = str(sources.runs.parent if sources.project else sources.folder)
     # `env`, for the job's own lines may change HACKATHON_ENVS; the launcher needs nothing that is not there yet
-    argv = ("env", f"{FOLDER_VARIABLE}={envs}", sys.executable, "-m", "hackathon", "env", "create", target)
+    argv = ("env", f"{FOLDER_VARIABLE}={envs}", *toolkit_command(), "env", "create", target)
 
     def builder(request: "Request") -> "Request":
         return replace(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hackathon.text.errors import HackathonError, UnavailableError
 from hackathon.text.files import write_whole
-from hackathon.text.paths import shipped
+from hackathon.text.paths import child_environment, shipped
 
 SECONDS = 120.0
 """How long making the bundle may take on a busy login node; 2 s on a quiet one."""
@@ -57,8 +57,9 @@ def _bundle() -> bytes:
     # A process of its own, as for drawings: the engine may crash, and its memory goes with it.
     try:
         child = subprocess.run(
-            [sys.executable, "-P", "-c", _PROGRAM, SNIPPET], capture_output=True, timeout=SECONDS, check=False
-        )
+            [sys.executable, "-P", "-c", _PROGRAM, SNIPPET],
+            capture_output=True, timeout=SECONDS, check=False, env=child_environment(),
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise HackathonError("look.no_bundle", reason=error) from None
     if child.returncode or SNIPPET.split(" ")[0].encode() not in child.stdout:

@@ -5,16 +5,20 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Distributed deep learning on a shared supercomputer: from a team's project to a measured scaling curve.",
         "スパコンでの分散深層学習を支援します。プロジェクトの作成から、スケーリングの実測まで。",
     ),
-    "section_main": ("Main workflow", "基本の流れ"),
-    "section_jobs": ("Jobs and runs", "ジョブと実行記録"),
-    "section_trouble": ("When something goes wrong", "困ったとき"),
-    "section_event": ("The event", "イベント"),
+    "section_start": ("Start here", "まず使うもの"),
+    "section_jobs": ("Participants: jobs, scripts, and results", "参加者: ジョブ・スクリプト・結果"),
+    "section_team": ("Participants: help, machines, and your team", "参加者: ヘルプ・マシン・チーム"),
+    "section_tutors": ("Tutors", "チューター"),
+    "section_organisers": ("Organisers", "主催者"),
     "section_verbs": ("Commands", "コマンド"),
-    "section_about": ("Clusters, recipes, and housekeeping", "クラスタ・レシピ・管理"),
-    "section_begin": ("Get started", "はじめに"),
+    "section_begin": ("In your program's folder", "自分のプログラムのフォルダで"),
     "begin": (
-        "hackathon init --recipe torch-ddp myproject && cd myproject\nhackathon scale --processes 1,2 --wait",
-        "hackathon init --recipe torch-ddp myproject && cd myproject\nhackathon scale --processes 1,2 --wait",
+        'hackathon init --command "python train.py --lr {lr}" -p lr=0.1\n'
+        "hackathon check --processes 2\n"
+        "hackathon scale --processes 1,2 --wait",
+        'hackathon init --command "python train.py --lr {lr}" -p lr=0.1\n'
+        "hackathon check --processes 2\n"
+        "hackathon scale --processes 1,2 --wait",
     ),
     "error": ("error", "エラー"),
     "hint": ("hint", "ヒント"),

@@ -168,7 +168,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "completion_short": ("Print a shell completion script.", "シェル補完スクリプトを表示"),
     "completion_help": (
         'Print a completion script.\n\n\b\n  eval "$(hackathon completion bash)"     in ~/.bashrc',
-        '補完スクリプトを表示します。\n\n\b\n  eval "$（hackathon completion bash）"     ~/.bashrc に書く',
+        '補完スクリプトを表示します。\n\n\b\n  eval "$(hackathon completion bash)"     ~/.bashrc に書く',
     ),
     "shell_short": (
         "Start an interactive job in the project's environment.",
