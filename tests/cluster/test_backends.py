@@ -306,7 +306,7 @@ def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     assert run.await_end()["exit_code"] == 0
 
 
-@pytest.mark.parametrize("backend", ["local", "pbs", SLURM, GRID_ENGINE], indirect=True)
+@pytest.mark.parametrize("backend", ["local", SLURM, GRID_ENGINE], indirect=True)
 def test_folder_of_a_script_is_submitted_twice(site: Site) -> None:
     """By the scheduler's own command, from inside the folder: nothing of the first job is touched, both are adopted."""
     folder = site.folder.parent / "by hand $(touch pwned) it's"

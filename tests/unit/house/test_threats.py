@@ -200,7 +200,6 @@ READERS: dict[str, tuple[str, str]] = {
     "index/studies.py": ("_results", "cache"),
     "index/uses.py": ("use_in", "cache"),
     "jobs/environments.py": ("lacks_framework", OWN),
-    "jobs/essence.py": ("_needs_runtime", OWN),
     "jobs/settings.py": ("values_of", "the command line"),
     "logs/formats.py": ("_chainer_log", "file of a run"),
     "logs/metrics.py": ("_parsed _value", "file of a run"),
