@@ -220,6 +220,9 @@ def test_a_launcher_in_the_command(tmp_path: Path, command: str, better: str | N
          {}),
         ("python train.py --data /home/kato/images", {"train.py": DDP}, {"project.yaml": ["path-not-visible"]}),
         ("python 'unclosed", {}, {}),
+        ("python train.py -m torch.distributed.run", {"train.py": DDP}, {}),
+        ("accelerate config", {}, {}),
+        ("bash -c 'torchrun train.py'", {}, {}),
     ],
 )  # fmt: skip
 def test_commands_and_scripts(
