@@ -16,7 +16,7 @@ STEPS = 3_000_000
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-class TooLongError(Exception):
+class TooManyStepsError(Exception):
     """A file would keep the rules busy for ever."""
 
 
@@ -72,10 +72,10 @@ class Module:
             node = holder
 
     def spend(self, steps: int) -> None:
-        """Count looks at nodes. Raises TooLongError when there were too many."""
+        """Count looks at nodes. Raises TooManyStepsError when there were too many."""
         self.left -= steps
         if self.left < 0:
-            raise TooLongError(self.name)
+            raise TooManyStepsError(self.name)
 
     def function(self, node: ast.AST) -> Function | None:
         """Return the function in which a node stands."""

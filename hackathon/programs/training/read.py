@@ -13,7 +13,7 @@ from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.lint import LintReport
 from hackathon.programs.scripts.source import read_script
 from hackathon.programs.training import data_rules, launchers, rank_rules, shell_rules
-from hackathon.programs.training.module import TooLongError
+from hackathon.programs.training.module import TooManyStepsError
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
@@ -145,7 +145,7 @@ def _program(folder: Path, entries: tuple[str, ...], situation: TrainingSituatio
     if not entries or not all(inside(folder, each) for each in entries):
         return []
     program = TrainingProgram.read(folder, entries)
-    with contextlib.suppress(TooLongError):  # nobody wrote that by hand: what was found so far is told
+    with contextlib.suppress(TooManyStepsError):  # nobody wrote that by hand: what was found so far is told
         rank_rules.check_ranks(program, situation)
         data_rules.check_data(program)
         data_rules.check_machine(program, situation)
