@@ -153,6 +153,7 @@ def _looped(module: Module, name: str) -> bool:
 
 def _on_one_rank(program: TrainingProgram, module: Module, node: ast.AST, depth: int) -> bool:
     """Return whether it may be that only one rank comes to a line: unsure counts as yes."""
+    module.spend(1)
     if any(_unsure(module, test) for test in module.tests(node)):
         return True
     if any(RANK.search(module.words(each)) for each in module.wraps(node)):
@@ -162,7 +163,7 @@ def _on_one_rank(program: TrainingProgram, module: Module, node: ast.AST, depth:
         return False
     if isinstance(function, ast.Lambda) or not depth or RANK.search(function.name.replace("main", "")):
         return True
-    callers = program.callers(function.name)
+    callers = program.callers.get(function.name, [])
     return not callers or any(_on_one_rank(program, other, call, depth - 1) for other, call in callers)
 
 

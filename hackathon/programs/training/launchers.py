@@ -54,14 +54,15 @@ def launched(words: Sequence[str]) -> Launched | None:
     """Return what a command's launcher starts, or None for a command without one."""
     name, rest = (words[0].rpartition("/")[2] if words else ""), list(words[1:])
     if _PYTHON.fullmatch(name):
-        plain = [word for word in rest[:2] if word not in ("-u", "-m")]
-        if "-m" in rest[:2] and len(rest) > rest.index("-m") + 1 and not plain[:-1]:
-            at = rest.index("-m")
+        at = next((number for number, word in enumerate(rest) if word != "-u"), len(rest))
+        if rest[at : at + 1] == ["-m"] and len(rest) > at + 1:
             name, rest = _MODULES.get(rest[at + 1], ""), rest[at + 2 :]
-    if name not in KEYS or (name == "accelerate" and rest[:1] == ["launch"] and not rest.pop(0)):
+    elif name == "accelerate" and rest[:1] == ["launch"]:
+        rest = rest[1:]
+    elif name == "accelerate":
         return None
-    if name == "accelerate" and words[-1:] == ("launch",):
-        return Launched(name, KEYS[name], (), ())
+    if name not in KEYS:
+        return None
     kind = _SAME.get(name, name)
     counts, flags = set(_COUNTS[kind].split()), set(_FLAGS[kind].split())
     sure, module, bare = True, False, False

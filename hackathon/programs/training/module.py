@@ -11,7 +11,13 @@ from hackathon.runs.source.program_text import ProgramFile
 
 RANK = re.compile(r"rank|main|master|primary|chief|root|leader|zero|writer|proc|verbose|is_first", re.I)
 """Words of conditions that may hold on one rank only: with one of them a line is not said to run on every rank."""
+STEPS = 3_000_000
+"""Looks at a file's nodes that are made: what people write needs a thousandth of that."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class TooManyStepsError(Exception):
+    """A file would keep the rules busy for ever."""
 
 
 class Module:
@@ -23,6 +29,8 @@ class Module:
         self.look = FileLook(file.name, "python", file.lines)
         self.parents: dict[ast.AST, ast.AST] = {}
         self.nodes: list[ast.AST] = []
+        self.left = STEPS
+        self._assigned: dict[str, list[ast.expr | None]] = {}
         for node in ast.walk(tree):
             self.nodes.append(node)
             for child in ast.iter_child_nodes(node):
@@ -63,6 +71,12 @@ class Module:
             yield node, holder
             node = holder
 
+    def spend(self, steps: int) -> None:
+        """Count looks at nodes. Raises TooManyStepsError when there were too many."""
+        self.left -= steps
+        if self.left < 0:
+            raise TooManyStepsError(self.name)
+
     def function(self, node: ast.AST) -> Function | None:
         """Return the function in which a node stands."""
         return next((up for _, up in self.above(node) if isinstance(up, Function)), None)
@@ -80,13 +94,16 @@ class Module:
             for block in ("body", "orelse", "finalbody"):
                 statements = getattr(up, block, None)
                 if isinstance(statements, list) and below in statements:
-                    for earlier in statements[: statements.index(below)]:
+                    place = statements.index(below)
+                    self.spend(place + 1)
+                    for earlier in statements[:place]:
                         if isinstance(earlier, ast.If) and _leaves(earlier.body):
                             yield earlier.test
 
     def wraps(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the `with` expressions and decorators around a line."""
         for _, up in self.above(node):
+            self.spend(1)
             if isinstance(up, ast.With | ast.AsyncWith):
                 yield from (item.context_expr for item in up.items)
             elif isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -100,6 +117,7 @@ class Module:
         """Return the names and texts inside a node."""
         parts = []
         for each in ast.walk(node):
+            self.spend(1)
             if isinstance(each, ast.Name):
                 parts.append(each.id)
             elif isinstance(each, ast.Attribute):
@@ -110,7 +128,10 @@ class Module:
 
     def assigned(self, name: str) -> list[ast.expr | None]:
         """Return what a name is given anywhere in the file; None for what is no plain value (a parameter, a loop)."""
-        found: list[ast.expr | None] = []
+        if name in self._assigned:
+            return self._assigned[name]
+        found = self._assigned[name] = []
+        self.spend(len(self.nodes))
         for node in self.nodes:
             if isinstance(node, ast.Assign):
                 for target in node.targets:

@@ -85,14 +85,24 @@ class TrainingProgram:
         """Whether a framework does a part of it."""
         return bool(self.strangers & FRAMEWORKS)
 
-    def functions(self, name: str) -> list[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]:
-        """Return the functions of that name."""
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        return [(m, node) for m in self.modules for node in m.nodes if isinstance(node, kinds) and node.name == name]
+    @cached_property
+    def functions(self) -> dict[str, list[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]]:
+        """Name → the functions of that name."""
+        found: dict[str, list[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]] = {}
+        for module in self.modules:
+            for node in module.nodes:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    found.setdefault(node.name, []).append((module, node))
+        return found
 
-    def callers(self, name: str) -> list[tuple[Module, ast.Call]]:
-        """Return the calls of a function or method of that name."""
-        return [(m, call) for m in self.modules for call, dotted in m.calls if dotted.rpartition(".")[2] == name]
+    @cached_property
+    def callers(self) -> dict[str, list[tuple[Module, ast.Call]]]:
+        """Name → the calls of a function or method of that name."""
+        found: dict[str, list[tuple[Module, ast.Call]]] = {}
+        for module in self.modules:
+            for call, dotted in module.calls:
+                found.setdefault(dotted.rpartition(".")[2], []).append((module, call))
+        return found
 
 
 def _module(file: ProgramFile) -> "Module | FileLook":

@@ -49,8 +49,9 @@ def _spawns(program: TrainingProgram, module: Module) -> None:
 
 def _joins(program: TrainingProgram, function: str, depth: int) -> bool:
     """Return whether a function joins a process group, itself or by what it calls."""
-    for module, node in program.functions(function) if function else ():
+    for module, node in program.functions.get(function, ()):
         for each in ast.walk(node):
+            module.spend(1)
             if not isinstance(each, ast.Call):
                 continue
             name = module.dotted(each.func).rpartition(".")[2]

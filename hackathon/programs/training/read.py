@@ -1,5 +1,6 @@
 """Read a project's own program: its command, the script that this starts, and the program itself. Nothing is run."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.lint import LintReport
 from hackathon.programs.scripts.source import read_script
 from hackathon.programs.training import data_rules, launchers, rank_rules, shell_rules
+from hackathon.programs.training.module import TooManyStepsError
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
@@ -143,9 +145,10 @@ def _program(folder: Path, entries: tuple[str, ...], situation: TrainingSituatio
     if not entries or not all(inside(folder, each) for each in entries):
         return []
     program = TrainingProgram.read(folder, entries)
-    rank_rules.check_ranks(program, situation)
-    data_rules.check_data(program)
-    data_rules.check_machine(program, situation)
+    with contextlib.suppress(TooManyStepsError):  # nobody wrote that by hand: what was found so far is told
+        rank_rules.check_ranks(program, situation)
+        data_rules.check_data(program)
+        data_rules.check_machine(program, situation)
     if len(entries) == 1 and situation.processes != 1:
         _alone(program, folder, entries[0], situation)
     return [*(module.look for module in program.modules), *program.broken]

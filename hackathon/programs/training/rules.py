@@ -36,6 +36,10 @@ RULES: dict[str, LintRule] = {
 """Id → rule; its text is the message `training.<id>` with `_` for `-`."""
 
 
+MOST = 50
+"""Findings of one rule in a file that are told: the others are of the same kind."""
+
+
 @dataclass
 class FileLook:
     """A file as it is read: its lines, and what the rules have found so far."""
@@ -55,7 +59,8 @@ class FileLook:
         **values: object,
     ) -> None:
         """Add a finding; `edits` are the changed lines, given only where the change is sure."""
-        if any(each.rule == rule and each.line == line for each in self.findings):
+        same = [each.line for each in self.findings if each.rule == rule]
+        if line in same or len(same) >= MOST:
             return
         shown = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
         text = message(f"training.{rule.replace('-', '_')}", **shown)

@@ -97,6 +97,8 @@ def command(*words: str) -> dict[str, Any]:
         ({"train.py": "import horovod.torch as hvd\n"}, command("python", "train.py"), False),
         ({"train.py": "from transformers import Trainer\n"}, command("python", "train.py"), False),
         ({"train.py": "from mpi4py import MPI\n"}, command("python", "train.py"), False),
+        ({"train.py": PLAIN + "from utils import join\n", "helper.py": HELPER, "utils/__init__.py": "",
+          "utils/join.py": "import torch.distributed\n"}, command("python", "train.py"), False),
         # nobody can say what these do
         ({"train.py": "import mylab\n"}, command("python", "train.py"), False),
         ({"train.py": PLAIN}, command("python", "train.py"), False),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hackathon.cli.main import run
 from hackathon.programs.training.diff import edited, unified
 from hackathon.programs.training.read import read_project
-from hackathon.programs.training.rules import RULES
+from hackathon.programs.training.rules import MOST, RULES
 from hackathon.programs.training.situation import TrainingSituation
 from support.paths import ROOT
 
@@ -220,6 +220,9 @@ def test_a_launcher_in_the_command(tmp_path: Path, command: str, better: str | N
          {}),
         ("python train.py --data /home/kato/images", {"train.py": DDP}, {"project.yaml": ["path-not-visible"]}),
         ("python 'unclosed", {}, {}),
+        ("python train.py -m torch.distributed.run", {"train.py": DDP}, {}),
+        ("accelerate config", {}, {}),
+        ("bash -c 'torchrun train.py'", {}, {}),
     ],
 )  # fmt: skip
 def test_commands_and_scripts(
@@ -496,6 +499,16 @@ def test_links_and_odd_files_are_left_alone(tmp_path: Path) -> None:
     assert found(project, "python train.py", {"train.py": "x = 1\n" * 300_000}) == {}
     (project / "train.py").write_bytes("# -*- coding: euc-jp -*-\nx = '学習'\n".encode("euc-jp") + SPAWN.encode())
     assert found(project, "python train.py", {}) == {"train.py": ["starts-own-ranks"]}
+
+
+def test_what_nobody_wrote_by_hand_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = HEAD + SETUP + 'os.environ["MASTER_PORT"] = "1"\n' * 200
+    (tmp_path / "train.py").write_text(long)
+    ((report, _),) = read_project(tmp_path, "python train.py", LARGE)
+    assert len(report.findings) == MOST
+    monkeypatch.setattr("hackathon.programs.training.module.STEPS", 100)
+    ((report, _),) = read_project(tmp_path, "python train.py", LARGE)
+    assert 0 < len(report.findings) < MOST
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
