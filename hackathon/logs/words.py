@@ -101,7 +101,7 @@ _OF_THE_WHOLE = frozenset(
         "分類", "識別", "予測", "推論", "最終", "現在", "全体", "総", "毎",
     }
 )  # fmt: skip
-"""What before `loss` and `accuracy` does not make it the one of a part; `box loss` is no result by itself."""
+"""What may stand before `loss` and `accuracy`; behind any other word, as in `box loss`, it is that of a part."""
 _OF_A_STEP = frozenset(
     {
         "time", "step", "steps", "step_time", "speed", "avg", "average", "mean", "median", "at", "took", "takes",
