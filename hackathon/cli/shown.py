@@ -130,8 +130,8 @@ def show_run(
     """Print one run's final numbers and its check (in JSON also `more`); exit code 1 when it failed."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.diagnosis.doubts import judge
+    from hackathon.jobs.measured import RUN
     from hackathon.logs.final import metric_unit
-    from hackathon.runs.measured import RUN
     from hackathon.scaling.collect import run_result
     from hackathon.scaling.doubts import merged
     from hackathon.scaling.show import check_rule, doubt_mark, doubt_text, number

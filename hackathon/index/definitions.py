@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from hackathon.index.entry import IndexEntry
-from hackathon.runs.measured import declared_digest, mark_of
+from hackathon.jobs.measured import declared_digest, mark_of
 
 
 class Definitions:

@@ -16,8 +16,8 @@ from hackathon.index.members import Members
 from hackathon.index.memory import Memory
 from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import RunEntry, key_of
+from hackathon.jobs.measured import study_as_measured
 from hackathon.jobs.settings import settings_text
-from hackathon.runs.measured import study_as_measured
 from hackathon.scaling import collect
 from hackathon.scaling.doubts import believed
 from hackathon.scaling.table import RunResult

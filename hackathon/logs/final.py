@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.formats import UNITS
 from hackathon.logs.metrics import read_metrics
-from hackathon.runs.measured import DEFAULT_METRIC
 from hackathon.runs.record import RunRecord
 
 THROUGHPUTS = ("samples_per_s", "tokens_per_s", "steps_per_s")

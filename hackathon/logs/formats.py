@@ -28,7 +28,7 @@ from hackathon.logs.readers import (
     chainer_values,
 )
 from hackathon.logs.values import NumberStream, number
-from hackathon.logs.words import ALL, EACH, MARKS, RATES, Words, settled
+from hackathon.logs.words import ALL, EACH, MARKS, RATES, CustomaryWords, settled
 
 UNITS = {
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s", "steps_per_s": "steps/s", "time_to_train_s": "s",
@@ -75,7 +75,7 @@ WORDS = Format(
     "customary words of English and Japanese: “throughput: 812.3 samples/s”, “1567 枚/秒”, “損失 0.97”",
     "no one program",
     MARKS,
-    Words,
+    CustomaryWords,
     tuple(name + scope for name in RATES for scope in ("", EACH, ALL)),
 )
 FORMATS: tuple[Format, ...] = (

@@ -9,7 +9,7 @@ from hackathon.logs.lines import read_lines
 from hackathon.logs.metrics import LONGEST, scan
 from hackathon.logs.patterns import may_never_end, may_take_long
 from hackathon.logs.values import NumberStream, number
-from hackathon.logs.words import EACH, ECHO, NO_TRAINING, NOT_REACHED, RATES, Words
+from hackathon.logs.words import EACH, ECHO, NO_TRAINING, NOT_REACHED, RATES, CustomaryWords
 from hackathon.text.printable import printable
 
 MOST_LINES = 200_000
@@ -145,14 +145,14 @@ def _form(before: str, digits: str, behind: str) -> _Form | None:
     words = _WORDS_BEFORE.search(before)
     last = words[0].rstrip(" \t:=").rpartition(" ")[2] if words else ""
     said = _SPEED.search(last) or (_LINKS.fullmatch(last) and words and _SPEED.search(words[0]))
-    named = words[0] if words and said else ""
+    named = re.sub(r"^[^\w(\[]+\s+", "", words[0]) if words and said else ""  # a bare sign says nothing
     unit = _UNIT_BEHIND.match(behind)
     its_unit = unit[0] if unit and "/" in unit[0] and _SPEED.search(unit[0]) else ""
     if not named and not its_unit:
         return None
     # words alone do: a unit behind them may be followed by anything
     pattern = f"{_escaped(named)}{_GROUP}{_escaped(its_unit)}" if named else f"(?<![\\w.,]){_GROUP}{_escaped(its_unit)}"
-    told = [name for name, _ in Words().read(f"{before[-len(named) :] if named else ''}{digits}{behind[:40]}")]
+    told = [name for name, _ in CustomaryWords().read(f"{before[-len(named) :] if named else ''}{digits}{behind[:40]}")]
     rates = [name for name in told if name.split("/")[0] in RATES]
     inside = re.search(r"[(\[]([^()\[\]\s]{1,24})[)\]]", named)
     shown = its_unit.strip() or (inside[1] if inside and "/" in inside[1] else "")

@@ -101,7 +101,7 @@ _OF_THE_WHOLE = frozenset(
         "分類", "識別", "予測", "推論", "最終", "現在", "全体", "総", "毎",
     }
 )  # fmt: skip
-"""Words before `loss` and `accuracy` that do not make it the one of a part: `box loss` is no result by itself."""
+"""What may stand before `loss` and `accuracy`; behind any other word, as in `box loss`, it is that of a part."""
 _OF_A_STEP = frozenset(
     {
         "time", "step", "steps", "step_time", "speed", "avg", "average", "mean", "median", "at", "took", "takes",
@@ -117,7 +117,7 @@ _OF_SPEED = _OF_A_STEP | frozenset(
 )  # fmt: skip
 
 
-class Words(Plain):
+class CustomaryWords(Plain):
     """Rates, losses and accuracies as many programs print them, whoever wrote them."""
 
     def __init__(self) -> None:
@@ -169,7 +169,7 @@ class Words(Plain):
 def settled(
     found: Mapping[str, float], sums: Mapping[str, float], processes: int
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return what `Words` told as metric → number of the whole job, and metric → how sure that is.
+    """Return what `CustomaryWords` told as metric → number of the whole job, and metric → how sure that is.
 
     `sums`: rate → the sum over all processes, where the log of each tells one for itself; else that of one counts for
     each. How sure: `sum`, `times`, or `unsure` where the unit names neither one process nor all.

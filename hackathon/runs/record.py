@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.config.fields import Scalar
+from hackathon.jobs.measured import DEFAULT_METRIC, RUN, measured_by
 from hackathon.jobs.request import newer_version
 from hackathon.jobs.settings import settings_in
-from hackathon.runs.measured import DEFAULT_METRIC, RUN, measured_by
 from hackathon.text.json_fields import (
     count_of,
     finite,
@@ -128,7 +128,7 @@ class RunRecord:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metric: str = DEFAULT_METRIC
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Name → declared metric (fields of config.recipe.Metric), as the project has it now (`runs.measured`)."""
+    """Name → declared metric (fields of config.recipe.Metric), as the project has it now (`jobs.measured`)."""
     metrics_from: str = RUN
     """`project` where project.yaml names others than the request, else `run`."""
     check: RecordedCheck | None = None

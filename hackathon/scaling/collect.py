@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.jobs.measured import DEFAULT_METRIC, RUN, study_as_measured
 from hackathon.jobs.settings import settings_text
 from hackathon.logs.final import Numbers, final_numbers, metric_unit, throughput
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.measured import DEFAULT_METRIC, RUN, study_as_measured
 from hackathon.runs.record import RecordedCheck, RunRecord
 from hackathon.scaling.doubts import RunJudgement
 from hackathon.scaling.table import OPEN, SUCCEEDED, RunResult, results

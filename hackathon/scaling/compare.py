@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, variance
 from typing import Any
 
+from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.final import throughput
-from hackathon.runs.measured import DEFAULT_METRIC
 from hackathon.runs.record import RecordedCheck
 from hackathon.scaling.table import SUCCEEDED, lower_is_better
 

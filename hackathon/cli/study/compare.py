@@ -88,11 +88,11 @@ def _of_run(run: Path, state: str) -> "Result":
 
 def _of_crate(crate: "Crate") -> "Result":
     """Return what a crate says of its run; numbers that are none are passed over."""
+    from hackathon.jobs.measured import DEFAULT_METRIC
     from hackathon.jobs.settings import settings_in
     from hackathon.logs.final import metric_unit, throughput
     from hackathon.logs.values import number
     from hackathon.runs.crate.archive import RESULT
-    from hackathon.runs.measured import DEFAULT_METRIC
     from hackathon.runs.record import RecordedCheck
     from hackathon.scaling.compare import Result
     from hackathon.text.json_fields import count_of, mapping_of, mappings_of, text_of

@@ -87,7 +87,7 @@ def show_study(
 ) -> None:
     """Print a study's results and draw its plot; exit code 1 when a point failed."""
     from hackathon.diagnosis.doubts import judge
-    from hackathon.runs.measured import PROJECT
+    from hackathon.jobs.measured import PROJECT
     from hackathon.scaling.collect import study_results
     from hackathon.scaling.show import render
     from hackathon.scaling.table import failed

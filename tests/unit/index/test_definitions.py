@@ -11,8 +11,8 @@ from hackathon.index.index import Index
 from hackathon.index.memory import Memory
 from hackathon.index.projects import ProjectFolder
 from hackathon.index.studies import by_study, results_of
+from hackathon.jobs.measured import measured_by
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.measured import measured_by
 
 WRONG, RIGHT = "speed=([0-9]+) x", "speed=([0-9]+)"
 ENTRY = {"pattern": WRONG, "unit": "samples/s", "reduce": "median", "skip_first": 0, "ranks": "first"}
@@ -116,7 +116,7 @@ def test_other_patterns_than_its_own_projects_are_never_applied(
                 return found
             return os.stat_result([*found[:4], found.st_uid + 1, *found[5:]])
 
-        monkeypatch.setattr("hackathon.runs.measured.os.lstat", lstat)
+        monkeypatch.setattr("hackathon.jobs.measured.os.lstat", lstat)
     record = RunDirectory(folder).record()
     assert record.metrics_from == "run" and record.metrics["samples_per_s"]["pattern"] == WRONG
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from hackathon.logs.formats import WORDS
 from hackathon.logs.metrics import read_metrics
-from hackathon.logs.words import MARKS, Words
+from hackathon.logs.words import MARKS, CustomaryWords
 
 S, EACH, ALL, T, STEPS = "samples_per_s", "samples_per_s/each", "samples_per_s/all", "tokens_per_s", "steps_per_s"
 TOLD: dict[str, dict[str, float]] = {
@@ -246,16 +246,16 @@ SILENT = (
 @pytest.mark.parametrize(("line", "told"), TOLD.items(), ids=list(TOLD))
 def test_a_line_tells_its_numbers(line: str, told: dict[str, float]) -> None:
     assert any(mark in line for mark in MARKS)
-    assert dict(Words().read(line)) == pytest.approx(told, nan_ok=True)
+    assert dict(CustomaryWords().read(line)) == pytest.approx(told, nan_ok=True)
 
 
 def test_what_only_looks_like_a_result_gives_nothing() -> None:
-    assert {line: found for line in SILENT if (found := list(Words().read(line)))} == {}
+    assert {line: found for line in SILENT if (found := list(CustomaryWords().read(line)))} == {}
     assert len(SILENT) >= 60 and len(TOLD) >= 60
 
 
 def test_small_percentages_beside_large_ones_are_percentages() -> None:
-    words = Words()
+    words = CustomaryWords()
     assert list(words.read("Acc@1 0.9")) == [("top1", 0.9)]
     assert list(words.read("Acc@1 71.5")) == [("top1", pytest.approx(0.715))]
     assert list(words.read("Acc@1 0.9")) == [("top1", pytest.approx(0.009))]
@@ -302,7 +302,7 @@ PIECES = some.sampled_from(
 @given(some.lists(some.one_of(PIECES, some.text(max_size=20)), max_size=12))
 def test_no_text_raises(pieces: list[str]) -> None:
     for text in ("".join(pieces), " ".join(pieces)):
-        for name, value in Words().read(text):
+        for name, value in CustomaryWords().read(text):
             assert isinstance(value, float) and name.split("/")[0] and not math.isinf(value * 0 + 1)
 
 
@@ -331,7 +331,7 @@ def test_time_grows_with_the_length_of_a_line(part: str) -> None:
         times = []
         for _ in range(3):
             begin = time.thread_time()
-            list(Words().read(line))
+            list(CustomaryWords().read(line))
             times.append(time.thread_time() - begin)
         return min(times)
 

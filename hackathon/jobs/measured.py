@@ -24,7 +24,7 @@ KEPT = 64
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunMetrics:
     """The metrics of a run or a study, and who names them."""
 
     metric: str = DEFAULT_METRIC
@@ -44,7 +44,7 @@ class _Declared:
     metrics: Mapping[str, Mapping[str, Any]]
 
 
-def measured_by(project: Path | str, owner: Path | str, request: Mapping[str, Any]) -> Measured:
+def measured_by(project: Path | str, owner: Path | str, request: Mapping[str, Any]) -> RunMetrics:
     """Return the metrics of a run or a study in a project's folder; `request`: its request, as JSON.
 
     Those of project.yaml where the run is one of this project by its name, runs no recipe (whose metrics belong to the
@@ -52,7 +52,7 @@ def measured_by(project: Path | str, owner: Path | str, request: Mapping[str, An
     patterns of somebody else are not looked for in the name of its owner. A file that is missing, broken or a link
     changes nothing.
     """
-    own = Measured(text_of(request.get("metric")) or DEFAULT_METRIC, mappings_of(request.get("metrics")))
+    own = RunMetrics(text_of(request.get("metric")) or DEFAULT_METRIC, mappings_of(request.get("metrics")))
     name = text_of(request.get("name"))
     if not name or not project or request.get("recipe"):
         return own
@@ -61,7 +61,7 @@ def measured_by(project: Path | str, owner: Path | str, request: Mapping[str, An
         return own
     if (declared.metric, _patterns(declared.metrics)) == (own.metric, _patterns(own.metrics)):
         return own
-    return Measured(declared.metric, declared.metrics, PROJECT)
+    return RunMetrics(declared.metric, declared.metrics, PROJECT)
 
 
 def study_as_measured(project: Path | str, owner: Path | str, record: Mapping[str, Any]) -> dict[str, Any]:
