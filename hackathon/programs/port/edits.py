@@ -6,7 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
-from hackathon.programs.port.source import Program, room
+from hackathon.programs.port.source import TrainingProgram, room
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
 
@@ -16,7 +16,7 @@ MARK = "# hackathon port: "
 
 
 @dataclass(frozen=True)
-class Finding:
+class PortFinding:
     """One change that was made, or one question that is left."""
 
     line: int
@@ -42,8 +42,8 @@ class Finding:
 class Edits:
     """What is to become of the nodes of a program."""
 
-    program: Program
-    findings: list[Finding] = field(default_factory=list)
+    program: TrainingProgram
+    findings: list[PortFinding] = field(default_factory=list)
     replaced: dict[cst.CSTNode, Callable[[cst.CSTNode], cst.CSTNode]] = field(default_factory=dict)
     before: dict[cst.CSTNode, list[Statement]] = field(default_factory=dict)
     after: dict[cst.CSTNode, list[Statement]] = field(default_factory=dict)
@@ -66,7 +66,9 @@ class Edits:
         """Leave a question, as a comment before the statement that holds the node."""
         text = self._say(node, rule, "question", None, values)
         if node is not None and text is not None and not isinstance(node, cst.Module):
-            self.comments.setdefault(self.program.statement(node), []).append(text)
+            encoding = self.program.module.encoding  # of the program: not every one has the letters of our question
+            written = text.encode(encoding, "replace").decode(encoding)
+            self.comments.setdefault(self.program.statement(node), []).append(written)
 
     def _say(
         self,
@@ -79,7 +81,7 @@ class Edits:
         shown = {name: printable(value)[:120] if isinstance(value, str) else value for name, value in values.items()}
         text = " ".join(message(f"port.{rule.replace('-', '_')}", **shown).split())
         line = self.program.line(node) if node is not None else 0
-        finding = Finding(line, rule, kind, text, replacement)
+        finding = PortFinding(line, rule, kind, text, replacement)
         if finding in self.findings:
             return None
         self.findings.append(finding)

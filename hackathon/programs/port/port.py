@@ -7,11 +7,11 @@ from typing import Literal
 
 import libcst as cst
 
-from hackathon.programs.port.edits import Edits, Finding
+from hackathon.programs.port.edits import Edits, PortFinding
 from hackathon.programs.port.libraries import LIBRARIES, port_library
 from hackathon.programs.port.names import Imports
 from hackathon.programs.port.pytorch import port_pytorch
-from hackathon.programs.port.source import Program
+from hackathon.programs.port.source import TrainingProgram
 from hackathon.programs.scripts.fixes import put
 
 _DISTRIBUTED = {
@@ -36,7 +36,7 @@ class Ported:
     status: Literal["ported", "distributed", "unknown"]
     before: bytes
     after: bytes
-    findings: tuple[Finding, ...]
+    findings: tuple[PortFinding, ...]
     encoding: str
 
     @property
@@ -70,7 +70,7 @@ def ported_name(name: str) -> str:
     return str(path.with_name(f"{path.stem}.ported{path.suffix}")) if path.name else name
 
 
-def port(program: Program) -> Ported:
+def port(program: TrainingProgram) -> Ported:
     """Return the distributed program, as far as it is sure, with a question where it is not."""
     imports, edits = Imports(program), Edits(program)
     framework, status = _port(program, imports, edits)
@@ -79,7 +79,9 @@ def port(program: Program) -> Ported:
     return Ported(program.name, framework, status, program.raw, after, findings, program.module.encoding)
 
 
-def _port(program: Program, imports: Imports, edits: Edits) -> tuple[str, Literal["ported", "distributed", "unknown"]]:
+def _port(
+    program: TrainingProgram, imports: Imports, edits: Edits
+) -> tuple[str, Literal["ported", "distributed", "unknown"]]:
     for call in program.find(program.module, cst.Call):
         known = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))
         if known is not None:

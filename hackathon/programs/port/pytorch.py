@@ -6,7 +6,7 @@ from hackathon.programs.port.names import Imports
 from hackathon.programs.port.torch_data import TrainingData
 from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_output import notebook, only_first
-from hackathon.programs.port.torch_setup import Words, devices, set_up
+from hackathon.programs.port.torch_setup import AddedNames, devices, set_up
 from hackathon.programs.port.torch_steps import steps
 
 
@@ -19,7 +19,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
     if not _started(functions):
         edits.ask(None, "not-started")
         return False
-    words = Words(functions)
+    words = AddedNames(functions)
     devices(edits, functions, words)
     model = TrainedModel(edits, functions)
     model.wrap(words)

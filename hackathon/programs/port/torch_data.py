@@ -6,13 +6,13 @@ from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.loops import BatchLoop, batch_loops, epoch_place, is_loader, iterated
 from hackathon.programs.port.names import argument, dotted, method, pure, with_argument
-from hackathon.programs.port.torch_setup import Words
+from hackathon.programs.port.torch_setup import AddedNames
 
 
 class TrainingData:
     """The DataLoaders that a training runs over."""
 
-    def __init__(self, edits: Edits, functions: Functions, words: Words) -> None:
+    def __init__(self, edits: Edits, functions: Functions, words: AddedNames) -> None:
         self.edits = edits
         self.functions = functions
         self.program = functions.program

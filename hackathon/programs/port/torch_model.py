@@ -7,7 +7,7 @@ import libcst as cst
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import DEPTH, Functions, Scope
 from hackathon.programs.port.names import calls, dotted, method
-from hackathon.programs.port.torch_setup import Words
+from hackathon.programs.port.torch_setup import AddedNames
 
 _KEPT = {
     "train", "eval", "parameters", "zero_grad", "to", "cuda", "cpu", "half", "float", "requires_grad_", "training",
@@ -57,7 +57,7 @@ class TrainedModel:
                         found.add((dotted(each.func.value) or "").split(".")[0])
         return found
 
-    def wrap(self, words: Words) -> None:
+    def wrap(self, words: AddedNames) -> None:
         """Put DistributedDataParallel around the model, or ask."""
         edits = self.edits
         if not self.optimizers:
@@ -83,12 +83,20 @@ class TrainedModel:
             edits.ask(at, "ask-where-model", model=name)
             return
         statement, behind, kept = place
+        for leaving in self.program.find(scope, cst.Return) if scope is not None else ():
+            if leaving.value is not None and self._gives(leaving.value, name):
+                edits.ask(leaving, "ask-returned", model=name)
         if kept is not None:
             edits.ask(kept, "ask-alias", model=name)
         text = f"if {words.world} > 1:\n    {name} = {words.ddp}({name})\n"
         (edits.put_after if behind else edits.put_before)(statement, text)
         edits.done(statement, "do-wrap", text, model=name)
         self.name, self.scope, self.sure = name, scope, True
+
+    def _gives(self, value: cst.BaseExpression, name: str) -> bool:
+        """Return whether a returned value is, or holds, the model itself."""
+        parts = [each.value for each in value.elements] if isinstance(value, cst.Tuple | cst.List) else [value]
+        return any(dotted(each) == name for each in parts)
 
     def _target(self, call: cst.Call) -> str | None:
         parent = self.program.parents.get(call)
@@ -126,6 +134,8 @@ class TrainedModel:
             (number for number, each in enumerate(body) if number >= first and self.functions.reaches(each)), len(body)
         )
         movers = [number for number, each in enumerate(body[:training]) if self._binds(each, name)]
+        if "." not in name and scope is not None and not self._local(name, scope):
+            return None  # a name of the module: to assign it here would make another one
         if not movers and scope is None and "." not in name:
             elsewhere = self.functions.assigned(name, None)
             if not elsewhere:
@@ -178,6 +188,12 @@ class TrainedModel:
                 return last == self.name[5:] and owner is not None and owner.name.value in classes
         elif name == self.name and (scope is self.scope or (self.scope is None and not self._local(name, scope))):
             return True
+        for each in self.functions.assigned(name, scope):
+            moved = isinstance(each.value, cst.Call) and method(each.value) in ("to", "cuda")
+            value = each.value.func.value if moved else each.value  # type: ignore[attr-defined]
+            whole = each.index is None and dotted(value) not in (None, name)
+            if whole and self.is_model(value, self.functions.scope(each.statement), depth - 1):
+                return True
         if scope is not None and name in self.functions.parameters(scope):
             return any(
                 (given := self.functions.passed(call, scope, name)) is not None
@@ -191,7 +207,7 @@ class TrainedModel:
             name in self.functions.parameters(scope) or bool(self.functions.assigned(name, scope))
         )
 
-    def unwrap(self, words: Words) -> None:
+    def unwrap(self, words: AddedNames) -> None:
         """Reach below the wrapper where an attribute of the model itself is meant."""
         if not self.sure:
             return

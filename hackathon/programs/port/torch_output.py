@@ -5,7 +5,7 @@ import libcst as cst
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import DEPTH, Functions
 from hackathon.programs.port.names import calls, dotted, method, with_argument
-from hackathon.programs.port.torch_setup import Words
+from hackathon.programs.port.torch_setup import AddedNames
 
 _SAVES = {
     "torch.save", "numpy.save", "numpy.savez", "numpy.savetxt", "numpy.savez_compressed", "json.dump", "pickle.dump",
@@ -25,7 +25,7 @@ _HARMLESS = {
 """Calls that other processes need not wait for, so that one of them alone may make them."""
 
 
-def only_first(edits: Edits, functions: Functions, words: Words) -> None:
+def only_first(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Let rank 0 alone print and save; ask where that would leave other processes waiting."""
     program = functions.program
     edits.guard = f"{words.rank} == 0"
@@ -86,7 +86,7 @@ def _suite(edits: Edits, node: cst.SimpleStatementSuite) -> None:
     edits.replaced[node] = change
 
 
-def _reload(edits: Edits, functions: Functions, words: Words) -> None:
+def _reload(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Wait for rank 0's file before all processes read it: only where surely all of them come."""
     for call in functions.calls:
         if functions.imports.full(call.func) != "torch.load":
@@ -128,7 +128,7 @@ def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
     return depth > 0 and bool(callers) and all(_before_training(functions, each, depth - 1) for each in callers)
 
 
-def _shown(edits: Edits, functions: Functions, words: Words) -> None:
+def _shown(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Progress bars, loggers, files and downloads."""
     program = functions.program
     for call in functions.calls:

@@ -7,7 +7,7 @@ from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.names import argument, calls, dotted, method
 
 
-class Words:
+class AddedNames:
     """The names that a ported program gets: none of them stands for something else in it."""
 
     def __init__(self, functions: Functions) -> None:
@@ -143,7 +143,7 @@ def main_block(functions: Functions) -> cst.If | None:
     return None
 
 
-def set_up(edits: Edits, functions: Functions, words: Words) -> None:
+def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Put in the beginning and the end; called last, when it is known which names are used."""
     module = functions.program.module
     block = main_block(functions)
@@ -182,7 +182,7 @@ def _number(functions: Functions, call: cst.Call) -> bool:
     return any(isinstance(value, cst.Integer) for value, _ in found)
 
 
-def devices(edits: Edits, functions: Functions, words: Words) -> None:
+def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Take the process's own GPU: the current device, which `set_device` chose, in the place of number 0."""
     program = functions.program
     for node in program.find(program.module, cst.SimpleString):

@@ -7,10 +7,10 @@ from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.loops import BatchLoop
 from hackathon.programs.port.names import calls, dotted, method, pure
 from hackathon.programs.port.torch_model import TrainedModel
-from hackathon.programs.port.torch_setup import Words
+from hackathon.programs.port.torch_setup import AddedNames
 
 
-def steps(edits: Edits, functions: Functions, words: Words, model: TrainedModel, loops: list[BatchLoop]) -> None:
+def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedModel, loops: list[BatchLoop]) -> None:
     """Look at each training step, and at what depends on the number of processes."""
     program = functions.program
     by_scope: dict[object, list[cst.Call]] = {}
@@ -32,8 +32,28 @@ def steps(edits: Edits, functions: Functions, words: Words, model: TrainedModel,
     for call in functions.calls:
         if functions.imports.full(call.func) == "torch.nn.DataParallel":
             edits.ask(call, "ask-dataparallel")
+        elif method(call) == "step" and call.args and _decides(functions, call):
+            edits.ask(call, "ask-step", call=program.text(call))
+        elif functions.imports.full(call.func).endswith(".random_split") and not _seeded(functions, call):
+            edits.ask(call, "ask-split")
         elif functions.imports.full(call.func) == "torch.autograd.grad":
             edits.ask(call, "ask-grad")
+
+
+def _decides(functions: Functions, call: cst.Call) -> bool:
+    """Return whether an optimizer or a scheduler decides by a value: a closure's loss, a measured one."""
+    assert isinstance(call.func, cst.Attribute)
+    name = (dotted(call.func.value) or "").lower()
+    return (
+        "scal" not in name and functions.program.text(call.args[0].value) != "epoch" and functions.target(call) is None
+    )
+
+
+def _seeded(functions: Functions, call: cst.Call) -> bool:
+    """Return whether all processes divide data in the same way."""
+    seeds = ("torch.manual_seed", "lightning.seed_everything", "transformers.set_seed")
+    given = any(each.keyword is not None and each.keyword.value == "generator" for each in call.args)
+    return given or any(functions.imports.full(each.func) in seeds for each in functions.calls)
 
 
 def _branch(functions: Functions, call: cst.Call) -> object:
@@ -50,7 +70,7 @@ def _directly(functions: Functions, node: cst.CSTNode, loop: cst.For) -> bool:
 
 
 def _accumulate(
-    edits: Edits, functions: Functions, words: Words, model: TrainedModel, loop: cst.For, backward: cst.Call
+    edits: Edits, functions: Functions, words: AddedNames, model: TrainedModel, loop: cst.For, backward: cst.Call
 ) -> None:
     """Exchange gradients only in the pass before an update: `with model.no_sync()` around the others."""
     program = functions.program

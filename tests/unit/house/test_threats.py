@@ -39,6 +39,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         dict.fromkeys(("lint", "convert", "adopt", "doctor"), SCRIPT),
         "reads no scripts of people",
     ),
+    "training program": (
+        {"port": f"{UNIT}/programs/port/test_port.py::test_programs_of_others_are_data"},
+        "reads no programs, or only its own user's",
+    ),
     "file of a run": (
         {
             "status": DESCRIPTOR, "results": LINKS, "compare": DESCRIPTOR, "logs": LINKS, "diagnose": LINKS,

@@ -185,6 +185,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "an IterableDataset has no sampler: which samples does each rank (and each worker) yield? Now every process sees all of them.",
         "IterableDataset にはサンプラーを使えません。各ランク（と各ワーカー）はどのサンプルを返しますか。今のままでは全プロセスがすべてを読みます。",
     ),
+    "ask_returned": (
+        "{model} leaves this function wrapped: does its caller use attributes of the model? They are in `{model}.module` then.",
+        "{model} は包まれた状態で返されます。呼び出し側でモデルの属性を使いますか。使う場合、属性は `{model}.module` にあります。",
+    ),
+    "ask_step": (
+        "`{call}` decides by a value: is it the same in all processes? Otherwise their models drift apart.",
+        "`{call}` は渡された値で動作を決めます。その値は全プロセスで同じですか。違うと、プロセスごとにモデルがずれていきます。",
+    ),
+    "ask_split": (
+        "no seed is set: should all processes divide the data in the same way (generator=torch.Generator().manual_seed(0))?",
+        "乱数シードが設定されていません。全プロセスで同じ分割にしますか（generator=torch.Generator().manual_seed(0)）。",
+    ),
     "ask_share": (
         "this loop now sees the share of one process: should its result be reduced over the processes?",
         "このループは 1 プロセスの担当分だけを処理するようになりました。結果をプロセス間で集約しますか。",

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hackathon.cli.main import run
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.port import Ported, port
-from hackathon.programs.port.source import DEEPEST, LARGEST, Program
+from hackathon.programs.port.source import DEEPEST, LARGEST, TrainingProgram, read_program
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import speaking
 from support.paths import RECIPES, ROOT, SAMPLES
 
 PROGRAMS = sorted((SAMPLES / "port" / "programs").glob("*.py"))
@@ -35,10 +36,18 @@ for epoch in range(3):
         loss.backward()
         optimizer.step()
 """
+GLOBAL = "model = Net()\ndef main():\n" + LOOP.split("2)\n")[1].replace("\n", "\n    ").join(("    ", "\nmain()\n"))
+RETURNED = """
+def make():
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), 1)
+    return model, optimizer
+model, optimizer = make()
+""" + LOOP.split("0.1)\n")[1]
 
 
 def ported(text: str) -> Ported:
-    return port(Program(text.encode(), "train.py"))
+    return port(TrainingProgram(text.encode(), "train.py"))
 
 
 def asked(made: Ported) -> set[str]:
@@ -47,7 +56,7 @@ def asked(made: Ported) -> set[str]:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda each: each.stem)
 def test_changes_are_the_reviewed_ones(path: Path) -> None:
-    made = port(Program(path.read_bytes(), path.name))
+    made = port(TrainingProgram(path.read_bytes(), path.name))
     said = "".join(f"{each.kind} {each.line} {each.rule}\n" for each in made.findings)
     golden = path.parent.with_name("golden") / f"{path.stem}.diff"
     if os.environ.get("HACKATHON_GOLDEN") == "write":
@@ -60,14 +69,14 @@ def test_changes_are_the_reviewed_ones(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda each: each.stem)
 def test_a_ported_program_is_not_ported_again(path: Path) -> None:
-    made = port(Program(path.read_bytes(), path.name))
-    again = port(Program(made.after, "again.py"))
+    made = port(TrainingProgram(path.read_bytes(), path.name))
+    again = port(TrainingProgram(made.after, "again.py"))
     assert (again.status, again.after, again.sure) == ("distributed", made.after, True)
 
 
 @pytest.mark.parametrize("recipe", ["torch-ddp/train.py", "torch-ddp/processes.py", "chainermn-mnist/train.py"])
 def test_distributed_programs_are_left_alone(recipe: str) -> None:
-    made = port(Program((RECIPES / recipe).read_bytes(), recipe))
+    made = port(TrainingProgram((RECIPES / recipe).read_bytes(), recipe))
     assert made.after == made.before
     assert made.status in ("distributed", "unknown")
 
@@ -83,6 +92,10 @@ def test_distributed_programs_are_left_alone(recipe: str) -> None:
         ("ask-backward", HEAD + LOOP.replace("loss.backward()", "loss.backward()\n        more.backward()")),
         ("ask-share", HEAD + LOOP + "for x, y in loader:\n    right += (model(x) == y).sum()\n"),
         ("ask-reload", HEAD + LOOP + "torch.save(1, 'm')\nif best:\n    model.load_state_dict(torch.load('m'))\n"),
+        ("ask-where-model", HEAD + GLOBAL), ("ask-returned", HEAD + RETURNED),
+        ("ask-step", HEAD + LOOP.replace("optimizer.step()", "optimizer.step(closure)")),
+        ("ask-step", HEAD + LOOP + "    plateau.step(loss.item())\n"),
+        ("ask-split", HEAD + "data, rest = torch.utils.data.random_split(whole, [90, 10])\n" + LOOP),
         ("ask-output", "x = 1\n" + HEAD + "def test():\n    return model(x)\n" + LOOP + "    print(test())\n"),
         ("ask-break", HEAD + LOOP + "        if loss.item() < 0.1:\n            break\n"),
         ("ask-break", HEAD + LOOP + "    if loss.item() > best:\n        bad += 1\n    if bad > 3:\n        break\n"),
@@ -123,6 +136,21 @@ def test_a_plain_loop_is_sure() -> None:
     assert made.sure and made.status == "ported"
 
 
+def test_the_model_is_known_by_the_names_that_a_class_gives_it() -> None:
+    text = """
+class Trainer:
+    def __init__(self, net):
+        self.net = net
+
+    def report(self):
+        return self.net.fc.weight, len(self.net)
+
+print(Trainer(model).report)
+"""
+    after = ported(HEAD + LOOP + text).after.decode()
+    assert "return unwrapped(self.net).fc.weight, len(unwrapped(self.net))" in after
+
+
 def test_names_that_the_program_has_are_not_taken() -> None:
     text = "RANK = 3\nWORLD_SIZE = 4\ndist = DistributedSampler = unwrapped = None\n"
     made = ported(HEAD + text + LOOP + "torch.save(model.state_dict(), 'm.pt')\n").after.decode()
@@ -144,7 +172,7 @@ def test_a_library_that_distributes_itself_needs_no_change() -> None:
 )
 def test_what_is_not_python_is_refused_with_its_line(raw: bytes, line: int) -> None:
     with pytest.raises(RequestError) as caught:
-        Program(raw, "old.py")
+        TrainingProgram(raw, "old.py")
     assert caught.value.id == "port.syntax"
     assert caught.value.values["line"] == line
 
@@ -156,16 +184,45 @@ def test_what_is_not_python_is_refused_with_its_line(raw: bytes, line: int) -> N
 )  # fmt: skip
 def test_a_deep_program_is_refused_or_reproduced(raw: bytes) -> None:
     try:
-        program = Program(raw, "deep.py")
+        program = TrainingProgram(raw, "deep.py")
     except RequestError as error:
         assert error.id in ("port.too_deep", "port.syntax")
     else:
         assert port(program).after == raw
 
 
+def test_programs_of_others_are_data(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    (tmp_path / "train.py").write_text(f"open({str(mark)!r}, 'w')\n{HEAD}{LOOP}")
+    assert port(read_program(tmp_path / "train.py")).status == "ported"
+    assert not mark.exists()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "long").write_bytes(b"#" * (LARGEST + 1))
+    (tmp_path / "binary").write_bytes(b"x = 1\n\0")
+    for name in ("pipe", "long", "binary", ".", "missing"):
+        with pytest.raises(RequestError) as caught:
+            read_program(tmp_path / name)
+        assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "shift_jis", "utf-8-sig", "euc-jp"])
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_any_encoding_is_kept(encoding: str, language: str) -> None:
+    line = "" if encoding == "utf-8-sig" else f"# coding: {encoding}\n"
+    name = "é" if encoding == "latin-1" else "学習"
+    raw = f"{line}{HEAD}# {name}\n{LOOP}    optimizer.param_groups[0]['lr'] = 1\n".encode(encoding)
+    with speaking(language):
+        made = port(TrainingProgram(raw, "train.py"))
+        made.as_json()
+    assert asked(made) == {"ask-rate"}
+    assert f"# {name}\n" in made.after.decode(encoding)
+    assert made.after.startswith(b"\xef\xbb\xbf") is (encoding == "utf-8-sig")
+    compile(made.after, "after", "exec")
+
+
 def test_a_long_program_is_refused() -> None:
     with pytest.raises(RequestError, match="bytes"):
-        Program(b"#" * (LARGEST + 1), "long.py")
+        TrainingProgram(b"#" * (LARGEST + 1), "long.py")
 
 
 _SOURCES = [
@@ -182,7 +239,7 @@ _PIECES = st.sampled_from(
 @given(st.lists(_PIECES, max_size=12).map(b"".join) | st.text().map(lambda text: text.encode("utf-8", "replace")))
 def test_no_text_raises_and_no_change_keeps_every_byte(raw: bytes) -> None:
     try:
-        program = Program(raw, "any.py")
+        program = TrainingProgram(raw, "any.py")
     except RequestError:
         return
     assert Edits(program).made() == raw
@@ -194,7 +251,7 @@ def test_no_text_raises_and_no_change_keeps_every_byte(raw: bytes) -> None:
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
 def test_line_ends_stay(end: bytes) -> None:
     raw = (HEAD + LOOP).encode().replace(b"\n", end)
-    after = port(Program(raw, "train.py")).after
+    after = port(TrainingProgram(raw, "train.py")).after
     assert after.count(b"\n") == after.count(end)
 
 
