@@ -41,6 +41,17 @@ COMMANDS = {
 """Section of the help → command → the module below `hackathon.cli` that holds it as `command`."""
 
 
+MEANT = {
+    "run": "submit", "start": "submit", "launch": "submit", "qsub": "submit", "sbatch": "submit", "train": "submit",
+    "kill": "cancel", "stop": "cancel", "delete": "cancel", "qdel": "cancel", "scancel": "cancel", "list": "status",
+    "ps": "status", "queue": "status", "qstat": "status", "squeue": "status", "jobs": "status", "output": "logs",
+    "tail": "logs", "new": "init", "create": "init", "setup": "init", "plot": "results", "table": "results",
+    "measure": "scale", "bench": "scale", "benchmark": "scale", "why": "diagnose", "debug": "diagnose",
+    "script": "render", "help": "--help", "man": "docs",
+}  # fmt: skip
+"""Words that people try → what they look for, where the letters alone would suggest something else."""
+
+
 class LazyGroup(click.Group):
     """A group that imports a command's module only when the command is used."""
 
@@ -66,7 +77,8 @@ class LazyGroup(click.Group):
         if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             import difflib
 
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
+            near = [MEANT[args[0]]] if args[0] in MEANT else []
+            near = near or difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
             text = message("cli.no_command", name=args[0])
             raise click.UsageError(text + (" " + message("cli.did_you_mean", name=near[0]) if near else ""), ctx)
         return super().resolve_command(ctx, args)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.cli.main import COMMANDS, run
+from hackathon.cli.main import COMMANDS, MEANT, run
 from hackathon.config import load
 from support.paths import ROOT
 
@@ -63,6 +63,25 @@ def test_group_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> N
     assert run(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"\n  {name} " in text for name in NAMES)
+
+
+def test_group_help_begins_with_what_a_participant_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help", "--lang", "ja"]) == 0
+    section = capsys.readouterr().out.split("まず使うもの:\n")[1].split("\n\n")[0]
+    shown = [line.split()[0] for line in section.splitlines()]
+    assert shown == ["init", "check", "scale", "results", "status", "logs", "diagnose", "cancel"]
+
+
+@pytest.mark.parametrize(
+    ("word", "named"), [("run", "submit"), ("kill", "cancel"), ("help", "--help"), ("sacle", "scale")]
+)
+def test_a_word_that_is_no_command_leads_to_one(word: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([word, "train.py", "--lang", "en"]) == 2
+    assert f"Did you mean {named!r}?" in capsys.readouterr().err
+
+
+def test_words_that_people_try_are_no_commands_and_lead_to_commands() -> None:
+    assert not set(MEANT) & set(NAMES) and set(MEANT.values()) <= {*NAMES, "--help"}
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "section_verbs": ("Commands", "コマンド"),
     "section_begin": ("In your program's folder", "自分のプログラムのフォルダで"),
     "begin": (
-        'hackathon init --command "python train.py --lr {lr}" -p lr=0.1\n'
+        'hackathon init --command "python train.py"\n'
         "hackathon check --processes 2\n"
         "hackathon scale --processes 1,2 --wait",
-        'hackathon init --command "python train.py --lr {lr}" -p lr=0.1\n'
+        'hackathon init --command "python train.py"\n'
         "hackathon check --processes 2\n"
         "hackathon scale --processes 1,2 --wait",
     ),
