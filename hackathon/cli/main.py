@@ -42,9 +42,9 @@ COMMANDS = {
 
 
 MEANT = {
-    "run": "submit", "start": "submit", "launch": "submit", "qsub": "submit", "sbatch": "submit", "train": "submit",
-    "kill": "cancel", "stop": "cancel", "delete": "cancel", "qdel": "cancel", "scancel": "cancel", "list": "status",
-    "ps": "status", "queue": "status", "qstat": "status", "squeue": "status", "jobs": "status", "output": "logs",
+    "run": "submit", "start": "submit", "launch": "submit", "train": "submit",
+    "kill": "cancel", "stop": "cancel", "delete": "cancel", "list": "status",
+    "ps": "status", "queue": "status", "jobs": "status", "output": "logs",
     "tail": "logs", "new": "init", "create": "init", "setup": "init", "plot": "results", "table": "results",
     "measure": "scale", "bench": "scale", "benchmark": "scale", "why": "diagnose", "debug": "diagnose",
     "script": "render", "help": "--help", "man": "docs",
