@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import Cluster
 from hackathon.jobs import binding
-from hackathon.jobs.lint import TemplateError, lint
 from hackathon.jobs.request import Request
+from hackathon.jobs.templates.lint import TemplateError, lint
 from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import TOKEN, Dialect, Header
 from hackathon.schedulers.foreign import TASK_VARIABLES
@@ -115,7 +115,7 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
 def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> str:
     import jinja2
 
-    from hackathon.jobs.sandbox import TooMuchError
+    from hackathon.jobs.templates.sandbox import TooMuchError
 
     try:
         text = environment.get_template(name).render(values)
@@ -251,7 +251,7 @@ def _shipped_as(template: str, dialect: Dialect) -> Iterator[Path]:
 def _environment(template_folders: "Folders", dialect: Dialect) -> "Environment":
     from jinja2 import BaseLoader, TemplateNotFound
 
-    from hackathon.jobs.sandbox import TemplateSandbox
+    from hackathon.jobs.templates.sandbox import TemplateSandbox
     from hackathon.text.paths import user_cache
 
     given = template_folders if isinstance(template_folders, Mapping) else dict.fromkeys(template_folders)

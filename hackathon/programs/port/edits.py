@@ -6,7 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
-from hackathon.programs.port.source import TrainingProgram, room
+from hackathon.programs.port.source import SingleGpuProgram, room
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
 
@@ -42,7 +42,7 @@ class PortFinding:
 class Edits:
     """What is to become of the nodes of a program."""
 
-    program: TrainingProgram
+    program: SingleGpuProgram
     findings: list[PortFinding] = field(default_factory=list)
     replaced: dict[cst.CSTNode, Callable[[cst.CSTNode], cst.CSTNode]] = field(default_factory=dict)
     before: dict[cst.CSTNode, list[Statement]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from hackathon.programs.port.names import Imports, argument, calls, dotted, method
-from hackathon.programs.port.source import TrainingProgram
+from hackathon.programs.port.source import SingleGpuProgram
 
 DEPTH = 5
 """Calls that are followed from a function to its callers; more is a maze, which is left to its owner."""
@@ -27,7 +27,7 @@ class Assigned:
 class Functions:
     """Who calls whom in a program."""
 
-    def __init__(self, program: TrainingProgram, imports: Imports) -> None:
+    def __init__(self, program: SingleGpuProgram, imports: Imports) -> None:
         self.program = program
         self.imports = imports
         self.all = list(program.find(program.module, cst.FunctionDef))

@@ -7,7 +7,7 @@ import libcst as cst
 
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.names import Imports, dotted, method
-from hackathon.programs.port.source import TrainingProgram
+from hackathon.programs.port.source import SingleGpuProgram
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Library:
     distributes: bool
     """Whether it distributes by itself once it is started in several processes."""
 
-    def used(self, program: TrainingProgram, imports: Imports) -> bool:
+    def used(self, program: SingleGpuProgram, imports: Imports) -> bool:
         """Return whether a program leaves its training to it."""
         if not imports.uses(*self.packages):
             return False
@@ -70,6 +70,6 @@ def _moves(call: cst.Call) -> bool:
     return isinstance(text, cst.SimpleString) and text.value.strip("'\"").startswith("cuda")
 
 
-def _in_definition(program: TrainingProgram, call: cst.Call) -> bool:
+def _in_definition(program: SingleGpuProgram, call: cst.Call) -> bool:
     return any(isinstance(each, cst.ClassDef) and dotted(call.func) in {b.value for b in program.find(each, cst.Name)}
                and call in [base.value for base in each.bases] for each in program.above(call))  # fmt: skip

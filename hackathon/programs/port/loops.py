@@ -7,7 +7,7 @@ import libcst as cst
 
 from hackathon.programs.port.functions import DEPTH, Functions, Scope
 from hackathon.programs.port.names import dotted, method
-from hackathon.programs.port.source import TrainingProgram
+from hackathon.programs.port.source import SingleGpuProgram
 
 _WRAPPERS = {"enumerate", "tqdm", "trange", "islice", "track", "progress_bar"}
 
@@ -52,7 +52,7 @@ def iterated(loop: cst.For) -> cst.BaseExpression:
     return value
 
 
-def batch_loops(program: TrainingProgram, functions: Functions) -> list[BatchLoop]:
+def batch_loops(program: SingleGpuProgram, functions: Functions) -> list[BatchLoop]:
     """Return the loops over batches that train, in the order of the text."""
     found = []
     for loop in program.find(program.module, cst.For):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from hackathon.programs.port.source import TrainingProgram
+from hackathon.programs.port.source import SingleGpuProgram
 
 _PURE_CALLS = {"len", "int", "float", "str", "bool", "min", "max", "round", "abs", "sum", "range"}
 
@@ -24,7 +24,7 @@ def dotted(node: cst.BaseExpression | cst.BaseAssignTargetExpression) -> str | N
 class Imports:
     """The imports of a program."""
 
-    def __init__(self, program: TrainingProgram) -> None:
+    def __init__(self, program: SingleGpuProgram) -> None:
         self.names: dict[str, str] = {}
         self.modules: set[str] = set()
         """All modules that are imported, as they are written."""
@@ -68,7 +68,7 @@ def argument(call: cst.Call, name: str, position: int | None = None) -> cst.Arg 
     return None
 
 
-def calls(program: TrainingProgram, top: cst.CSTNode) -> Iterator[cst.Call]:
+def calls(program: SingleGpuProgram, top: cst.CSTNode) -> Iterator[cst.Call]:
     """Yield the calls at and below a node."""
     return program.find(top, cst.Call)
 
@@ -78,7 +78,7 @@ def method(call: cst.Call) -> str | None:
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else None
 
 
-def pure(program: TrainingProgram, node: cst.CSTNode) -> bool:
+def pure(program: SingleGpuProgram, node: cst.CSTNode) -> bool:
     """Return whether to evaluate an expression a second time, or not at all, makes no difference."""
     for each in program.walk(node):
         if isinstance(each, cst.Call) and not (isinstance(each.func, cst.Name) and each.func.value in _PURE_CALLS):
@@ -88,7 +88,7 @@ def pure(program: TrainingProgram, node: cst.CSTNode) -> bool:
     return True
 
 
-def same(program: TrainingProgram, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+def same(program: SingleGpuProgram, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Return whether two expressions have the same text."""
     return program.text(one) == program.text(other)
 

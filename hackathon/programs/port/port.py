@@ -11,7 +11,7 @@ from hackathon.programs.port.edits import Edits, PortFinding
 from hackathon.programs.port.libraries import LIBRARIES, port_library
 from hackathon.programs.port.names import Imports
 from hackathon.programs.port.pytorch import port_pytorch
-from hackathon.programs.port.source import TrainingProgram
+from hackathon.programs.port.source import SingleGpuProgram
 from hackathon.programs.scripts.fixes import put
 
 _DISTRIBUTED = {
@@ -70,7 +70,7 @@ def ported_name(name: str) -> str:
     return str(path.with_name(f"{path.stem}.ported{path.suffix}")) if path.name else name
 
 
-def port(program: TrainingProgram) -> Ported:
+def port(program: SingleGpuProgram) -> Ported:
     """Return the distributed program, as far as it is sure, with a question where it is not."""
     imports, edits = Imports(program), Edits(program)
     framework, status = _port(program, imports, edits)
@@ -80,7 +80,7 @@ def port(program: TrainingProgram) -> Ported:
 
 
 def _port(
-    program: TrainingProgram, imports: Imports, edits: Edits
+    program: SingleGpuProgram, imports: Imports, edits: Edits
 ) -> tuple[str, Literal["ported", "distributed", "unknown"]]:
     for call in program.find(program.module, cst.Call):
         known = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))

@@ -25,7 +25,7 @@ _FRAMES = 12_000
 Node = TypeVar("Node", bound=cst.CSTNode)
 
 
-class TrainingProgram:
+class SingleGpuProgram:
     """A parsed program: nodes, their parents, their lines."""
 
     def __init__(self, raw: bytes, name: str) -> None:
@@ -78,7 +78,7 @@ class TrainingProgram:
         raise ValueError("a node outside of statements")
 
 
-def read_program(path: Path) -> TrainingProgram:
+def read_program(path: Path) -> SingleGpuProgram:
     """Return the program in a regular file, `-` for standard input.
 
     Raises RequestError: unreadable, too long, too deep, not Python 3 (with the line).
@@ -91,7 +91,7 @@ def read_program(path: Path) -> TrainingProgram:
                 raw = stream.read(LARGEST + 1)
         except OSError as error:
             raise RequestError("port.unreadable", path=printable(str(path)), reason=error.strerror or error) from None
-    return TrainingProgram(raw, printable(str(path)))
+    return SingleGpuProgram(raw, printable(str(path)))
 
 
 def _parsed(raw: bytes, name: str) -> tuple[cst.Module, bytes]:

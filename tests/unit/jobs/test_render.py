@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import hackathon.schedulers
 from hackathon.config.cluster import Cluster, Node
-from hackathon.jobs.lint import TemplateError
 from hackathon.jobs.render import assignments, render
 from hackathon.jobs.request import Request
+from hackathon.jobs.templates.lint import TemplateError
 from hackathon.schedulers.dialect import Dialect
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import shipped
@@ -99,8 +99,8 @@ def test_broken_own_template_names_the_file(tmp_path: Path, text: str) -> None:
 
 
 def test_shipped_templates_pass_the_lint() -> None:
-    from hackathon.jobs.lint import lint
     from hackathon.jobs.render import _environment
+    from hackathon.jobs.templates.lint import lint
 
     environment = _environment([], Dialect())
     of_schedulers = Path(hackathon.schedulers.__file__).parent.glob("*/*.sh.j2")

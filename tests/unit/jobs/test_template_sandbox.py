@@ -19,11 +19,11 @@ from jinja2.bccache import bc_magic
 from hackathon.access.ownership import Trusted
 from hackathon.config.cluster import Cluster, Node
 from hackathon.config.trust import ForeignError
-from hackathon.jobs.lint import TemplateError
 from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
 from hackathon.jobs.request import Request
 from hackathon.jobs.sources import find_sources
+from hackathon.jobs.templates.lint import TemplateError
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import user_cache
 from support.accounts import public_folder

@@ -10,8 +10,8 @@ import pytest
 from hackathon.config.cluster import Cluster, Node
 from hackathon.config.problems import ConfigError
 from hackathon.jobs import machine
-from hackathon.jobs.lint import TemplateError
 from hackathon.jobs.render import render
+from hackathon.jobs.templates.lint import TemplateError
 from hackathon.runs.submit import submit
 from hackathon.schedulers import profiles, registry
 from hackathon.schedulers.base import SchedulerError, Submission

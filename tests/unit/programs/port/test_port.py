@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hackathon.cli.main import run
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.port import Ported, port
-from hackathon.programs.port.source import DEEPEST, LARGEST, TrainingProgram, read_program
+from hackathon.programs.port.source import DEEPEST, LARGEST, SingleGpuProgram, read_program
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
 from support.paths import RECIPES, ROOT, SAMPLES
@@ -47,7 +47,7 @@ model, optimizer = make()
 
 
 def ported(text: str) -> Ported:
-    return port(TrainingProgram(text.encode(), "train.py"))
+    return port(SingleGpuProgram(text.encode(), "train.py"))
 
 
 def asked(made: Ported) -> set[str]:
@@ -56,7 +56,7 @@ def asked(made: Ported) -> set[str]:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda each: each.stem)
 def test_changes_are_the_reviewed_ones(path: Path) -> None:
-    made = port(TrainingProgram(path.read_bytes(), path.name))
+    made = port(SingleGpuProgram(path.read_bytes(), path.name))
     said = "".join(f"{each.kind} {each.line} {each.rule}\n" for each in made.findings)
     golden = path.parent.with_name("golden") / f"{path.stem}.diff"
     if os.environ.get("HACKATHON_GOLDEN") == "write":
@@ -69,14 +69,14 @@ def test_changes_are_the_reviewed_ones(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda each: each.stem)
 def test_a_ported_program_is_not_ported_again(path: Path) -> None:
-    made = port(TrainingProgram(path.read_bytes(), path.name))
-    again = port(TrainingProgram(made.after, "again.py"))
+    made = port(SingleGpuProgram(path.read_bytes(), path.name))
+    again = port(SingleGpuProgram(made.after, "again.py"))
     assert (again.status, again.after, again.sure) == ("distributed", made.after, True)
 
 
 @pytest.mark.parametrize("recipe", ["torch-ddp/train.py", "torch-ddp/processes.py", "chainermn-mnist/train.py"])
 def test_distributed_programs_are_left_alone(recipe: str) -> None:
-    made = port(TrainingProgram((RECIPES / recipe).read_bytes(), recipe))
+    made = port(SingleGpuProgram((RECIPES / recipe).read_bytes(), recipe))
     assert made.after == made.before
     assert made.status in ("distributed", "unknown")
 
@@ -172,7 +172,7 @@ def test_a_library_that_distributes_itself_needs_no_change() -> None:
 )
 def test_what_is_not_python_is_refused_with_its_line(raw: bytes, line: int) -> None:
     with pytest.raises(RequestError) as caught:
-        TrainingProgram(raw, "old.py")
+        SingleGpuProgram(raw, "old.py")
     assert caught.value.id == "port.syntax"
     assert caught.value.values["line"] == line
 
@@ -184,7 +184,7 @@ def test_what_is_not_python_is_refused_with_its_line(raw: bytes, line: int) -> N
 )  # fmt: skip
 def test_a_deep_program_is_refused_or_reproduced(raw: bytes) -> None:
     try:
-        program = TrainingProgram(raw, "deep.py")
+        program = SingleGpuProgram(raw, "deep.py")
     except RequestError as error:
         assert error.id in ("port.too_deep", "port.syntax")
     else:
@@ -212,7 +212,7 @@ def test_any_encoding_is_kept(encoding: str, language: str) -> None:
     name = "é" if encoding == "latin-1" else "学習"
     raw = f"{line}{HEAD}# {name}\n{LOOP}    optimizer.param_groups[0]['lr'] = 1\n".encode(encoding)
     with speaking(language):
-        made = port(TrainingProgram(raw, "train.py"))
+        made = port(SingleGpuProgram(raw, "train.py"))
         made.as_json()
     assert asked(made) == {"ask-rate"}
     assert f"# {name}\n" in made.after.decode(encoding)
@@ -222,7 +222,7 @@ def test_any_encoding_is_kept(encoding: str, language: str) -> None:
 
 def test_a_long_program_is_refused() -> None:
     with pytest.raises(RequestError, match="bytes"):
-        TrainingProgram(b"#" * (LARGEST + 1), "long.py")
+        SingleGpuProgram(b"#" * (LARGEST + 1), "long.py")
 
 
 _SOURCES = [
@@ -239,7 +239,7 @@ _PIECES = st.sampled_from(
 @given(st.lists(_PIECES, max_size=12).map(b"".join) | st.text().map(lambda text: text.encode("utf-8", "replace")))
 def test_no_text_raises_and_no_change_keeps_every_byte(raw: bytes) -> None:
     try:
-        program = TrainingProgram(raw, "any.py")
+        program = SingleGpuProgram(raw, "any.py")
     except RequestError:
         return
     assert Edits(program).made() == raw
@@ -251,7 +251,7 @@ def test_no_text_raises_and_no_change_keeps_every_byte(raw: bytes) -> None:
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
 def test_line_ends_stay(end: bytes) -> None:
     raw = (HEAD + LOOP).encode().replace(b"\n", end)
-    after = port(TrainingProgram(raw, "train.py")).after
+    after = port(SingleGpuProgram(raw, "train.py")).after
     assert after.count(b"\n") == after.count(end)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hackathon.programs.port.port import port
-from hackathon.programs.port.source import TrainingProgram
+from hackathon.programs.port.source import SingleGpuProgram
 from support.paths import SAMPLES
 from support.training import FOREIGN
 
@@ -44,7 +44,7 @@ def steps(said: str) -> int:
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda each: each.stem)
 def test_alone_the_same_numbers_and_together_the_same_accuracy(path: Path, tmp_path: Path, warm_python: str) -> None:
     folders = [tmp_path / name for name in ("original", "alone", "together")]
-    made = port(TrainingProgram(path.read_bytes(), path.name))
+    made = port(SingleGpuProgram(path.read_bytes(), path.name))
     text = made.after.decode()
     for folder in folders:
         folder.mkdir()
