@@ -115,9 +115,9 @@ def test_examples_of_the_help_parse() -> None:
 
 
 def _cells() -> list[tuple[str, str, str]]:
-    """Return (recipe, launcher, test) of every cell of README's table that names a test."""
+    """Return (recipe, launcher, test) of every cell of the table that names a test."""
     found, recipe = [], ""
-    for line in (ROOT / "README.md").read_text("utf-8").splitlines():
+    for line in (ROOT / "docs" / "reference" / "tested.md").read_text("utf-8").splitlines():
         columns = [column.strip() for column in line.strip("|").split("|")]
         if len(columns) != 5 or not columns[1].startswith("`"):
             continue
@@ -127,7 +127,7 @@ def _cells() -> list[tuple[str, str, str]]:
     return found
 
 
-def test_every_test_that_the_readme_names_is_there_and_has_that_launcher() -> None:
+def test_every_test_that_the_table_names_is_there_and_has_that_launcher() -> None:
     cells = _cells()
     assert len(cells) > 30, "the table was not understood"
     files = {path.stem: path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
@@ -140,7 +140,7 @@ def test_every_test_that_the_readme_names_is_there_and_has_that_launcher() -> No
     assert wrong == []
 
 
-def test_the_readme_has_a_row_for_every_recipe_and_launcher() -> None:
+def test_the_table_has_a_row_for_every_recipe_and_launcher() -> None:
     from hackathon.config import load
 
     rows = {cell[:2] for cell in _cells()}

@@ -100,13 +100,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "check_help": (
         "Check a job against the limits of the cluster before you submit it. Exit code 2: the job would be refused; "
-        "every reason and the nearest accepted request are shown.\n"
+        "every reason and the nearest accepted request are shown. It also reads your own program and shows what would "
+        "break or falsify a run of several processes.\n"
         "\n"
         "\b\n"
         "  hackathon check --nodes 4 --walltime 2h\n"
         "  hackathon check torch-ddp --cluster miyabi-g --queue debug-g --nodes 8 --group gw25",
         "投入する前に、クラスタの上限を満たすかを確認します。実行できない場合は終了コード 2 で、すべての理由と、"
-        "最も近い実行可能な指定を示します。\n"
+        "最も近い実行可能な指定を示します。自分のプログラムも読み、複数プロセスでの実行を妨げる箇所や結果を誤らせる箇所を示します。\n"
         "\n"
         "\b\n"
         "  hackathon check --nodes 4 --walltime 2h\n"
