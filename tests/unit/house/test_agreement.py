@@ -208,7 +208,7 @@ def lines(table: str) -> dict[str, str]:
     """Return name → shown value of a table that `hackathon results RUN` prints."""
     found = {}
     for line in table.splitlines()[2:]:
-        if line.startswith(("⚠", "to be checked")):  # a doubt about the run's result
+        if line.startswith(("⚠", "to be checked", "note on ")):  # a doubt about the result, how sure a number is
             continue
         name, _, rest = line.partition(" ")
         found[name] = " ".join(rest.split("✓")[0].split("✗")[0].split())

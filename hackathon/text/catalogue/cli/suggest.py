@@ -41,15 +41,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "投入時の指標の定義ではなく、現在の project.yaml の定義で読み取っています",
     ),
     "sum": (
-        "{name}: the unit counts one process; the values of all {processes} processes are added up",
-        "{name}: 単位は 1 プロセスあたりです。全 {processes} プロセスの値を合計しました",
+        "note on {name}: the unit counts one process; the values of all {processes} processes are added up",
+        "注（{name}）: 単位は 1 プロセスあたりです。全 {processes} プロセスの値を合計しました",
     ),
     "times": (
-        "{name}: the unit counts one process; the value of one was multiplied by {processes}",
-        "{name}: 単位は 1 プロセスあたりです。1 プロセスの値を {processes} 倍しました",
+        "note on {name}: the unit counts one process; the value of one was multiplied by {processes}",
+        "注（{name}）: 単位は 1 プロセスあたりです。1 プロセスの値を {processes} 倍しました",
     ),
     "unsure": (
-        "{name}: the unit does not say whether it counts one process or all {processes}; taken as all",
-        "{name}: 1 プロセスの値か全 {processes} プロセスの値かを単位から判断できません。全体の値とみなしました",
+        "note on {name}: the unit does not say whether it counts one process or all {processes}; taken as all",
+        "注（{name}）: 1 プロセスの値か全 {processes} プロセスの値かを単位から判断できません。全体の値とみなしました",
     ),
 }
