@@ -119,11 +119,11 @@ CASES = {
         _whole(r"(\d+) samples in ([\d.]+) seconds"), 3,
     ),
     "torchtitan": Case(
-        "titan_digits.py", "torchrun", None, "tokens_per_s", "Output format not recognised",
+        "titan_digits.py", "torchrun", None, "tokens_per_s", "results --suggest",
         {"loss": (0, 2.0), "grad_norm": (0, 5)}, _whole(r"(\d+) tokens in ([\d.]+) seconds"), 3,
     ),
     "mnist": Case(
-        "mnist_example.py", "torchrun", None, None, "Output format not recognised",
+        "mnist_example.py", "torchrun", None, None, "results --suggest",
         {"loss": (0, 1.5), "test_loss": (0, 1.2), "accuracy": (0.75, 1)}, lr="0.1",
     ),
     "horovod": Case(

@@ -146,8 +146,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "自動認識される出力書式: {formats}（スループット: {metrics}）",
     ),
     "formats_unknown": (
-        "Output format not recognised. Describe your throughput line under `metrics:` in project.yaml",
-        "出力書式を認識できませんでした。スループットの行の書式を project.yaml の `metrics:` に書いてください",
+        "Numbers such as `812 samples/s` and `loss 0.5` are read without configuration. Where your program writes them "
+        "otherwise, `hackathon results --suggest` shows after a run what to put under `metrics:` in project.yaml",
+        "「812 samples/s」「損失 0.5」のような数値は設定なしで読み取ります。ほかの書き方の場合は、実行後に `hackathon results --suggest` が "
+        "project.yaml の `metrics:` に書く内容を表示します",
     ),
     "walltime_comment": (
         "time limit; shorter jobs start earlier",
