@@ -53,7 +53,8 @@ def _only_program() -> Path:
     from hackathon.text.errors import RequestError
     from hackathon.text.printable import printable
 
-    found = sorted(each for each in Path().glob("*.py") if not each.name.endswith(".ported.py"))
+    ours = ("hackathon_runtime.py", ".ported.py")
+    found = sorted(each for each in Path().glob("*.py") if not each.name.endswith(ours))
     if len(found) == 1:
         return found[0]
     names = printable(", ".join(each.name for each in found[:5]))

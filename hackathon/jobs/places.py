@@ -102,6 +102,14 @@ def around(project: Path | None, here: Path, foreign_files: Foreign) -> Places:
     return places
 
 
+def strangers_project(project: Path, foreign_files: Foreign) -> ForeignFile | None:
+    """Return the project.yaml of a folder when it is somebody else's and nobody trusted it. Raises as `around`."""
+    if foreign_files == "take":
+        return None
+    found = look_at_project(project, trusted_event(project, asked=False)).foreign
+    return found if found is not None and found.path.name == load.PROJECT_FILE else None
+
+
 def admit_again(folder: Path, start: Path, foreign_files: Foreign) -> None:
     """See that a run or study that is used again is the user's or the team's: what it recorded is run.
 

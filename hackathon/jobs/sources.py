@@ -12,7 +12,7 @@ from hackathon.jobs import machine
 from hackathon.jobs.environments import FOLDER_VARIABLE, PythonEnvironment, environments_folder, find_environment
 from hackathon.jobs.environments import RECORD as ENVIRONMENT_RECORD
 from hackathon.jobs.options import Options, options_of_environment
-from hackathon.jobs.places import Foreign, Places, around
+from hackathon.jobs.places import Foreign, Places, around, strangers_project
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
@@ -36,15 +36,21 @@ def gather(
     target: str | None, options: Options, environment: Mapping[str, str], here: Path, *, foreign: Foreign = "leave"
 ) -> Sources:
     """Return the sources for a target: a recipe's name, a folder with project.yaml or recipe.yaml, or None for the
-    project that holds `here`. A recipe that is run inside a project takes from it where its jobs run and where its runs
-    lie. `foreign`: what becomes of commands, environments and templates of other accounts.
+    project that holds `here`. A recipe that is run inside a project of the user's own, or of the team, takes from it
+    where its jobs run and where its runs lie. `foreign`: what becomes of commands, environments and templates of other
+    accounts.
 
     Raises RequestError when there is no such target or a file is wrong, and as `places.around`.
     """
     of_environment = options_of_environment(environment)
     project_folder = _project_folder(target, here)
     around_it = load.find_project(here) if project_folder is None and not options.no_project else None
+    # anybody may put a project above a folder of mine
+    stranger = strangers_project(around_it, foreign) if around_it is not None else None
+    if stranger is not None:
+        around_it = None
     places = around(project_folder or around_it, here, foreign)
+    places.left_out += [stranger] if stranger is not None else []
     event = places.event
     project, surrounding = (places.project, None) if around_it is None else (None, places.project)
     user = load.load_user()

@@ -161,7 +161,7 @@ def test_value_outside_the_limits_of_each_queue(site: Site) -> None:
 def test_launcher_that_is_not_supported(site: Site) -> None:
     assert "local" in refused(site, "check", "--launcher", "srun", named="srun").err
     refused(site, "check", "--launcher", "mpiexec", named="mpiexec")
-    refused(site, "submit", "torch-ddp", "--launcher", "local", named="local")
+    refused(site, "submit", "torch-ddp", "--launcher", "horovodrun", named="horovodrun")
 
 
 @pytest.mark.parametrize(

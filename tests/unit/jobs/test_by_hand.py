@@ -145,7 +145,9 @@ def test_essence_runs_on_a_laptop(project: Path, tmp_path: Path, capsys: pytest.
 
 def test_essence_finds_the_runtime(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`submit` puts it beside a program that imports it."""
-    Path("program.py").write_text("import hackathon_runtime; print(hackathon_runtime.identity().world_size)")
+    # one write: what two processes print otherwise may lie on one line
+    line = 'os.write(1, f"{hackathon_runtime.identity().world_size}\\n".encode())'
+    Path("program.py").write_text(f"import os, hackathon_runtime; {line}")
     assert run(["render", "--essence"]) == 0
     answer = subprocess.run(["bash", "-c", capsys.readouterr().out], capture_output=True, text=True)
     assert answer.stdout.split() == ["2", "2"], answer.stderr

@@ -54,12 +54,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "スケジューラはこのスクリプトのほかに {names} を読みます。同じオプションで `hackathon render --files` を実行すると表示できます。",
     ),
     "rendered_to": (
-        "created {folder}; to submit from it: cd {folder}, then give job.sh to your scheduler's command or to bash",
-        "{folder} を作成しました。投入するには cd {folder} の後、job.sh をスケジューラのコマンドか bash に渡してください",
+        "created {folder}; to submit from it: cd {folder!q}, then give job.sh to your scheduler's command or to bash",
+        "{folder} を作成しました。投入するには cd {folder!q} の後、job.sh をスケジューラのコマンドか bash に渡してください",
     ),
     "rendered_adopt": (
-        "afterwards, in your project: hackathon adopt {folder}",
-        "投入後、プロジェクトで: hackathon adopt {folder}",
+        "afterwards, in your project: hackathon adopt {folder!q}",
+        "投入後、プロジェクトで: hackathon adopt {folder!q}",
     ),
     "render_command_options": (
         "the command of the submission also needs: {options}",

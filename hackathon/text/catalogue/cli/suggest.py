@@ -28,8 +28,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "no_output": ("no run of {name} has any output", "{name} の実行にはまだ出力がありません"),
     "try": (
-        "No throughput was found. `hackathon results --suggest {name}` shows the lines that look like one",
-        "スループットが見つかりません。`hackathon results --suggest {name}` でそれらしい行を確認できます",
+        "No throughput was found. `hackathon results --suggest {name!q}` shows the lines that look like one",
+        "スループットが見つかりません。`hackathon results --suggest {name!q}` でそれらしい行を確認できます",
     ),
     "only_command": (
         "--from-log describes the output of your own command",

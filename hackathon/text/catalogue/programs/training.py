@@ -106,9 +106,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "この行を削除してください。",
     ),
     "folder_in_script": (
-        "`cd {folder}` leaves the copy of the source that the run was made with: later changes there change the run. Use paths "
+        "`cd {folder!q}` leaves the copy of the source that the run was made with: later changes there change the run. Use paths "
         "relative to the script.",
-        "`cd {folder}` により、実行用に保存したソースのコピーから離れます。その後の変更が実行結果に影響します。"
+        "`cd {folder!q}` により、実行用に保存したソースのコピーから離れます。その後の変更が実行結果に影響します。"
         "スクリプトからの相対パスを使ってください。",
     ),
 }

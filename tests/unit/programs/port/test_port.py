@@ -263,7 +263,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_command_shows_and_writes_never_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "hackathon_runtime.py").write_text("x = 1\n")  # `init` put it there
     assert run(["port"]) == 0  # the only program here
+    (folder / "hackathon_runtime.py").unlink()
     out, err = capsys.readouterr()
     assert out.startswith("--- train.py\n+++ train.ported.py\n@@")
     assert "hackathon port train.py --write" in err
