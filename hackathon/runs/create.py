@@ -113,8 +113,8 @@ def hand_on(request: "Request", script: "JobScript", folder: Path, *, runs_folde
         try:
             _write_job(partial, source, request, _record(request), script, {}, modes)
             (partial / "jobs").mkdir()
-            for made, mode in ((partial / "jobs", modes[0]), (partial, modes[0])):
-                made.chmod(mode)
+            for made in (partial / "jobs", partial):
+                made.chmod(modes[0])
             partial.rename(place)
         except BaseException:
             with contextlib.suppress(OSError):

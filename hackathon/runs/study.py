@@ -24,7 +24,7 @@ from hackathon.runs.states import CREATED, FAILED, OPEN, RunStatus
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
 from hackathon.text.uptime import age as age_of
-from hackathon.text.uptime import born, lives, stamp
+from hackathon.text.uptime import lives, this_process
 
 if TYPE_CHECKING:
     from hackathon.config.fields import Scalar
@@ -300,8 +300,7 @@ def _takeover(point: Point, run_id: str) -> str:
 
 
 def _reservation_text(run_id: str) -> str:
-    who = {"host": os.uname().nodename, "pid": os.getpid(), "born": born(os.getpid()), **stamp()}
-    return f"{run_id}\n{json.dumps(who)}\n"
+    return f"{run_id}\n{json.dumps(this_process())}\n"
 
 
 def _reserve_file(path: Path, run_id: str) -> bool:

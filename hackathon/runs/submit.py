@@ -21,7 +21,7 @@ from hackathon.schedulers.base import Submission
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
 from hackathon.text.uptime import age as age_of
-from hackathon.text.uptime import born, lives, stamp
+from hackathon.text.uptime import lives, this_process
 
 if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
@@ -268,8 +268,7 @@ def _settle(limit: object) -> float:
 def _announce(run: RunDirectory, attempt: int, fact: dict[str, Any]) -> None:
     """Write down that attempt number `attempt` begins; of two that try at the same moment exactly one gets through."""
     path = run.path / "client" / f"{submitting_name(attempt)}.json"
-    value = {**fact, "pid": os.getpid(), "born": born(os.getpid()), "host": os.uname().nodename, **stamp()}
-    raw = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    raw = json.dumps({**fact, **this_process()}, ensure_ascii=False).encode("utf-8", "surrogateescape")
     try:
         publish_path(path, raw, file_mode(path.parent))
     except FileExistsError as error:

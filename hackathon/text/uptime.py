@@ -50,6 +50,11 @@ def _stat(pid: int) -> tuple[bytes, int | None]:
         return b"", None
 
 
+def this_process() -> dict[str, Any]:
+    """Return who writes a record, as JSON values: what `lives` and `age` ask for later."""
+    return {"host": os.uname().nodename, "pid": os.getpid(), "born": born(os.getpid()), **stamp()}
+
+
 def lives(pid: object, began: object) -> bool:
     """Return whether a process of this machine exists, other than this one, and began when it is said to have begun.
 
