@@ -209,6 +209,14 @@ class Beneath:
         self._note(error, name)
         return OSError(error.errno, error.strerror, f"{self.root}/{name}")
 
+    def appeared(self, *names: str) -> None:
+        """Forget that these names, without names all, were not there when they were looked for: they could not be yet.
+
+        For what waits or writes: what is read from here on is noted anew.
+        """
+        for name in names or [name for name, number in self._failed.items() if number == errno.ENOENT]:
+            self._failed.pop(name, None)
+
     def _note(self, error: OSError, name: str) -> None:
         """Remember what could not be read; by that `unsure` tells what may be there all the same."""
         if error.errno in UNSURE and len(self._failed) < FAILED:

@@ -11,6 +11,7 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.cli.program_findings import Reports
     from hackathon.jobs.places import Foreign
+    from hackathon.runs.source.selection import Selection
 
 
 @named("check")
@@ -22,9 +23,12 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     from hackathon.cli.budget import budget_json, budget_text, event_line, judge, standing_of
     from hackathon.cli.program_findings import errors_of, read_sources, show_reports
     from hackathon.cli.show import cost_text, echo_advice, request_line
+    from hackathon.cli.shown import show_warnings
     from hackathon.jobs.check import CheckError
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
+    from hackathon.runs.source.selection import Selection, selection_of
+    from hackathon.text.errors import RequestError
 
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
@@ -40,17 +44,28 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     (request,) = planned.requests
     reports = read_sources(sources, request)
     wrong = errors_of(reports)
+    source: Selection | None = None
+    too_much: RequestError | None = None
+    try:
+        source = selection_of(request, sources.runs)
+    except RequestError as told:
+        too_much = told
     budget = standing_of(planned)
     refuse = sources.event is not None and sources.event.when_spent == "refuse"
     if as_json:
         refused = refuse and budget is not None and budget.over
         words = [{"id": "usage.budget", "text": budget_text(budget)}] if refused and budget is not None else []
         words += [{"id": identifier, "text": text} for identifier, text in wrong]
-        _report(not words, words, reports, None, budget_json(budget))
+        words += [{"id": too_much.id, "text": str(too_much)}] if too_much is not None else []
+        _report(not words, words, reports, None, budget_json(budget), source)
         raise click.exceptions.Exit(2 if words else 0)
     show_reports(reports)
+    if too_much is not None:
+        raise too_much
     if not wrong:
         click.echo(message("cli.check_good", what=request_line(request)))
+    click.echo(_source_text(source, request.in_place))
+    show_warnings(source)
     click.echo(cost_text(planned.cost))
     if budget is not None and budget.team:
         click.echo(budget_text(budget))
@@ -64,12 +79,24 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
         raise click.exceptions.Exit(2)
 
 
+def _source_text(source: "Selection | None", in_place: bool) -> str:
+    """Return what a run gets of the project's files."""
+    from hackathon.text.units import format_size
+
+    if source is None or in_place:
+        return message("cli.check_in_place")
+    count, size = len(source.sizes) + len(source.links), format_size(sum(source.sizes.values()))
+    linked = message("cli.check_linked", names=", ".join(source.outside)) if source.outside else ""
+    return message("cli.check_source", count=count, size=size) + linked
+
+
 def _report(
     good: bool,
     violations: list[dict[str, str]],
     reports: "Reports",
     error: "object | None",
     budget: dict[str, object] | None = None,
+    source: "Selection | None" = None,
 ) -> None:
     import json
 
@@ -82,5 +109,10 @@ def _report(
         else None
     )
     told = {"schema_version": 1, "ok": good, "violations": violations, "nearest": shown, "budget": budget}
+    told["source"] = source and {
+        "files": len(source.sizes),
+        "bytes": sum(source.sizes.values()),
+        "linked": sorted(source.outside),
+    }
     told["files"] = as_json(reports)
     click.echo(json.dumps(told, ensure_ascii=False, indent=1))

@@ -12,19 +12,19 @@ import click
 
 from hackathon import __version__
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
-from hackathon.text.messages import LANGUAGES, message, set_language
+from hackathon.text.messages import LANGUAGES, language, message, set_language
 from hackathon.text.printable import printable
 
 COMMANDS = {
     # what carries a participant from the own program to its curve, in this order
     "start": {
-        "init": "init", "check": "check", "scale": "study.scale", "results": "study.results", "status": "run.status",
+        "init": "init", "try": "run.try_", "scale": "study.scale", "results": "study.results", "status": "run.status",
         "logs": "run.logs", "diagnose": "run.diagnose", "cancel": "run.cancel",
     },
     "jobs": {
-        "submit": "run.submit", "render": "render", "shell": "machine.shell", "compare": "study.compare",
-        "publish": "publish", "rerun": "run.rerun", "adopt": "run.adopt", "lint": "lint", "convert": "convert",
-        "port": "port",
+        "check": "check", "submit": "run.submit", "render": "render", "shell": "machine.shell",
+        "compare": "study.compare", "publish": "publish", "rerun": "run.rerun", "adopt": "run.adopt", "lint": "lint",
+        "convert": "convert", "port": "port",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
     "team": {
@@ -45,9 +45,10 @@ MEANT = {
     "run": "submit", "start": "submit", "launch": "submit", "train": "submit",
     "kill": "cancel", "stop": "cancel", "delete": "cancel", "list": "status",
     "ps": "status", "queue": "status", "jobs": "status", "output": "logs",
-    "tail": "logs", "new": "init", "create": "init", "setup": "init", "plot": "results", "table": "results",
+    "tail": "logs", "new": "init", "create": "init", "setup": "init",
+    "plot": "results", "table": "results",
     "measure": "scale", "bench": "scale", "benchmark": "scale", "why": "diagnose", "debug": "diagnose",
-    "script": "render", "help": "--help", "man": "docs",
+    "rehearse": "try", "test": "try", "script": "render", "help": "--help", "man": "docs",
 }  # fmt: skip
 """Words that people try → what they look for, where the letters alone would suggest something else."""
 
@@ -173,6 +174,10 @@ def _asked(error: RequestError) -> bool:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; expected failures are shown without a traceback."""
     set_language(_language_of(arguments) or _language_of_user())
+    if language() != "en":
+        from hackathon.cli.click_texts import install
+
+        install()
     try:
         color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org; None: on a terminal
         try:

@@ -153,6 +153,11 @@ def job_options(function: Function) -> Function:
     return collect  # type: ignore[return-value]
 
 
+def option_force(function: Function) -> Function:
+    """Add --force: errors that are found in the text of the program do not keep it from being submitted."""
+    return click.option("--force", is_flag=True, help=message("help.option_force"))(function)
+
+
 def option_trust(function: Function) -> Function:
     """Add --trust: the function gets as `foreign` what becomes of commands, environments and templates of others."""
     import functools

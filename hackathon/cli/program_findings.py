@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -52,6 +53,22 @@ def read_new(folder: Path, command: str) -> Reports:
     from hackathon.programs.training.situation import TrainingSituation
 
     return read_project(folder, command, TrainingSituation())
+
+
+def refuse_errors(sources: "Sources", request: "Request", *, force: bool = False) -> None:
+    """Say on stderr what is wrong in the program that would be submitted, and how many warnings `check` has.
+
+    Raises RequestError for errors, unless they are to be passed over (`force`).
+    """
+    reports = read_sources(sources, request)
+    errors = sum(report.counts["errors"] for report, _ in reports)
+    warnings = sum(report.counts["warnings"] for report, _ in reports)
+    if errors:
+        show_reports(reports, err=True)
+    elif warnings:
+        click.echo(message("training.has_warnings", warnings=warnings), err=True)
+    if errors and not force:
+        raise RequestError("training.refused", errors=errors)
 
 
 def show_reports(reports: Reports, *, err: bool = False) -> None:

@@ -305,6 +305,8 @@ def _scaling(scaling: Scaling, report: Report) -> None:
     ):
         if name is not None and name not in known:
             report.unknown(path, name, known, "config.no_parameter")
+    if scaling.strong.divide is not None and scaling.strong.by_program:
+        report.add("config.divided_twice", ("scaling", "strong", "by_program"))
 
 
 def _variables(variables: Mapping[str, str], report: Report) -> None:

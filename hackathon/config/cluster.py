@@ -66,6 +66,8 @@ class Queue:
     """Shorter walltimes of larger jobs, e.g. `{from_nodes: 129, walltime: 24:00:00}`."""
     processes_per_node: Positive | None = None
     """Most processes on a node, where a queue gives less than a whole node."""
+    debug: bool = False
+    """For short tests: `hackathon try` takes the first queue that says so."""
     note: Text | None = None
     """Shown by `hackathon clusters NAME`."""
 

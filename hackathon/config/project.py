@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from hackathon.config.cluster import Binding, Launcher
-from hackathon.config.fields import STRICT, Positive, Scalar, Text, Walltime
+from hackathon.config.fields import STRICT, Positive, Scalar, Size, Text, Walltime
 from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
 
 
@@ -64,6 +64,8 @@ class Project:
     """Ranks on a node; default the cluster's."""
     threads: Positive | None = None
     """Threads a rank; default cores ÷ processes_per_node."""
+    memory: Size | None = None
+    """Main memory of each node that a job asks for, e.g. 64 GiB; default what the site gives."""
     walltime: Walltime | None = None
     """How long a job may run: 00:30:00, 90m or 2h."""
     launcher: Launcher | None = None
@@ -82,6 +84,8 @@ class Project:
     """What `hackathon data fetch` brings."""
     scaling: Scaling | None = None
     """How own code's parameters change in a study."""
+    exclude: list[str] = field(default_factory=list)
+    """Paths or patterns in the project's folder (`data`, `weights/*.pt`) that are linked into a run, not copied."""
     environment: list[str] = field(default_factory=list)
     """Shell lines after the cluster's: an environment to activate, modules."""
     variables: dict[str, str] = field(default_factory=dict)

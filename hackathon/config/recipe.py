@@ -91,6 +91,8 @@ class StrongScaling:
     __pydantic_config__: ClassVar[Any] = STRICT
     divide: str | None = None
     """The parameter that is divided by the number of processes."""
+    by_program: bool = False
+    """The program divides its batch by the number of processes itself: no parameter changes."""
 
 
 @dataclass(frozen=True)

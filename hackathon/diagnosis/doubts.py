@@ -4,37 +4,32 @@ The checks are those of the rules `silent-*` with the limits that these rules ar
 rules of a project do not count here, so that everybody who looks at a result sees the same doubts.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean, median
 
 from hackathon.diagnosis.facts import FactHit, RunFacts
-from hackathon.diagnosis.silent import data, numerics, training
+from hackathon.diagnosis.silent import data, numerics, training, worlds
 from hackathon.logs.final import Numbers
-from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.logs.metrics import rank_files
 from hackathon.runs.record import RunRecord
-from hackathon.runs.source.program_text import ProgramText
 from hackathon.scaling.doubts import Doubt, RunJudgement
-from hackathon.text.errors import HackathonError
-from hackathon.text.files import open_regular
 
 SAME_DATA = {"distinct": 0.5}
 SAME_LOSS = {"values": 4, "different": 3, "digits": 4}
 NAN_LOSS = {"values": 2}
 FLAT_LOSS = {"values": 8, "steps": 200, "printed": 30, "improvement": 0.005, "spread": 0.015}
 """Limits of the rules `silent-same-data`, `-same-loss`, `-nan-loss` and `-flat-loss`."""
+BY_TEXT = {
+    "fixed-world": ("several-worlds", "fixed"),
+    "not-averaged": ("several-worlds", "apart"),
+    "same-data": ("identical-ranks", "text"),
+    "divided-batch": ("work-mismatch", "divided"),
+}
+"""Rule about a program's text → (id, kind) of the doubt."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
 """A first value below this share of the others' median is warm-up; of so many values at least; share by which it moves
 a mean."""
-HEAD = 64 << 10
-"""Bytes at the beginning of a rank's log in which it says how large its world is."""
-
-_WORLD = re.compile(
-    r"(?i)(?<!parallel )(?<!local )(?<!local_)(?<!group )(?<!tp_)(?<!dp_)(?<!pp_)(?<!model )(?<!data )(?<!pipeline )"
-    r"\bworld[ _-]?size[\"']?\s{0,3}(?:is\s+|[:=]\s{0,3})?(\d{1,6})\b"
-)
-_ALONE = re.compile(r"(?i)\brank[\"']?\s{0,3}[:=#]?\s{0,3}0\s{0,3}(?:of|/|out of)\s{0,3}1\b(?!\d)")
 
 
 def judge(run: Path, record: RunRecord, numbers: Numbers) -> RunJudgement:
@@ -47,7 +42,8 @@ def judge(run: Path, record: RunRecord, numbers: Numbers) -> RunJudgement:
     found: list[Doubt] = []
     if record.processes > 1:
         found += _identical(facts)
-        found += _several_worlds(facts) or _no_group(facts)
+        found += _apart(facts)
+        found += _by_text(facts, {each.id for each in found})
     found += _bad_loss(facts)
     found += _check_failed(record, numbers)
     found += _warm_up(facts, record, numbers)
@@ -84,46 +80,25 @@ def _check_failed(record: RunRecord, numbers: Numbers) -> list[Doubt]:
     return [Doubt("check-failed", {"metric": check.metric, "value": f"{value:.4g}", "rule": ", ".join(bounds)})]
 
 
-def _several_worlds(facts: RunFacts) -> list[Doubt]:
-    """Every rank that says how large its world is says the same size, which is smaller than the run's."""
-    processes = facts.record.processes
-    said: dict[int, set[int]] = {}
-    for path in rank_files(facts.path / "logs", ".log"):
-        text = _text(path, HEAD)
-        sizes = {int(each) for each in _WORLD.findall(text)}
-        if _ALONE.search(text):
-            sizes.add(1)
-        if sizes:
-            said[rank_of(path)] = sizes
-    every = set().union(*said.values()) if said else set()
-    if len(said) < 2 or len(every) != 1:
-        return []
-    size = every.pop()
-    if not 0 < size < processes or processes % size or (size > 1 and len(said) < processes):
-        return []
-    values = {"processes": str(processes), "worlds": str(processes // size), "size": str(size)}
-    return [Doubt("several-worlds", values, evidence=f"logs/rank-{min(said)}.log")]
+def _apart(facts: RunFacts) -> list[Doubt]:
+    """The ranks do not work together."""
+    for hit in worlds.several_worlds(facts, {}):
+        return [Doubt("several-worlds", hit.values, evidence=_place(hit))]
+    return [Doubt("no-group", hit.values, evidence=_place(hit)) for hit in worlds.no_group(facts, {})]
 
 
-def _no_group(facts: RunFacts) -> list[Doubt]:
-    """The program and all that it imports are there to read, and nothing of it can reach another process."""
-    entry = _entry(facts.record)
-    try:
-        program = ProgramText.read(facts.run.source(), entry) if entry else None
-    except HackathonError:  # its record cannot be read any more
+def _by_text(facts: RunFacts, known: set[str]) -> list[Doubt]:
+    """The text of the program says that its ranks train each for itself, with the same data, or share one batch."""
+    if known & {"identical-ranks", "several-worlds", "no-group"}:
         return []
-    if program is None or program.unknown:
-        return []
-    return [Doubt("no-group", {"processes": str(facts.record.processes), "file": entry}, evidence=f"source/{entry}")]
-
-
-def _entry(record: RunRecord) -> str:
-    """Return the Python file that a run's command starts; empty where something else starts the program."""
-    words = [word for word in record.command if word not in ("-u", "-B", "-O")]
-    if len(words) < 2 or not re.fullmatch(r"(?:.*/)?python[0-9.]*", words[0]) or not words[1].endswith(".py"):
-        return ""
-    parts = words[1].split("/")
-    return words[1] if ".." not in parts and parts[0] else ""
+    found: dict[str, Doubt] = {}
+    for rule, place in worlds.by_text(facts, tuple(BY_TEXT)):
+        if rule == "divided-batch" and facts.record.mode != "weak":
+            continue
+        identifier, kind = BY_TEXT[rule]
+        values = {"processes": str(facts.record.processes)}
+        found.setdefault(identifier, Doubt(identifier, values, kind, f"{place.file}:{place.line}"))
+    return list(found.values())
 
 
 def _warm_up(facts: RunFacts, record: RunRecord, numbers: Numbers) -> list[Doubt]:
@@ -153,12 +128,3 @@ def _place(hit: FactHit) -> str:
     if evidence is None:
         return ""
     return f"{evidence.file}:{evidence.line}" if evidence.line else evidence.file
-
-
-def _text(path: Path, most: int) -> str:
-    """Return the beginning of a file as text; empty when it cannot be read."""
-    try:
-        with open_regular(path) as stream:
-            return stream.read(most).decode("utf-8", "replace")
-    except (OSError, ValueError):
-        return ""

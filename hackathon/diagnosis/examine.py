@@ -9,12 +9,13 @@ from pathlib import Path
 from hackathon.config.rule import LEVELS, Rule
 from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts, find_check
 from hackathon.diagnosis.findings import Evidence, Finding
-from hackathon.diagnosis.hang import WORDS, Hang, find_hang, last_steps
+from hackathon.diagnosis.hangs.standstill import Standstill
 from hackathon.diagnosis.log_tails import End, Traceback, first_told, is_warning, last_tracebacks, look_around, read_end
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.order import Circumstances, Ranked, RulePlace, order
-from hackathon.diagnosis.render_finding import finding_of, line_number
+from hackathon.diagnosis.render_finding import finding_of
 from hackathon.diagnosis.scan import LogFile, RuleSet
+from hackathon.diagnosis.source_checks import split, that_explain
 from hackathon.diagnosis.sources import of_paths, of_run
 from hackathon.diagnosis.unknown import rarest
 from hackathon.runs import states
@@ -121,8 +122,9 @@ class _Examined:
         found = sorted(self._from_logs(), key=lambda place: LEVELS.index(place.rule.level))
         found[:LOOKED_AT] = [self._looked_at(place) for place in found[:LOOKED_AT]]
         found += self._from_tracebacks(found)
-        found += self._from_facts()
-        found = self._with_hang(found)
+        facts, sources = split(self._from_facts())
+        found = Standstill(self._ends, self._files, self._facts, self._by_fact).told([*found, *facts])
+        found += that_explain(sources, found)
         ranked = order(found, self._circumstances(found))
         numbers = self._facts.numbers if self._facts is not None else {"job": "JOB"}
         commands = self._facts.commands if self._facts is not None else commands_here()
@@ -310,49 +312,6 @@ class _Examined:
             places += [_of_fact(rule, hit) for hit in check(self._facts, rule.thresholds)]
         return places
 
-    def _with_hang(self, places: list[RulePlace]) -> list[RulePlace]:
-        """Return the places with the ranks that the others waited for, when there was a hang."""
-        waiting = [place for place in places if place.evidence is not None and WORDS.search(place.evidence.text)]
-        facts = self._facts
-        steps: dict[int, float] = {}
-        processes = 0
-        if facts is not None and facts.status is not None:
-            processes = facts.record.processes
-            if facts.status.state in (states.TIMEOUT, states.CANCELLED):
-                steps = last_steps(facts.metrics, facts.status.t_ended)
-        if not waiting and not steps:
-            return places
-        hang = find_hang(self._ends, self._files, processes or None, steps)
-        if hang is None:
-            return places
-        part = hang.library or "framework"
-        evidence = self._last_words(hang.missing[0])
-        values = _hang_values(hang)
-        changed: list[RulePlace] = []
-        for place in places:
-            if place in waiting and place.rule.part == part and place.rule.level in ("root", "likely"):
-                own = evidence or replace(place.evidence or Evidence("", None, ""), rank=hang.missing[0], host="")
-                merged = {**place.values, **values}
-                place = replace(place, evidence=own, values=merged, ranks=hang.missing, hang=True)
-            changed.append(place)
-        rule = self._by_fact.get(f"log:hang-{hang.library}" if hang.library else "log:hang")
-        if rule is not None and not any(place.hang for place in changed):
-            told = waiting[0].evidence if waiting else None
-            fallback = replace(told, rank=hang.missing[0], host="") if told else None
-            changed.append(RulePlace(rule, evidence or fallback, values, ranks=hang.missing, fact=True, hang=True))
-        return changed
-
-    def _last_words(self, rank: int) -> Evidence | None:
-        """Return the last line that a rank printed, None when it printed nothing that is known to be its own."""
-        for number, (end, file) in enumerate(zip(self._ends, self._files, strict=True)):
-            for line in reversed(end.lines):
-                own = line.read.rank if line.read.rank is not None else file.rank
-                if own == rank and line.read.text.strip():
-                    host = line.read.host or file.host
-                    at = line_number(self._files[number].path, line.offset)
-                    return Evidence(file.name, at, line.read.text.strip()[:500], rank, host, line.read.time)
-        return None
-
     def _circumstances(self, places: Sequence[RulePlace]) -> Circumstances:
         facts = self._facts
         if facts is None or facts.status is None:
@@ -381,11 +340,3 @@ class _Examined:
 def _of_fact(rule: Rule, hit: FactHit) -> RulePlace:
     time = hit.evidence.time if hit.evidence is not None else None
     return RulePlace(rule, hit.evidence, hit.values, count=hit.count, ranks=hit.ranks, fact=True, time=time)
-
-
-def _hang_values(hang: Hang) -> dict[str, str]:
-    number = f" #{hang.number}" if hang.number is not None else ""
-    return {
-        "missing": ", ".join(str(rank) for rank in hang.missing),
-        "operation": f"{hang.operation}{number}" if hang.operation else NOT_KNOWN,
-    }

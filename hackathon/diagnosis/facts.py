@@ -188,7 +188,7 @@ Check = Callable[[RunFacts, Mapping[str, float]], list[FactHit]]
 FACTS: dict[str, Check] = {}
 """Name of a rule's `fact` → its check. Modules `silent_*` add theirs when a name is first looked up."""
 
-OF_LOGS = ("log:exception", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl")
+OF_LOGS = ("log:exception", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl", "log:hang-stacks")
 """Names of what only all logs together tell: the exception of a last traceback, and who is missing in a hang."""
 
 
@@ -217,6 +217,8 @@ def names() -> tuple[str, ...]:
 
 def _import_checks() -> None:
     importlib.import_module("hackathon.diagnosis.exit_checks")
+    importlib.import_module("hackathon.diagnosis.source_checks")
+    importlib.import_module("hackathon.diagnosis.hangs.meeting")
     silent = importlib.import_module("hackathon.diagnosis.silent")
     for module in pkgutil.iter_modules(silent.__path__):
         importlib.import_module(f"{silent.__name__}.{module.name}")

@@ -170,6 +170,11 @@ def _tracebacks(number: int, file: LogFile, lines: Iterable[TailLine]) -> list[T
     return found
 
 
+def is_own(path: str) -> bool:
+    """Return whether a file that Python names in a stack is the user's own code."""
+    return not any(part in path for part in _NOT_OWN)
+
+
 def _takes(one: _Open, line: TailLine) -> bool:
     """Add a line to a traceback of its rank; return False when it does not belong to it any more."""
     text = line.read.text
@@ -178,7 +183,7 @@ def _takes(one: _Open, line: TailLine) -> bool:
     if not one.exception:
         if match := _FRAME.match(text):
             # frames come from the outside in, so the last one of the user's own stays
-            if not any(part in match["path"] for part in _NOT_OWN):
+            if is_own(match["path"]):
                 one.place = f"{match['path'].rpartition('/')[2]}:{match['line']}"
         elif _EXCEPTION.match(text.rstrip()):
             one.exception, one.at, one.end = text.strip(), line.offset, behind

@@ -186,7 +186,8 @@ def _band(place: RulePlace, about: Circumstances, follower: bool) -> int:
     if follower:
         return CONSEQUENCE
     silent = place.rule.fact.startswith("silent:")
-    if not about.failed and not silent and place.rule.part != "numerics":
+    explains = place.rule.fact.startswith("source:")  # it is here only because it explains another place
+    if not about.failed and not silent and not explains and place.rule.part != "numerics":
         return NOT_A_CAUSE  # the run came to its end all the same
     late = about.ended is not None and place.time is not None and place.time >= about.ended
     certain = place.rule.level == "root"

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from hackathon.runs.lives import RunUse
-from hackathon.runs.record import PROBE_TAG
+from hackathon.runs.record import PROBE_TAG, REHEARSAL_TAG
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
 from hackathon.text.messages import language
 from hackathon.text.told import Told
@@ -144,6 +144,11 @@ class RunEntry:
     def probe(self) -> bool:
         """Whether it is the small job of `hackathon ready`, which is used time but no work of the team."""
         return self.name == PROBE_TAG and PROBE_TAG in self.tags and not self.study
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether it is a run of `hackathon try`: used time, cut short, and no result."""
+        return REHEARSAL_TAG in self.tags and not self.study
 
     @property
     def is_false(self) -> bool:

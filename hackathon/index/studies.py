@@ -51,8 +51,8 @@ class TeamRuns:
 
     @property
     def work(self) -> tuple[RunEntry, ...]:
-        """Its runs without the small jobs of `hackathon ready`."""
-        return tuple(run for run in self.runs if not run.probe)
+        """Its runs without the small jobs of `hackathon ready` and the short runs of `hackathon try`."""
+        return tuple(run for run in self.runs if not (run.probe or run.rehearsal))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from hackathon.text.units import format_walltime
 
 COMPARED = (
     "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads",
-    "gpus_per_node", "walltime", "launcher", "starter", "mpi", "mpi_options", "binding", "directives", "scratch",
-    "stop_before", "telemetry_seconds",
+    "gpus_per_node", "walltime", "launcher", "starter", "mpi", "mpi_options", "binding", "directives", "memory",
+    "scratch", "stop_before", "telemetry_seconds",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from hackathon.schedulers import profiles, registry
 from hackathon.schedulers.dialect import TOKEN
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
-from hackathon.text.units import format_walltime
+from hackathon.text.units import format_size, format_walltime
 
 _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
                     "launcher_one_node"})  # fmt: skip
@@ -63,6 +63,7 @@ def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs
     violations = [
         *_queue_violations(request, cluster),
         *_core_violations(request, cluster),
+        *_memory_violations(request, cluster),
         *_header_violations(request, cluster),
         *_launcher_violations(request, cluster, recipe),
         *(_place_violations(runs, request, cluster) if runs is not None else []),
@@ -147,6 +148,18 @@ def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
         _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=wanted,
                    cores=cores, cluster=cluster.name)
     ]  # fmt: skip
+
+
+def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
+    dialect = profiles.dialect_of(cluster)
+    if request.memory is None or dialect.this_machine:
+        return []
+    if not dialect.asks_memory:
+        return [_violation("memory_unknown", scheduler=cluster.scheduler)]
+    most = cluster.node.memory
+    if most is None or request.memory <= most or "node.memory" in cluster.unverified:
+        return []
+    return [_violation("memory_over", memory=format_size(request.memory), most=format_size(most), cluster=cluster.name)]
 
 
 def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:

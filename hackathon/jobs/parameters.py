@@ -89,7 +89,7 @@ def scaled(values: Values, declared: Mapping[str, Parameter], scaling: Scaling, 
 
     weak: the learning rate is multiplied by the processes (Goyal et al. 2017, the batch per process stays). strong: the
     batch per process is the value for one process divided by the processes, so that the global batch stays; raises
-    RequestError when that does not divide evenly.
+    RequestError when that does not divide evenly. Nothing changes where the program divides it itself.
     """
     changed, origins = dict(values.values), dict(values.origins)
     rate = scaling.weak.scale_learning_rate
@@ -97,7 +97,7 @@ def scaled(values: Values, declared: Mapping[str, Parameter], scaling: Scaling, 
     if mode == "weak" and rate and isinstance(value := changed.get(rate), (int, float)):
         changed[rate] = value * processes
         origins[rate] = f"{origins[rate]} × {processes}"
-    if mode == "strong":
+    if mode == "strong" and not scaling.strong.by_program:
         if not divide:
             raise RequestError("jobs.strong_needs_divide")
         value = changed.get(divide)

@@ -199,6 +199,7 @@ def header(request: Request) -> Header:
         threads=request.threads,
         gpus_per_node=min(request.gpus_per_node, request.processes_per_node),
         walltime=request.walltime,
+        memory=request.memory,
     )
 
 

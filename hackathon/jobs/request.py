@@ -74,6 +74,10 @@ class Request:
     """The folder that the source snapshot is taken from."""
     in_place: bool = False
     """Run the live folder `source` instead of a snapshot."""
+    memory: int | None = None
+    """Bytes of main memory that are asked for on each node; None: what the site gives."""
+    exclude: tuple[str, ...] = ()
+    """Paths or patterns in `source` that are linked into the run, not copied."""
     team: str | None = None
     origins: dict[str, str] = field(default_factory=dict)
     """Field or `parameters.NAME` → where its value came from."""
@@ -92,6 +96,6 @@ class Request:
             raise RequestError("jobs.newer_request", version=version, known=SCHEMA_VERSION)
         known = {entry.name for entry in fields(cls)}
         kept = {key: entry for key, entry in value.items() if key in known}
-        for key in ("command", "environment", "mpi_options", "directives", "data"):
+        for key in ("command", "environment", "mpi_options", "directives", "data", "exclude"):
             kept[key] = tuple(kept.get(key, ()))
         return cls(**kept)

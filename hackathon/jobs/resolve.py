@@ -166,6 +166,8 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         directives=(*cluster.directives, *(here.directives if here else ())),
         source=str(sources.folder),
         in_place=bool(sources.options.in_place),
+        memory=(here.memory or None) if here else None,
+        exclude=tuple(project.exclude) if project else (),
         team=here.team if here else None,
         origins=origins,
     )

@@ -120,8 +120,10 @@ def transfer(
         telemetry_seconds=cluster.telemetry_seconds,
         mpi_options=tuple(cluster.mpi_options),
         directives=tuple(cluster.directives),
+        memory=old.memory if same else None,
         source=source,
         in_place=False if foreign else old.in_place,
+        exclude=() if foreign else old.exclude,
         team=(here.project.team if here.project else None) if foreign else old.team,
     )
     new = replace(new, stop_before=min(cluster.stop_before, new.walltime // 5))

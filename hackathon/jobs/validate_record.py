@@ -78,7 +78,8 @@ _RULES: dict[str, Callable[[Any], bool]] = {
     "python_environment": _or_none(_record), "metric": _text, "metrics": _mapping(_text, _record), "data": _data,
     "check": _or_none(_record), "mode": _or_none(lambda value: value in ("weak", "strong")), "scratch": _text,
     "signal": lambda value: value in ("none", "TERM", "USR1", "USR2"), "mpi_options": _texts,
-    "binding": _or_none(lambda value: value in ALL_BINDINGS), "directives": _texts,
+    "binding": _or_none(lambda value: value in ALL_BINDINGS), "directives": _texts, "exclude": _texts,
+    "memory": _or_none(_number(1)),
     "source": _text, "in_place": lambda value: isinstance(value, bool), "team": _or_none(_text),
     "origins": _mapping(_text, _text),
 }  # fmt: skip

@@ -1,12 +1,9 @@
 """Numbers of a run: from what the runtime's Meter wrote and from what programs print."""
 
-import contextlib
-import json
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,14 +14,13 @@ from hackathon.logs.patterns import may_never_end, may_take_long
 from hackathon.logs.values import NumberStream, number
 from hackathon.runs.directory import guarded
 from hackathon.text.errors import RequestError
+from hackathon.text.files import objects_of
 
 CURVE = 2000
 """Points of a curve that are held."""
 
 METER = 64 << 20
 """Bytes at the end of a Meter's file that are read for its numbers: half a million lines and more."""
-TOGETHER = 256
-"""Lines of a Meter that are parsed at once."""
 LATEST = 1 << 31
 """Attempts below this are whole numbers as they stand."""
 LONGEST = 4000
@@ -166,7 +162,7 @@ def _attempt_lines(run: Path, attempt: int | None) -> Iterator[tuple[bool, dict[
 
 def _of_attempt(lines: Iterable[str], attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
     current = attempt
-    for line in _parsed(lines):
+    for line in objects_of(lines):
         told = line.get("attempt")
         its = told if type(told) is int and 0 < told < LATEST else _attempt(told)  # nearly all of them are
         if attempt is not None and its != attempt:
@@ -180,26 +176,6 @@ def _of_attempt(lines: Iterable[str], attempt: int | None) -> Iterator[tuple[boo
 def _attempt(told: object) -> int:
     value = number(told)
     return int(value) if value and math.isfinite(value) else 1
-
-
-def _parsed(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the objects among lines of JSON; many lines are read at once, one by one only where one of them is torn."""
-    rest = iter(lines)
-    while some := list(islice(rest, TOGETHER)):
-        found: list[Any] = []
-        if all(text[:1] == "{" and text[-1:] == "}" for text in some):
-            with contextlib.suppress(ValueError, RecursionError):
-                found = json.loads(f"[{','.join(some)}]")
-        if len(found) != len(some):
-            found = [_value(text) for text in some]
-        yield from (line for line in found if isinstance(line, dict))
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _numbers(line: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

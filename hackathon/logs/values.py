@@ -63,6 +63,11 @@ class NumberStream:
                 self._sample, self._every = self._sample[::2], self._every * 2
         self._seen += 1
 
+    @property
+    def taken(self) -> int:
+        """Values that were taken."""
+        return self._seen
+
     def reduce(self, how: str) -> float | None:
         """Return one number for all (`median mean last first max min`), or None when nothing was taken."""
         if not self._seen:

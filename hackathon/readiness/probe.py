@@ -84,6 +84,7 @@ def _probe_of(request: "Request", source: str) -> "Request":
         signal="none",
         source=source,
         in_place=False,
+        exclude=(),
     )
 
 

@@ -320,7 +320,7 @@ def _submit_preflight(
 
 
 def _program(request: Request, sources: "Sources") -> snapshot.Source:
-    return snapshot.take(Path(request.source), runs_folder=sources.runs, in_place=request.in_place)
+    return snapshot.of_request(request, sources.runs)
 
 
 def _scheduler(request: Request) -> "Scheduler":

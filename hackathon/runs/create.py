@@ -50,7 +50,7 @@ def create(
     Raises RequestError (source, values that JSON cannot hold, no permission) and UnavailableError (disk full, quota).
     """
     if source is None:
-        source = snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=request.in_place)
+        source = snapshot.of_request(request, runs_folder)
     runs_folder = runs_folder.absolute()
     run = RunDirectory(runs_folder / (run_id or new_run_id(request.name, request.processes)))
     record = {
@@ -104,7 +104,7 @@ def hand_on(request: "Request", script: "JobScript", folder: Path, *, runs_folde
         raise RequestError("runs.hand_on_in_runs", folder=folder, runs=runs_folder)
     if place == Path.cwd():
         raise RequestError("runs.hand_on_here", folder=folder)
-    source = snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=request.in_place)
+    source = snapshot.of_request(request, runs_folder)
     partial = place.with_name(f"{PARTIAL}{place.name}-{os.getpid()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ REMOVED = ".removed"
 """Hidden folder among the runs with the records of runs that were cleaned up: what they used counts on."""
 BY_HAND = "by-hand."
 """Beginning of the job id that a job script gives itself when no scheduler started it."""
-READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "final.json", "request.json")
+READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "stacks", "final.json", "request.json")
 """What the toolkit reads of a run to tell its state, its numbers and the cause of a failure."""
 NAME_LENGTH = 40
 """Letters of a recipe's or project's name that stand in a run id."""
@@ -170,6 +170,7 @@ class RunDirectory(NamedDirectory):
         path = self.path / "client" / f"{name}.json"
         write_json(path, value)
         path.chmod(file_mode(path.parent))
+        self.files.appeared(f"client/{name}.json")  # it was looked for before
 
     def submitting(self) -> tuple[int, dict[str, Any]]:
         """Return the number of the latest attempt to submit (0: none) and what was written before it.

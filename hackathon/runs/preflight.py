@@ -46,6 +46,7 @@ def preflight_request(request: "Request", sources: "Sources") -> "Request":
         signal="none",
         source=str(folder.resolve()),
         in_place=False,
+        exclude=(),
         origins={**request.origins, **{f"parameters.{name}": where for name, where in values.origins.items()}},
     )
     check(made, sources.cluster, recipe)

@@ -26,6 +26,8 @@ from hackathon.text.json_fields import (
     texts_of,
 )
 
+REHEARSAL_TAG = "try"
+"""Tag of the runs of `hackathon try`."""
 PROBE_TAG, PROBE_PROGRAM = "ready", "hackathon_ready.py"
 """Tag and program of the small job of `hackathon ready`."""
 MOST_TAGS = 1000
@@ -166,6 +168,11 @@ class RunRecord:
     def origins(self) -> dict[str, str]:
         """Field or `parameters.NAME` → where its value came from; made when asked for, for it is long."""
         return {name: text_of(each) for name, each in mapping_of(self.raw.get("origins")).items()}
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether it is a run of `hackathon try`: it was ended before its end, and its numbers are no result."""
+        return REHEARSAL_TAG in self.tags and self.study is None
 
     @property
     def probe(self) -> bool:

@@ -376,6 +376,7 @@ def _seal(run: RunDirectory, found: RunStatus, now: float) -> RunStatus:
     try:
         write_json(run.path / "final.json", final)
         (run.path / "final.json").chmod(file_mode(run.path / "client"))
+        run.files.appeared("final.json")
     except OSError:
         return replace(found, sealed=False)
     return found

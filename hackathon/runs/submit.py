@@ -211,6 +211,7 @@ def _write_files(run: RunDirectory, scheduler: "Scheduler", submission: Submissi
             run.write_client("files", {"names": sorted(files)})
         for name, text in files.items():
             write_whole(run.path / name, text, mode=file_mode(run.path))
+        run.files.appeared(*files)  # they were looked for before they were written
     except OSError as error:
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
 

@@ -37,6 +37,13 @@ class Header:
     """GPUs of a node that the processes use; 0 for none."""
     walltime: int
     """Seconds."""
+    memory: int | None = None
+    """Bytes of main memory of each node; None: what the site gives."""
+
+    @property
+    def mebibytes(self) -> int | None:
+        """`memory` in MiB, rounded up."""
+        return None if self.memory is None else -(-self.memory // 2**20)
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,10 @@ class Dialect:
     task_identity: ClassVar[tuple[str, str, str]] = ("", "", "")
     """The variables in which a task of the scheduler's own launcher finds its node's number, its rank and its rank on
     the node. Example: `("KUMO_NODE", "KUMO_RANK", "KUMO_LOCAL")`."""
+
+    asks_memory: ClassVar[bool] = False
+    """Whether the header says how much main memory of a node is asked for (`Header.memory`): the option is the same
+    at every site."""
 
     sends_xcpu: ClassVar[bool] = False
     """Whether the end of the walltime is told to every process of a job by SIGXCPU, some seconds before SIGKILL. The

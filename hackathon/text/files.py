@@ -5,6 +5,8 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -12,6 +14,8 @@ from hackathon.text.messages import message
 
 HOLE = 64 << 10
 """Zero bytes in a row that are taken for a hole: a sparse file of any size costs its writer nothing."""
+_TOGETHER = 256
+"""Lines of JSON that are parsed at once."""
 LARGEST = 64 << 20
 """Bytes of a file of JSON that are read: nobody's records are larger, and a foreign file may have any size."""
 
@@ -153,10 +157,24 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the objects among lines of JSON; torn lines and other values are passed over."""
-    for raw in lines:
-        try:
-            value = json.loads(raw.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield value
+    return objects_of(raw.decode("utf-8", "replace") for raw in lines)
+
+
+def objects_of(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects among lines of JSON; many lines are read at once, one by one only where one of them is torn."""
+    rest = iter(lines)
+    while some := list(islice(rest, _TOGETHER)):
+        found: list[Any] = []
+        if all(text[:1] == "{" and text[-1:] == "}" for text in some):
+            with suppress(ValueError, RecursionError):
+                found = json.loads(f"[{','.join(some)}]")
+        if len(found) != len(some):
+            found = [_value(text) for text in some]
+        yield from (value for value in found if isinstance(value, dict))
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

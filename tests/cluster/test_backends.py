@@ -120,6 +120,20 @@ def test_from_submit_to_a_sealed_success(site: Site) -> None:
     assert (record["note"], record["tags"]) == ("first", ["night"])
 
 
+@pytest.mark.parametrize("backend", ["local"], indirect=True)
+def test_cancel_without_a_name_tells_what_could_be_meant(site: Site) -> None:
+    told = site.start("cancel")
+    assert b"nothing to cancel" in told.communicate(timeout=60)[1] and told.returncode == 2
+    site.write_project("python program.py hold")
+    run = site.submit()
+    run.written("holding")
+    told = site.start("cancel")  # nobody is there to be asked
+    assert f"hackathon cancel {run.id[-8:]}".encode() in told.communicate(timeout=60)[1] and told.returncode == 2
+    assert site.state(run)["state"] == "RUNNING"
+    released(run, site)
+    assert run.await_end()["exit_code"] == 0
+
+
 @everywhere
 def test_exit_code_makes_it_failed(site: Site) -> None:
     site.write_project("python program.py leave 3")
@@ -135,6 +149,8 @@ def test_waiting_for_a_failure_shows_its_log_and_exits_1(site: Site) -> None:
     process = site.start("submit", "--wait")
     stderr = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 1 and "about to leave" in stderr and "FAILED" in stderr
+    # files that were looked for while the job ran, before they could be there, are no trouble
+    assert "cannot be read at the moment" not in stderr
 
 
 @everywhere
@@ -390,6 +406,17 @@ def test_small_study(site: Site) -> None:
     ]
     assert found["points"][1]["speedup"] == 2.0 and found["points"][1]["efficiency"] == 1.0
     assert json.loads(site.run("results", "--json")) == found
+
+
+@pytest.mark.parametrize("backend", ["local"], indirect=True)
+def test_a_failed_point_of_a_study_is_told_with_its_cause(site: Site) -> None:
+    (site.folder / "program.py").write_text(
+        "import os\nif os.environ['RANK'] == '1':\n    import no_such_package\nprint('throughput: 5 samples/s')\n"
+    )
+    words = ("scale", "--processes", "1,2", "--wait", "--launcher", "local")
+    assert b"FAILED \xe2\x80\x93 environment: The Python module no_such_package" in site.run(*words, code=1)
+    told = site.run("results", code=1).decode()
+    assert "no_such_package" in told and "program.py:3; rank 1" in told and "exit code 1" in told
 
 
 @pytest.mark.parametrize("backend", [name for name in WITH_SITES if name != SLURM], indirect=True)

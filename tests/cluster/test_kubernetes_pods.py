@@ -14,7 +14,7 @@ import pytest
 
 from support.backends import KubernetesBackend, Run, Site, until
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 TWO = {"launcher": "torchrun", "nodes": 2, "processes": 2, "processes_per_node": 1}
 TORCHRUN = """#!/bin/bash
 # one rank a node, as torchrun starts it, without the seconds that importing torch takes

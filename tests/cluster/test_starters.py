@@ -21,6 +21,7 @@ from support.slurm_lab.lab import SlurmLab
 
 BIN = Path(sys.executable).parent
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.torch,
     pytest.mark.skipif(not shutil.which("torchrun", path=BIN), reason="no torch"),
 ]
@@ -172,7 +173,6 @@ def test_mpirun_on_two_nodes_of_a_parallel_environment(gridengine_site: Site) ->
     two_nodes(gridengine_site, "mpirun")
 
 
-@pytest.mark.slow
 @pytest.mark.gridengine
 @pytest.mark.mpi
 def test_grid_engine_ends_all_ranks_when_one_fails(gridengine_site: Site) -> None:
@@ -244,13 +244,11 @@ def test_ranks_that_are_bound_share_no_core(backend: Backend, tmp_path: Path) ->
     assert first and second and not first & second
 
 
-@pytest.mark.slow
 @pytest.mark.slurm
 def test_essence_by_ssh(ssh_site: Site) -> None:
     essence_on_two_nodes(ssh_site, "torchrun")
 
 
-@pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.mpi
 def test_mpirun_starts_torchrun_on_two_nodes(slurm: SlurmLab, tmp_path: Path) -> None:
@@ -261,7 +259,6 @@ def test_mpirun_starts_torchrun_on_two_nodes(slurm: SlurmLab, tmp_path: Path) ->
     two_nodes(site)
 
 
-@pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.parametrize("launcher", ["torchrun", "mpirun"])
 def test_ssh_on_two_nodes(ssh_site: Site, launcher: str) -> None:
@@ -272,13 +269,11 @@ def test_ssh_on_two_nodes(ssh_site: Site, launcher: str) -> None:
     two_nodes(ssh_site, launcher)
 
 
-@pytest.mark.slow
 @pytest.mark.slurm
 def test_ssh_ends_all_ranks_when_one_fails(ssh_site: Site) -> None:
     failing(ssh_site)
 
 
-@pytest.mark.slow
 @pytest.mark.slurm
 def test_ssh_ends_all_ranks_when_cancelled(ssh_site: Site) -> None:
     """Slurm does not know what sshd started: only the closed connection ends it."""

@@ -19,7 +19,7 @@ from hackathon.board.entry import BadEntry, Entry, decode, encode, new_id
 from hackathon.config import load
 from hackathon.config.rule import Rule
 from hackathon.diagnosis.examine import diagnose_files, diagnose_run
-from hackathon.diagnosis.hang import find_hang
+from hackathon.diagnosis.hangs.hang import find_hang
 from hackathon.index.index import Index
 from hackathon.index.projects import Bounds, ProjectFolder
 from hackathon.index.uses import read_uses

@@ -19,6 +19,7 @@ from support import pbs
 from support.backends import Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, until
 from support.slurm_lab.lab import SlurmLab
 
+pytestmark = pytest.mark.slow
 PROGRAM = """
 import os, pathlib, sys, time
 run, rank, attempt = pathlib.Path(os.environ["HK_RUN"]), os.environ["RANK"], os.environ["HK_ATTEMPT"]
@@ -186,7 +187,6 @@ def test_requeue_keeps_the_run_and_raises_the_attempt(site: Site, slurm: SlurmLa
     assert site.backend.jobs_named(f"hk-{run.id[-8:]}") == [run.job_id]
 
 
-@pytest.mark.slow
 @pytest.mark.slurm
 def test_dead_node_ends_the_job_and_the_ranks_elsewhere(slurm: SlurmLab, tmp_path: Path) -> None:
     site = make_site(SlurmBackend(slurm), tmp_path / "project", "srun", directives=["--no-requeue"])
@@ -205,7 +205,6 @@ def test_dead_node_ends_the_job_and_the_ranks_elsewhere(slurm: SlurmLab, tmp_pat
         site.backend.stop()
 
 
-@pytest.mark.slow
 @pytest.mark.slurm
 def test_dead_node_of_a_job_that_may_be_queued_again(slurm: SlurmLab, tmp_path: Path) -> None:
     """Slurm's default: the same run begins anew on other nodes, as its second attempt."""

@@ -14,6 +14,7 @@ from hackathon.cli.main import run as hackathon
 from support.failing import READING, failing
 from support.samples.runs import one_run
 
+pytestmark = pytest.mark.slow
 MOST = 1000
 
 

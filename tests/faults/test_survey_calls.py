@@ -19,6 +19,7 @@ from hackathon.text.errors import HackathonError
 from support.failing import READING, WRITING, failing
 from support.survey.event import make_event
 
+pytestmark = pytest.mark.slow
 WANTED = ["by box", "by form", "by import"]
 MOST = 2000
 """Calls of one closing at most: more, and the test would go on for ever."""

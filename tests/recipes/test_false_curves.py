@@ -37,7 +37,8 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
         site.write_project(PROGRAMS[name][0], name=name, metrics=METRICS)
         site.write_profile(launchers=["torchrun" if name == "together" else "local"])
         shutil.copy(TESTS / "recipes/own_code/curves" / PROGRAMS[name][0].split()[1], site.folder)
-        made[name] = site, json.loads(site.run("scale", "--processes", "1,2", "--wait", "--json", seconds=240))
+        words = ("scale", "--force", "--processes", "1,2", "--wait", "--json")
+        made[name] = site, json.loads(site.run(*words, seconds=240))
 
     threads = [threading.Thread(target=scale, args=(name,)) for name in PROGRAMS]
     for thread in threads:

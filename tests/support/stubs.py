@@ -28,7 +28,7 @@ def configure(state: Path, **values: object) -> None:
     path = state / "server.json"
     state.mkdir(parents=True, exist_ok=True)
     old = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps({**old, **values}))
+    _replace(path, json.dumps({**old, **values}))
 
 
 def break_command(state: Path, command: str, fault: str, times: int | None = None) -> None:
@@ -45,11 +45,18 @@ def mend(state: Path) -> None:
 
 def stop(state: Path) -> None:
     """End every job and mom that is left; for the end of a test."""
-    for path in (state / "pid").glob("*"):
+    for path in (state / "pid").glob("[0-9]*"):
         scripts = [int(record.read_text()) for record in (state / "session").glob(path.name)]
         tasks = [int(task.suffix[1:]) for task in (state / "tasks").glob(f"{path.name}.*")]
         for number in [int(path.read_text()), *scripts, *tasks]:
             _end(number, state)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file that moms may read at any moment: they see the old or the new one, never an empty one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text)
+    temporary.rename(path)
 
 
 def _end(number: int, state: Path) -> None:

@@ -335,7 +335,7 @@ def test_a_bomb_and_too_much(crate: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert bad.stat().st_size < 50_000
     monkeypatch.setattr("hackathon.runs.crate.archive.TOTAL_LIMIT", 5_000_000)
     assert _refused(bad).id == "crate.too_big"
-    monkeypatch.setattr("hackathon.runs.source.snapshot.SIZE_LIMIT", 1_000_000)
+    monkeypatch.setattr("hackathon.runs.crate.archive.SIZE_LIMIT", 1_000_000)
     assert _refused(bad).id == "crate.too_big"
     monkeypatch.setattr("hackathon.runs.crate.archive.ARCHIVE_LIMIT", 100)
     assert _refused(bad).id == "crate.too_big"

@@ -19,7 +19,7 @@ from support.pages.browser import DESKTOP, PHONE, Visitor, chromium, picture
 from support.samples.runs import Sample, write_study
 from support.survey.closed import write_survey
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from hackathon.web.survey_form.offline import offline_page, sheet
 from support.pages.browser import DESKTOP, PHONE, STICKS_OUT, axe_problems, chromium, html_problems, picture
 from support.survey.serving import NAME, QUESTIONS, Served, app_of, ask, served, write_survey
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 HOSTILE = "<script>window.hit=1</script><img src=x onerror=window.hit=2>\"'></textarea><svg onload=window.hit=3>{{7*7}}"
 LONG = "w" * 120
 MORE = [

@@ -1,18 +1,22 @@
 """`hackathon cancel`: end jobs."""
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
 from hackathon.cli.options import named
-from hackathon.text.errors import HackathonError
+from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
 
 
 @named("cancel")
-@click.argument("names", nargs=-1, required=True, metavar="RUN|STUDY...")
+@click.argument("names", nargs=-1, metavar="RUN|STUDY...")
 @click.option("-y", "--yes", is_flag=True, help=message("help.option_cancel_yes"))
 def command(names: tuple[str, ...], yes: bool) -> None:
-    import sys
-
     from hackathon.cli.main import show_error
     from hackathon.cli.run.segments import with_followers
     from hackathon.cli.run.status import chosen
@@ -20,7 +24,7 @@ def command(names: tuple[str, ...], yes: bool) -> None:
     from hackathon.runs.states import OPEN
     from hackathon.runs.status import status
 
-    runs = with_followers(chosen(names))
+    runs = with_followers(chosen(names) if names else [_only_one()])
     several = len(runs) > 1
     worst = 0
     states = {state.run_id: state for state in status(runs)}
@@ -43,3 +47,26 @@ def command(names: tuple[str, ...], yes: bool) -> None:
         click.echo(message("cli.cancelled" if told else "cli.cancel_ended", run=run.id))
     if worst:
         raise click.exceptions.Exit(worst)
+
+
+def _only_one() -> "RunDirectory":
+    """Return the one unfinished run here, if a person at a terminal says yes to it.
+
+    Raises RequestError that names the unfinished runs: which one is meant is not guessed.
+    """
+    from hackathon.cli.options import runs_folder
+    from hackathon.runs.directory import find_runs
+    from hackathon.runs.states import OPEN
+    from hackathon.runs.status import status
+
+    runs = find_runs(runs_folder())
+    unfinished = [(run, state) for run, state in zip(runs, status(runs), strict=True) if state.state in OPEN]
+    if not unfinished:
+        raise RequestError("cli.cancel_nothing", folder=runs_folder())
+    lines = "\n".join(f"  hackathon cancel {run.id[-8:]}    {run.id}  {state.state}" for run, state in unfinished)
+    if len(unfinished) > 1 or not sys.stdin.isatty():
+        raise RequestError("cli.cancel_which", runs=lines)
+    click.echo(lines, err=True)
+    if not click.confirm(message("cli.cancel_ask"), err=True):
+        raise click.Abort
+    return unfinished[0][0]

@@ -62,19 +62,27 @@ class MomentType(click.ParamType[float]):
 @click.option("--grep", metavar="REGEX", help=message("help.option_grep"))
 @click.option("-n", "--lines", metavar="N", type=click.IntRange(min=0), help=message("help.option_lines"))
 @click.option("--raw", is_flag=True, help=message("help.option_raw"))
+@click.option("--stacks", is_flag=True, help=message("help.option_stacks"))
 @click.option("--path", "only_path", is_flag=True, help=message("help.option_path"))
 def command(
     name: str | None, following: bool, chosen: tuple[set[int], ...], since: float | None, grep: str | None,
-    lines: int | None, raw: bool, only_path: bool,
+    lines: int | None, raw: bool, stacks: bool, only_path: bool,
 ) -> None:  # fmt: skip
     from hackathon.logs.follow import log_files
     from hackathon.text.errors import RequestError
 
     if raw and (following or grep is not None or since is not None):
         raise RequestError("logs.raw_alone")
+    if stacks and (raw or only_path or following or grep is not None or since is not None or lines is not None):
+        raise RequestError("logs.stacks_alone")
     pattern = _compiled(grep) if grep is not None else None
     run = one_run(name)
     ranks = {rank for each in chosen for rank in each} if chosen else None
+    if stacks:
+        from hackathon.cli.run.stacks import show_stacks
+
+        show_stacks(run, ranks)
+        return
     wanted = log_files(run.path, ranks)
     if ranks is not None and any(path.stem.startswith("rank-") for path in wanted) and (only_path or raw):
         wanted = [path for path in wanted if path.stem.startswith("rank-")]

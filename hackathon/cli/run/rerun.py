@@ -214,7 +214,8 @@ def _remarks(crate: "Crate") -> list[str]:
     found = [
         message(f"crate.remark_{kind}", files=", ".join(map(str, names)))
         for kind, names in (
-            ("edited", crate.changed), ("masked", about.get("masked")), ("altered", about.get("altered"))
+            ("edited", crate.changed), ("masked", about.get("masked")), ("altered", about.get("altered")),
+            ("outside", about.get("outside")),
         )
         if names
     ]  # fmt: skip

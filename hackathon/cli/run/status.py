@@ -1,12 +1,12 @@
 """`hackathon status`: the states of runs."""
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from hackathon.cli.options import named, runs_folder
+from hackathon.cli.run.causes import cause_text, causes, has_failed
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 SHOWN = 20
-DIAGNOSED, LOOKED_FOR = 20, 3
-"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet: of so many, so
-many at a time."""
 SHOWN_CAUSES = 3
 """Failed runs whose cause is told when a wait is over."""
 
@@ -38,7 +35,7 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         states = wait(runs)
     else:
         states = status(runs, ask=not no_ask)
-    findings = _findings(runs, states)
+    findings = causes(runs, states)
     if as_json:
         import json
         from dataclasses import asdict
@@ -80,35 +77,9 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
     if waiting:
         from hackathon.cli.run.diagnose import show_cause
 
-        failed = [(run, state) for run, state in zip(runs, states, strict=True) if _failed(state)]
+        failed = [(run, state) for run, state in zip(runs, states, strict=True) if has_failed(state)]
         for run, state in failed[:SHOWN_CAUSES]:
             show_cause(run, state)
-
-
-def _failed(state: "RunStatus") -> bool:
-    return not state.open and state.state not in ("SUCCEEDED", "CREATED") and state.cause != "preflight_failed"
-
-
-def _findings(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "dict[str, Finding]":
-    """Return run id → the cause of its failure, as it was found before; of the newest sealed ones found now."""
-    failed = [(run, state) for run, state in zip(runs, states, strict=True) if _failed(state)]
-    if not failed:
-        return {}
-    from hackathon.diagnosis.cache import kept, looked_at
-
-    found = {}
-    left = LOOKED_FOR
-    for number, (run, state) in enumerate(sorted(failed, key=lambda each: each[0].id, reverse=True)):
-        finding = kept(run)
-        may = left and number < DIAGNOSED and state.sealed and run.owned()
-        if may and not looked_at(run):  # what is kept, if anything, is in another language
-            from hackathon.cli.run.diagnose import cause_of
-
-            left -= 1
-            finding = cause_of(run, state) or finding
-        if finding is not None:
-            found[run.id] = finding
-    return found
 
 
 def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirectory"]:
@@ -149,11 +120,5 @@ def _age(seconds: float) -> str:
 
 def _why(state: "RunStatus", place: str, finding: "Finding | None") -> str:
     unknown = f"[{state.raw}]" if state.raw and not state.reason and state.open else ""
-    from hackathon.diagnosis.show import part_name
-
-    # what the scheduler said stands there already
-    new = finding is not None and not finding.rule.startswith("job-")
-    ended = " ".join(part for part in (state.explanation, unknown) if part)
-    if finding is not None and new:  # the cause first: what follows is only how it ended
-        ended = f"{part_name(finding.part)}: {finding.message}" + (f" ({ended})" if ended else "")
+    ended = cause_text(finding, " ".join(part for part in (state.explanation, unknown) if part))
     return " ".join(part for part in (place and f"{place};", ended) if part).rstrip(";")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_trust
+from hackathon.cli.options import job_options, named, option_force, option_trust
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--again", metavar="RUN", help=message("help.option_again"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
 @click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
@@ -43,9 +44,11 @@ def command(
     again: str | None,
     dry_run: bool,
     waiting: bool,
+    force: bool,
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
+    from hackathon.cli.program_findings import refuse_errors
     from hackathon.cli.run.segments import refuse_repeat, show_submitted
     from hackathon.cli.shown import finish, show_plan, show_preflight, show_warnings
     from hackathon.jobs.sources import find_sources
@@ -59,6 +62,7 @@ def command(
         raise RequestError("preflight.with_segments")
     sources = find_sources(target, options, foreign=foreign)
     planned = plan(sources, repeat=repeat * segments, preflight=preflight, admit=show_plan)
+    refuse_errors(sources, planned.jobs[0].request, force=force or dry_run)
     source = program_of(planned)
     show_warnings(source)
     if dry_run:

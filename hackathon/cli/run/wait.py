@@ -57,7 +57,9 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
             more = tick(states, watched) if tick is not None else False
             if not more and len(states) == len(watched) and all(_over(state, ended) for state in states):
                 _clear(live)
-                return states
+                for run in watched:  # while the job ran, its files were looked for before they could be there
+                    run.files.appeared()
+                return status(watched)
             if live:
                 counts = Counter(state.state for state in states)
                 text = ", ".join(f"{word} {count}" for word, count in counts.items())

@@ -13,6 +13,7 @@ from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
     from hackathon.runs.study import Study
 
@@ -55,7 +56,7 @@ def command(
         study = find_study(name, folder.parent, exact=False)
         run = None if study else find_run(name, folder)
     else:
-        study, run = next(iter(find_studies(folder.parent)), None), newest(find_runs(folder))
+        study, run = next(iter(find_studies(folder.parent)), None), newest(_measured(find_runs(folder)))
         if run is not None and study is not None:  # the newest of both; a study's own run is that study
             run = None if run.study or run.created < study.record()["created"] else run
     if suggest and (run is not None or study is not None):
@@ -93,6 +94,8 @@ def show_study(
     from hackathon.scaling.table import failed
 
     results = study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge)
+    if form in ("table", "md"):  # JSON and CSV are those of the pages
+        _tell_causes(results, study, states)
     terminal = sys.stdout.isatty()
     color = terminal and not os.environ.get("NO_COLOR")
     click.echo(
@@ -109,6 +112,26 @@ def show_study(
         raise trouble
     if failed(results):
         raise click.exceptions.Exit(1)
+
+
+def _tell_causes(results: dict[str, Any], study: "Study", states: "list[RunStatus]") -> None:
+    """Put the cause of each failed run in front of how it ended."""
+    from hackathon.cli.run.causes import cause_text, causes
+    from hackathon.runs.study import runs_of
+    from hackathon.scaling.table import points_of
+
+    known = {run.id: run for run in runs_of(study)}
+    pairs = [(known[state.run_id], state) for state in states if state.run_id in known]
+    found = causes([run for run, _ in pairs], [state for _, state in pairs])
+    for point in points_of(results):
+        for run in point["runs"]:
+            if run["id"] in found:
+                run["reason"] = cause_text(found[run["id"]], run.get("reason", ""))
+
+
+def _measured(runs: "list[RunDirectory]") -> "list[RunDirectory]":
+    """Return the runs without those of rehearsals: these were ended early, and are no results."""
+    return [run for run in runs if not run.known().rehearsal]
 
 
 def _without_value(results: dict[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_trust, several_processes
+from hackathon.cli.options import job_options, named, option_force, option_trust, several_processes
 from hackathon.cli.run.segments import refuse_for_study
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
@@ -13,6 +13,7 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
     from hackathon.jobs.plan import Plan
+    from hackathon.jobs.resolve import Sources
     from hackathon.runs.campaign import Campaign
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
@@ -37,6 +38,7 @@ SHOWN_FAILURES = 2
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
 @click.option("--wait", "waiting", is_flag=True, help=message("help.option_wait"))
+@option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 @several_processes
@@ -53,10 +55,12 @@ def command(
     preflight: bool,
     dry_run: bool,
     waiting: bool,
+    force: bool,
     foreign: "Foreign",
     as_json: bool,
     counts: list[int] | None = None,
 ) -> None:
+    from hackathon.cli.program_findings import refuse_errors
     from hackathon.cli.shown import show_plan, show_preflight
     from hackathon.jobs.grid import grid, read_axes
     from hackathon.jobs.sources import find_sources
@@ -75,6 +79,9 @@ def command(
     sources = find_sources(target, options, foreign=foreign)
     cells = grid(sources, read_axes(vary, sources), counts, mode, repeat)
     planned = plan(sources, cells, repeat=repeat, preflight=preflight, admit=show_plan)
+    largest = max((job.request for job in planned.jobs), key=lambda request: request.processes)
+    refuse_errors(sources, largest, force=force or dry_run)
+    _suggest_rehearsal(sources)
     if dry_run:
         if as_json:
             _show_json(planned)
@@ -85,6 +92,17 @@ def command(
     study, points = campaign.study, len(planned.jobs)
     click.echo(message("cli.study_is", study=study.id, points=points, repeat=repeat, mode=mode), err=True)
     _go_on(campaign, max_queued, waiting, as_json)
+
+
+def _suggest_rehearsal(sources: "Sources") -> None:
+    """Say once that a rehearsal is short: where a project with a program of its own has no study and no rehearsal."""
+    from hackathon.runs.directory import find_runs
+    from hackathon.runs.study import find_studies
+
+    if sources.project is None or sources.project.command is None or find_studies(sources.runs.parent):
+        return
+    if not any(run.known().rehearsal for run in find_runs(sources.runs)):
+        click.echo(message("rehearsal.first"), err=True)
 
 
 def _resumed(name: str, target: str | None, options: Options, foreign: "Foreign") -> "Campaign":

@@ -50,6 +50,9 @@ def same_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     found = {rank: [loss for loss in each if loss.of_training] for rank, each in training.losses(run).items()}
     sequences = [[loss.value for loss in each] for each in found.values()]
     processes = run.record.processes
+    if len({len(each) for each in sequences}) > 1:  # ended from outside, perhaps in the middle of a line
+        shared = max(0, min(map(len, sequences)) - 1)
+        sequences = [each[:shared] for each in sequences]
     if len(sequences) < 2 or len(sequences) != processes or any(each != sequences[0] for each in sequences[1:]):
         return []
     values = sequences[0]

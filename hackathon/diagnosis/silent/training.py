@@ -5,10 +5,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.findings import Evidence
@@ -117,11 +117,18 @@ def _read_losses(run: RunFacts) -> dict[int, list[Loss]]:
 
 
 def _metered(run: RunFacts, rank: int) -> Iterator[Loss]:
+    facts = proxy(run)  # what is kept for a run must not keep the run
     for _, line in intervals(run, rank):
-        names = [name for name in line if _LOSS_NAME.match(name) and not _OTHERS_LOSS.search(name)]
-        value = number(line[names[0]]) if names else None
+        name = _loss_name(tuple(line))
+        value = number(line[name]) if name is not None else None
         if value is not None:
-            yield Loss(line["step"], value, partial(metered_evidence, run, rank, line))
+            yield Loss(line["step"], value, partial(metered_evidence, facts, rank, line))
+
+
+@lru_cache(maxsize=256)
+def _loss_name(names: tuple[str, ...]) -> str | None:
+    """Return the field that holds the training loss among those of a line; the lines of a Meter are alike."""
+    return next((name for name in names if _LOSS_NAME.match(name) and not _OTHERS_LOSS.search(name)), None)
 
 
 def metered_evidence(run: RunFacts, rank: int, line: Mapping[str, Any]) -> Evidence:

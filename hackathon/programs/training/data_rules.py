@@ -33,14 +33,27 @@ def check_data(program: TrainingProgram) -> None:
     divided = _DIVIDED.search(program.text)
     for module in program.modules:
         if whole and not divided:
-            _no_sampler(module)
+            _no_sampler(module, "same-data" if _seeded(program) else "no-sampler")
         if whole and "set_epoch" not in program.text:
             _no_set_epoch(module)
         if not _SHARDED.search(program.text):
             _saves(program, module)
 
 
-def _no_sampler(module: Module) -> None:
+def _seeded(program: TrainingProgram) -> bool:
+    """Return whether all ranks draw the same random numbers: every seed is a number, and set in any case."""
+    seeds = [
+        call.args[0]
+        for module in program.modules
+        for call, name in module.calls
+        if name in ("torch.manual_seed", "torch.random.manual_seed") and len(call.args) == 1
+        if not any(module.tests(call))
+    ]
+    generators = program.called("Generator", "worker_init_fn")
+    return bool(seeds) and not generators and all(isinstance(each, ast.Constant) for each in seeds)
+
+
+def _no_sampler(module: Module, rule: str) -> None:
     for call, name in module.calls:
         if name not in ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"):
             continue
@@ -49,7 +62,9 @@ def _no_sampler(module: Module) -> None:
             continue
         if any(each.arg is None for each in call.keywords):
             continue
-        module.look.add("no-sampler", call.lineno, *_with_sampler(module, call, shuffle))
+        if rule == "same-data" and keyword(call, "generator"):
+            continue
+        module.look.add(rule, call.lineno, *_with_sampler(module, call, shuffle))
 
 
 def _with_sampler(module: Module, call: ast.Call, shuffle: ast.expr) -> tuple[Edit, ...]:

@@ -4,15 +4,15 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from hackathon.config.problems import nearest
-from hackathon.programs.scripts.findings import Edit
+from hackathon.programs.scripts.findings import Edit, LintFinding
 from hackathon.programs.scripts.lint import LintReport
 from hackathon.programs.scripts.source import read_script
-from hackathon.programs.training import data_rules, launchers, rank_rules, shell_rules
+from hackathon.programs.training import data_rules, exchange_rules, launchers, rank_rules, shell_rules
 from hackathon.programs.training.module import TooManyStepsError
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
@@ -149,6 +149,7 @@ def _program(folder: Path, entries: tuple[str, ...], situation: TrainingSituatio
         rank_rules.check_ranks(program, situation)
         data_rules.check_data(program)
         data_rules.check_machine(program, situation)
+        exchange_rules.check_exchange(program)
     if len(entries) == 1 and situation.processes != 1:
         _alone(program, folder, entries[0], situation)
     return [*(module.look for module in program.modules), *program.broken]
@@ -162,3 +163,19 @@ def _alone(program: TrainingProgram, folder: Path, entry: str, situation: Traini
         return
     severity: Severity = "error" if situation.processes is not None else "warning"
     module.look.add("no-process-group", 1, severity=severity, files=", ".join(whole.files[:5]))
+
+
+def told_by_text(
+    folder: Path, entry: str, rules: Collection[str], situation: TrainingSituation | None = None
+) -> list[tuple[str, LintFinding]]:
+    """Return (file, finding) of what the text of a program shows, for these rules; nothing where it cannot be read.
+
+    `folder` may belong to somebody else: files are parsed, and opened as `program_files` does.
+    """
+    program = TrainingProgram.read(folder, (entry,))
+    with contextlib.suppress(TooManyStepsError):
+        exchange_rules.check_exchange(program)
+        data_rules.check_data(program)
+        if situation is not None:
+            rank_rules.check_ranks(program, situation)
+    return [(module.name, each) for module in program.modules for each in module.look.findings if each.rule in rules]

@@ -16,7 +16,12 @@ RULES: dict[str, LintRule] = {
     # ---- the program
     "unreadable": LintRule("warning", "ignored"),
     "no-process-group": LintRule("error", "changed"),
+    "fixed-world": LintRule("error", "changed"),
+    "not-averaged": LintRule("error", "changed"),
+    "same-data": LintRule("error", "changed"),
+    "divided-batch": LintRule("warning", "changed"),
     "starts-own-ranks": LintRule("error", "changed"),
+    "swallowed-exception": LintRule("warning", "changed"),
     "own-address": LintRule("error", "changed"),
     "devices-in-program": LintRule("warning", "changed"),
     "one-gpu": LintRule("error", "changed"),

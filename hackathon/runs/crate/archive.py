@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.runs.record import RunRecord, read_record
 from hackathon.runs.source import snapshot
+from hackathon.runs.source.selection import SIZE_LIMIT, lines, printable
 from hackathon.text.errors import RequestError
 from hackathon.text.units import format_size
 
@@ -77,7 +78,11 @@ class Crate:
         from hackathon.jobs.validate_record import wrong_field
 
         record = self.record("request.json")
-        lists = (name for name in ("command", "environment", "mpi_options", "directives", "data") if name in record)
+        lists = (
+            name
+            for name in ("command", "environment", "mpi_options", "directives", "data", "exclude")
+            if name in record
+        )
         torn = next((name for name in lists if not isinstance(record[name], list)), None)
         if torn is not None:
             raise RequestError("crate.wrong_field", path=self.path, field=torn)
@@ -110,24 +115,24 @@ class Crate:
         about = self.about_source
         if about.get("complete") is not True:
             left_out = [str(name) for name in _list(about.get("left_out"))]
-            raise RequestError("crate.no_source", path=self.path, run=self.run, files=snapshot.lines(left_out))
+            raise RequestError("crate.no_source", path=self.path, run=self.run, files=lines(left_out))
         record = self.record("source.json")
         executable = {str(name) for name in _list(self.listed.get("executable"))}
         files = {}
         for name in _mapping(record.get("files")):
             place = f"source/{_safe(str(name), self.path)}"
             if place not in self.files:
-                raise RequestError("crate.missing", path=self.path, files=snapshot.lines([place]))
+                raise RequestError("crate.missing", path=self.path, files=lines([place]))
             content = self.files[place]
             files[name] = snapshot.SnapshotFile(content, hashlib.sha256(content).hexdigest(), place in executable)
         links = {str(name): str(target) for name, target in _mapping(record.get("links")).items()}
         for name, target in links.items():
             _safe(name, self.path)
             if not _stays_inside(name, target) or any(part in links for part in _parents(name)) or name in files:
-                raise RequestError("crate.link", path=self.path, file=snapshot.printable(f"{name} → {target}"))
+                raise RequestError("crate.link", path=self.path, file=printable(f"{name} → {target}"))
         crossed = next((name for name in files if any(part in links for part in _parents(name))), None)
         if crossed is not None:
-            raise RequestError("crate.link", path=self.path, file=snapshot.printable(crossed))
+            raise RequestError("crate.link", path=self.path, file=printable(crossed))
         git = record.get("git")
         return snapshot.Source(self.path.absolute(), files, links, git if isinstance(git, dict) else None)
 
@@ -162,7 +167,7 @@ def read_crate(text: str) -> Crate:
             raise RequestError("crate.other_version", path=path, found=listed.get("schema_version", "–"))
         missing = [name for name in names if not place.has(_safe(str(name), path))]
         if missing:
-            raise RequestError("crate.missing", path=path, files=snapshot.lines(missing))
+            raise RequestError("crate.missing", path=path, files=lines(missing))
         if len(names) > ENTRIES_LIMIT:
             raise RequestError("crate.too_many", path=path, count=len(names), limit=ENTRIES_LIMIT)
         files, total = {}, 0
@@ -176,7 +181,7 @@ def read_crate(text: str) -> Crate:
         return Crate(path, place.digest(hashes), listed, files, changed)
 
 
-def read_inside(folder: GuardedFolder, name: str, limit: int = snapshot.SIZE_LIMIT) -> tuple[bytes, bool]:
+def read_inside(folder: GuardedFolder, name: str, limit: int = SIZE_LIMIT) -> tuple[bytes, bool]:
     """Return (content, executable) of a regular file below a folder.
 
     Raises OSError (also for what is refused) and ValueError when it is larger than `limit`.
@@ -209,11 +214,11 @@ class _Folder:
         try:
             return read_inside(GuardedFolder(self.path, any_owner=True, links=False), name)[0]
         except ValueError:
-            raise RequestError("crate.too_big", path=self.path, limit=format_size(snapshot.SIZE_LIMIT)) from None
+            raise RequestError("crate.too_big", path=self.path, limit=format_size(SIZE_LIMIT)) from None
         except OSError as error:
             link = any((self.path / part).is_symlink() for part in (name, *_parents(name)))
             if link:
-                raise RequestError("crate.link", path=self.path, file=snapshot.printable(name)) from None
+                raise RequestError("crate.link", path=self.path, file=printable(name)) from None
             raise RequestError("crate.unreadable", path=self.path / name, what=error.strerror or error) from error
 
     def digest(self, hashes: Mapping[str, str]) -> str:
@@ -250,9 +255,9 @@ class _Archive(_Folder):
         for entry in entries:
             name = _safe(entry.orig_filename.rstrip("/"), path)
             if stat.S_ISLNK(entry.external_attr >> 16):
-                raise RequestError("crate.link", path=path, file=snapshot.printable(name))
+                raise RequestError("crate.link", path=path, file=printable(name))
             if name in self._entries:
-                raise RequestError("crate.twice", path=path, file=snapshot.printable(name))
+                raise RequestError("crate.twice", path=path, file=printable(name))
             if not entry.is_dir():
                 self._entries[name] = entry
         tops = {name.split("/", 1)[0] for name in self._entries}
@@ -269,11 +274,11 @@ class _Archive(_Folder):
         try:
             # the sizes in the archive may lie: what comes out is counted
             with self._zip.open(entry) as stream:
-                content = stream.read(snapshot.SIZE_LIMIT + 1)
+                content = stream.read(SIZE_LIMIT + 1)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error) as error:
             raise RequestError("crate.no_zip", path=self.path, what=error) from None
-        if len(content) > snapshot.SIZE_LIMIT:
-            raise RequestError("crate.too_big", path=self.path, limit=format_size(snapshot.SIZE_LIMIT))
+        if len(content) > SIZE_LIMIT:
+            raise RequestError("crate.too_big", path=self.path, limit=format_size(SIZE_LIMIT))
         return content
 
     def digest(self, hashes: Mapping[str, str]) -> str:
@@ -298,7 +303,7 @@ def _profile(entity: Mapping[str, Any]) -> str:
     """Return what an entity says that it conforms to, as a text for a person."""
     value = entity.get("conformsTo")
     found = [each.get("@id") for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
-    return snapshot.printable(", ".join(str(each) for each in found))[:200]
+    return printable(", ".join(str(each) for each in found))[:200]
 
 
 def _json(place: _Folder, name: str) -> dict[str, Any]:
@@ -316,7 +321,7 @@ def _safe(name: str, path: Path) -> str:
     parts = name.split("/")
     outside = not {"", ".", ".."}.isdisjoint(parts) or name[1:2] == ":" or len(name) > _LONGEST_NAME
     if outside or any(letter in name for letter in "\\\0\n\r"):
-        raise RequestError("crate.outside", path=path, file=snapshot.printable(name[:200]))
+        raise RequestError("crate.outside", path=path, file=printable(name[:200]))
     return name
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import hackathon
 from hackathon.runs.directory import RunDirectory
+from hackathon.runs.record import RunRecord
 from hackathon.runs.source import snapshot
+from hackathon.runs.source.selection import printable
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
 from hackathon.text.messages import message
@@ -57,7 +59,7 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
     if not known:
         found.append(message("runs.differs_no_source"))
     if run.client("origin").get("kind") != "crate":  # a program out of a crate has no folder to compare with
-        found += _files(known, run, Path(record.source), record.in_place)
+        found += _files(known, run, record)
     if known and not record.in_place:
         found += _own_copy(run, known)
     if request is not None:
@@ -65,14 +67,15 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
     return found
 
 
-def _files(known: dict[str, Any], run: RunDirectory, folder: Path, in_place: bool) -> list[str]:
+def _files(known: dict[str, Any], run: RunDirectory, record: RunRecord) -> list[str]:
     """Return what differs between recorded hashes and a project's folder now."""
     if not known:
         return []
     try:
-        now = snapshot.take(folder, runs_folder=run.path.parent, in_place=in_place)
+        exclude = [str(each) for each in record.raw.get("exclude") or ()]
+        now = snapshot.take(Path(record.source), runs_folder=run.path.parent, in_place=record.in_place, exclude=exclude)
     except RequestError as error:
-        return [message("runs.differs_unreadable", folder=folder, what=error)]
+        return [message("runs.differs_unreadable", folder=record.source, what=error)]
     hashes = {name: entry.sha256 for name, entry in now.files.items()}
     return _compare(dict(known.get("files", {})), hashes, "project")
 
@@ -97,7 +100,7 @@ def _compare(then: dict[str, str], now: dict[str, str], which: str) -> list[str]
         ("new", sorted(name for name in now if name not in then)),
     ):
         if names:
-            listed = ", ".join(snapshot.printable(name) for name in names[:SHOWN_FILES])
+            listed = ", ".join(printable(name) for name in names[:SHOWN_FILES])
             more = f" +{len(names) - SHOWN_FILES}" if len(names) > SHOWN_FILES else ""
             lines.append(message(f"runs.differs_{which}_{kind}", files=listed + more))
     return lines

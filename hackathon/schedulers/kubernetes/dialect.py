@@ -111,6 +111,7 @@ class KubernetesDialect(Dialect):
         "gpu_resource": QUALIFIED,
         "shm_size": QUANTITY,
     }
+    asks_memory: ClassVar[bool] = True
     file_names: ClassVar[tuple[str, ...]] = ("job.yaml",)
     task_variables: ClassVar[tuple[str, ...]] = ("JOB_COMPLETION_INDEX", "KUBERNETES")
 

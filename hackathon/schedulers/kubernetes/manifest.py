@@ -127,6 +127,8 @@ def _resources(dialect: KubernetesDialect, header: Header) -> dict[str, Any]:
     limits: dict[str, Any] = dict(dialect.resources)
     if header.gpus_per_node:
         limits[dialect.gpu_resource] = header.gpus_per_node
+    if header.memory:
+        limits["memory"] = f"{header.mebibytes}Mi"
     made: dict[str, Any] = {"limits": limits} if limits else {}
     if dialect.cpu_request == "cpu":
         made["requests"] = {"cpu": header.processes_per_node * header.threads}

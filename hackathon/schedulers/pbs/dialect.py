@@ -11,6 +11,7 @@ class PbsDialect(Dialect):
     """PBS's words for who pays, and which resources a select names."""
 
     inherits_path: ClassVar[bool] = False
+    asks_memory: ClassVar[bool] = True
     hosts_command: ClassVar[str] = "awk '!seen[$0]++' \"$PBS_NODEFILE\""
     id_variable: ClassVar[str] = "PBS_JOBID"
 
@@ -42,12 +43,13 @@ class PbsDialect(Dialect):
         return True
 
     def directives(self, header: Header) -> dict[str, Any]:
-        """Add `group_list` or `project`, `ncpus`, `ngpus`, `place`."""
+        """Add `group_list` or `project`, `ncpus`, `ngpus`, `memory`, `place`."""
         return {
             **super().directives(header),
             "place": self.place,
             "group_list": header.group if self.group == "group_list" else None,
             "project": header.group if self.group == "project" else None,
             "ncpus": header.processes_per_node * header.threads if self.cpu_request == "ncpus" else None,
+            "memory": header.memory and f"{header.mebibytes}mb",
             "ngpus": header.gpus_per_node if self.gpu_request == "ngpus" and header.gpus_per_node else None,
         }

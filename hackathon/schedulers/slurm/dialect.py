@@ -11,6 +11,7 @@ class SlurmDialect(Dialect):
     """Slurm's words for who pays, and for GPUs."""
 
     hosts_command: ClassVar[str] = 'scontrol show hostnames "$SLURM_JOB_NODELIST"'
+    asks_memory: ClassVar[bool] = True
     id_variable: ClassVar[str] = "SLURM_JOB_ID"
     task_identity: ClassVar[tuple[str, str, str]] = ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID")
 
@@ -31,12 +32,13 @@ class SlurmDialect(Dialect):
         return True
 
     def directives(self, header: Header) -> dict[str, Any]:
-        """Add `account`, `gpus_per_node` or `gres`, `exclusive`."""
+        """Add `account`, `gpus_per_node` or `gres`, `memory`, `exclusive`."""
         gpus = header.gpus_per_node
         return {
             **super().directives(header),
             "account": header.group if self.group == "account" else None,
             "gpus_per_node": gpus if gpus and self.gpu_request == "gpus-per-node" else None,
             "gres": f"gpu:{gpus}" if gpus and self.gpu_request == "gres" else None,
+            "memory": header.memory and f"{header.mebibytes}M",
             "exclusive": "yes" if self.exclusive else None,
         }

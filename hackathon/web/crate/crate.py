@@ -214,6 +214,7 @@ def _source(
         "masked": sorted(content.masked),
         "altered": sorted(content.altered),
         "left_out": sorted(content.left_out),
+        "outside": sorted(cleaner.name(name) for name in _mapping(known.get("outside"))),
     }
 
 

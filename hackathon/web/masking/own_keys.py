@@ -18,7 +18,7 @@ _OF_FILES = frozenset(
 _OF_CRATES = frozenset(
     {"run", "state", "open", "reason", "started", "ended", "seconds", "processes", "nodes", "metric", "unit", "check",
      "metrics", "texts", "folder", "in_place", "digest", "files", "links", "added", "git", "commit", "branch", "dirty",
-     "source", "executable", "complete", "digest_as_run", "masked", "altered", "left_out"}
+     "source", "executable", "complete", "digest_as_run", "masked", "altered", "left_out", "outside"}
 )  # fmt: skip
 _OF_HOSTS = frozenset(
     {"host", "kernel", "cores", "python", "executable", "packages", "modules", "mpi", "gpus", "interfaces"}

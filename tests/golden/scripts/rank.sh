@@ -37,7 +37,11 @@ hk_watch_signals() { # a process that dies of the same signals: it tells whether
 }
 hk_pass() { # a scheduler may signal every process of a job; a program that saves its work must not be told twice
   hk_told=$1
-  if [ -n "$hk_began" ]; then hk_event told ",\"signal\":\"$1\""; fi
+  if [ -n "$hk_began" ]; then
+    local printed
+    printed=$(stat -c %Y "$HK_RUN/logs/rank-$RANK.log" 2>/dev/null) || : # a second signal may end it, too
+    hk_event told ",\"signal\":\"$1\",\"printed\":${printed:-null}"
+  fi
   if [ -z "$hk_child" ]; then return; fi
   sleep 0.1
   if kill -0 "$hk_witness" 2>/dev/null; then
@@ -220,6 +224,92 @@ if [ "$LOCAL_RANK" -eq 0 ] && [ "$HK_TELEMETRY" -gt 0 ]; then
   disown
 fi
 
+# ---- stacks: the program's Python writes where it is when it is told to end, before the walltime ends, and when somebody
+# asks (hackathon logs --stacks). Python imports sitecustomize first; the one that was there before comes next.
+hk_stacks=
+hk_asker=
+hk_stack() { # has the program write where each of its threads is, if it can; the signal would end what cannot
+  local pid="" mask
+  if [ -z "$hk_stacks" ]; then return; fi
+  { read -r _ pid <"$hk_stacks"; } 2>/dev/null
+  case $pid in '' | *[!0-9]*) return ;; esac
+  mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$pid/status" 2>/dev/null)
+  if [ $((16#${mask:-0} >> 58 & 1)) -eq 0 ]; then return; fi
+  kill -s 59 "$pid" 2>/dev/null
+}
+hk_stacks_ready() { # leaves in hk_python the folder that Python looks into first
+  mkdir -p "$HK_RUN/stacks" "$TMPDIR/hackathon-python" 2>/dev/null || return
+  hk_stacks=$HK_RUN/stacks/rank-$RANK.txt
+  hk_python=$TMPDIR/hackathon-python
+  rm -f "$hk_stacks"
+  cat >"$hk_python/sitecustomize.py" <<'PYTHON' || hk_stacks=
+import sys
+
+def _answer():
+    import os
+
+    path = os.environ.get("HK_STACKS")
+    if not path or sys.version_info < (3, 3):
+        return
+    os.environ["HK_STACKS"] = ""  # for what this program starts
+    import faulthandler
+    import signal
+
+    stream = open(path, "w")
+    stream.write("python %d\n" % os.getpid())
+    stream.flush()
+    asked = signal.SIGRTMAX - 5
+    faulthandler.register(asked, stream)
+    faulthandler.register(signal.SIGTERM, stream, chain=True)  # a handler of the program's own takes its place
+    if hasattr(os, "register_at_fork"):  # workers of a data loader are told to end as well, at the end of each epoch
+
+        def worker():
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno(), False)
+            os.close(nowhere)
+
+        os.register_at_fork(after_in_child=worker)
+
+def _go_on():
+    import os
+    from importlib.machinery import PathFinder
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [each for each in sys.path if os.path.abspath(each or os.curdir) != here]
+    found = PathFinder.find_spec("sitecustomize", sys.path)
+    if found is not None and found.loader is not None:
+        from importlib.util import module_from_spec
+
+        module = module_from_spec(found)
+        sys.modules["sitecustomize"] = module
+        found.loader.exec_module(module)
+
+try:
+    _answer()
+except Exception:  # the program runs as well without it
+    pass
+if sys.version_info[0] > 2:
+    _go_on()
+PYTHON
+}
+hk_await_asking() { # until this rank's shell is gone
+  local owner=$1 known="" now
+  { read -r known <"$HK_RUN/stacks/asked"; } 2>/dev/null
+  while kill -0 "$owner" 2>/dev/null; do
+    now=
+    { read -r now <"$HK_RUN/stacks/asked"; } 2>/dev/null
+    if [ -e "$HK_STOP" ]; then now="$now stop"; fi
+    if [ "$now" != "$known" ]; then hk_stack; fi
+    known=$now
+    sleep 5
+  done
+}
+if [ -n "${hk_tmp:-}" ] && hk_stacks_ready && [ -n "$hk_stacks" ]; then
+  hk_await_asking $$ >/dev/null 2>&1 9>&- &
+  hk_asker=$!
+  disown
+fi
+
 # ---- the program ----
 hk_event started ",\"rank\":$RANK,\"local_rank\":$LOCAL_RANK,\"pid\":$$"
 hk_began=1
@@ -227,14 +317,18 @@ cd "$HK_SOURCE" || exit 78
 if [ "$LOCAL_RANK" -eq 0 ] && [ -f hackathon_runtime.py ]; then
   (timeout 60 nice "${HK_PYTHON:-python}" hackathon_runtime.py environment "$HK_RUN/env/$HK_HOST.json" >/dev/null 2>&1 9>&- &)
 fi
-hk_run "${HK_COMMAND[@]}"
+if [ -n "$hk_stacks" ]; then
+  HK_STACKS=$hk_stacks PYTHONPATH=$hk_python${PYTHONPATH:+:$PYTHONPATH} hk_run "${HK_COMMAND[@]}"
+else
+  hk_run "${HK_COMMAND[@]}"
+fi
 hk_signal=null
 if [ "$hk_code" -gt 128 ] && [ "$hk_code" -lt 193 ]; then hk_signal=$((hk_code - 128)); fi
 hk_event ended ",\"rank\":$RANK,\"exit_code\":$hk_code,\"signal\":$hk_signal"
-if [ -n "$hk_helper" ]; then
+for hk_helper in $hk_helper $hk_asker; do
   # shellcheck disable=SC2046
   kill -KILL "$hk_helper" $(pgrep -P "$hk_helper") 2>/dev/null
-fi
+done
 if [ -n "$hk_place" ] && flock -n -x 9; then rm -rf "$hk_place"; fi
 if [ -n "${hk_tmp:-}" ]; then rm -rf "${hk_alone:-$TMPDIR}"; fi
 exit "$hk_code"

@@ -213,6 +213,16 @@ if ! (umask 077 && hk_record >"env/.job-$HK_ATTEMPT.sh" && mv "env/.job-$HK_ATTE
   hk_warn record "the environment could not be recorded (disk full?)"
 fi
 
+# ---- what the launch needs: a sentence now, where 127 would come from every rank ----
+hk_needs() { # command, what it is for
+  case $1 in */*) return ;; esac # a file: its rank tells more of it
+  command -v -- "$1" >/dev/null 2>&1 && return
+  hk_warn command "the job has no command $1 ($2) after its environment lines; PATH is $PATH"
+  exit 127
+}
+hk_needs mpirun launcher
+hk_needs "${HK_COMMAND[0]}" program
+
 hk_wait() { # a child's process number; leaves its exit code in hk_code, whatever signals come meanwhile
   local again
   while :; do

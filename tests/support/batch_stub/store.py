@@ -44,7 +44,7 @@ def next_number(first: int = 1) -> int:
     """Return a job number that was never used; needs the lock."""
     path = ROOT / "next"
     number = int(path.read_text()) if path.exists() else first
-    path.write_text(str(number + 1))
+    put(path, str(number + 1))
     return number
 
 
@@ -61,9 +61,13 @@ def read(number: int) -> dict:
 
 def write(job: dict) -> None:
     """Replace a job's record, so that readers see the old or the new one."""
-    path = folder("jobs") / f"{job['number']}.json"
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(job))
+    put(folder("jobs") / f"{job['number']}.json", json.dumps(job))
+
+
+def put(path: Path, text: str) -> None:
+    """Replace a file at once, for whoever reads it at any moment; the name of the new one is no record's."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text)
     temporary.rename(path)
 
 
@@ -93,7 +97,7 @@ def fault(command: str) -> str:
             if count[0]:
                 left = int(count[0]) - 1
                 lines[position] = f"{name} {kind} {left}" if left else ""
-                path.write_text("\n".join(lines))
+                put(path, "\n".join(lines))
             return kind
     return ""
 

@@ -26,13 +26,13 @@ def begin_mom(program: Path, number: int, **more: str) -> None:
         stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/",
         env={**keep, "BATCH_STUB_DIR": str(store.ROOT.resolve()), **more},
     )  # fmt: skip
-    (store.folder("pid") / f"{number}").write_text(str(mom.pid))
+    store.put(store.folder("pid") / f"{number}", str(mom.pid))
 
 
 def start(number: int, host: str, command: list, **options) -> subprocess.Popen:
     """Start a job's script on a host; `options` are those of Popen."""
     process = subprocess.Popen(on_host(host, command), stdin=subprocess.DEVNULL, start_new_session=True, **options)
-    (store.folder("session") / f"{number}").write_text(str(process.pid))
+    store.put(store.folder("session") / f"{number}", str(process.pid))
     return process
 
 
@@ -71,7 +71,7 @@ def kill(number: int, leader: int, which: int) -> None:
 
 def record_environment(number: int, variables: dict) -> None:
     """Keep the job's environment for its tasks."""
-    (store.folder("aux") / f"{number}.env").write_text(json.dumps(variables))
+    store.put(store.folder("aux") / f"{number}.env", json.dumps(variables))
 
 
 def run_task(number: int, host: str, command: list, cwd: str) -> int:

@@ -97,7 +97,7 @@ def run(job: dict) -> None:
         )
         for position, host in enumerate(job["hosts"] if job["topology"] is None else job["hosts"][:1])
     ]  # fmt: skip
-    (server.folder("session") / f"{number}").write_text(str(first.pid))
+    server.store.put(server.folder("session") / f"{number}", str(first.pid))
     for other in others:  # the sessions of other nodes are ended as tasks are
         (server.folder("tasks") / f"{number}.{other.pid}").touch()
     note, reason = "", "EXIT"

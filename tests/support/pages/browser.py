@@ -117,8 +117,18 @@ class Visitor:
         return [each for each in dict.fromkeys(pages) if each.startswith(self.origin)]
 
 
-def crawl(visitor: Visitor, start: str, wanted: Callable[[str], bool], limit: int = 40, each: int = 3) -> list[Visit]:
-    """Return visits to the pages that can be reached from `start`, at most `each` of a kind and `limit` in all."""
+def crawl(
+    visitor: Visitor,
+    start: str,
+    wanted: Callable[[str], bool],
+    limit: int = 40,
+    each: int = 3,
+    look: Callable[[Visit], None] | None = None,
+) -> list[Visit]:
+    """Return visits to the pages that can be reached from `start`, at most `each` of a kind and `limit` in all.
+
+    `look` is called while the visited page stands open.
+    """
     open_addresses, seen, visits = [start], {start}, list[Visit]()
     kinds: dict[str, int] = {}
     while open_addresses and len(visits) < limit:
@@ -128,6 +138,8 @@ def crawl(visitor: Visitor, start: str, wanted: Callable[[str], bool], limit: in
             continue
         kinds[shape] = kinds.get(shape, 0) + 1
         visits.append(visitor.visit(address))
+        if look is not None:
+            look(visits[-1])
         for link in visitor.links():
             link = urljoin(address, link)
             if link not in seen and wanted(link):

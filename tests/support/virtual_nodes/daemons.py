@@ -61,7 +61,7 @@ class Daemons:
             child.wait()
         self.remember()
 
-    def wait(self, what: str, ready: Callable[[], bool], seconds: float = 60) -> None:
+    def wait(self, what: str, ready: Callable[[], bool], seconds: float = 180) -> None:
         """Wait until `ready`; a daemon of ours that ended meanwhile is the answer. Raises LabError."""
         end = time.monotonic() + seconds
         while not ready():

@@ -428,3 +428,15 @@ def test_a_run_that_is_a_link_of_others_shows_only_what_is_theirs(run: Path, sec
     with pytest.raises(RequestError) as caught:
         find_runs(folder)
     assert caught.value.id == "runs.folder_unreadable"
+
+
+def test_what_was_looked_for_too_early_is_forgotten_when_asked_to(run: Path) -> None:
+    files = files_of(run)
+    for name in ("final.json", "events/rank-0.jsonl"):
+        assert files.text(name) == ""
+        (run / name).write_text("{}")
+    assert files.unsure() == ["events/rank-0.jsonl", "final.json"]
+    files.appeared("final.json")
+    assert files.unsure() == ["events/rank-0.jsonl"]
+    files.appeared()
+    assert files.unsure() == []

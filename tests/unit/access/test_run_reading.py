@@ -33,6 +33,7 @@ MAY_OPEN = {
     "runs/create.py": "writes a new run",
     "runs/directory.py": "the folder `runs` itself",
     "runs/environment/environments.py": "the project's Python environments",
+    "runs/source/selection.py": "the user's own program: which of its files are copied",
     "runs/source/snapshot.py": "the user's own program; writes a snapshot",
     "scaling/fonts.py": "fonts",
     "web/dashboard/endpoint.py": "a lock",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,7 +56,7 @@ def test_every_command_teaches_by_example(
 ) -> None:
     status, text = helps[language][name]
     assert status == 0
-    assert f"hackathon {name}" in text.split("Usage:")[1].split("\n", 1)[1], "an example is missing"
+    assert f"hackathon {name}" in re.split("Usage:|使い方:", text)[1].split("\n", 1)[1], "an example is missing"
     assert any("぀" <= each <= "ヿ" for each in text) == (language == "ja")
 
 
@@ -69,7 +70,7 @@ def test_group_help_begins_with_what_a_participant_needs(capsys: pytest.CaptureF
     assert run(["--help", "--lang", "ja"]) == 0
     section = capsys.readouterr().out.split("まず使うもの:\n")[1].split("\n\n")[0]
     shown = [line.split()[0] for line in section.splitlines()]
-    assert shown == ["init", "check", "scale", "results", "status", "logs", "diagnose", "cancel"]
+    assert shown == ["init", "try", "scale", "results", "status", "logs", "diagnose", "cancel"]
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,7 @@ processes: 0
         ("metric: zzz", "metric", "no_metric"),
         ("scaling: {weak: {scale_learning_rate: l}}", "scaling.weak.scale_learning_rate", "no_parameter_near"),
         ("scaling: {strong: {divide: batch}}", "scaling.strong.divide", "no_parameter"),
+        ("scaling: {strong: {divide: lr, by_program: true}}", "scaling.strong.by_program", "divided_twice"),
         ("launcher: slurm", "launcher", "choice"),
         ("launcher: torch-run", "launcher", "choice_near"),
         ("walltime: 0", "walltime", "bad_walltime"),

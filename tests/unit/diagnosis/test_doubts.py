@@ -124,6 +124,40 @@ def test_no_group_needs_a_program_that_is_known_whole(
     assert ("no-group" in found) is doubted, found
 
 
+JOINED = "import torch\nimport torch.distributed as dist\n{seed}dist.init_process_group('gloo'{world})\n{rest}"
+SEEDED = "torch.manual_seed(0)\n"
+LOADER = "loader = torch.utils.data.DataLoader(data, batch_size={batch}, shuffle=True{sampler})\n"
+WRAPPED = "model = torch.nn.parallel.DistributedDataParallel(net)\n"
+
+
+@pytest.mark.parametrize(
+    ("world", "seed", "rest", "record", "doubts_"),
+    [
+        (", rank=0, world_size=1", "", WRAPPED, {}, {"several-worlds"}),
+        (", rank=r, world_size=w", "", WRAPPED, {}, set()),
+        ("", "", "net(x).sum().backward()\n", {}, {"several-worlds"}),
+        ("", "", "net(x).sum().backward()\ndist.all_reduce(net.weight.grad)\n", {}, set()),
+        ("", SEEDED, WRAPPED + LOADER.format(batch=32, sampler=""), {}, {"identical-ranks"}),
+        ("", "", WRAPPED + LOADER.format(batch=32, sampler=""), {}, set()),
+        ("", SEEDED, WRAPPED + LOADER.format(batch=32, sampler=", sampler=s"), {}, set()),
+        ("", "", WRAPPED + "mine = batch_size // dist.get_world_size()\n", {"mode": "weak"}, {"work-mismatch"}),
+        ("", "", WRAPPED + "mine = batch_size // dist.get_world_size()\n", {"mode": "strong"}, set()),
+        ("", "", WRAPPED + "steps = len(data) // (batch_size * dist.get_world_size())\n", {"mode": "weak"}, set()),
+        # nobody can say what that does
+        ("", "", "import mylab\nnet(x).sum().backward()\n", {}, set()),
+    ],
+)
+def test_what_the_text_says_about_ranks_that_do_not_share_the_work(
+    make: Make, world: str, seed: str, rest: str, record: dict[str, Any], doubts_: set[str]
+) -> None:
+    run = make(2, **command("python", "train.py"), **record)
+    run.program(JOINED.format(world=world, seed=seed, rest=rest))
+    found = judged(run)
+    assert set(found) == doubts_
+    for doubt in found.values():
+        assert doubt.evidence.startswith("source/train.py:")
+
+
 def test_one_process_needs_no_group(make: Make) -> None:
     run = make(1, **command("python", "train.py"))
     run.program("import torch\n")

@@ -57,53 +57,53 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "makes or shows something before there is a run",
     ),
     "link in the place of a run, of its files or of `runs`": (
-        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale"), BOUNDS)
+        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale", "try"), BOUNDS)
         | dict.fromkeys(("results", "logs", "diagnose", "board", "ask"), LINKS)
         | {"status": DESCRIPTOR, "compare": DESCRIPTOR},
         "reads no runs of others, or only one that its user names",
     ),
     "study": (
         dict.fromkeys(
-            ("scale", "results", "compare", "top", "dashboard", "publish", "slides", "event"),
+            ("scale", "try", "results", "compare", "top", "dashboard", "publish", "slides", "event"),
             f"{FAULTS}/test_foreign_formats.py::test_a_study",
         ),
         "reads single runs",
     ),
     "metric pattern of a run": (
         dict.fromkeys(
-            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale"),
+            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale", "try"),
             f"{UNIT}/logs/test_patterns.py::test_a_pattern_that_takes_long_is_ended_and_told_with_its_project",
         ),
         "shows no numbers of a run",
     ),
     "project": (
-        dict.fromkeys(("check", "render", "submit", "scale", "shell", "rerun", "ready", "env", "data"), PROJECT)
+        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), PROJECT)
         | dict.fromkeys(("status", "results", "logs", "diagnose", "top", "dashboard", "publish", "event"), TUTOR),
         "reads no project.yaml of others",
     ),
     "event": (
-        dict.fromkeys(("check", "render", "submit", "scale", "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), TRUST)
         | dict.fromkeys(("trust", "board", "survey", "rules", "ask", "standup"), TRUST)
         | dict.fromkeys(("event", "dashboard", "top", "publish", "slides", "notify", "clusters", "recipes"), WRITTEN),
         "the event has no say in it",
     ),
     "job template": (
-        dict.fromkeys(("check", "render", "submit", "scale", "shell", "ready", "rerun", "clusters"), TEMPLATE),
+        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "rerun", "clusters"), TEMPLATE),
         "renders no script",
     ),
     "cluster profile": (
-        dict.fromkeys(("check", "render", "submit", "scale", "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), TRUST)
         | {"clusters": WRITTEN, "doctor": WRITTEN},
         "asks no cluster",
     ),
     "failure rule": (
         {"diagnose": ENDLESS, "rules": ENDLESS, "top": SLOW, "publish": SLOW, "dashboard": SLOW, "board": ENDLESS,
          "ask": ENDLESS, "event": SLOW, "slides": SLOW, "notify": SLOW, "status": ENDLESS, "submit": ENDLESS,
-         "scale": ENDLESS},
+         "scale": ENDLESS, "try": ENDLESS},
         "diagnoses nothing",
     ),
     "recipe": (
-        dict.fromkeys(("check", "render", "submit", "scale", "shell", "ready", "env", "data", "rerun"), TRUST)
+        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "env", "data", "rerun"), TRUST)
         | {"recipes": WRITTEN, "init": WRITTEN},
         "needs no recipe",
     ),
@@ -122,7 +122,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "does not read the board",
     ),
     "cache": (
-        dict.fromkeys(("check", "render", "submit", "scale", "shell", "ready", "rerun"), COMPILED)
+        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "rerun"), COMPILED)
         | dict.fromkeys(
             ("diagnose", "top", "dashboard", "publish", "event", "results", "clusters"),
             f"{UNIT}/config/test_trust.py::test_a_cache_of_another_account_is_not_used",
@@ -206,7 +206,6 @@ READERS: dict[str, tuple[str, str]] = {
     "jobs/environments.py": ("lacks_framework", OWN),
     "jobs/settings.py": ("values_of", "the command line"),
     "logs/formats.py": ("_chainer_log", "file of a run"),
-    "logs/metrics.py": ("_parsed _value", "file of a run"),
     "logs/pattern_reader.py": ("found_apart main", CHILD),
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
@@ -215,6 +214,7 @@ READERS: dict[str, tuple[str, str]] = {
     "readiness/probe.py": ("submit_probe told_by", "file of a run"),
     "readiness/security.py": ("_umask", PROC),
     "readiness/wanted.py": ("_imports", OWN),
+    "rehearsal/told.py": ("_by_meter", "file of a run"),
     "runs/adopt.py": ("_line _script", "file of a run"),
     "runs/chain.py": ("segment_of", "file of a run"),
     "runs/crate/archive.py": ("Crate.record read_inside _Archive.__init__ _Archive.read _json", "crate"),
@@ -245,7 +245,7 @@ READERS: dict[str, tuple[str, str]] = {
     "survey/gather.py": ("_take", "drop box and token"),
     "survey/importing.py": ("_Reader._read_saved _key", "drop box and token"),
     "survey/spreadsheet.py": ("_rows", "drop box and token"),
-    "text/files.py": ("write_whole open_regular known_json objects", "regular files only, bounded"),
+    "text/files.py": ("write_whole open_regular known_json objects_of _value", "regular files only, bounded"),
     "text/uptime.py": ("boot _stat", PROC),
     "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),
     "web/dashboard/crowd.py": ("owners", PROC),

@@ -205,3 +205,21 @@ def test_settings_read_as_they_are_written_on_the_command_line() -> None:
 def test_the_folder_is_not_touched(sources: Sources) -> None:
     grid(sources, read_axes(["lr=0.1,0.2"], sources), [1, 2], "weak")
     assert sorted(path.name for path in Path(sources.folder).iterdir()) == ["project.yaml", "train.py"]
+
+
+@pytest.mark.parametrize(
+    ("strong", "batches"), [({"divide": "batch"}, [64, 32]), ({"by_program": True}, [64, 64]), ({}, None)]
+)
+def test_strong_scaling_by_the_toolkit_or_by_the_program(
+    tmp_path: Path, strong: dict[str, object], batches: list[int] | None
+) -> None:
+    (tmp_path / "project.yaml").write_text(json.dumps({**PROJECT, "scaling": {"strong": strong}}))
+    (tmp_path / "train.py").write_text("")
+    sources = gather(None, Options(), {}, tmp_path)
+    if batches is None:
+        with pytest.raises(RequestError, match="strong scaling"):
+            grid(sources, [], [1, 2], "strong")
+        return
+    cells = grid(sources, [], [1, 2], "strong")
+    assert [cell.request.parameters["batch"] for cell in cells] == batches
+    assert {cell.request.mode for cell in cells} == {"strong"}

@@ -76,6 +76,46 @@ def test_an_option_of_the_header_is_no_shell(team: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cluster", "memory", "line"),
+    [
+        ("slurm", "64 GiB", "#SBATCH --mem=65536M\n"), ("slurm", "1 GB", "#SBATCH --mem=954M\n"),
+        ("miyabi-g", "64 GiB", ":ompthreads=72:mem=65536mb\n"), ("slurm", None, None), ("miyabi-g", None, None),
+    ],
+)  # fmt: skip
+def test_memory_is_asked_for_in_the_schedulers_words(team: Path, cluster: str, memory: str | None, line: str) -> None:
+    text = f"name: digits\ncommand: python train.py\ncluster: {cluster}\ngroup: gx11\n"
+    (team / "project.yaml").write_text(text + (f"memory: {memory}\n" if memory else ""))
+    asked, sources = _request(None)
+    check(asked, sources.cluster)
+    job = render(asked, sources.cluster, sources.template_folders).job
+    assert line in job if line else "mem=" not in job.partition("\n\n")[0]
+    (team / "project.yaml").write_text(text + "memory: 900 TB\n")
+    asked, sources = _request(None)
+    if sources.cluster.node.memory and "node.memory" not in sources.cluster.unverified:
+        with pytest.raises(CheckError) as caught:
+            check(asked, sources.cluster)
+        assert [each.id for each in caught.value.violations] == ["memory_over"]
+
+
+@pytest.mark.parametrize("cluster", ["tsubame4", "wisteria-a", "pegasus"])
+def test_memory_that_a_scheduler_has_no_words_for_is_refused(team: Path, cluster: str) -> None:
+    """Sites of these schedulers ask in ways of their own."""
+    (team / "project.yaml").write_text(
+        f"name: digits\ncommand: python train.py\ncluster: {cluster}\ngroup: gx11\nmemory: 8 GB\n"
+    )
+    asked, sources = _request(None)
+    with pytest.raises(CheckError) as caught:
+        check(asked, sources.cluster)
+    assert [each.id for each in caught.value.violations] == ["memory_unknown"]
+
+
+def test_this_machine_gives_what_it_has(team: Path) -> None:
+    (team / "project.yaml").write_text("name: digits\ncommand: python train.py\ncluster: laptop\nmemory: 8 GB\n")
+    asked, sources = _request(None)
+    check(asked, sources.cluster)
+
+
+@pytest.mark.parametrize(
     ("cluster", "per_node", "threads"),
     [("abci3", None, 12), ("abci3", 4, 24), ("abci3", 96, 1),
      ("reedbush-u", None, 18), ("reedbush-u", 36, 1), ("reedbush-u", 1, 18)],

@@ -40,6 +40,11 @@ for epoch in range(10):
         model(x).sum().backward()
 """
 DDP = HEAD + SETUP + LOOP
+AROUND = (
+    DDP
+    + "def main():\n    for x in loader:\n        model(x).sum().backward()\n"
+    + "try:\n    main()\nexcept {} as error:\n    {}\n"
+)
 ALONE = "import torch\nfrom torch.utils.data import DataLoader\nmodel = torch.nn.Linear(2, 2)\nmodel(x).backward()\n"
 SPAWN = (
     HEAD
@@ -53,6 +58,12 @@ if __name__ == "__main__":
     main()
 """
 )
+
+
+def caught(head: str, handler: str) -> str:
+    """Return a program that goes through its steps under a `try`."""
+    lines = ("try:", "    model(x).sum().backward()", head, f"    {handler}")
+    return DDP.replace("        model(x).sum().backward()\n", "".join(f"        {line}\n" for line in lines))
 
 
 START = "mp.spawn(worker, args=(size,), nprocs=size)"
@@ -120,6 +131,33 @@ def found(
          "import horovod.torch as hvd\nimport torch\nfrom torch.utils.data import DataLoader\nhvd.init()\n"
          "opt = hvd.DistributedOptimizer(opt)\n"
          "loader = DataLoader(data.shard(hvd.size(), hvd.rank()), shuffle=True)\n"),
+        ("same-data", HEAD + SETUP + "torch.manual_seed(0)\nloader = DataLoader(data, batch_size=32, shuffle=True)\n",
+         HEAD + SETUP + "torch.manual_seed(0)\nsampler = DistributedSampler(data, shuffle=False)\n"),
+        ("fixed-world", HEAD + 'dist.init_process_group("gloo", rank=0, world_size=1)\n' + LOOP,
+         HEAD + 'dist.init_process_group("gloo", rank=r, world_size=int(os.environ["WORLD_SIZE"]))\n' + LOOP),
+        ("fixed-world", HEAD + 'dist.init_process_group("gloo", init_method="env://", world_size=1, rank=0)\n' + LOOP,
+         HEAD + 'if alone:\n    dist.init_process_group("gloo", world_size=1, rank=0)\n' + LOOP),
+        ("not-averaged", "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n" + ALONE,
+         "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n" + ALONE
+         + "for p in model.parameters():\n    dist.all_reduce(p.grad)\n"),
+        ("not-averaged", "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n" + ALONE,
+         "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n"
+         + ALONE.replace("model(x).backward()", "print(model(x))")),
+        ("divided-batch", DDP + "mine = batch_size // dist.get_world_size()\n",
+         DDP + "steps = len(data) // (batch_size * dist.get_world_size())\n"),
+        ("divided-batch", DDP + "args.batch_size = int(args.batch_size / world_size)\n",
+         DDP + "rate = batch_size * world_size / seconds\n"),
+        ("swallowed-exception", caught("except Exception as error:", "print('skipped', error)"),
+         caught("except Exception as error:", "print('skipped', error)\n            raise")),
+        ("swallowed-exception", caught("except:", "pass"), caught("except:", "break")),
+        ("swallowed-exception", caught("except (OSError, ValueError):", "optimizer.zero_grad()"),
+         caught("except KeyboardInterrupt:", "print('stopped')")),
+        ("swallowed-exception", caught("except torch.cuda.OutOfMemoryError:", "torch.cuda.empty_cache()"),
+         caught("except torch.cuda.OutOfMemoryError:", "give_up()")),
+        ("swallowed-exception", AROUND.format("Exception", "traceback.print_exc()"),
+         AROUND.format("Exception", "sys.exit(1)")),
+        ("swallowed-exception", AROUND.format("RuntimeError", "logger.exception('failed')"),
+         AROUND.format("StopTraining", "logger.info('early stop')")),
         ("no-set-epoch", DDP.replace("    sampler.set_epoch(epoch)\n", ""), DDP),
         ("no-set-epoch", DDP.replace("    sampler.set_epoch(epoch)\n", ""),
          DDP.replace("    sampler.set_epoch(epoch)\n", "").replace("Sampler(data)", "Sampler(data, shuffle=False)")),
@@ -465,6 +503,12 @@ def test_the_projects_own_programs_have_no_findings() -> None:
     for folder, command in places:
         for situation in (TrainingSituation(), LARGE):
             assert read_project(folder, command, situation) == [], folder
+
+
+@pytest.mark.parametrize("seed", ["dist.get_rank()", "args.seed", "0 + local_rank"])
+def test_a_seed_that_may_differ_between_ranks_makes_no_same_data(tmp_path: Path, seed: str) -> None:
+    text = HEAD + SETUP + f"torch.manual_seed({seed})\nloader = DataLoader(data, shuffle=True)\n"
+    assert found(tmp_path, "python train.py", {"train.py": text}) == {"train.py": ["no-sampler"]}
 
 
 def test_every_rule_is_found_and_described() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.source import snapshot
+from hackathon.runs.source import selection, snapshot
+from hackathon.runs.source.provenance import differences
 from hackathon.runs.source.snapshot import RUNTIME, take
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
@@ -143,13 +145,15 @@ def test_the_runs_folder_is_left_out_wherever_it_lies(tmp_path: Path) -> None:
 
 def test_too_big_names_the_biggest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = project(tmp_path)
-    monkeypatch.setattr(snapshot, "SIZE_LIMIT", 10_000)
+    monkeypatch.setattr(selection, "SIZE_LIMIT", 10_000)
     for number in range(9):
         (folder / f"data{number}.bin").write_bytes(b"x" * 2000 * number)
     with pytest.raises(RequestError) as caught:
         take(folder)
     assert "data8.bin" in str(caught.value) and "data0.bin" not in str(caught.value)
-    assert "--in-place" in (caught.value.hint or "") and ".gitignore" in (caught.value.hint or "")
+    assert "--in-place" in (caught.value.hint or "")
+    # without these the rest is small enough
+    assert "exclude: [data8.bin, data7.bin, data6.bin, data5.bin, data4.bin, data3.bin]" in (caught.value.hint or "")
 
 
 def test_the_real_limit_is_fifty_megabytes(tmp_path: Path) -> None:
@@ -158,16 +162,75 @@ def test_the_real_limit_is_fifty_megabytes(tmp_path: Path) -> None:
         stream.truncate(50_000_001)
     with pytest.raises(RequestError):
         take(folder)
-    assert snapshot.SIZE_LIMIT == 50_000_000
+    assert selection.SIZE_LIMIT == 50_000_000
 
 
 def test_too_many_names_the_fullest_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = project(tmp_path)
-    monkeypatch.setattr(snapshot, "COUNT_LIMIT", 20)
+    monkeypatch.setattr(selection, "COUNT_LIMIT", 20)
     _fill(folder, *(f"images/{number}.png" for number in range(30)))
     with pytest.raises(RequestError) as caught:
         take(folder)
-    assert "images/" in str(caught.value)
+    assert "images/" in str(caught.value) and "exclude: [images]" in (caught.value.hint or "")
+    assert set(take(folder, exclude=["images"]).files) == {"train.py"}
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+def test_what_is_excluded_is_linked_and_survives_its_run(tmp_path: Path, in_git: bool) -> None:
+    folder = project(tmp_path / "project")
+    _fill(folder, "data/images/a.png", "weights/a.pt", "weights/b.pt", "weights/readme.txt")
+    _fill(tmp_path, "shared/set.bin")
+    (folder / "elsewhere").symlink_to(tmp_path / "shared")
+    (folder / "short").symlink_to("data/images")
+    if in_git:
+        (folder / ".gitignore").write_text("data/\n")
+        _git(folder, "init", "-q")
+        _git(folder, "add", "-A")
+    listed = ("data/", "weights/*.pt", "elsewhere")
+    source = take(folder, runs_folder=folder / "runs", exclude=listed)
+    assert set(source.files) - {".gitignore"} == {"train.py", "weights/readme.txt"} and not source.warnings
+    assert set(source.outside) == {"data", "weights/a.pt", "weights/b.pt", "elsewhere"}
+    assert source.digest != take(folder, runs_folder=folder / "runs", exclude=listed[1:]).digest
+    run = create(request(folder, exclude=listed), SCRIPT, runs_folder=folder / "runs")
+    copy = Path(os.fspath(run.path / "source"))  # as a job sees it: the toolkit itself follows none of these links
+    assert (copy / "data").readlink() == folder / "data" and (copy / "short/a.png").read_text() == "data/images/a.png"
+    assert (copy / "elsewhere/set.bin").read_text() == "shared/set.bin" and (copy / "weights/b.pt").is_symlink()
+    again = snapshot.recorded(copy, read_json(run.path / "source.json"))
+    assert again.outside == source.outside and again.digest == source.digest
+    assert differences(run) == []
+    shutil.rmtree(run.path)
+    assert (folder / "data/images/a.png").exists() and (tmp_path / "shared/set.bin").exists()
+
+
+@pytest.mark.parametrize("pattern", ["/etc", "..", "../other", "a/../../b", "", " ", ".", "**/*.pt", "link/a.png"])
+def test_what_cannot_be_excluded(tmp_path: Path, pattern: str) -> None:
+    folder = project(tmp_path / "project")
+    _fill(tmp_path, "other/a.png")
+    (folder / "link").symlink_to(tmp_path / "other")
+    with pytest.raises(RequestError) as caught:
+        take(folder, exclude=[pattern])
+    assert caught.value.id == "runs.exclude_wrong" and caught.value.hint
+
+
+def test_a_pattern_that_matches_nothing_or_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = project(tmp_path)
+    (warning,) = take(folder, exclude=["dta"]).warnings
+    assert "dta" in warning
+    monkeypatch.setattr(selection, "LINKS", 5)
+    _fill(folder, *(f"images/{number}.png" for number in range(6)))
+    with pytest.raises(RequestError):
+        take(folder, exclude=["images/*"])
+    assert set(take(folder, exclude=["images", "images/1.png"]).outside) == {"images"}
+
+
+def test_an_excluded_folder_is_not_walked() -> None:
+    with without_rights() as folder:
+        project(folder)
+        (folder / "data").mkdir()
+        (folder / "data/locked").mkdir(mode=0)
+        with pytest.raises(RequestError):
+            take(folder)
+        assert set(take(folder, exclude=["data"]).files) == {"train.py"}
 
 
 def test_links_that_stay_inside_are_kept(tmp_path: Path) -> None:
@@ -317,7 +380,7 @@ def test_in_place_copies_nothing_and_hashes(tmp_path: Path) -> None:
 
 def test_in_place_takes_a_folder_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = project(tmp_path)
-    monkeypatch.setattr(snapshot, "SIZE_LIMIT", 1000)
+    monkeypatch.setattr(selection, "SIZE_LIMIT", 1000)
     (folder / "big.bin").write_bytes(b"x" * 5000)
     (folder / "data").symlink_to("/etc")
     assert set(take(folder, in_place=True).files) == {"train.py"}

@@ -1,6 +1,33 @@
 """What `--help` shows of the commands for when something goes wrong; a part of `help`."""
 
 TROUBLE: dict[str, tuple[str, str]] = {
+    "try_short": (
+        "Rehearse a program for a minute: is it ready for a study?",
+        "1 分ほど試し、測定の準備ができているか確認",
+    ),
+    "try_help": (
+        "Run the program for about a minute, on 1 and 2 processes, and say what was understood: ranks, metrics with the "
+        "lines they came from, time of a step, batch, memory, and files that it wrote. Ends with `ready`, or with what to "
+        "correct (exit code 1). Takes the cluster's debug queue where its profile marks one. Nothing of it counts as a "
+        "result. After Ctrl-C the same command continues.\n"
+        "\n"
+        "\b\n"
+        "  hackathon try\n"
+        "  hackathon try --processes 1,4 --seconds 120\n"
+        "  hackathon try --json",
+        "プログラムを 1 プロセスと 2 プロセスで 1 分ほど実行し、把握できたことを表示します（ランク、指標とその出所の行、1 ステップの時間、"
+        "バッチ、メモリ、書き込んだファイル）。最後に `準備完了` または修正点を表示します（修正点があれば終了コード 1）。プロファイルに"
+        "デバッグ用のキューがあれば使います。測定結果には数えません。Ctrl-C のあとは同じコマンドで続けられます。\n"
+        "\n"
+        "\b\n"
+        "  hackathon try\n"
+        "  hackathon try --processes 1,4 --seconds 120\n"
+        "  hackathon try --json",
+    ),
+    "option_force": (
+        "Submit although the text of the program has errors.",
+        "プログラムにエラーが見つかっても投入する",
+    ),
     "diagnose_short": ("Find out what went wrong and how to fix it.", "失敗の原因と対処を調べる"),
     "diagnose_help": (
         "Find out what went wrong in a run, a study, or any log: where it shows, why, and how to fix it. The cause is "
@@ -36,6 +63,7 @@ TROUBLE: dict[str, tuple[str, str]] = {
         "  hackathon logs k3x9 --rank 0 -f\n"
         "  hackathon logs --rank 0-3 --since 10m\n"
         "  hackathon logs --grep 'Error|WARN'\n"
+        "  hackathon logs --stacks             where each rank is, when a job makes no progress\n"
         "  hackathon logs --path               where the files are",
         "全ランクの出力を時刻順にまとめて表示します。複数のランクが同じ行を出した場合は 1 行にまとめます。"
         "名前を省くと最新の実行です。\n\n\b\n"
@@ -43,6 +71,7 @@ TROUBLE: dict[str, tuple[str, str]] = {
         "  hackathon logs k3x9 --rank 0 -f\n"
         "  hackathon logs --rank 0-3 --since 10m\n"
         "  hackathon logs --grep 'Error|WARN'\n"
+        "  hackathon logs --stacks             各ランクがいる場所（止まったとき）\n"
         "  hackathon logs --path               ファイルの場所",
     ),
     "option_follow": ("Show new lines until the run has finished.", "終了まで新しい行を表示し続ける"),
@@ -62,6 +91,10 @@ TROUBLE: dict[str, tuple[str, str]] = {
     "option_raw": (
         "Show the files unchanged (all lines unless -n is given).",
         "ファイルをそのまま表示（-n がなければ全部）",
+    ),
+    "option_stacks": (
+        "Show where the Python of each rank is; the ranks of a running job are asked. For a job that makes no progress.",
+        "各ランクの Python がどこにいるかを表示（実行中なら各ランクに問い合わせる）。止まったジョブに使う",
     ),
     "option_path": ("Print only the paths of the files.", "ファイルの場所だけを表示する"),
     "board_short": ("Problems and their solutions, shared by all teams.", "問題と解決法を全チームで共有する掲示板"),

@@ -84,6 +84,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "column_value": ("setting", "項目"),
     "column_origin": ("origin", "由来"),
     "check_good": ("OK: {what}", "実行できます: {what}"),
+    "check_source": (
+        "source: {count} {count:file|files}, {size}, copied into the run",
+        "ソース: {count} ファイル、{size}（実行ごとにコピー）",
+    ),
+    "check_linked": ("; linked: {names}", "。リンク: {names}"),
+    "check_in_place": ("source: the folder itself (--in-place)", "ソース: フォルダをそのまま使用（--in-place）"),
     "check_unverified": (
         "note: these values of cluster {cluster} are unverified: {paths}",
         "注意: クラスタ {cluster} の次の値は未確認です: {paths}",
@@ -157,8 +163,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "made": ("created {file}", "作成: {file}"),
     "init_next": (
-        "next: cd {folder!q} && hackathon check && hackathon scale --processes 1,2 --wait",
-        "次は: cd {folder!q} && hackathon check && hackathon scale --processes 1,2 --wait",
+        "next: cd {folder!q} && hackathon try && hackathon scale --processes 1,2 --wait",
+        "次は: cd {folder!q} && hackathon try && hackathon scale --processes 1,2 --wait",
     ),
     "shell_source": ("when the shell starts: source {file}", "シェルが始まったら: source {file}"),
     "shell_none": (
@@ -207,7 +213,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "次は: hackathon status {study!q}、hackathon results {study!q}",
     ),
     "no_runs": ("there are no runs in {folder}", "{folder} に実行はありません"),
-    "no_runs_hint": ("`hackathon submit` creates one", "`hackathon submit` で作れます"),
+    "no_runs_hint": (
+        "`hackathon try` starts a short one, `hackathon submit` a whole one",
+        "`hackathon try` は短い実行を、`hackathon submit` は本番の実行を始めます",
+    ),
     "run": ("run", "実行"),
     "state": ("state", "状態"),
     "job": ("job", "ジョブ"),
@@ -218,6 +227,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_logs": ("no output yet", "まだ出力がありません"),
     "cancelled": ("cancel requested: {run}", "取り消しを要求しました: {run}"),
     "cancel_ask": ("Cancel this job?", "このジョブを取り消しますか？"),
+    "cancel_nothing": (
+        "no unfinished runs in {folder}: nothing to cancel",
+        "{folder} に未終了の実行はありません。取り消すものがありません",
+    ),
+    "cancel_which": ("no run named. Unfinished runs:\n{runs}", "実行を指定してください。未終了の実行:\n{runs}"),
     "cancel_ended": ("already finished: {run}", "既に終了しています: {run}"),
     "no_metrics": ("no metrics were recorded", "指標は記録されていません"),
     "metric": ("metric", "指標"),

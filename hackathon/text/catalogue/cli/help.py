@@ -268,8 +268,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "option_all": ("All runs, not only the newest 20.", "最新 20 件だけでなくすべて"),
     "cancel_short": ("Cancel jobs.", "ジョブを取り消す"),
     "cancel_help": (
-        "Cancel the jobs of runs, or all unfinished jobs of a study.\n\n\b\n  hackathon cancel k3x9",
-        "実行のジョブを取り消します。測定を指定すると、未終了のジョブをすべて取り消します。\n"
+        "Cancel the jobs of runs, or all unfinished jobs of a study. Without a name, your unfinished runs are listed; if "
+        "there is only one, you are asked about it.\n"
+        "\n"
+        "\b\n"
+        "  hackathon cancel k3x9",
+        "実行のジョブを取り消します。測定を指定すると、未終了のジョブをすべて取り消します。省くと未終了の実行を一覧し、1 件だけなら"
+        "取り消すかどうかを尋ねます。\n"
         "\n"
         "\b\n"
         "  hackathon cancel k3x9",

@@ -148,6 +148,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "there is no metric {name}; did you mean `{near}`?",
         "指標 {name} はありません。「{near}」のことですか？",
     ),
+    "divided_twice": (
+        "with `divide` the toolkit divides the batch, with `by_program` the program does: give one of them",
+        "`divide` ではツールが、`by_program` ではプログラムがバッチを割ります。どちらか一方だけを指定してください",
+    ),
     "no_parameter": (
         "there is no parameter {name}; known: {known}",
         "パラメータ {name} はありません。あるもの: {known}",

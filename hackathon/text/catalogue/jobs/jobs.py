@@ -54,8 +54,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "強スケーリングには、プロセスあたりのバッチを表すパラメータの指定が必要です",
     ),
     "strong_needs_divide_hint": (
-        "add `scaling: {{strong: {{divide: batch_size}}}}` to project.yaml",
-        "project.yaml に `scaling: {{strong: {{divide: batch_size}}}}` を加えてください",
+        "add `scaling: {{strong: {{divide: batch_size}}}}` to project.yaml, or `{{by_program: true}}` in the place of "
+        "`{{divide: …}}` if the program divides its batch itself",
+        "project.yaml に `scaling: {{strong: {{divide: batch_size}}}}` を加えてください。プログラム自身がバッチを割る場合は、"
+        "`{{divide: …}}` の代わりに `{{by_program: true}}` と書きます",
     ),
     "strong_not_even": (
         "strong scaling: {name}={value} cannot be divided evenly by {processes} processes",
@@ -146,6 +148,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "(--processes-per-node, --threads)",
         "1ノード {processes} プロセス × {threads} スレッドには {wanted} コア必要ですが、{cluster} のノードは {cores} コアです"
         "（--processes-per-node、--threads）",
+    ),
+    "memory_over": (
+        "`memory: {memory}` is more than a node of {cluster} has, {most}",
+        "`memory: {memory}` は {cluster} のノードのメモリ {most} を超えています",
+    ),
+    "memory_unknown": (
+        "it is not known how {scheduler} is asked for memory here: write this site's option under `directives:` instead of "
+        "`memory:`",
+        "{scheduler} でのメモリの指定方法はサイトごとに異なります。`memory:` ではなく、このサイトのオプションを `directives:` に書いてください",
     ),
     "header_value": (
         "{name} {value!r} is not allowed in a job script's header (it must match {pattern})",

@@ -53,5 +53,25 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "no output from rank {ranks}; ranks with a log: {known}",
         "ランク {ranks} の出力はありません。ログがあるのはランク {known} です",
     ),
+    "stacks_alone": ("--stacks goes with --rank only", "--stacks と併用できるのは --rank だけです"),
+    "stacks_alone_hint": ("omit the other options", "ほかのオプションを外してください"),
+    "stacks_asked": (
+        "asking the ranks where they are; they answer within {seconds} s",
+        "各ランクに現在位置を問い合わせています（{seconds} 秒以内に答えます）",
+    ),
+    "stacks_not_asked": (
+        "the ranks cannot be asked, for {folder} cannot be written: {what}",
+        "{folder} に書き込めないため、各ランクに問い合わせできません: {what}",
+    ),
+    "stacks_silent": (
+        "no answer from ranks {ranks} within {seconds} s: they have not begun, are over, or do not run Python",
+        "ランク {ranks} は {seconds} 秒以内に答えませんでした。まだ始まっていない、終わった、または Python ではありません",
+    ),
+    "no_stacks": (
+        "no rank left a stack: Python writes one when somebody asks, shortly before the walltime ends, and when the job "
+        "is cancelled",
+        "スタックを残したランクはありません。Python は、終了を指示されたとき、実行時間の上限の直前、問い合わせを受けたときにスタックを書きます",
+    ),
+    "stack_waits": ("waits in {function}", "{function} で待っています"),
     "none_match": ("no line matches", "該当する行はありません"),
 }

@@ -9,6 +9,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "program: {errors} {errors:error|errors}, {warnings} {warnings:warning|warnings}",
         "プログラム: エラー {errors} 件、警告 {warnings} 件",
     ),
+    "has_warnings": (
+        "program: {warnings} {warnings:warning|warnings}; `hackathon check` shows {warnings:it|them}",
+        "プログラム: 警告 {warnings} 件（`hackathon check` で表示）",
+    ),
+    "refused": (
+        "not submitted: the program has {errors} {errors:error|errors}",
+        "プログラムにエラーが {errors} 件あるため、投入しません",
+    ),
+    "refused_hint": (
+        "Correct what is listed above, or submit all the same with --force.",
+        "修正するか、--force を付けて投入してください。",
+    ),
     # ---- the command
     "launcher_in_command": (
         "the command starts `{launcher}`. The toolkit starts the ranks itself, so each rank would start `{launcher}` again. "
@@ -37,11 +49,41 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "スケーリングの結果は誤ったものになります。`torch.distributed.init_process_group` を呼び、モデルを DistributedDataParallel で包み、"
         "データを DistributedSampler で分割してください。",
     ),
+    "fixed_world": (
+        "`world_size=1` makes each rank a group of its own: with several processes, each one trains by itself, and the scaling "
+        "result would be false. Leave `rank` and `world_size` out: the launcher sets them.",
+        "`world_size=1` のため、各ランクが 1 プロセスだけのグループになります。複数プロセスで実行すると別々に学習し、スケーリングの結果は"
+        "誤ったものになります。`rank` と `world_size` は省いてください（起動ツールが設定します）。",
+    ),
+    "not_averaged": (
+        "the ranks join a process group, and nothing in the program exchanges gradients or weights: each one trains by itself, "
+        "and the scaling result would be false. Wrap the model in DistributedDataParallel.",
+        "プロセスグループには参加していますが、勾配も重みも交換していません。各ランクが別々に学習し、スケーリングの結果は誤ったものになります。"
+        "モデルを DistributedDataParallel で包んでください。",
+    ),
+    "same_data": (
+        "this DataLoader has no sampler and the seed is the same on every rank, so all ranks train with the same batches: more "
+        "processes do the same work again. Divide the data with DistributedSampler.",
+        "この DataLoader にはサンプラーがなく、乱数のシードも全ランクで同じなので、全ランクが同じバッチで学習します。プロセスを増やしても"
+        "同じ計算を繰り返すだけです。DistributedSampler でデータを分割してください。",
+    ),
+    "divided_batch": (
+        "`{text}`: the program divides the batch by the number of processes itself, so the total stays the same. That is strong "
+        "scaling: put `scaling: {{strong: {{by_program: true}}}}` into project.yaml and use --mode strong.",
+        "`{text}`: プログラム自身がバッチをプロセス数で割るため、全体のバッチは変わりません。これは強スケーリングです。"
+        "project.yaml に `scaling: {{strong: {{by_program: true}}}}` と書き、--mode strong で測ってください。",
+    ),
     "starts_own_ranks": (
         "`{function}` starts ranks of its own, but the toolkit has already started one process for each rank. Call the function "
         "directly, and take the rank from RANK, the number of ranks from WORLD_SIZE and the GPU from LOCAL_RANK.",
         "`{function}` が自分でランクを起動しますが、ランクごとのプロセスはすでにツールキットが起動しています。"
         "関数を直接呼び出し、ランクは RANK、ランク数は WORLD_SIZE、GPU の番号は LOCAL_RANK から取得してください。",
+    ),
+    "swallowed_exception": (
+        "An exception during training is caught here, and the program goes on. When only one rank fails, all other ranks wait "
+        "for it without end. Let the exception end the program (`raise`), or have all ranks skip the same step.",
+        "学習中の例外をここで捕まえて、プログラムを続けています。1 つのランクだけが失敗すると、ほかのランクはそのランクを待ち続けます。"
+        "`raise` で終了させるか、全ランクで同じステップを飛ばしてください。",
     ),
     "own_address": (
         "{name} is always set to `{value}`. This replaces the value that the launcher gave to this rank, so the ranks cannot find "

@@ -112,6 +112,10 @@ MESSAGES = {
     "same": ("nothing changes", "変更はありません"),
     "changes": ("changes for cluster {cluster}:", "クラスタ {cluster} 向けの変更:"),
     "remarks": ("before you compare:", "比較の前に:"),
+    "remark_outside": (
+        "the run read these through links (`exclude:`), and they are not in the RO-Crate: {files}",
+        "次のものはリンク経由で読まれており（`exclude:`）、RO-Crate（再実行用パッケージ）には含まれていません: {files}",
+    ),
     "remark_masked": (
         "names were replaced in files of the program, which may affect it: {files}",
         "プログラム内の名前が伏せられています（動作に影響する可能性）: {files}",

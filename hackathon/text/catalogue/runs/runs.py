@@ -59,8 +59,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{folder} のソースは {size} あります。実行ごとにコピーできるのは {limit} までです。大きいファイル:\n{files}",
     ),
     "source_big_hint": (
-        "list data and results in .gitignore (in a git repository), move them elsewhere, or use --in-place",
-        "データや結果を .gitignore に書く（git リポジトリの場合）、別の場所へ移す、または --in-place を使ってください",
+        "write `exclude: [{exclude}]` in project.yaml to link it into the run, or run in the folder itself with --in-place",
+        "project.yaml に `exclude: [{exclude}]` と書くとコピーせずリンクします。または --in-place でフォルダの中で実行してください",
     ),
     "source_many": (
         "the source in {folder} has {count} files; at most {limit} can be copied into a run. Folders with the most "
@@ -69,8 +69,21 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{folder} のソースは {count} ファイルあります。コピーできるのは {limit} までです。多いフォルダ:\n{files}",
     ),
     "source_many_hint": (
-        "list data and results in .gitignore (in a git repository), move them elsewhere, or use --in-place",
-        "データや結果を .gitignore に書く（git リポジトリの場合）、別の場所へ移す、または --in-place を使ってください",
+        "write `exclude: [{exclude}]` in project.yaml to link it into the run, or run in the folder itself with --in-place",
+        "project.yaml に `exclude: [{exclude}]` と書くとコピーせずリンクします。または --in-place でフォルダの中で実行してください",
+    ),
+    "exclude_wrong": (
+        "`exclude: {pattern}` cannot be linked into a run",
+        "`exclude: {pattern}` は実行にリンクできません",
+    ),
+    "exclude_wrong_hint": (
+        "write paths in the project's folder, such as data or weights/*.pt: without .., **, or a link on the way, and with "
+        "at most {limit} matches",
+        "data や weights/*.pt のような、プロジェクトのフォルダ内のパスを書いてください。.. と ** とリンクの先は使えません。一致するのは {limit} 個までです",
+    ),
+    "exclude_nothing": (
+        "`exclude: {pattern}` in project.yaml matches nothing",
+        "project.yaml の `exclude: {pattern}` に一致するものがありません",
     ),
     "source_unreadable": ("{file} cannot be read: {what}", "{file} を読めません: {what}"),
     "source_unreadable_hint": (
@@ -87,8 +100,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "プロジェクトの外を指すリンクは実行にコピーできません:\n{files}",
     ),
     "source_link_hint": (
-        "list them in .gitignore and pass the real path to the program as a parameter, or use --in-place",
-        ".gitignore に書いて実際のパスをパラメータで渡すか、--in-place を使ってください",
+        "list them under `exclude:` in project.yaml, which links them into the run, or run in the folder itself with --in-place",
+        "project.yaml の `exclude:` に書くと実行にもリンクされます。または --in-place でフォルダの中で実行してください",
     ),
     "source_special": (
         "{file} is not a regular file or a link; it is not copied",

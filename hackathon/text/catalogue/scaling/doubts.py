@@ -17,6 +17,22 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the {processes} processes form {worlds} groups of {size} that do not know of each other",
         "{processes} プロセスが {size} プロセスずつ {worlds} 組に分かれ、互いに連携していません",
     ),
+    "several_worlds_fixed": (
+        "each of the {processes} processes forms a group of its own: the program says `world_size=1`",
+        "プログラムに `world_size=1` とあるため、{processes} プロセスがそれぞれ別のグループになっています",
+    ),
+    "several_worlds_apart": (
+        "the {processes} processes join one group and exchange neither gradients nor weights: each one trains by itself",
+        "{processes} プロセスは 1 つのグループに参加していますが、勾配も重みも交換せず、別々に学習しています",
+    ),
+    "identical_ranks_text": (
+        "all {processes} ranks train with the same batches: the DataLoader has no sampler, and the seed is the same",
+        "{processes} ランクすべてが同じバッチで学習しています（DataLoader にサンプラーがなく、シードも同じです）",
+    ),
+    "work_mismatch_divided": (
+        "the program divides the batch by the {processes} processes itself: this is strong scaling, shown as weak scaling",
+        "プログラム自身がバッチを {processes} プロセスで割っています。弱スケーリングと表示されていますが、強スケーリングです",
+    ),
     "bad_loss_value": (
         "the loss of rank {rank} became {value} and stayed so",
         "ランク {rank} の損失が {value} になり、そのまま戻りませんでした",

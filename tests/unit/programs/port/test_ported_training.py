@@ -18,7 +18,7 @@ NOTEBOOK = "import builtins, unittest.mock\nbuiltins.get_ipython = unittest.mock
 WHOLE = {"stream", "notebook"}
 """Programs of which something is asked that doubles the steps, or the lines, until it is answered."""
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 
 ARGUMENTS = {"resume": (["2"], ["4"])}

@@ -1,0 +1,52 @@
+"""Why runs failed, as `status`, `results` and `scale` say it: the cause first, how the run ended behind it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.findings import Finding
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import RunStatus
+
+DIAGNOSED, LOOKED_FOR = 20, 3
+"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet: of so many, so
+many at a time."""
+
+
+def has_failed(state: "RunStatus") -> bool:
+    """Return whether a run failed by itself, so that there is a cause to look for."""
+    return not state.open and state.state not in ("SUCCEEDED", "CREATED") and state.cause != "preflight_failed"
+
+
+def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "dict[str, Finding]":
+    """Return run id → the cause of its failure, as it was found before; of the newest sealed ones found now."""
+    failed = [(run, state) for run, state in zip(runs, states, strict=True) if has_failed(state)]
+    if not failed:
+        return {}
+    from hackathon.diagnosis.cache import kept, looked_at
+
+    found = {}
+    left = LOOKED_FOR
+    for number, (run, state) in enumerate(sorted(failed, key=lambda each: each[0].id, reverse=True)):
+        finding = kept(run)
+        may = left and number < DIAGNOSED and state.sealed and run.owned()
+        if may and not looked_at(run):  # what is kept, if anything, is in another language
+            from hackathon.cli.run.diagnose import cause_of
+
+            left -= 1
+            finding = cause_of(run, state) or finding
+        if finding is not None:
+            found[run.id] = finding
+    return found
+
+
+def cause_text(finding: "Finding | None", ended: str) -> str:
+    """Return the cause with its part in front of how a run `ended`; only that where no cause is known."""
+    from hackathon.diagnosis.show import part_name
+
+    # what the scheduler said stands there already
+    if finding is None or finding.rule.startswith("job-"):
+        return ended
+    place = finding.program if finding.program not in finding.message else ""
+    about = "; ".join(part for part in (place, ended) if part)
+    return f"{part_name(finding.part)}: {finding.message}" + (f" ({about})" if about else "")

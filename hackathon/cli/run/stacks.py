@@ -1,0 +1,102 @@
+"""`hackathon logs --stacks`: where the Python of each rank is, asked of a running job."""
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.show import printable
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.hangs.stacks import Stack
+    from hackathon.runs.directory import RunDirectory
+
+PATIENCE = 20.0
+"""Seconds in which running ranks answer: they look every five."""
+LOOK = 0.5
+"""Seconds between two looks at the answers."""
+
+
+def show_stacks(run: "RunDirectory", ranks: set[int] | None) -> None:
+    """Ask the ranks of a running job for their stacks, and print the last one of each; equal ones once."""
+    from hackathon.diagnosis.hangs.stacks import stacks_of
+    from hackathon.logs.collapse import ranks_text
+    from hackathon.runs.status import status
+
+    found = status([run])[0]
+    processes = run.known().processes
+    if found.open:
+        silent = set(_asked(run, processes)) if found.state == "RUNNING" else set()
+        if silent:
+            told = message("logs.stacks_silent", ranks=ranks_text(silent), seconds=f"{PATIENCE:.0f}")
+            click.echo(f"{message('cli.warning')}: {told}", err=True)
+    stacks = [stack for stack in stacks_of(run.path) if ranks is None or stack.rank in ranks]
+    if not stacks:
+        click.echo(message("logs.no_stacks"), err=True)
+    for group in _equal(stacks):
+        first = group[0]
+        at = time.strftime("%H:%M:%S", time.localtime(first.written))
+        waits = message("logs.stack_waits", function=first.waits) if first.waits else ""
+        who = ranks_text({stack.rank for stack in group})
+        click.echo(f"{at} [{'ranks' if len(group) > 1 else 'rank'} {who}]{f'  {printable(waits)}' if waits else ''}")
+        for frame in first.frames:
+            mark = "→" if frame is first.own else " "
+            click.echo(printable(f"  {mark} {_short(frame.path)}:{frame.line}  {frame.function}"))
+
+
+def _short(path: str) -> str:
+    """Return a path as people know it: of a package or of the run's source without what is above."""
+    for above in ("/site-packages/", "/dist-packages/", "/source/"):
+        if above in path:
+            return path.rpartition(above)[2]
+    return path
+
+
+def _equal(stacks: "list[Stack]") -> "list[list[Stack]]":
+    groups: dict[object, list[Stack]] = {}
+    for stack in stacks:
+        groups.setdefault(stack.frames, []).append(stack)
+    return list(groups.values())
+
+
+def _asked(run: "RunDirectory", processes: int) -> Iterator[int]:
+    """Ask, wait for the answers, and yield the ranks that gave none."""
+    import os
+
+    from hackathon.runs.directory import file_mode
+    from hackathon.text.files import write_whole
+
+    folder = run.path / "stacks"
+    before = _written(run, processes)
+    try:
+        write_whole(folder / "asked", f"{time.time():.6f}-{os.getpid()}\n", mode=file_mode(run.path))
+    except OSError as error:
+        told = message("logs.stacks_not_asked", folder=folder, what=error.strerror or error)
+        click.echo(f"{message('cli.warning')}: {told}", err=True)
+        return
+    click.echo(message("logs.stacks_asked", seconds=f"{PATIENCE:.0f}"), err=True)
+    end = time.monotonic() + PATIENCE
+    while True:
+        after = _written(run, processes)
+        silent = [rank for rank in range(processes) if after.get(rank) == before.get(rank)]
+        if not silent or time.monotonic() > end:
+            yield from silent
+            return
+        time.sleep(LOOK)
+
+
+def _written(run: "RunDirectory", processes: int) -> dict[int, tuple[int, int]]:
+    """Return rank → (size, time) of its file."""
+    from hackathon.logs.metrics import rank_files, rank_of
+
+    found = {}
+    for path in rank_files(run.path / "stacks", ".txt"):
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        if rank_of(path) < processes:
+            found[rank_of(path)] = (state.st_size, state.st_mtime_ns)
+    return found

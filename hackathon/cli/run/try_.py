@@ -1,0 +1,159 @@
+"""`hackathon try`: a short run that says what was understood of a program, and what to mend before a study."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import job_options, named, option_force, option_trust, several_processes
+from hackathon.jobs.options import Options
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+    from hackathon.jobs.plan import Plan
+    from hackathon.jobs.resolve import Sources
+    from hackathon.rehearsal.rehearsal import RehearsalLimits
+    from hackathon.rehearsal.understood import Understood
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.status import RunStatus
+
+
+@named("try")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@job_options
+@click.option("--seconds", type=click.IntRange(10, 3600), default=60, show_default=True, metavar="N",
+              help=message("rehearsal.option_seconds"))  # fmt: skip
+@click.option("--steps", type=click.IntRange(1, 1_000_000), default=20, show_default=True, metavar="N",
+              help=message("rehearsal.option_steps"))  # fmt: skip
+@click.option("-y", "--yes", is_flag=True, help=message("rehearsal.option_yes"))
+@option_force
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+@several_processes
+def command(
+    target: str | None,
+    options: Options,
+    seconds: int,
+    steps: int,
+    yes: bool,
+    force: bool,
+    foreign: "Foreign",
+    as_json: bool,
+    counts: list[int] | None = None,
+) -> None:
+    from hackathon.cli.program_findings import read_sources
+    from hackathon.cli.run.rehearsal_shown import show_json, show_rehearsal
+    from hackathon.jobs.sources import find_sources
+    from hackathon.rehearsal.rehearsal import RehearsalLimits, note_told
+    from hackathon.rehearsal.verdict import findings, is_ready
+
+    limits = RehearsalLimits(seconds, steps)
+    sources = find_sources(target, options, foreign=foreign)
+    planned = _plan(_in_debug_queue(sources), counts, limits)
+    largest = max((job.request for job in planned.jobs), key=lambda request: request.processes)
+    reports = read_sources(sources, largest)
+    bare = [report for report, _ in reports]
+    seen: list[Understood] = []
+    wrong = any(report.has_errors for report in bare)
+    if not wrong or force:
+        runs, states = _run(planned, limits, yes)
+        seen = [_understood(run, state) for run, state in zip(runs, states, strict=True)]
+        note_told(runs)
+    found = findings(seen)
+    ready = is_ready(bare, found, seen)
+    if as_json:
+        show_json(sources, reports, seen, found, ready)
+    else:
+        show_rehearsal(sources, reports, seen, found, ready)
+    if not ready:
+        raise click.exceptions.Exit(1)
+
+
+def _in_debug_queue(sources: "Sources") -> "Sources":
+    """Return the sources with the cluster's queue for short tests, where it has one and none was asked for."""
+    from hackathon.rehearsal.rehearsal import debug_queue
+
+    queue = debug_queue(sources)
+    return sources if queue is None else replace(sources, options=replace(sources.options, queue=queue))
+
+
+def _plan(sources: "Sources", counts: list[int] | None, limits: "RehearsalLimits") -> "Plan":
+    """Return the plan of the rehearsal's runs, each on as few nodes as it fits on, one walltime for all."""
+    from hackathon.jobs.resolve import points, resolve
+    from hackathon.rehearsal.rehearsal import shortened, usual_counts
+    from hackathon.runs.campaign import plan
+
+    wanted = points(sources, counts or usual_counts(resolve(sources)), "weak")
+
+    def longest(nodes: int, name: str | None) -> int | None:
+        queue = sources.cluster.queues.get(name or "")
+        return queue.longest(nodes) if queue is not None else None
+
+    return plan(sources, [shortened(request, limits, longest(request.nodes, request.queue)) for request in wanted])
+
+
+def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[RunDirectory], list[RunStatus]]":
+    """Return the rehearsal's runs with their final states: submitted now, or by a call that was cut off."""
+    from hackathon.cli.run.wait import wait
+    from hackathon.cli.shown import show_outcomes
+    from hackathon.rehearsal.rehearsal import unfinished
+    from hackathon.runs.campaign import program_of, start
+    from hackathon.runs.record import REHEARSAL_TAG
+
+    source = program_of(planned)
+    known = unfinished(planned, source)
+    for run in known.values():
+        click.echo(message("rehearsal.goes_on", run=run.id), err=True)
+    jobs = tuple(job for job in planned.jobs if job.request.processes not in known)
+    if jobs:
+        rest = replace(planned, jobs=jobs)
+        _confirm(rest, limits, yes)
+        outcomes = start(rest, tags=(REHEARSAL_TAG,), source=source)
+        show_outcomes(outcomes, len(jobs))
+        known |= {outcome.run.known().processes: outcome.run for outcome in outcomes}
+    runs = [known[count] for count in sorted(known)]
+    click.echo(message("rehearsal.waiting", seconds=limits.seconds, steps=limits.steps), err=True)
+    states = wait(runs, lambda states, watched: _ended(states, watched, limits))
+    return runs, states
+
+
+def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "RehearsalLimits") -> bool:
+    """End the runs that have shown enough; there is never more to submit."""
+    from hackathon.rehearsal.rehearsal import FACT, is_enough, note_end
+    from hackathon.runs.cancel import cancel
+
+    for run, state in zip(runs, states, strict=False):
+        if state.state != "RUNNING" or run.client(FACT).get("ended"):
+            continue
+        why = is_enough(run, limits)
+        if why:
+            note_end(run, why)
+            cancel(run, sure=True)
+    return False
+
+
+def _confirm(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> None:
+    """Say what will be submitted and what it can cost; ask where that is more than this machine's time."""
+    import sys
+
+    from hackathon.cli.shown import show_plan
+    from hackathon.schedulers import profiles
+
+    show_plan(planned)
+    if yes or profiles.dialect_of(planned.sources.cluster).this_machine:
+        return
+    if not sys.stdin.isatty():
+        raise RequestError("rehearsal.not_confirmed")
+    if not click.confirm(message("rehearsal.confirm", count=len(planned.jobs)), err=True):
+        raise click.Abort
+
+
+def _understood(run: "RunDirectory", state: "RunStatus") -> "Understood":
+    from hackathon.cli.run.diagnose import cause_of
+    from hackathon.rehearsal.rehearsal import ended_by_us
+    from hackathon.rehearsal.understood import understand
+
+    failed = state.state != "SUCCEEDED" and ended_by_us(run, state) in ("", "silent")
+    return understand(run, state, cause_of(run, state) if failed else None)

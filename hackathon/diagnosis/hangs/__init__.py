@@ -1,0 +1,1 @@
+"""Hangs: which rank the others waited for, and where it was."""

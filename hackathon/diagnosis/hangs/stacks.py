@@ -1,0 +1,139 @@
+"""Where each rank's Python was when it was asked or told to end: `stacks/rank-N.txt`, as `faulthandler` writes it."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.hangs.hang import Hang
+from hackathon.diagnosis.log_tails import is_own
+from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.text.files import open_regular
+
+FOLDER = "stacks"
+"""Folder of a run with a file for each rank."""
+LONGEST = 256 << 10
+"""Bytes at the end of a rank's file that are read: a stack has 100 frames at most."""
+_HEAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-f]+ .*\(most recent call first\):")
+_FRAME = re.compile(r'\s+File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
+# What a rank is in while it waits for others: PyTorch's gradients are averaged in `backward`, and its results are
+# awaited in `synchronize` and `item`.
+_WAITING = re.compile(
+    r"/torch/distributed/|/torch/nn/parallel/distributed\.py|/torch/autograd/|/horovod/|/mpi4py/|/chainermn/|/torch/cuda/"
+    r"|/tensorflow/python/|/jax/"
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One call on a stack."""
+
+    path: str
+    line: int
+    function: str
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the user's own code."""
+        return is_own(self.path)
+
+    @property
+    def place(self) -> str:
+        """`train.py:12`."""
+        return f"{Path(self.path).name}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The main thread of one rank, as it was written last."""
+
+    rank: int
+    frames: tuple[Frame, ...]
+    """The innermost call first."""
+    line: int | None
+    """Line of the file at which it begins, from 1; None in a file too long to be counted."""
+    written: float
+    """When its file was written last, seconds since 1970."""
+
+    @property
+    def own(self) -> Frame | None:
+        """The innermost call of the user's own code."""
+        return next((frame for frame in self.frames if frame.own), None)
+
+    @property
+    def waits(self) -> str:
+        """The function in which it waits for other ranks, e.g. `all_reduce`; empty when it does something else."""
+        waiting = ""
+        for frame in self.frames:
+            if frame.own:
+                break
+            waiting = frame.function if _WAITING.search(frame.path) and frame.function != "wrapper" else waiting
+        return waiting
+
+    @property
+    def in_collective(self) -> bool:
+        """Whether it waits in a call that does nothing else."""
+        return bool(self.waits) and "/torch/autograd/" not in self.frames[0].path
+
+    def evidence(self, host: str = "") -> Evidence:
+        """Return the place as evidence: the frame of the user's own code, else the innermost."""
+        at = next((n for n, frame in enumerate(self.frames) if frame.own), 0)
+        frame = self.frames[at]
+        text = f'File "{frame.path}", line {frame.line} in {frame.function}'
+        line = None if self.line is None else self.line + 1 + at
+        return Evidence(f"{FOLDER}/rank-{self.rank}.txt", line, text[:500], self.rank, host, self.written)
+
+
+def stacks_of(run: Path) -> list[Stack]:
+    """Return the last stack of each rank of a run that left one, in the order of ranks."""
+    found = [read_stack(path) for path in rank_files(run / FOLDER, ".txt")]
+    return [stack for stack in found if stack is not None]
+
+
+def read_stack(path: Path) -> Stack | None:
+    """Return the last stack of the main thread in a rank's file, None when there is none that can be read."""
+    try:
+        with open_regular(path) as stream:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - LONGEST))
+            lines = stream.read(LONGEST).decode("utf-8", "replace").splitlines()
+            written = os.fstat(stream.fileno()).st_mtime
+    except OSError:
+        return None
+    begin = next((n for n in range(len(lines) - 1, -1, -1) if lines[n].startswith("Current thread")), None)
+    if begin is None or not _HEAD.match(lines[begin]):
+        return None
+    frames = []
+    for line in lines[begin + 1 :]:
+        match = _FRAME.fullmatch(line)
+        if match is None:
+            break
+        frames.append(Frame(match["path"], int(match["line"][:9]), match["function"][:200]))
+    return Stack(rank_of(path), tuple(frames), begin + 1 if size <= LONGEST else None, written) if frames else None
+
+
+def find_elsewhere(stacks: Sequence[Stack], processes: int) -> Hang | None:
+    """Return the ranks that did something else while most of the others waited for them; None when nothing tells.
+
+    Every rank must have left its stack: one that is missing may be the one that counts.
+    """
+    if processes < 2 or len(stacks) < processes:
+        return None
+    waiting = [stack for stack in stacks if stack.waits]
+    others = [stack for stack in stacks if not stack.waits]
+    if others:
+        if len(waiting) < len(others):
+            return None
+        operation = Counter(stack.waits for stack in waiting).most_common(1)[0][0]
+        return Hang(tuple(stack.rank for stack in others), operation)
+    places = Counter(stack.own.place if stack.own else "" for stack in stacks)
+    if len(places) < 2 or "" in places:
+        return None
+    # all wait, and not in the same line: the fewest are the odd ones; of two equally many those without rank 0
+    first = next(stack.own.place for stack in stacks if stack.own)
+    usual = max(places, key=lambda place: (places[place], place == first))
+    odd = [stack for stack in stacks if stack.own and stack.own.place != usual]
+    return Hang(tuple(stack.rank for stack in odd), odd[0].waits, mismatched=True)

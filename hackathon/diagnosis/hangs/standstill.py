@@ -1,0 +1,143 @@
+"""Which rank the others waited for, by all that a run left: watchdogs' words, metrics, and the ranks' own stacks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from hackathon.config.rule import Rule
+from hackathon.diagnosis.facts import NOT_KNOWN, RunFacts
+from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.hangs.hang import QUIET, QUIET_LINES, WORDS, Hang, find_hang, last_steps
+from hackathon.diagnosis.hangs.stacks import Stack, find_elsewhere, stacks_of
+from hackathon.diagnosis.log_tails import End
+from hackathon.diagnosis.order import RulePlace
+from hackathon.diagnosis.render_finding import line_number
+from hackathon.diagnosis.scan import LogFile
+from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.runs import states
+from hackathon.text.json_fields import moment_of
+
+_LIBRARIES = frozenset({"nccl", "gloo", "horovod", "mpi", "chainermn"})
+"""Parts whose words of waiting are about ranks: a scheduler's are about the walltime."""
+
+
+class Standstill:
+    """One run, or files that belong together, in which ranks may have waited for each other."""
+
+    def __init__(
+        self, ends: Sequence[End], files: Sequence[LogFile], facts: RunFacts | None, by_fact: Mapping[str, Rule]
+    ) -> None:
+        """`by_fact`: the rules that name a fact, by its name."""
+        self._ends, self._files, self._facts, self._by_fact = ends, files, facts, by_fact
+
+    def told(self, places: list[RulePlace]) -> list[RulePlace]:
+        """Return the places with the ranks that the others waited for, when there was a hang."""
+        waiting = [place for place in places if place.evidence is not None and WORDS.search(place.evidence.text)]
+        facts = self._facts
+        steps: dict[int, float] = {}
+        processes = 0
+        if facts is not None and facts.status is not None:
+            processes = facts.record.processes
+            if facts.status.state in (states.TIMEOUT, states.CANCELLED):
+                steps = last_steps(facts.metrics, facts.status.t_ended)
+        hang = find_hang(self._ends, self._files, processes or None, steps) if waiting or steps else None
+        complained = any(place.rule.part in _LIBRARIES for place in waiting)
+        if hang is None and processes and (complained or self._stood_still):
+            hang = find_elsewhere(list(self._stacks.values()), processes)
+        if hang is None:
+            return places
+        return self._with(hang, places, waiting)
+
+    def _with(self, hang: Hang, places: list[RulePlace], waiting: Sequence[RulePlace]) -> list[RulePlace]:
+        part = hang.library or "framework"
+        stack = self._stacks.get(hang.missing[0])
+        evidence = self._last_words(hang.missing[0])
+        own_line = stack.own.place if stack is not None and stack.own is not None else ""
+        if stack is not None:
+            host = evidence.host if evidence is not None else ""
+            evidence = stack.evidence(host or (self._facts.host_of.get(stack.rank, "") if self._facts else ""))
+        values = _values(hang, stack)
+        changed: list[RulePlace] = []
+        for place in places:
+            if place in waiting and place.rule.part == part and place.rule.level in ("root", "likely"):
+                own = evidence or replace(place.evidence or Evidence("", None, ""), rank=hang.missing[0], host="")
+                merged = {**place.values, **values}
+                place = replace(place, evidence=own, values=merged, ranks=hang.missing, hang=True, own_line=own_line)
+            changed.append(place)
+        if not any(place.hang for place in changed):
+            name = f"log:hang-{hang.library}" if hang.library else "log:hang-stacks" if own_line else "log:hang"
+            told = waiting[0].evidence if waiting else None
+            fallback = replace(told, rank=hang.missing[0], host="") if told else None
+            if (rule := self._by_fact.get(name)) is not None:
+                changed.append(
+                    RulePlace(
+                        rule, evidence or fallback, values, ranks=hang.missing, own_line=own_line, fact=True, hang=True
+                    )
+                )
+        return changed
+
+    @cached_property
+    def _stacks(self) -> dict[int, Stack]:
+        """Rank → where it was, of a run that did not end well."""
+        facts = self._facts
+        if facts is None or facts.status is None or facts.status.state == states.SUCCEEDED:
+            return {}
+        return {stack.rank: stack for stack in stacks_of(facts.path)}
+
+    @cached_property
+    def _stood_still(self) -> bool:
+        """Whether no rank had printed anything for a while when the stacks were written, and no rank failed by itself.
+
+        A program that computes is somewhere, too, and its ranks are seldom all at the same place.
+        """
+        facts = self._facts
+        if facts is None or len(self._stacks) < 2:
+            return False
+        first = facts.first_failure
+        if first is not None and not any(each.get("event") == "told" for each in facts.rank_events.get(first[0], ())):
+            return False
+        began = min(
+            (float(each[0]["t"]) for each in facts.rank_events.values() if each and each[0].get("t")), default=0
+        )
+        written = max(stack.written for stack in self._stacks.values())
+        printed = []
+        for path in rank_files(facts.path / "logs", ".log"):
+            try:
+                found = path.stat()
+            except OSError:
+                return False
+            if found.st_size:
+                printed.append(self._told_of(rank_of(path)) or found.st_mtime)
+        if not printed:  # nobody knows how long its steps last: only what waits for others by name counts
+            return written - began >= QUIET and any(stack.in_collective for stack in self._stacks.values())
+        newest = max(printed)
+        lines = max(len(end.lines) for end in self._ends) or 1
+        return written - newest >= max(QUIET, QUIET_LINES * (newest - began) / lines)
+
+    def _told_of(self, rank: int) -> float | None:
+        """Return when a rank had printed last when it was told to end: its shell prints `Terminated` after that."""
+        listed = self._facts.rank_events.get(rank, ()) if self._facts is not None else ()
+        told = next((each for each in listed if each.get("event") == "told"), {})
+        return moment_of(told.get("printed"))
+
+    def _last_words(self, rank: int) -> Evidence | None:
+        """Return the last line that a rank printed, None when it printed nothing that is known to be its own."""
+        for number, (end, file) in enumerate(zip(self._ends, self._files, strict=True)):
+            for line in reversed(end.lines):
+                own = line.read.rank if line.read.rank is not None else file.rank
+                if own == rank and line.read.text.strip():
+                    host = line.read.host or file.host
+                    at = line_number(self._files[number].path, line.offset)
+                    return Evidence(file.name, at, line.read.text.strip()[:500], rank, host, line.read.time)
+        return None
+
+
+def _values(hang: Hang, stack: Stack | None) -> dict[str, str]:
+    number = f" #{hang.number}" if hang.number is not None else ""
+    own = stack.own if stack is not None else None
+    return {
+        "missing": ", ".join(str(rank) for rank in hang.missing),
+        "operation": f"{hang.operation}{number}" if hang.operation else NOT_KNOWN,
+        "place": own.place if own is not None else NOT_KNOWN,
+        "function": own.function if own is not None else NOT_KNOWN,
+    }

@@ -1,0 +1,93 @@
+"""Checks of a run's own program, which lies in its folder `source`: what in its text may be the cause of a failure.
+
+A text alone proves nothing, since much in a program never runs: these count only together with a failure that
+they lead to, a rule that names theirs in `follows`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hackathon.diagnosis.facts import FACTS, Check, FactHit, RunFacts
+from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.order import RulePlace
+from hackathon.diagnosis.silent.worlds import entry_of
+from hackathon.programs.scripts.findings import LintFinding
+from hackathon.runs import states
+from hackathon.text.errors import HackathonError
+from hackathon.text.files import open_regular
+
+PREFIX = "source:"
+RULES = ("own-address", "starts-own-ranks", "swallowed-exception")
+"""Rules about a program's text that explain failures; the facts are `source:<rule>`."""
+LONGEST = 4 << 20
+"""Bytes of a file in which the line is looked up."""
+_NUMBER = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
+
+
+def of_program(rule: str) -> Check:
+    """Return the check for what one rule about training programs finds in the text of a run."""
+
+    def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+        entry = entry_of(facts.record)
+        if not entry or facts.record.processes < 2 or facts.status is None:
+            return []
+        if facts.status.state == states.SUCCEEDED and rule != "starts-own-ranks":
+            return []  # what they lead to ends a job
+        from hackathon.programs.training.read import told_by_text
+        from hackathon.programs.training.situation import TrainingSituation
+
+        record = facts.record
+        situation = TrainingSituation(
+            processes=record.processes, nodes=record.nodes or None, per_node=record.processes_per_node or None,
+            cluster=record.cluster, launcher=record.launcher or None, gpus=record.gpus_per_node > 0,
+        )  # fmt: skip
+        try:
+            shown = told_by_text(facts.run.source(), entry, (rule,), situation)
+        except HackathonError:  # its record cannot be read any more
+            return []
+        return [_hit(facts, name, each) for name, each in shown]
+
+    return check
+
+
+def _hit(facts: RunFacts, name: str, found: LintFinding) -> FactHit:
+    line = _line(facts, name, found.line)
+    place = f"{name}:{found.line}"
+    values = {"place": place, "code": line.strip()[:160], "certain": "" if found.severity == "error" else "no"}
+    return FactHit(Evidence(f"source/{name}", found.line, line.strip()[:500]), values)
+
+
+def _line(facts: RunFacts, name: str, number: int) -> str:
+    try:
+        with open_regular(facts.run.source() / name) as stream:
+            lines = stream.read(LONGEST).decode("utf-8", "replace").splitlines()
+    except (OSError, HackathonError):
+        return ""
+    return lines[number - 1] if number <= len(lines) else ""
+
+
+def split(places: Sequence[RulePlace]) -> tuple[list[RulePlace], list[RulePlace]]:
+    """Return the places that are not of a program's text, and those that are."""
+    texts = [place for place in places if place.rule.fact.startswith(PREFIX)]
+    return [place for place in places if not place.rule.fact.startswith(PREFIX)], texts
+
+
+def that_explain(texts: Sequence[RulePlace], places: Sequence[RulePlace]) -> list[RulePlace]:
+    """Return the places of a program's text that explain others.
+
+    An address that may do no harm explains only a failure whose message names its port.
+    """
+    told = [place for place in places if place.rule.level != "benign"]
+    kept: list[RulePlace] = []
+    for text in texts:
+        follow = [each for each in told if text.rule.id in each.rule.follows]
+        if text.values.get("certain") == "no" and text.rule.fact == f"{PREFIX}own-address":
+            ports = set(_NUMBER.findall(text.values["code"]))
+            follow = [each for each in follow if each.evidence and ports & set(_NUMBER.findall(each.evidence.text))]
+        if follow:
+            kept.append(replace(text, own_line=text.values["place"]))
+    return kept
+
+
+FACTS.update({f"{PREFIX}{rule}": of_program(rule) for rule in RULES})

@@ -1,0 +1,113 @@
+"""Rules about what ranks exchange: a curve of ranks that train each for itself, or do other work, is false."""
+
+import ast
+import re
+
+from hackathon.programs.training.module import Module, keyword
+from hackathon.programs.training.program import TrainingProgram
+
+_EXCHANGES = re.compile(
+    r"DistributedDataParallel|\bDDP\b|DataParallel|FSDP|FullyShard|fully_shard|DistributedOptimizer|ZeroRedundancy|DTensor"
+    r"|device_mesh|DeviceMesh|parallelize_module|[Pp]ipelin|reduce|broadcast|gather|scatter|all_to_all|\bsend\b|\brecv\b"
+    r"|isend|irecv|coalesc|average|\bsync|comm|allreduce|allgather|hook|\brpc\b|\bhvd\b|horovod|nccl_ops|functional_collectives"
+)
+"""Words of a program that exchanges something between ranks, in any way: with one of them nothing is said."""
+_BATCH = re.compile(r"batch|\bbs\b|bsz", re.I)
+_WORLD = re.compile(r"world|n_?procs?\b|num_?proc|n_?ranks?\b|num_?ranks|num_?workers_total|get_world_size", re.I)
+_PER_EPOCH = re.compile(r"len|size\(|dataset|samples|ceil|steps|epoch|math", re.I)
+"""Words of a division that reckons steps, not a batch."""
+
+_ALL = frozenset({"Exception", "BaseException", "RuntimeError"})
+"""Exceptions under which the failure of one rank's step comes."""
+_NO_FAILURE = frozenset({"KeyboardInterrupt", "StopIteration", "SystemExit", "GeneratorExit"})
+"""Exceptions by which people and iterators end a loop."""
+_TELLS = re.compile(
+    r"(?i)\bprint\b|log|warn|format|traceback|str|repr|exc_info|empty_cache|zero_grad|append|write|time"
+)
+"""Calls of a handler that only tells of an exception, or tidies up after it."""
+
+DEPTH = 2
+"""Calls within each other that are followed from a `try`."""
+
+
+def check_exchange(program: TrainingProgram) -> None:
+    """Look for ranks that average nothing, that are told to be alone, or divide the batch."""
+    if program.framework or program.strangers or not program.joins:
+        return
+    torch = [(module, call) for module in program.modules for call, name in module.calls
+             if name.rpartition(".")[2] == "init_process_group"]  # fmt: skip
+    for module, call in torch:
+        if _is_number(keyword(call, "world_size"), 1) and not any(module.tests(call)):
+            module.look.add("fixed-world", call.lineno)
+    trains = program.called("backward")  # ranks that only predict need not exchange anything
+    if torch and trains and not _EXCHANGES.search(program.text):
+        module, call = torch[0]
+        module.look.add("not-averaged", call.lineno)
+    for module in program.modules:
+        _divided_batch(module)
+        if torch and trains:
+            _swallowed(program, module)
+
+
+def _is_number(node: ast.expr | None, value: int) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == value
+
+
+def _divided_batch(module: Module) -> None:
+    for node in module.nodes:
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv | ast.Div):
+            continue
+        left, right = module.words(node.left), module.words(node.right)
+        if not _BATCH.search(left) or not _WORLD.search(right) or _PER_EPOCH.search(left) or _BATCH.search(right):
+            continue
+        if isinstance(node.left, ast.Name | ast.Attribute | ast.Subscript):
+            module.look.add("divided-batch", node.lineno, text=module.source(node) or "")
+
+
+def _swallowed(program: TrainingProgram, module: Module) -> None:
+    """The training stands in a `try` whose handler lets a rank go on, or end well, without the others."""
+    for node in module.nodes:
+        if not isinstance(node, ast.Try):
+            continue
+        looped = any(isinstance(up, ast.For | ast.While) for _, up in module.above(node))
+        handlers = [each for each in node.handlers if _catches(each, everything=not looped) and not _ends(each)]
+        if handlers and any(_trains(program, module, each, DEPTH) for each in node.body):
+            module.look.add("swallowed-exception", handlers[0].lineno)
+
+
+def _trains(program: TrainingProgram, module: Module, node: ast.AST, depth: int) -> bool:
+    """Return whether a piece of a program computes gradients, itself or in functions that it calls by their names."""
+    for each in ast.walk(node):
+        module.spend(1)
+        if not isinstance(each, ast.Call):
+            continue
+        name = module.dotted(each.func)
+        if name.endswith(".backward"):
+            return True
+        if depth and isinstance(each.func, ast.Name) and any(
+            _trains(program, other, function, depth - 1) for other, function in program.functions.get(each.func.id, ())
+        ):  # fmt: skip
+            return True
+    return False
+
+
+def _catches(handler: ast.ExceptHandler, *, everything: bool) -> bool:
+    """Return whether a handler catches what may fail on one rank only; `everything`: it must be all that may fail.
+
+    In a loop any exception makes a rank skip a step; around a loop a named one may be how the loop ends.
+    """
+    names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    words = ["" if each is None else ast.unparse(each).rpartition(".")[2] for each in names]
+    return any(not word or word in _ALL or (not everything and word not in _NO_FAILURE) for word in words)
+
+
+def _ends(handler: ast.ExceptHandler) -> bool:
+    """Return whether a handler may end the program, or calls something that is not known to return."""
+    for each in ast.walk(handler):
+        if isinstance(each, ast.Raise | ast.Return | ast.Break):
+            return True
+        if isinstance(each, ast.Call):
+            words = ast.unparse(each.func)
+            if not _TELLS.search(words):
+                return True
+    return False

@@ -1,0 +1,1 @@
+"""A short run of a program that says what was understood of it, before it costs a study."""

@@ -1,0 +1,119 @@
+"""Which line of a run's output told which metric: what a person checks the understanding by."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.logs.formats import FORMATS, WORDS, Speaker
+from hackathon.logs.lines import read_lines
+from hackathon.logs.metrics import LONGEST, METER, rank_files
+from hackathon.logs.patterns import may_take_long
+from hackathon.logs.words import ALL, EACH
+from hackathon.runs.directory import RunDirectory
+
+STEPS_READ = 4 << 20
+"""Bytes of a Meter's file in which its lines are counted."""
+LINES = 200_000
+"""Lines of each log that are looked at."""
+
+
+@dataclass(frozen=True)
+class MetricPlace:
+    """The first place where a metric was told."""
+
+    file: str
+    """Relative to the run: `logs/rank-0.log`."""
+    line: int
+    """From 1."""
+    text: str
+    by: str
+    """`meter`, `pattern`, `words`, or the title of a format of one framework."""
+
+
+def places(run: RunDirectory, patterns: Mapping[str, Mapping[str, Any]]) -> dict[str, MetricPlace]:
+    """Return metric → the first line that told it, in the order in which `logs.metrics.read_metrics` believes them.
+
+    Own patterns first, then the Meter, then the known formats. Patterns that may take long are not looked for here.
+    """
+    found = _by_formats(run) | _by_meter(run)
+    own = {
+        name: re.compile(str(entry["pattern"]))
+        for name, entry in patterns.items()
+        if entry.get("pattern") and not may_take_long(str(entry["pattern"]))
+    }
+    return found | _by_patterns(run, own)
+
+
+def counted(run: RunDirectory) -> int:
+    """Return how many lines of the first log that tells anything have a metric of a known format."""
+    for _, lines in _logs(run):
+        speaker = Speaker(FORMATS)
+        count = 0
+        for line in lines:
+            before = _seen(speaker)
+            speaker.read(line)
+            count += _seen(speaker) > before
+        if count:
+            return count
+    return 0
+
+
+def _seen(speaker: Speaker) -> int:
+    """Return how many values a speaker has taken."""
+    return max((every.taken for every, _ in speaker.values.values()), default=0)
+
+
+def _logs(run: RunDirectory) -> Iterator[tuple[str, Iterator[str]]]:
+    for path in [*rank_files(run.path / "logs", ".log"), run.path / "logs" / "job.log"]:
+        if path.is_file():
+            yield (
+                f"logs/{path.name}",
+                (line for _, line in zip(range(LINES), read_lines(path, torn=True), strict=False)),
+            )
+
+
+def _by_formats(run: RunDirectory) -> dict[str, MetricPlace]:
+    titles = {form.name: form.title for form in FORMATS} | {WORDS.name: "words"}
+    found: dict[tuple[str, str], MetricPlace] = {}
+    for name, lines in _logs(run):
+        speaker = Speaker(FORMATS, shared=name == "logs/job.log")
+        for number, line in enumerate(lines, 1):
+            speaker.read(line)
+            for form, metric in speaker.values.keys() - found.keys():
+                found[form, metric] = MetricPlace(name, number, line, titles[form])
+        if found:
+            break
+    order = [form.name for form in FORMATS]
+    made: dict[str, MetricPlace] = {}
+    for (form, metric), place in sorted(found.items(), key=lambda each: order.index(each[0][0])):
+        made.setdefault(metric.removesuffix(EACH).removesuffix(ALL) if form == WORDS.name else metric, place)
+    return made
+
+
+def _by_meter(run: RunDirectory) -> dict[str, MetricPlace]:
+    import json
+
+    found: dict[str, MetricPlace] = {}
+    for path in rank_files(run.path / "metrics", ".jsonl")[:1]:
+        for number, line in enumerate(read_lines(path, torn=True, last=METER), 1):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            for metric in value if isinstance(value, dict) else ():
+                found.setdefault(str(metric), MetricPlace(f"metrics/{path.name}", number, line, "meter"))
+    return found
+
+
+def _by_patterns(run: RunDirectory, own: Mapping[str, re.Pattern[str]]) -> dict[str, MetricPlace]:
+    found: dict[str, MetricPlace] = {}
+    for name, lines in _logs(run):
+        missing = {metric: pattern for metric, pattern in own.items() if metric not in found}
+        if not missing:
+            break
+        for number, line in enumerate(lines, 1):
+            for metric, pattern in missing.items():
+                if metric not in found and pattern.search(line[:LONGEST]):
+                    found[metric] = MetricPlace(name, number, line, "pattern")
+    return found

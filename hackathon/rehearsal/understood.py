@@ -1,0 +1,199 @@
+"""What a rehearsal's run shows of ranks, metrics, steps, memory, batch and files; what it does not show, and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.diagnosis.doubts import judge
+from hackathon.diagnosis.facts import RunFacts
+from hackathon.diagnosis.findings import Finding
+from hackathon.diagnosis.silent import training
+from hackathon.logs.final import final_numbers, metric_unit
+from hackathon.logs.values import number
+from hackathon.rehearsal.rehearsal import ended_by_us
+from hackathon.rehearsal.told import MetricPlace, places
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import SUCCEEDED, RunStatus
+from hackathon.scaling.doubts import Doubt
+from hackathon.text.errors import RequestError
+
+CUT_OFF = frozenset({"check-failed"})
+"""Doubts that a run which was ended early raises for that alone."""
+FILES = 20
+"""Files that a run left beside its program, and that are named."""
+_OURS = frozenset({"hackathon_runtime.py"})
+
+
+@dataclass(frozen=True)
+class ToldMetric:
+    """A metric with the place where it was told first."""
+
+    name: str
+    value: float
+    unit: str
+    place: MetricPlace | None
+    sure: str = ""
+    """How sure its meaning is, of customary words: `sum`, `times` or `unsure`; else empty."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number with its unit, or the reason why it is not known."""
+
+    value: float | None
+    about: str
+    """Where it comes from, or why it is not known: the end of a message's id."""
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What one run of a rehearsal shows."""
+
+    run: RunDirectory
+    state: RunStatus
+    processes: int
+    ended: str
+    """Why the rehearsal ended it: `steps`, `seconds`, `silent`, `walltime`; empty where it ended by itself."""
+    ranks: int
+    """Ranks that began."""
+    hosts: tuple[str, ...]
+    metric: str
+    metrics: tuple[ToldMetric, ...]
+    step: Quantity
+    """Seconds of a step."""
+    batch: Quantity
+    """Samples of a step over all processes."""
+    memory: Quantity
+    """MiB: the most that a GPU, or else the node, had in use."""
+    doubts: tuple[Doubt, ...]
+    written: tuple[tuple[str, int], ...]
+    """(path below the program's folder, bytes) of what it wrote there."""
+    cause: Finding | None = None
+    """Why it failed."""
+    trouble: str = ""
+    """Why its metrics cannot be read."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def good(self) -> bool:
+        """Whether it ran until it had shown enough."""
+        return self.state.state == SUCCEEDED or (self.ended not in ("", "silent") and bool(self.metrics))
+
+    @property
+    def throughput(self) -> ToldMetric | None:
+        """The metric by which a study would measure it."""
+        return next((each for each in self.metrics if each.name == self.metric), None)
+
+
+def understand(run: RunDirectory, state: RunStatus, cause: Finding | None = None) -> Understood:
+    """Return what a run shows that ended, or was ended; `cause`: what its diagnosis found."""
+    record = run.known()
+    facts = RunFacts(run.path, status=state, record=record)
+    trouble = ""
+    try:
+        numbers = final_numbers(run.path, record, over=True)
+    except RequestError as error:
+        from hackathon.logs.final import Numbers
+
+        numbers, trouble = Numbers(metric=record.metric), error.message
+    told = places(run, record.metrics)
+    metrics = tuple(
+        ToldMetric(name, value, metric_unit(record.metrics, name), told.get(name), numbers.sure.get(name, ""))
+        for name, value in numbers.values.items()
+    )
+    ended = ended_by_us(run, state)
+    judged = judge(run.path, record, numbers)
+    doubts = tuple(each for each in judged.doubts if state.state == SUCCEEDED or each.id not in CUT_OFF)
+    batch = Quantity(judged.work, "by_meter") if judged.work else _batch(record.parameters, record.processes)
+    return Understood(
+        run=run,
+        state=state,
+        processes=record.processes,
+        ended=ended,
+        ranks=len(facts.rank_events),
+        hosts=tuple(sorted(set(facts.host_of.values()))),
+        metric=numbers.metric,
+        metrics=metrics,
+        step=_step(facts, numbers.values, batch),
+        batch=batch,
+        memory=_memory(facts),
+        doubts=doubts,
+        written=written(run),
+        cause=cause,
+        trouble=trouble,
+        parameters=record.parameters,
+    )
+
+
+def _batch(parameters: Mapping[str, Any], processes: int) -> Quantity:
+    """Return the batch that a declared parameter says; whether it is one process's, its name alone does not tell."""
+    for name, value in parameters.items():
+        words = name.lower().replace("-", "_").split("_")
+        if "batch" in words and (found := number(value)) is not None and found > 0:
+            each = {"per", "device"} <= set(words) or {"per", "process"} <= set(words) or {"per", "gpu"} <= set(words)
+            return Quantity(found * processes, "by_parameter") if each else Quantity(None, "batch_scope")
+    return Quantity(None, "batch_unknown")
+
+
+def _step(facts: RunFacts, values: Mapping[str, float], batch: Quantity) -> Quantity:
+    split = training.split(facts, min(facts.metrics, default=0))
+    if split.steps and split.seconds > 0:
+        return Quantity(split.seconds / split.steps, "step_by_meter")
+    if values.get("steps_per_s", 0) > 0:
+        return Quantity(1 / values["steps_per_s"], "step_by_rate")
+    if batch.value and values.get("samples_per_s", 0) > 0:
+        return Quantity(batch.value / values["samples_per_s"], "step_by_batch")
+    return Quantity(None, "step_unknown")
+
+
+def _memory(facts: RunFacts) -> Quantity:
+    gpus = [memory for host in facts.gpu_rows.values() for rows in host.values() for _, memory in rows]
+    if gpus:
+        return Quantity(max(gpus), "memory_of_gpu")
+    nodes = [
+        value
+        for rows in facts.telemetry.values()
+        for row in rows
+        if row.get("kind") == "cpu" and (value := number(row.get("memory_mib"))) is not None
+    ]
+    return Quantity(max(nodes), "memory_of_node") if nodes else Quantity(None, "memory_unknown")
+
+
+def written(run: RunDirectory) -> tuple[tuple[str, int], ...]:
+    """Return what a run wrote beside its program, the largest first: what lies there and is not in the snapshot."""
+    known = run.files.json("source.json")
+    files = known.get("files")
+    names = set(files) if isinstance(files, dict) else set()
+    if not names or known.get("in_place"):
+        return ()
+    found: list[tuple[str, int]] = []
+    folders = [""]
+    while folders and len(found) < 10 * FILES:
+        folder = folders.pop()
+        for entry, kind in run.files.kinds(f"source/{folder}".rstrip("/")).items():
+            name = f"{folder}{entry}"
+            if kind == "folder" and entry not in ("__pycache__", ".git") and name.count("/") < 6:
+                folders.append(f"{name}/")
+            elif kind == "file" and name not in names and entry not in _OURS and not entry.endswith(".pyc"):
+                try:
+                    found.append((name, (run.path / "source" / name).stat().st_size))
+                except OSError:
+                    continue
+    return tuple(sorted(found, key=lambda each: -each[1])[:FILES])
+
+
+def same_work(all_of_them: Sequence[Understood]) -> list[tuple[Understood, Doubt]]:
+    """Return the runs whose batch does not grow with their processes, as weak scaling wants; each with the doubt."""
+    from hackathon.scaling.doubts import work_doubt
+
+    measured = [each for each in all_of_them if each.batch.value and each.batch.about == "by_meter"]
+    if not measured:
+        return []
+    base = measured[0]
+    found = []
+    for each in measured[1:]:
+        assert each.batch.value and base.batch.value
+        doubt = work_doubt("weak", each.processes, each.batch.value, base.processes, base.batch.value)
+        if doubt is not None:
+            found.append((each, doubt))
+    return found

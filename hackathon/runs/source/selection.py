@@ -1,0 +1,309 @@
+"""Which files of a project are its source: what a run gets a copy of, and what is only linked into it."""
+
+import os
+import stat
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.jobs.data import FOLDER, RECORDS
+from hackathon.runs.source import git
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+from hackathon.text.units import format_size
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+
+SIZE_LIMIT = 50_000_000
+"""Bytes of a snapshot."""
+COUNT_LIMIT = 10_000
+"""Files of a snapshot: a shared file system takes many small files worse than a few large ones."""
+LINKS = 1000
+"""Links that one pattern of `exclude` may make."""
+LEFT_OUT = frozenset({
+    ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache",
+    ".ruff_cache", ".tox", ".hypothesis", "node_modules", "checkpoints", "lightning_logs", "wandb", "mlruns",
+})  # fmt: skip
+"""Names of folders that are never taken from a folder outside git; inside git the repository's .gitignore decides."""
+ALWAYS_LEFT_OUT = frozenset({".git", "__pycache__"})
+DERIVED = frozenset({"runs", "studies", "site"})
+"""Names at the top of a project that the toolkit itself writes."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The files of a project's source, none of which was read."""
+
+    sizes: dict[str, int]
+    """Path below the folder → bytes of a regular file."""
+    links: dict[str, str] = field(default_factory=dict)
+    """Path below the folder → target of a symbolic link that stays inside."""
+    outside: dict[str, str] = field(default_factory=dict)
+    """Path below the folder → where it lies: what the project excludes from the copy; a run gets links to it."""
+    warnings: tuple[str, ...] = ()
+    in_git: bool = False
+
+
+def select(
+    folder: Path, *, runs_folder: Path | None = None, in_place: bool = False, exclude: Sequence[str] = ()
+) -> Selection:
+    """Choose the files of a project's source.
+
+    In git: tracked files and untracked ones that are not ignored; else all files but caches, environments and
+    checkpoints. `runs_folder` and what the toolkit writes beside it is never part of it. `exclude`: paths or patterns
+    (`data`, `weights/*.pt`) of what is linked, whether git ignores it or not.
+    Raises RequestError: no such folder, more than SIZE_LIMIT or COUNT_LIMIT (the biggest are named), a folder that
+    cannot be read, a link that leads outside, a pattern that does.
+    """
+    folder = folder.absolute()
+    if not folder.is_dir():
+        raise RequestError("runs.source_missing", folder=folder)
+    warnings: list[str] = []
+    outside = {} if in_place else _outside(folder, exclude, warnings)
+    in_git = git.tracked(folder)
+    names = git.files(folder) if in_git else None
+    if in_git and names is None:
+        warnings.append(message("runs.git_silent", folder=folder))
+    passed = frozenset(outside)
+    listed = list(_walk(folder, "", LEFT_OUT, passed) if names is None else _from_git(folder, names, passed))
+    excluded = {*DERIVED, *_handed_on(folder, listed), *outside}
+    if runs_folder is not None and runs_folder.absolute().is_relative_to(folder):
+        excluded.add(str(runs_folder.absolute().relative_to(folder)))
+    if (folder / FOLDER / RECORDS).is_dir() and FOLDER not in outside:
+        excluded.add(FOLDER)
+    sizes, links = _sort(folder, listed, excluded, warnings, in_place)
+    _warn_dangling(folder, sizes, links, outside, warnings)
+    if in_place:
+        sizes = _smallest(sizes)
+    elif sum(sizes.values()) > SIZE_LIMIT or len(sizes) > COUNT_LIMIT:
+        raise _too_much(folder, sizes)
+    return Selection(sizes, links, outside, tuple(warnings), names is not None)
+
+
+def selection_of(request: "Request", runs_folder: Path) -> Selection:
+    """Choose the files of a request's source, whose folder is here. Raises as `select`."""
+    folder = Path(request.source)
+    return select(folder, runs_folder=runs_folder, in_place=request.in_place, exclude=request.exclude)
+
+
+def _outside(folder: Path, patterns: Sequence[str], warnings: list[str]) -> dict[str, str]:
+    """Return path below the folder → where it lies, of all that the patterns mean; nothing within another one."""
+    found: dict[str, str] = {}
+    for pattern in patterns:
+        plain = os.path.normpath(pattern)
+        if not pattern.strip() or plain.startswith(("/", "..")) or plain == "." or "**" in plain:
+            raise RequestError("runs.exclude_wrong", pattern=pattern, limit=LINKS)
+        if any(sign in plain for sign in "*?["):
+            matches = sorted(str(path.relative_to(folder)) for path in folder.glob(plain))
+        else:
+            matches = [plain] if (folder / plain).exists() else []
+        linked = next((up for name in matches for up in _parents(name) if (folder / up).is_symlink() and up != "."), "")
+        if linked or len(matches) > LINKS:
+            raise RequestError("runs.exclude_wrong", pattern=pattern, limit=LINKS)
+        if not matches:
+            warnings.append(message("runs.exclude_nothing", pattern=pattern))
+        found |= {name: str(folder / name) for name in matches}
+    return {name: place for name, place in found.items() if not any(each in found for each in _parents(name))}
+
+
+def _walk(folder: Path, below: str, left_out: frozenset[str], passed: frozenset[str]) -> Iterator[str]:
+    """Yield the paths of everything below a folder but folders, without following links; stops far above the limit.
+
+    `left_out`: names of folders, `passed`: paths of folders that are not entered.
+    """
+    waiting, count = [below], 0
+    while waiting:
+        place = waiting.pop()
+        try:
+            with os.scandir(folder / place) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name)
+        except OSError as error:
+            raise unreadable(folder / place, error) from error
+        for entry in entries:
+            name = f"{place}/{entry.name}" if place else entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                yield name
+                count += 1
+            elif name not in passed and not (
+                entry.name in left_out or (not place and entry.name in DERIVED) or _marked(folder / name)
+            ):
+                waiting.append(name)
+        if count > 10 * COUNT_LIMIT:
+            return
+
+
+def _handed_on(folder: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the folders below a project that `render --to` made: copies of the project, with what their jobs wrote."""
+    for name in names:
+        place, _, last = name.rpartition("/")
+        if last == "request.json" and place and all((folder / place / each).exists() for each in ("rank.sh", "jobs")):
+            yield place
+
+
+def _marked(folder: Path) -> bool:
+    """Return whether a folder says of itself that it is a Python environment or a cache (bford.info/cachedir)."""
+    return any(os.path.exists(f"{folder}/{mark}") for mark in ("pyvenv.cfg", "CACHEDIR.TAG"))  # noqa: PTH110
+
+
+def _from_git(folder: Path, names: Iterable[str], passed: frozenset[str]) -> Iterator[str]:
+    """Yield git's names; a repository inside this one (a submodule, a clone) is walked."""
+    for name in names:
+        inner = name.rstrip("/")
+        if inner in passed:
+            continue
+        if name.endswith("/") or ((folder / inner).is_dir() and not (folder / inner).is_symlink()):
+            yield from _walk(folder, inner, LEFT_OUT, passed)
+        else:
+            yield name
+
+
+def _sort(
+    folder: Path, names: Iterable[str], excluded: set[str], warnings: list[str], in_place: bool
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Return sizes of regular files and targets of links; other kinds of files are warned of."""
+    sizes: dict[str, int] = {}
+    links: dict[str, str] = {}
+    leading_out: list[str] = []
+    for name in names:
+        parts = name.split("/")
+        if not ALWAYS_LEFT_OUT.isdisjoint(parts) or _within(name, excluded):
+            continue
+        path = folder / name
+        try:
+            facts = path.lstat()
+        except FileNotFoundError:
+            continue  # tracked and deleted
+        except OSError as error:
+            raise unreadable(path, error) from error
+        if stat.S_ISREG(facts.st_mode):
+            sizes[name] = facts.st_size
+        elif not stat.S_ISLNK(facts.st_mode):
+            warnings.append(message("runs.source_special", file=printable(name)))
+        elif in_place:
+            continue
+        elif _stays_inside(folder, path):
+            links[name] = os.readlink(path)  # noqa: PTH115
+        else:
+            leading_out.append(f"{name} → {os.readlink(path)}")  # noqa: PTH115
+    if leading_out:
+        raise RequestError("runs.source_link", files=lines(leading_out))
+    return sizes, links
+
+
+def _within(name: str, places: Container[str]) -> bool:
+    """Return whether a path is one of these places, or lies below one."""
+    return name in places or any(each in places for each in _parents(name))
+
+
+def _stays_inside(folder: Path, path: Path) -> bool:
+    """Return whether a link leads, without an absolute path, to a place below the folder."""
+    if os.readlink(path).startswith("/"):  # noqa: PTH115
+        return False  # would lead from the copy back into the live folder
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a link to itself
+        return False
+
+
+def _warn_dangling(
+    folder: Path,
+    sizes: Mapping[str, int],
+    links: Mapping[str, str],
+    outside: Mapping[str, str],
+    warnings: list[str],
+) -> None:
+    """Warn of links whose target exists in the project but is not part of the snapshot (an ignored data folder)."""
+    if not links:
+        return
+    folders = {part for name in (*sizes, *links) for part in _parents(name)}
+    for name, target in links.items():
+        place = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120
+        here = place in sizes or place in links or place in folders
+        if not here and not _within(place, outside) and (folder / name).exists():
+            warnings.append(message("runs.source_dangling", file=printable(name), target=printable(target)))
+
+
+def _parents(name: str) -> Iterator[str]:
+    yield "."
+    place = os.path.dirname(name)  # noqa: PTH120
+    while place:
+        yield place
+        place = os.path.dirname(place)  # noqa: PTH120
+
+
+def _smallest(sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the files that are hashed in place: the smallest ones, up to the limits (a data set is not source)."""
+    kept, total = {}, 0
+    for name, size in sorted(sizes.items(), key=lambda item: item[1])[:COUNT_LIMIT]:
+        total += size
+        if total > SIZE_LIMIT:
+            break
+        kept[name] = size
+    return kept
+
+
+def _too_much(folder: Path, sizes: Mapping[str, int]) -> RequestError:
+    """Return the error that names the biggest files or the fullest folders, and what to exclude."""
+    total = sum(sizes.values())
+    tops: dict[str, tuple[int, int]] = {}
+    for name, size in sizes.items():
+        top = name.split("/", 1)[0]
+        count, held = tops.get(top, (0, 0))
+        tops[top] = count + 1, held + size
+    exclude = ", ".join(map(printable, _largest(tops, total, len(sizes))))
+    if total > SIZE_LIMIT:
+        biggest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
+        listed = [f"{format_size(size)}  {name}" for name, size in biggest]
+        return RequestError(
+            "runs.source_big",
+            folder=folder,
+            size=format_size(total),
+            limit=format_size(SIZE_LIMIT),
+            files=lines(listed),
+            exclude=exclude,
+        )
+    fullest = sorted(tops.items(), key=lambda item: -item[1][0])[:5]
+    listed = [f"{count}  {name}{'' if name in sizes else '/'}" for name, (count, _) in fullest]
+    return RequestError(
+        "runs.source_many",
+        folder=folder,
+        count=len(sizes),
+        limit=COUNT_LIMIT,
+        files=lines(listed),
+        exclude=exclude,
+    )
+
+
+def _largest(tops: Mapping[str, tuple[int, int]], total: int, count: int) -> list[str]:
+    """Return the names at the top of a project without which the rest is within the limits."""
+    found = []
+    for name, (held_count, held) in sorted(tops.items(), key=lambda item: (-item[1][1], -item[1][0])):
+        if total <= SIZE_LIMIT:
+            break
+        found.append(name)
+        total, count = total - held, count - held_count
+    for name, (held_count, _) in sorted(tops.items(), key=lambda item: -item[1][0]):
+        if count <= COUNT_LIMIT:
+            break
+        if name not in found:
+            found.append(name)
+            count -= held_count
+    return found
+
+
+def unreadable(path: Path, error: OSError) -> RequestError:
+    return RequestError("runs.source_unreadable", file=printable(path), what=error.strerror or error)
+
+
+def printable(name: str | Path) -> str:
+    """Return a file name that can be shown: bytes that are no UTF-8 and control letters are escaped."""
+    text = str(name).encode("utf-8", "backslashreplace").decode()
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def lines(names: Iterable[str]) -> str:
+    """Return names one a line, indented, ten at most."""
+    listed = [f"  {printable(name)}" for name in names]
+    return "\n".join([*listed[:10], *(["  …"] if len(listed) > 10 else [])])

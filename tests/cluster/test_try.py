@@ -1,0 +1,193 @@
+"""`hackathon try` with small programs of all kinds: what it understood, and whether they are ready for a study."""
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.backends import Backend, LocalBackend, Site, SlurmBackend, until
+from support.paths import TESTS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+CURVES = TESTS / "recipes/own_code/curves"
+STEPS = """
+import os, time
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+for step in range({steps}):
+    time.sleep(0.05)
+    if rank == 0:
+        print(f"step {{step}} loss {{2.0 / (step + 1):.3f}} {words}", flush=True)
+{end}
+"""
+PROGRAMS: dict[str, dict[str, Any]] = {
+    "endless": {"steps": 100_000, "words": "{100.0 * world:.1f} samples/s over all ranks", "end": ""},
+    "short": {"steps": 8, "words": "{100.0 * world:.1f} samples/s", "end": "open('model.npz', 'w').write('weights')"},
+    "wordless": {"steps": 8, "words": "pace {3.5 * world:.1f} things each second", "end": ""},
+    "crashing": {"steps": 3, "words": "{100.0 * world:.1f} samples/s", "end": "raise KeyError('no_such_key')"},
+    "missing": {"steps": 3, "words": "", "end": "import no_such_package_at_all"},
+}
+"""Name → what its program prints and how it ends. They speak of no framework, so their text is not doubted."""
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    made = LocalBackend(tmp_path_factory.mktemp("try"))
+    yield made
+    made.stop()
+
+
+def project(backend: Backend, folder: Path, program: str, **keys: Any) -> Site:
+    site = Site(backend, folder, {"HACKATHON_LOCAL_SLOTS": "12"})
+    site.write_project("python train.py", name=folder.name, **keys)
+    values = json.loads((site.folder / "project.yaml").read_text())
+    values.pop("processes")
+    (site.folder / "project.yaml").write_text(json.dumps(values))
+    (site.folder / "train.py").write_text(program)
+    return site
+
+
+def rehearse(site: Site, *words: str, code: int | None = None) -> dict[str, Any]:
+    told = site.run("try", "--json", "--yes", "--launcher", "local", *words, code=code, seconds=240)
+    found: dict[str, Any] = json.loads(told)
+    return found
+
+
+@pytest.fixture(scope="module")
+def told(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Site, dict[str, Any]]]:
+    """Program → its project and what `try --json` said; all at the same time."""
+    folder, made = tmp_path_factory.mktemp("projects"), dict[str, tuple[Site, dict[str, Any]]]()
+
+    def one(name: str) -> None:
+        site = project(backend, folder / name, STEPS.format(**PROGRAMS[name]))
+        made[name] = site, rehearse(site, "--processes", "1,2")
+
+    threads = [threading.Thread(target=one, args=(name,)) for name in PROGRAMS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(made) == set(PROGRAMS)
+    return made
+
+
+def rules(found: dict[str, Any]) -> dict[str, str]:
+    """Return rule → severity of all findings."""
+    return {each["rule"]: each["severity"] for file in found["files"] for each in file["findings"]}
+
+
+def test_a_long_program_is_ended_after_enough_values_and_is_ready(told: dict[str, tuple[Site, dict[str, Any]]]) -> None:
+    _, found = told["endless"]
+    assert found["ready"] is True, found
+    assert [(run["processes"], run["ranks"], run["ended"]) for run in found["runs"]] == [
+        (1, 1, "steps"), (2, 2, "steps"),
+    ]  # fmt: skip
+    rate = next(each for each in found["runs"][1]["metrics"] if each["name"] == "samples_per_s")
+    assert (rate["value"], rate["file"], rate["line"], rate["by"]) == (200.0, "logs/rank-0.log", 1, "words")
+    assert found["runs"][0]["seconds_per_step"] == {"value": None, "basis": "step_unknown"}
+    assert [point["processes"] for point in found["study"]["points"]] == [1, 2, 4]
+    assert "error" not in rules(found).values()
+
+
+def test_a_short_program_ends_by_itself_and_its_files_are_named(told: dict[str, tuple[Site, dict[str, Any]]]) -> None:
+    _, found = told["short"]
+    assert found["ready"] is True, found
+    assert [run["state"] for run in found["runs"]] == ["SUCCEEDED", "SUCCEEDED"]
+    assert found["runs"][0]["written"] == [{"path": "model.npz", "bytes": 7}]
+    assert rules(found)["written-inside"] == "warning"
+
+
+def test_a_program_without_a_known_rate_is_not_ready_and_gets_its_line(
+    told: dict[str, tuple[Site, dict[str, Any]]],
+) -> None:
+    site, found = told["wordless"]
+    assert found["ready"] is False and rules(found)["no-throughput"] == "error"
+    text = site.run("try", "--yes", "--launcher", "local", "--processes", "1", code=1).decode()
+    assert "metrics:" in text or "looks like a throughput" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "line"), [("crashing", "no_such_key", 8), ("missing", "no_such_package_at_all", 8)]
+)
+def test_a_program_that_fails_is_told_its_cause_with_its_line(
+    told: dict[str, tuple[Site, dict[str, Any]]], name: str, said: str, line: int
+) -> None:
+    _, found = told[name]
+    assert found["ready"] is False
+    causes = [(file["path"], each["line"]) for file in found["files"] for each in file["findings"]
+              if each["severity"] == "error"]  # fmt: skip
+    assert ("train.py", line) in causes, found["files"]
+    assert any(said in json.dumps(file) for file in found["files"])
+
+
+def test_its_runs_are_no_results(told: dict[str, tuple[Site, dict[str, Any]]]) -> None:
+    site, found = told["endless"]
+    assert site.run("results", code=2) == b""
+    for run in found["runs"]:
+        record = json.loads((site.folder / "runs" / run["run"] / "request.json").read_text())
+        assert record["tags"] == ["try"] and record["walltime"] <= 300
+
+
+@pytest.mark.torch
+def test_a_program_that_joins_no_group_is_refused_before_it_runs(backend: Backend, tmp_path: Path) -> None:
+    site = project(backend, tmp_path / "alone", (CURVES / "alone.py").read_text())
+    found = rehearse(site, "--processes", "1,2", code=1)
+    assert found["ready"] is False and found["runs"] == [] and rules(found)["no-process-group"] == "error"
+    assert not list((site.folder / "runs").glob("2*"))
+
+
+def test_the_same_command_goes_on_after_ctrl_c(backend: Backend, tmp_path: Path) -> None:
+    site = project(backend, tmp_path / "again", STEPS.format(**PROGRAMS["endless"]))
+    words = (
+        "try",
+        "--json",
+        "--yes",
+        "--launcher",
+        "local",
+        "--processes",
+        "1",
+        "--steps",
+        "100000",
+        "--seconds",
+        "30",
+    )
+    first = site.start(*words)
+    until(lambda: list((site.folder / "runs").glob("2*/events/rank-0.jsonl")), "the run's beginning")
+    first.send_signal(signal.SIGINT)
+    assert b"stopped waiting" in first.communicate(timeout=60)[1] and first.returncode == 130
+    (made,) = (site.folder / "runs").glob("2*")
+    found = json.loads(site.run(*words, code=0))
+    assert [run["run"] for run in found["runs"]] == [made.name] and found["runs"][0]["ended"] == "seconds"
+    # what was told is over: the next call is a new rehearsal, of the changed program
+    (site.folder / "train.py").write_text(STEPS.format(**PROGRAMS["short"]))
+    assert json.loads(site.run(*words, code=0))["runs"][0]["run"] != made.name
+
+
+def test_nobody_at_a_terminal_must_confirm_where_it_costs(backend: Backend, tmp_path: Path) -> None:
+    site = project(backend, tmp_path / "asked", STEPS.format(**PROGRAMS["short"]), cluster="miyabi-g", group="gz00")
+    process = site.start("try")
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 2 and b"--yes" in stderr and b"debug-g" in stderr, stderr
+    assert not list((site.folder / "runs").glob("2*"))
+
+
+def test_scale_suggests_it_the_first_time(backend: Backend, tmp_path: Path) -> None:
+    site = project(backend, tmp_path / "first", STEPS.format(**PROGRAMS["short"]))
+    told = [site.start("scale", "--processes", "1", "--dry-run").communicate(timeout=60)[1] for _ in range(2)]
+    assert all(b"hackathon try" in each for each in told)
+    rehearse(site, "--processes", "1", code=0)
+    assert b"hackathon try" not in site.start("scale", "--processes", "1", "--dry-run").communicate(timeout=60)[1]
+
+
+@pytest.mark.slurm
+def test_on_slurm(slurm: Any, tmp_path: Path) -> None:
+    made = SlurmBackend(slurm)
+    site = project(made, tmp_path / "queued", STEPS.format(**PROGRAMS["endless"]))
+    found = json.loads(site.run("try", "--json", "--yes", "--processes", "1,2", code=0, seconds=240))
+    assert [(run["processes"], run["ended"], run["ranks"]) for run in found["runs"]] == [
+        (1, "steps", 1),
+        (2, "steps", 2),
+    ]

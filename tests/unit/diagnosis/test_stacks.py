@@ -1,0 +1,198 @@
+"""Which rank is named by the stacks that ranks left, and when none is: programs that compute are somewhere, too."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from hackathon.diagnosis import diagnose_run
+from hackathon.runs.directory import RunDirectory
+
+NOW = time.time()
+TORCH = "/opt/lib/python3.11/site-packages/torch"
+REDUCE = (f"{TORCH}/distributed/distributed_c10d.py:3252 all_reduce", f"{TORCH}/distributed/c10d_logger.py:83 wrapper")
+BACKWARD = (f"{TORCH}/autograd/graph.py:865 _engine_run_backward", f"{TORCH}/_tensor.py:630 backward")
+FORWARD = (f"{TORCH}/nn/modules/linear.py:125 forward",)
+LOAD = "/work/source/data.py:7 load"
+
+
+def frames(*places: str) -> str:
+    """Return a stack as faulthandler writes it, the innermost call first."""
+    lines = ["Current thread 0x00007f699fc07b80 (most recent call first):"]
+    for place in places:
+        where, function = place.split(" ")
+        path, line = where.rsplit(":", 1)
+        lines.append(f'  File "{path}", line {line} in {function}')
+    return "\n".join(lines) + "\n"
+
+
+def main(line: int) -> str:
+    return f"/work/source/train.py:{line} main"
+
+
+class Run:
+    """A run whose job was ended from outside: its logs, and where its ranks were then."""
+
+    def __init__(self, project: Path, processes: int, *, state: str = "TIMEOUT", quiet: float = 300) -> None:
+        """`quiet`: seconds between the last line of the logs and the stacks."""
+        self.path = project / "runs" / f"20261121-100000-demo-{processes}p-aaaaaaaa"
+        for folder in ("client", "events", "logs", "stacks"):
+            (self.path / folder).mkdir(parents=True)
+        (project / "project.yaml").write_text("name: demo\ncommand: 'true'\n")
+        self.quiet, self.processes = quiet, processes
+        self.write("request.json", {"name": "demo", "processes": processes, "nodes": 1, "walltime": 900})
+        self.write("client/created.json", {"t": NOW - 900})
+        cause = {"TIMEOUT": "walltime", "CANCELLED": "cancelled", "FAILED": "exit", "SUCCEEDED": ""}[state]
+        seal = {"state": state, "cause": cause, "attempt": 1, "job_id": "77", "t_ended": NOW, "hosts": ["n1"]}
+        self.write("final.json", {**seal, "sealed": NOW})
+
+    def write(self, name: str, value: object) -> None:
+        (self.path / name).write_text(json.dumps(value), encoding="utf-8")
+
+    def rank(self, rank: int, *stack: str, printed: int = 100, told: bool = True, code: int = 143) -> "Run":
+        """Write a rank's log of so many lines, its stack, and how it ended."""
+        log = self.path / "logs" / f"rank-{rank}.log"
+        log.write_text("".join(f"step {n} loss {1 / (n + 1):.3f}\n" for n in range(printed)))
+        os.utime(log, (NOW - self.quiet, NOW - self.quiet))
+        if stack:
+            path = self.path / "stacks" / f"rank-{rank}.txt"
+            path.write_text("python 4711\n" + frames(main(99)) + "Thread 0x00007f699fc07b81:\n" + frames(*stack))
+            os.utime(path, (NOW, NOW))
+        events = [{"t": NOW - 800, "event": "started"}, *([{"t": NOW, "event": "told"}] if told else [])]
+        events.append({"t": NOW, "event": "ended", "exit_code": code, "signal": None})
+        lines = (json.dumps({**each, "attempt": 1, "host": "n1"}) + "\n" for each in events)
+        (self.path / "events" / f"rank-{rank}.jsonl").write_text("".join(lines))
+        return self
+
+    def found(self) -> tuple[str, tuple[int, ...], str]:
+        """Return (rule, ranks, place in the program) of what is said to be the cause."""
+        root = diagnose_run(RunDirectory(self.path)).root
+        return (root.rule, root.ranks, root.program) if root is not None else ("", (), "")
+
+
+@pytest.mark.parametrize("state", ["TIMEOUT", "CANCELLED"])
+def test_the_rank_that_others_waited_for_and_its_line_are_named(tmp_path: Path, state: str) -> None:
+    run = Run(tmp_path, 4, state=state)
+    for rank in (0, 1, 3):
+        run.rank(rank, *REDUCE, main(15))
+    run.rank(2, "/opt/lib/python3.11/ssl.py:1307 read", LOAD, main(12))
+    assert run.found() == ("hang-stacks", (2,), "data.py:7")
+    found = diagnose_run(RunDirectory(run.path)).root
+    assert found is not None and found.evidence is not None
+    assert (found.evidence.file, found.evidence.line) == ("stacks/rank-2.txt", 7)
+    assert found.message.endswith("rank 2 was at data.py:7, in load, while the others waited in all_reduce")
+
+
+def test_ranks_that_wait_in_two_lines_wait_for_each_other(tmp_path: Path) -> None:
+    run = Run(tmp_path, 3).rank(0, *REDUCE, main(15)).rank(1, *REDUCE, main(15))
+    assert run.rank(2, *REDUCE, main(31)).found() == ("hang-stacks", (2,), "train.py:31")
+
+
+def test_gradients_that_one_rank_never_hands_over(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).rank(0, *BACKWARD, main(20)).rank(1, LOAD, main(12))
+    assert run.found() == ("hang-stacks", (1,), "data.py:7")
+
+
+def test_what_a_watchdog_names_gets_its_line(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2, state="FAILED").rank(0, told=False, code=1).rank(1, LOAD, main(12))
+    (run.path / "logs" / "rank-0.log").write_text(
+        "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 60000ms"
+        " for recv operation to complete\n"
+    )
+    rule, ranks, place = run.found()
+    assert (ranks, place) == ((1,), "data.py:7") and rule.startswith(("gloo", "hang"))
+
+
+@pytest.mark.parametrize("quiet", [0.5, 20.0, 60.0])
+def test_a_program_that_computes_does_not_stand_still(tmp_path: Path, quiet: float) -> None:
+    """100 lines in 800 s: two minutes without one would be long."""
+    run = Run(tmp_path, 2, quiet=quiet if quiet < 30 else 28).rank(0, *BACKWARD, main(20)).rank(1, *FORWARD, main(19))
+    assert run.found()[0] == "job-walltime"
+
+
+def test_a_program_that_seldom_prints_does_not_stand_still(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2, quiet=300)
+    run.rank(0, *BACKWARD, main(20), printed=4).rank(1, *FORWARD, main(19), printed=4)
+    assert run.found()[0] == "job-walltime"
+
+
+def test_a_program_that_never_prints_is_only_told_of_where_it_waits_by_name(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).rank(0, *BACKWARD, main(20), printed=0).rank(1, *FORWARD, main(19), printed=0)
+    assert run.found()[0] == "job-walltime"
+    run.rank(0, *REDUCE, main(15), printed=0)
+    assert run.found() == ("hang-stacks", (1,), "train.py:19")
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_rank_without_a_stack_may_be_the_one(tmp_path: Path, missing: bool) -> None:
+    run = Run(tmp_path, 3).rank(0, *REDUCE, main(15)).rank(1, LOAD, main(12)).rank(2)
+    if not missing:
+        (run.path / "stacks" / "rank-2.txt").write_text("python 4711\n")
+    assert run.found()[0] == "job-walltime"
+
+
+def test_where_the_most_do_something_else_nobody_waits(tmp_path: Path) -> None:
+    run = Run(tmp_path, 3).rank(0, *REDUCE, main(15)).rank(1, LOAD, main(12)).rank(2, LOAD, main(12))
+    assert run.found()[0] == "job-walltime"
+
+
+def test_a_rank_that_failed_by_itself_is_the_cause(tmp_path: Path) -> None:
+    run = Run(tmp_path, 3, state="FAILED").rank(0, *REDUCE, main(15)).rank(2, LOAD, main(12))
+    run.rank(1, *REDUCE, main(15), told=False, code=1)
+    with (run.path / "logs" / "rank-1.log").open("a") as log:
+        log.write(
+            'Traceback (most recent call last):\n  File "/work/train.py", line 8, in main\n    f()\nKeyError: 7\n'
+        )
+    assert run.found()[:2] == ("python-exception", (1,))
+
+
+JOIN = (f"{TORCH}/distributed/rendezvous.py:278 _env_rendezvous_handler",
+        f"{TORCH}/distributed/distributed_c10d.py:1764 init_process_group")  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["TIMEOUT", "CANCELLED"])
+@pytest.mark.parametrize("missing", [True, False])
+def test_ranks_that_never_met(tmp_path: Path, state: str, missing: bool) -> None:
+    run = Run(tmp_path, 2, state=state).rank(0, *JOIN, main(4), printed=1)
+    run.rank(1, *(() if missing else (*JOIN, main(4))), printed=1)
+    assert run.found() == ("hang-meeting", (), "")
+    (run.path / "source").mkdir()
+    (run.path / "source" / "train.py").write_text(
+        "import os, torch.distributed as dist\nos.environ['MASTER_PORT'] = '29511'\ndist.init_process_group('gloo')\n"
+    )
+    request = json.loads((run.path / "request.json").read_text())
+    run.write("request.json", {**request, "nodes": 2, "command": ["python", "train.py"]})
+    assert run.found() == ("program-own-address", (), "train.py:2")
+
+
+def test_a_job_that_was_cancelled_while_its_ranks_began(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2, state="CANCELLED").rank(0, *JOIN, main(4), printed=1).rank(1, *JOIN, main(4), printed=1)
+    for rank in (0, 1):
+        path = run.path / "events" / f"rank-{rank}.jsonl"
+        path.write_text(path.read_text().replace(str(NOW - 800), str(NOW - 20)))
+    assert run.found()[0] == "job-cancelled"
+
+
+def test_a_rank_that_raised_before_it_joined_is_the_cause(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).rank(0, *JOIN, main(4), printed=1).rank(1, told=False, code=1)
+    with (run.path / "logs" / "rank-1.log").open("a") as log:
+        log.write(
+            'Traceback (most recent call last):\n  File "/work/train.py", line 2, in main\n    f()\nKeyError: 7\n'
+        )
+    assert run.found()[0] == "python-exception"
+
+
+def test_a_run_that_succeeded_is_not_examined(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2, state="SUCCEEDED").rank(0, *REDUCE, main(15)).rank(1, LOAD, main(12))
+    assert run.found()[0] == ""
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"\xff\xfe\0\0" * 99, b"Current thread 0x1 (most recent call first):\n", b"x" * (1 << 20)]
+)
+def test_files_that_hold_no_stack(tmp_path: Path, text: bytes) -> None:
+    run = Run(tmp_path, 2).rank(0, *REDUCE, main(15)).rank(1, LOAD, main(12))
+    (run.path / "stacks" / "rank-1.txt").write_bytes(text)
+    assert run.found()[0] == "job-walltime"
