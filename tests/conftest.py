@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hackathon.text.messages import set_language
+from support.patience import STRETCH
 
 # examples have no time limit of their own, nor has making them: on a busy machine they are slow, which says nothing
 # about the code
@@ -46,8 +47,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     What a file's fixtures make is made once then. Each worker has a Slurm of its own, so that tests that wait for one
     do not stand in line; all tests on the real Grid Engine, slow or not, share one. What is slow comes after the rest,
-    what needs Horovod after that: it may still be compiled.
+    what needs Horovod after that: it may still be compiled. Limits of tests are stretched in any case.
     """
+    for item in items:
+        if limit := item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(STRETCH * limit.args[0]), append=False)
     if not getattr(config.option, "loadgroup", False):  # xdist's word to its workers; theirs for `dist` is always "no"
         return
     for item in items:

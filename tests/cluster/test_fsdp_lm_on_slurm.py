@@ -43,7 +43,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
         pytest.skip("no mpirun")
     made = Site(backend, tmp_path / "project")
     nodes, per_node = (2, 1) if scheduler == "slurm" else (1, 2)
-    keys = {"launcher": launcher, "nodes": nodes, "processes": 2, "processes_per_node": per_node, "walltime": 500}
+    keys = {"launcher": launcher, "nodes": nodes, "processes": 2, "processes_per_node": per_node, "walltime": 1800}
     made.folder.mkdir()
     project = {"name": "small", "recipe": "torch-fsdp-lm", "cluster": "lab", **keys}
     (made.folder / "project.yaml").write_text(json.dumps(project))

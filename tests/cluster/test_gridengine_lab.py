@@ -56,11 +56,11 @@ def test_verifier_speaks_as_at_tsubame(gridengine: GridEngineLab, tmp_path: Path
 def test_two_labs_beside_each_other_and_nothing_left(gridengine: GridEngineLab, folder: Path) -> None:
     with GridEngineLab(folder, hosts=1) as lab:
         job = submit(lab, folder, "touch begun; setsid sleep 300")
-        assert until((folder / "begun").exists, 30)
-        assert until(lambda: lab.state(job) == "r", 30) and gridengine.state(job) == ""
+        assert until((folder / "begun").exists, 120)
+        assert until(lambda: lab.state(job) == "r", 120) and gridengine.state(job) == ""
         ours = f"SGE_ROOT={lab.layout.root}".encode()
         assert _carrying(ours)
-    assert until(lambda: not _carrying(ours), 10)
+    assert until(lambda: not _carrying(ours), 60)
     left = subprocess.run(["ip", "-o", "addr"], capture_output=True, text=True, check=True).stdout
     assert f" {lab.layout.subnet}." not in left
     assert gridengine.run("qconf", "-ss").split()  # the other one goes on

@@ -1,13 +1,13 @@
 """The PBS stand-in itself: it really runs scripts, and answers as the samples say."""
 
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support import pbs
+from support.patience import until
 
 
 class Site:
@@ -38,16 +38,6 @@ class Site:
 
     def wait(self, job_id: str, letter: str = "F") -> dict[str, str]:
         return until(lambda: (found := self.attributes(job_id)).get("job_state") == letter and found)
-
-
-def until(look: Callable[[], dict[str, str] | bool], seconds: float = 60) -> dict[str, str]:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = look()
-        if found:
-            return found if isinstance(found, dict) else {}
-        time.sleep(0.05)
-    raise AssertionError("the condition did not come true")
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def examine(site: Site, point: dict[str, Any], hosts: int) -> None:
     assert isinstance(backend, SlurmBackend)
     accounted = f"{row['job_id']}|hk-{row['id'][-8:]}|COMPLETED"
     ask = ("sacct", "-nPX", "-j", row["job_id"], "-o", "JobID,JobName,State")
-    assert until(lambda: backend.lab.run(*ask).strip() == accounted, 20), backend.lab.run(*ask)
+    assert until(lambda: backend.lab.run(*ask).strip() == accounted, 120), backend.lab.run(*ask)
 
 
 def _metrics(run: Run) -> list[dict[str, Any]]:

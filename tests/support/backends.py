@@ -7,8 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 from support import pbs, pjm, stubs, warm
 from support.kubernetes_emulator import cluster as kubernetes
 from support.paths import ROOT, TESTS
+from support.patience import PATIENCE, STRETCH, until
 from support.slurm_lab.lab import SlurmLab
 
 SLURM = pytest.param("slurm", marks=pytest.mark.slurm)
@@ -28,24 +28,6 @@ WITH_SITES = [*NAMES, "wisteria"]
 """The same for tests of what a site's own commands change."""
 PROGRAM = Path(__file__).with_name("backend_program.py")
 NQSV = Path(__file__).with_name("nqsv_stub")
-PATIENCE = 60.0
-"""Seconds that a condition may take on a busy machine."""
-
-
-def until(look: Callable[[], Any], what: str = "", seconds: float = PATIENCE) -> Any:
-    """Return the first true answer; AssertionError when none comes in time.
-
-    A look that costs something is taken less often, and the longer the wait the less often: it is what others run on.
-    """
-    began = time.monotonic()
-    while True:
-        looked = time.monotonic()
-        if found := look():
-            return found
-        now = time.monotonic()
-        assert now < began + seconds, f"waited {seconds:.0f} s for {what or look}"
-        cost = now - looked
-        time.sleep(0.03 if cost < 0.01 else max(0.05, 2 * cost, min(1.0, (now - began) / 5)))
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
@@ -552,7 +534,7 @@ class Site:
         """Return what a command wrote to stdout; it must end with `code` (None: any)."""
         process = self.start(*words, **more)
         try:
-            stdout, stderr = process.communicate(timeout=seconds)
+            stdout, stderr = process.communicate(timeout=STRETCH * seconds)
         except BaseException:
             process.kill()
             process.communicate()

@@ -1,21 +1,12 @@
 """A `local` scheduler of its own for a test: jobs, waiting for conditions, and nothing left running afterwards."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import JobState, Submission
 from hackathon.schedulers.local import processes, state
 from hackathon.schedulers.local.commands import Local
-
-
-def until(ready: Callable[[], object], seconds: float = 60) -> None:
-    """Wait until `ready`; fails the test when it never is."""
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.03)
+from support.patience import until
 
 
 class Machine:

@@ -171,7 +171,7 @@ class GridEngineLab:
 
         if not gone():
             self.run("qdel", "-u", "*", check=False)
-        if not processes.until(gone, 30):
+        if not processes.until(gone, 120):
             raise LabError(f"jobs are left: {self.run('qstat', '-u', '*')}")
 
     def __enter__(self) -> "GridEngineLab":

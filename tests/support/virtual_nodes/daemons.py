@@ -55,7 +55,7 @@ class Daemons:
         if pid and started_at(pid) == born:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL if at_once else signal.SIGTERM)
-            if not until(lambda: started_at(pid) != born, 15):
+            if not until(lambda: started_at(pid) != born, 60):
                 os.kill(pid, signal.SIGKILL)
         if child is not None:
             child.wait()
