@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hackathon.parallel.plan.alternatives import Alternatives
 from hackathon.parallel.plan.bound import value_of
 from hackathon.parallel.plan.coarsen import Blocks
-from hackathon.parallel.plan.cost import CostedPlan, Stage
-from hackathon.parallel.plan.devices import Devices
+from hackathon.parallel.plan.cost import CostedPlan, Stage, fits
+from hackathon.parallel.plan.graph import Operator
 from hackathon.parallel.plan.request import PlanRequest, PlanResult, check
 from hackathon.text.errors import RequestError
 
@@ -44,7 +44,8 @@ def make_plan(request: PlanRequest) -> PlanResult:
     admissible = [each for each in alternatives.values() if each.feasible and allowed(shape, each)]
     found = planner.search(admissible)
     if found.plan is None:
-        return PlanResult(request, None, None, None, "search", found.complete, alternatives, helpful(request, blocks))
+        complete = found.complete or _one_never_fits(request)
+        return PlanResult(request, None, None, None, "search", complete, alternatives, helpful(request, blocks))
     value = value_of(found.plan, request.objective)
     return PlanResult(request, found.plan, value, min(found.bound, value), found.basis, True, alternatives)
 
@@ -110,7 +111,8 @@ def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:
     from hackathon.parallel.plan.alternatives import least_alone
 
     operators = request.graph.operators
-    rough = [sum(_alone(operators[each], request.devices) for each in members) for members in blocks.members]
+    states = 2 + request.devices.optimizer_bytes_per_parameter_byte
+    rough = [sum(_alone(operators[each], states) for each in members) for members in blocks.members]
     largest = sorted(range(len(blocks)), key=rough.__getitem__, reverse=True)[:50]
     sizes = {
         number: least_alone(
@@ -119,11 +121,18 @@ def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:
         for number in largest
     }
     hardest = max(largest, key=sizes.__getitem__)
-    member = max(blocks.members[hardest], key=lambda each: _alone(operators[each], request.devices))
+    member = max(blocks.members[hardest], key=lambda each: _alone(operators[each], states))
     return operators[member].name, sizes[hardest]
 
 
-def _alone(operator: object, devices: Devices) -> float:
-    value = operator.__dict__
-    states = (2 + devices.optimizer_bytes_per_parameter_byte) * float(value["parameters"])
-    return states + float(value["frozen"]) + float(value["buffers"]) + float(value["saved"]) + float(value["workspace"])
+def _one_never_fits(request: PlanRequest) -> bool:
+    """Return whether an operator exceeds the memory by what any stage that holds it needs."""
+    devices = request.devices
+    states = {"never": 2 + devices.optimizer_bytes_per_parameter_byte, "all": 3.0}
+    states["auto"] = min(states.values())
+    return any(not fits(_alone(each, states[request.offload]), devices.memory) for each in request.graph.operators)
+
+
+def _alone(operator: Operator, states: float) -> float:
+    """Return bytes of an operator with one micro-batch and without its inputs; `states` for each parameter byte."""
+    return states * operator.parameters + operator.frozen + operator.buffers + operator.saved + operator.workspace

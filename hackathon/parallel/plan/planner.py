@@ -242,7 +242,7 @@ class Planner:
             deadline = min(self.deadline, time.monotonic() + 0.9 * min(self._left(), 60.0))
             for plan in improved(self.best, lattice, self.costed, deadline):
                 self._offer(plan)
-        if not self.narrowed and lattice.size <= 400 and not self._done():
+        if not self.narrowed and lattice.size <= 600 and not self._done():
             found = least_step(self._on(lattice, self.shape), self.best)
             self._offer(found.plan)
             if exhaustive:

@@ -23,30 +23,34 @@ MOST_NODES = 1_500_000
 class WorkCost:
     """What a stage sets to a step: ceil(m / r) · (F + B), and what surely comes before and after.
 
-    With `heads`, that is the way to the stage and back, or the way to it and the all-reduce of its own parameters.
+    With `heads`, that is the way to the stage and back, or the way to it and the all-reduce of its own parameters;
+    without, `exchange` is the weight of the all-reduce, and what comes before is added by `WayShift`.
     """
 
     micro_batches: int
     bandwidth: float
     heads: bool = True
-    exchange: bool = True
+    exchange: float = 1.0
 
     def __call__(self, row: StageRow, way: StageWay, replicas: Array) -> Array:
         work: Array = -(-self.micro_batches // replicas) * (way.forward + way.backward)
-        after = 2 * (replicas - 1) / replicas * row.own / self.bandwidth if self.exchange else 0.0
-        return numpy.maximum(work + row.head, work + row.head_forward + after) if self.heads else work + after
+        after = 2 * (replicas - 1) / replicas * row.own / self.bandwidth
+        if self.heads:
+            total: Array = numpy.maximum(work + row.head, work + row.head_forward + after)
+        else:
+            total = work + self.exchange * after
+        return total
 
 
-def way_shift(row: StageRow, way: StageWay, replicas: Array) -> Array:
-    """Return what a stage of a chain adds to the way of those behind it: its passes and the transfer both ways."""
-    shift: Array = way.forward + way.backward + row.out_forward + row.out_backward
-    return shift
+@dataclass(frozen=True)
+class WayShift:
+    """What a stage of a chain adds to the way of those behind it: forward, and backward with a weight."""
 
+    backward: float
 
-def forward_shift(row: StageRow, way: StageWay, replicas: Array) -> Array:
-    """Return what a stage of a chain adds to the way to those behind it."""
-    shift: Array = way.forward + row.out_forward
-    return shift
+    def __call__(self, row: StageRow, way: StageWay, replicas: Array) -> Array:
+        shift: Array = way.forward + row.out_forward + self.backward * (way.backward + row.out_backward)
+        return shift
 
 
 @dataclass
@@ -139,8 +143,8 @@ class StepSearch:
         row = self._columns[node.start]
         last = not node.stages
         found = []
-        whole = WorkCost(self.micro_batches, self._bandwidth)
-        alone = WorkCost(self.micro_batches, self._bandwidth, heads=False, exchange=False)
+        whole, shift = WorkCost(self.micro_batches, self._bandwidth), WayShift(1.0)
+        alone = WorkCost(self.micro_batches, self._bandwidth, heads=False, exchange=0.0)
         for replicas in self.shape.choices(len(node.stages), node.devices):
             warm_up = 1 if last else warm_up_before(node.product, replicas)
             ways = self.memories.choices(row, in_flight(warm_up, replicas, self.micro_batches))
@@ -159,7 +163,7 @@ class StepSearch:
                     continue
                 work = alone(row, way, column)
                 if self.chain and not last:
-                    work = numpy.maximum(work, way_shift(row, way, column) + node.way)
+                    work = numpy.maximum(work, shift(row, way, column) + node.way)
                 bounds = numpy.maximum(numpy.maximum(work + row.head, whole(row, way, column)), bound)
                 bounds = numpy.maximum(bounds, self._work[self.shape.devices - devices, row.targets])
                 for at in numpy.flatnonzero(allowed & (bounds <= value)):
@@ -272,9 +276,10 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
     micro_batches, bandwidth = search.shape.micro_batches, search.memories.devices.allreduce_bandwidth
     ways: list[tuple[WorkCost, Cost | None]] = [(WorkCost(micro_batches, bandwidth), None)]
     if search.lattice.chain:
+        # after the last pass of a stage come the way back and its all-reduce: each mean of the two is a bound
         ways = [
-            (WorkCost(micro_batches, bandwidth, heads=False, exchange=False), way_shift),
-            (WorkCost(micro_batches, bandwidth, heads=False), forward_shift),
+            (WorkCost(micro_batches, bandwidth, heads=False, exchange=1 - weight), WayShift(weight))
+            for weight in (1.0, 0.75, 0.5, 0.25, 0.0)
         ]
     bound, plans = 0.0, []
     for cost, shift in ways:

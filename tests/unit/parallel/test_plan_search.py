@@ -232,3 +232,20 @@ def test_a_step_is_never_longer_than_that_of_plans_a_person_would_make(objective
     assert result.bound <= result.value
     for other in result.alternatives.values():
         assert result.value <= value_of(other, objective) * (1 + 1e-12)
+
+
+def test_a_graph_with_too_many_cuts_gets_a_plan_with_a_bound() -> None:
+    """Fourteen branches side by side have thousands of sets of operators: some orders are searched."""
+    operator = {"forward": 1.0, "backward": 2.0, "parameters": 8, "saved": 1, "workspace": 1}
+    names = [f"{branch}-{at}" for branch in range(14) for at in range(2)]
+    edges = [{"from": f"{branch}-0", "to": f"{branch}-1", "bytes": 1} for branch in range(14)]
+    graph = {"operators": [{"name": name, **operator} for name in names], "edges": edges}
+    devices = {"count": 4, "memory": 28 * 33, "bandwidth": 100.0}
+    for objective in OBJECTIVES:
+        result = planned(graph, devices, 4, objective, replicas=(1,), seconds=2.0)
+        assert result.plan is not None and result.value is not None and result.bound is not None
+        assert len(result.plan.stages) == 4 and result.bound <= result.value
+        for other in result.alternatives.values():
+            assert result.value <= value_of(other, objective) or not other.feasible or other.replicas != [1] * 4
+    tight = planned(graph, {**devices, "memory": 33}, 4, "step", seconds=1.0)
+    assert tight.plan is None and tight.proven and "tensor-parallelism" in tight.help
