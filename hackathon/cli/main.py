@@ -24,7 +24,7 @@ COMMANDS = {
     "jobs": {
         "check": "check", "submit": "run.submit", "render": "render", "shell": "machine.shell",
         "compare": "study.compare", "publish": "publish", "rerun": "run.rerun", "adopt": "run.adopt", "lint": "lint",
-        "convert": "convert", "port": "port",
+        "convert": "convert", "port": "port", "plan": "plan",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
     "team": {

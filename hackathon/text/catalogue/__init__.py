@@ -30,6 +30,7 @@ FOLDERS = {
     "machines": "web",
     "notify": "notify",
     "now": "web",
+    "plan": "parallel",
     "port": "programs",
     "preflight": "runs",
     "ready": "readiness",

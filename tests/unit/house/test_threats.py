@@ -43,6 +43,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         {"port": f"{UNIT}/programs/port/test_port.py::test_programs_of_others_are_data"},
         "reads no programs, or only its own user's",
     ),
+    "graph and devices of a plan": (
+        {"plan": f"{UNIT}/parallel/test_plan_files.py::test_anything_that_is_not_a_graph_is_refused"},
+        "plans no partition",
+    ),
     "file of a run": (
         {
             "status": DESCRIPTOR, "results": LINKS, "compare": DESCRIPTOR, "logs": LINKS, "diagnose": LINKS,
@@ -209,6 +213,7 @@ READERS: dict[str, tuple[str, str]] = {
     "logs/pattern_reader.py": ("found_apart main", CHILD),
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
+    "parallel/plan/fields.py": ("read_object", "graph and devices of a plan"),
     "programs/scripts/fixes.py": ("put", WRITES),
     "readiness/job.py": ("sample main", OWN),
     "readiness/probe.py": ("submit_probe told_by", "file of a run"),

@@ -4,6 +4,7 @@ from hackathon.text.catalogue.cli._help_clusters import CLUSTERS
 from hackathon.text.catalogue.cli._help_data import DATA
 from hackathon.text.catalogue.cli._help_event import EVENT
 from hackathon.text.catalogue.cli._help_pages import PAGES
+from hackathon.text.catalogue.cli._help_plan import PLAN
 from hackathon.text.catalogue.cli._help_rules import RULES
 from hackathon.text.catalogue.cli._help_scripts import SCRIPTS
 from hackathon.text.catalogue.cli._help_survey import SURVEY
@@ -374,6 +375,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **PAGES,
     **EVENT,
     **CLUSTERS,
+    **PLAN,
     **SCRIPTS,
     **SURVEY,
 }

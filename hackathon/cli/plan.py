@@ -1,0 +1,153 @@
+"""`hackathon plan`: how a model is cut over devices, and how far from the best plan that can be."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import Processes, named
+from hackathon.parallel.plan.bound import OBJECTIVES
+from hackathon.parallel.plan.cost import MODES
+from hackathon.text.messages import message
+from hackathon.text.units import parse_size
+
+if TYPE_CHECKING:
+    from hackathon.parallel.plan.request import PlanResult
+
+
+class Size(click.ParamType[int]):
+    """Bytes from 16GB (10⁹), 16GiB (2³⁰) or a number."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            size = parse_size(value)
+        except ValueError:
+            size = 0
+        if size <= 0:
+            self.fail(message("plan.bad_size", value=value), param, ctx)
+        return size
+
+
+@named("plan")
+@click.option("--graph", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_graph"))
+@click.option("--devices", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_devices"))
+@click.option(
+    "--micro-batches", metavar="M", type=click.IntRange(1, 100_000), help=message("help.option_plan_micro_batches")
+)
+@click.option("--gpus", metavar="N", type=click.IntRange(1, 1_000_000), help=message("help.option_plan_gpus"))
+@click.option("--memory", type=Size(), help=message("help.option_plan_memory"))
+@click.option("--objective", type=click.Choice(OBJECTIVES), default="step", help=message("help.option_plan_objective"))
+@click.option("--stages", metavar="S", type=click.IntRange(min=1), help=message("help.option_plan_stages"))
+@click.option("--replicas", metavar="R,R,…", type=Processes(), help=message("help.option_plan_replicas"))
+@click.option(
+    "--recompute", type=click.Choice(tuple(MODES)), default="never", help=message("help.option_plan_recompute")
+)
+@click.option("--offload", type=click.Choice(tuple(MODES)), default="never", help=message("help.option_plan_offload"))
+@click.option(
+    "--seconds", metavar="N", type=click.FloatRange(min=0), default=10.0, help=message("help.option_plan_seconds")
+)
+@click.option("--exact", is_flag=True, help=message("help.option_plan_exact"))
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_output")
+)
+@click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_svg"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    graph: Path | None, devices: Path | None, micro_batches: int | None, gpus: int | None, memory: int | None,
+    objective: str, stages: int | None, replicas: list[int] | None, recompute: str, offload: str, seconds: float,
+    exact: bool, output: Path | None, svg: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    import json
+
+    from hackathon.parallel.plan.devices import read_devices
+    from hackathon.parallel.plan.graph import read_graph
+    from hackathon.parallel.plan.plan import make_plan
+    from hackathon.parallel.plan.request import PlanRequest
+    from hackathon.text.errors import FAILED, RequestError
+    from hackathon.text.files import write_whole
+
+    for name, given in {"--graph": graph, "--devices": devices, "--micro-batches": micro_batches}.items():
+        if given is None:
+            raise RequestError("plan.needs_option", name=name)
+    assert graph is not None and devices is not None and micro_batches is not None
+    request = PlanRequest(
+        read_graph(graph), read_devices(devices).overridden(gpus, memory), micro_batches, objective, stages,
+        tuple(replicas or ()), recompute, offload, None if exact else seconds,
+    )  # fmt: skip
+    result = make_plan(request)
+
+    from hackathon.parallel.plan.document import as_json as document
+
+    value = document(result)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    if output is not None:
+        write_whole(output, text)
+    if svg is not None and result.plan is not None:
+        from hackathon.parallel.plan.picture import picture
+
+        write_whole(svg, picture(result.plan))
+    if as_json:
+        click.echo(text, nl=False)
+    else:
+        _show(result, value, output, svg)
+    raise click.exceptions.Exit(0 if result.plan is not None else FAILED)
+
+
+def _show(result: "PlanResult", value: dict[str, Any], output: Path | None, svg: Path | None) -> None:
+    from hackathon.text.printable import printable
+    from hackathon.text.units import format_size
+
+    if result.plan is None:
+        size = format_size(value["blocking"]["bytes"])
+        click.echo(message("plan.infeasible" if result.proven else "plan.not_found"), err=True)
+        name = printable(value["blocking"]["operator"])
+        click.echo(message("plan.blocking", operator=name, size=size), err=True)
+        for each in value["help"]:
+            text = message(f"plan.help_{each.replace('-', '_')}")
+            click.echo(f"  {text}", err=True)
+    else:
+        _show_plan(result, value)
+    for path in (output, svg if result.plan is not None else None):
+        if path is not None:
+            click.echo(message("plan.written", path=printable(str(path))), err=True)
+
+
+def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
+    from hackathon.cli.show import echo_table
+    from hackathon.text.units import format_size
+
+    def seconds(number: float) -> str:
+        return f"{number:.4g} s"
+
+    plan = result.plan
+    assert plan is not None and result.gap is not None
+    rows = []
+    for number, (stage, each) in enumerate(zip(plan.stages, value["stages"], strict=True), 1):
+        names = each["operators"]
+        shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+        ways = [word for word in ("recompute", "offload") if each[word]]
+        rows.append([
+            str(number), shown, str(len(names)), str(stage.replicas), seconds(each["forward"]),
+            seconds(each["backward"]), seconds(each["transfer"]), format_size(each["memory"]["total"]),
+            ", ".join(message(f"plan.way_{word}") for word in ways) or "–",
+        ])  # fmt: skip
+    columns = ("stage", "operators", "count", "replicas", "forward", "backward", "transfer", "memory", "saving")
+    echo_table([message(f"plan.column_{each}") for each in columns], rows)
+    click.echo()
+    objective = message(f"plan.objective_{result.request.objective.replace('-', '_')}")
+    click.echo(message("plan.value", objective=objective, seconds=seconds(value["value"])))
+    click.echo(message("plan.devices_used", used=plan.devices_used, count=result.request.devices.count))
+    quality = message("plan.proven") if result.proven else message("plan.gap", gap=f"{100 * result.gap:.2g}")
+    click.echo(message("plan.bound", seconds=seconds(value["bound"]), quality=quality))
+    click.echo(message("plan.plan_bound", seconds=seconds(value["plan_bound"])))
+    for each in value["bound_terms"]:
+        reason = message(f"plan.term_{each['reason'].replace('-', '_')}", stage=each["stage"] + 1)
+        click.echo(f"  + {seconds(each['seconds'])}  {reason}")
+    click.echo()
+    click.echo(message("plan.alternatives"))
+    for each in value["alternatives"]:
+        name = message(f"plan.alternative_{each['name'].replace('-', '_')}")
+        fit = "" if each["feasible"] else message("plan.does_not_fit")
+        click.echo(f"  {name}: {seconds(each['value'])}{fit}")

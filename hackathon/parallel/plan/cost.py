@@ -1,0 +1,228 @@
+"""What a stage costs: seconds of its passes and transfers, bytes of its memory. The formulas, for one given plan."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from hackathon.parallel.plan.devices import Devices
+from hackathon.parallel.plan.graph import Graph
+from hackathon.parallel.plan.order import in_flight, warm_ups
+
+MODES = {"never": (False,), "auto": (False, True), "all": (True,)}
+"""Where a way of saving memory is used → whether a stage may be without it, or with it."""
+SLACK = 1e-12
+"""Relative rounding that a comparison of sums allows."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Operators (positions in `Graph.operators`) that run on `replicas` devices each with all of them."""
+
+    operators: tuple[int, ...]
+    replicas: int
+    recompute: bool = False
+    offload: bool = False
+
+
+@dataclass(frozen=True)
+class StageMemory:
+    """Bytes on one device of a stage. Frozen parameters count among `parameters`."""
+
+    parameters: float
+    gradients: float
+    optimizer: float
+    activations: float
+    buffers: float
+    workspace: float
+
+    @property
+    def total(self) -> float:
+        """The sum of all kinds."""
+        return fsum(self.__dict__.values())
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """Seconds of a stage for one micro-batch on one device, and bytes."""
+
+    forward: float
+    backward: float
+    in_forward: float
+    in_backward: float
+    out_forward: float
+    out_backward: float
+    trainable: float
+    memory: StageMemory
+
+    @property
+    def transfer(self) -> float:
+        """Seconds of all transfers to and from the stage, forward and backward."""
+        return fsum((self.in_forward, self.in_backward, self.out_forward, self.out_backward))
+
+
+@dataclass(frozen=True)
+class Link:
+    """A stage that reads tensors of another one: seconds until the last of them, or of their gradients, has come."""
+
+    sender: int
+    reader: int
+    forward: float
+    backward: float
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """An all-reduce: parameters of `bytes` bytes that all replicas of these stages hold, on `ranks` devices."""
+
+    stages: tuple[int, ...]
+    ranks: int
+    bytes: float
+
+    def seconds(self, devices: Devices) -> float:
+        """Return its duration as a ring, 2(k−1)/k · bytes/bandwidth (Patarasuk and Yuan 2009)."""
+        return allreduce_seconds(self.ranks, self.bytes, devices)
+
+
+def transfer_seconds(size: float, devices: Devices) -> float:
+    """Return seconds of the transfer of one tensor; 0 for 0 bytes."""
+    return devices.latency + size / devices.bandwidth if size > 0 else 0.0
+
+
+def allreduce_seconds(ranks: int, size: float, devices: Devices) -> float:
+    """Return seconds of an all-reduce of `size` bytes over `ranks` devices."""
+    return 2 * (ranks - 1) / ranks * size / devices.allreduce_bandwidth
+
+
+def fits(size: float, memory: float) -> bool:
+    """Return whether so many bytes fit."""
+    return size <= memory * (1 + SLACK)
+
+
+class CostedPlan:
+    """A plan with the costs of its stages, their links and their all-reduces."""
+
+    def __init__(self, graph: Graph, devices: Devices, micro_batches: int, stages: Sequence[Stage]) -> None:
+        self.graph, self.devices, self.micro_batches = graph, devices, micro_batches
+        self.stages = tuple(stages)
+        self.replicas = [each.replicas for each in stages]
+        self.warm_ups = warm_ups(self.replicas)
+        self.place = {member: number for number, stage in enumerate(stages) for member in stage.operators}
+        self._transfers()
+        self.costs = [self._cost(number) for number in range(len(stages))]
+        self.exchanges = self._exchanges()
+
+    @property
+    def devices_used(self) -> int:
+        """The number of devices that the plan uses."""
+        return sum(self.replicas)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether each stage fits in memory and the plan has enough devices."""
+        enough = self.devices_used <= self.devices.count
+        return enough and all(fits(each.memory.total, self.devices.memory) for each in self.costs)
+
+    def _transfers(self) -> None:
+        """Find what each stage sends and receives: a tensor counts once in its sender, and once in each receiver."""
+        stages = len(self.stages)
+        self._in_bytes: list[list[float]] = [[] for _ in range(stages)]
+        self._in: list[list[tuple[float, float]]] = [[] for _ in range(stages)]
+        self._out: list[list[tuple[float, float]]] = [[] for _ in range(stages)]
+        links: dict[tuple[int, int], tuple[float, float]] = {}
+        for tensor in self.graph.tensors:
+            sender = self.place[tensor.producer]
+            readers = {self.place[reader] for reader in tensor.readers} - {sender}
+            seconds = (
+                transfer_seconds(tensor.bytes, self.devices),
+                transfer_seconds(tensor.gradient_bytes, self.devices),
+            )
+            if readers:
+                self._out[sender].append(seconds)
+            for reader in readers:
+                self._in[reader].append(seconds)
+                self._in_bytes[reader].append(tensor.bytes)
+                before = links.get((sender, reader), (0.0, 0.0))
+                links[sender, reader] = max(before[0], seconds[0]), max(before[1], seconds[1])
+        self.links = [Link(*ends, *seconds) for ends, seconds in sorted(links.items())]
+
+    def _cost(self, number: int) -> StageCost:
+        stage = self.stages[number]
+        members = [self.graph.operators[each] for each in stage.operators]
+        forward = fsum(each.forward for each in members)
+        backward = fsum(each.backward for each in members) + (forward if stage.recompute else 0.0)
+        trainable = self.trainable(stage.operators)
+        if stage.offload:
+            host = self.devices.host_bandwidth or float("inf")
+            forward, backward = max(forward, trainable / host), max(backward, 2 * trainable / host)
+        held = in_flight(self.warm_ups[number], stage.replicas, self.micro_batches)
+        received, saved = fsum(self._in_bytes[number]), fsum(each.saved for each in members)
+        resident = max(each.parameters for each in members) if stage.offload else trainable
+        optimizer = self.devices.optimizer_bytes_per_parameter_byte
+        return StageCost(
+            forward, backward,
+            fsum(each[0] for each in self._in[number]), fsum(each[1] for each in self._in[number]),
+            fsum(each[0] for each in self._out[number]), fsum(each[1] for each in self._out[number]),
+            trainable,
+            StageMemory(
+                parameters=resident + fsum(each.frozen for each in members),
+                gradients=resident,
+                optimizer=resident if stage.offload else optimizer * trainable,
+                activations=held * received + saved if stage.recompute else held * (saved + received),
+                buffers=fsum(each.buffers for each in members),
+                workspace=max(each.workspace for each in members),
+            ),
+        )  # fmt: skip
+
+    def trainable(self, members: Iterable[int]) -> float:
+        """Return the trainable bytes of operators; a parameter that several of them share counts once."""
+        mine = set(members)
+        extra = [
+            (count - 1) * alias.bytes
+            for alias in self.graph.aliases
+            if (count := sum(each in mine for each in alias.operators)) > 1
+        ]
+        return max(0.0, fsum([self.graph.operators[each].parameters for each in mine] + [-each for each in extra]))
+
+    def _exchanges(self) -> list[Exchange]:
+        """Return the all-reduces: parameters are gathered by the set of stages that hold them."""
+        shared: dict[tuple[int, ...], float] = {}
+        apart = [0.0] * len(self.stages)
+        for alias in self.graph.aliases:
+            holders = tuple(sorted({self.place[each] for each in alias.operators}))
+            if len(holders) > 1:
+                shared[holders] = shared.get(holders, 0.0) + alias.bytes
+                for holder in holders:
+                    apart[holder] += alias.bytes
+        own = [
+            Exchange((number,), self.replicas[number], max(0.0, cost.trainable - apart[number]))
+            for number, cost in enumerate(self.costs)
+        ]
+        others = [
+            Exchange(holders, sum(self.replicas[each] for each in holders), size) for holders, size in shared.items()
+        ]
+        return [each for each in own + others if each.ranks > 1 and each.bytes > 0]
+
+    # ---- objectives
+
+    def max_load(self) -> float:
+        """Return seconds per micro-batch of the busiest stage, with its transfers: the inverse of the throughput."""
+        return max(self.load(number) for number in range(len(self.stages)))
+
+    def load(self, number: int) -> float:
+        """Return seconds per micro-batch and device of a stage, with its transfers."""
+        cost = self.costs[number]
+        return fsum((cost.forward, cost.backward, cost.transfer)) / self.replicas[number]
+
+    def fill_parts(self) -> tuple[float, float, float]:
+        """Return max forward and max backward of a stage with what it waits for, and the longest all-reduce."""
+        rows = list(zip(self.costs, self.replicas, strict=True))
+        return (
+            max((cost.forward + cost.in_forward) / replicas for cost, replicas in rows),
+            max((cost.backward + cost.out_backward) / replicas for cost, replicas in rows),
+            max(allreduce_seconds(replicas, cost.trainable, self.devices) for cost, replicas in rows),
+        )
+
+    def fill(self) -> float:
+        """Return (m + S − 1) · (max forward + max backward) + max all-reduce, the estimate of RaNNC (2021)."""
+        forward, backward, exchange = self.fill_parts()
+        return (self.micro_batches + len(self.stages) - 1) * (forward + backward) + exchange

@@ -1,0 +1,116 @@
+"""Typed reading of graph.json and devices.json: files of other programs, refused with the field that is wrong."""
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hackathon.text.errors import RequestError
+from hackathon.text.files import LARGEST, open_regular
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
+
+MOST = 1e30
+"""Seconds, bytes and bytes per second above this are refused: sums of them would leave the range of a float."""
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file. Raises RequestError when it cannot be read or is not a JSON object."""
+    name = printable(str(path))
+    try:
+        with open_regular(path) as stream:
+            if os.fstat(stream.fileno()).st_size > LARGEST:
+                raise RequestError("plan.too_large", path=name, limit=LARGEST)
+            value = json.loads(stream.read().decode("utf-8"))
+    except OSError as error:
+        raise RequestError("plan.unreadable", path=name, reason=error.strerror or str(error)) from None
+    except (ValueError, RecursionError):
+        raise RequestError("plan.not_json", path=name) from None
+    return FieldReader(name).mapping(value, "")
+
+
+class FieldReader:
+    """Reads the fields of one file; every refusal names file, field and problem."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def refuse(self, field: str, problem: str, **values: object) -> RequestError:
+        """Return the error for a field; `problem` is a key of the catalogue below `plan.is_`."""
+        shown = {name: printable(str(value)[:80]) for name, value in values.items()}
+        text = message(f"plan.is_{problem}", **shown) if shown else message(f"plan.is_{problem}")
+        return RequestError("plan.field", path=self.file, field=printable(field) or "–", problem=text)
+
+    def mapping(self, value: object, field: str) -> dict[str, Any]:
+        """Return a JSON object. Raises RequestError."""
+        if not isinstance(value, dict):
+            raise self.refuse(field, "not_object")
+        return value
+
+    def listing(self, value: object, field: str) -> list[Any]:
+        """Return a JSON list. Raises RequestError."""
+        if not isinstance(value, list):
+            raise self.refuse(field, "not_list")
+        return value
+
+    def known(self, value: Mapping[str, Any], names: Iterable[str], field: str) -> None:
+        """Refuse a key that is nearly one of `names`; other keys belong to whoever wrote the file."""
+        from difflib import get_close_matches
+
+        names = tuple(names)
+        for key in value:
+            if key not in names and (near := get_close_matches(key, names, 1, 0.8)):
+                raise self.refuse(_below(field, key), "misspelt", name=near[0])
+
+    def version(self, value: Mapping[str, Any]) -> None:
+        """Refuse a file of another schema version than 1."""
+        found = value.get("schema_version", 1)
+        if isinstance(found, bool) or found != 1:
+            raise self.refuse("schema_version", "other_version")
+
+    def number(
+        self, value: Mapping[str, Any], name: str, field: str, default: float | None = None, *, positive: bool = False
+    ) -> float:
+        """Return a finite number that is not negative (with `positive`: above 0). Raises RequestError."""
+        whole = _below(field, name)
+        if name not in value:
+            if default is None:
+                raise self.refuse(whole, "missing")
+            return default
+        found = value[name]
+        if isinstance(found, bool) or not isinstance(found, (int, float)):
+            raise self.refuse(whole, "not_number")
+        if isinstance(found, float) and not math.isfinite(found):
+            raise self.refuse(whole, "not_finite")
+        if found < 0:
+            raise self.refuse(whole, "negative")
+        if found == 0 and positive:
+            raise self.refuse(whole, "zero")
+        if found > MOST:
+            raise self.refuse(whole, "huge")
+        return float(found)
+
+    def count(self, value: Mapping[str, Any], name: str, field: str, most: int) -> int:
+        """Return a whole number from 1 to `most`. Raises RequestError."""
+        found = self.number(value, name, field, positive=True)
+        if found != int(found):
+            raise self.refuse(_below(field, name), "not_whole")
+        if found > most:
+            raise self.refuse(_below(field, name), "huge")
+        return int(found)
+
+    def name(self, value: object, field: str) -> str:
+        """Return a text that is not empty and can be written as UTF-8. Raises RequestError."""
+        if not isinstance(value, str) or not value:
+            raise self.refuse(field, "not_name")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise self.refuse(field, "not_name") from None
+        return value
+
+
+def _below(field: str, name: str) -> str:
+    return f"{field}.{name}" if field else name

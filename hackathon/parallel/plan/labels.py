@@ -1,0 +1,120 @@
+"""What the search remembers of the stages that it has placed, and by which steps it goes on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hackathon.parallel.plan.order import in_flight, warm_up_before
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Which numbers of stages and replicas a plan may have."""
+
+    devices: int
+    micro_batches: int
+    stages: int | None = None
+    replicas: tuple[int, ...] | None = None
+    """Of each stage, first to last."""
+    same_replicas: int | None = None
+    """Of every stage."""
+    most_stages: int | None = None
+    candidates: tuple[int, ...] | None = None
+    """Replicas that are tried; None: all."""
+
+    def choices(self, placed: int, devices: int) -> list[int]:
+        """Return the replicas that the next stage may have, `placed` stages with `devices` devices being behind it."""
+        left = min(self.devices - devices, self.micro_batches)
+        if placed >= min(each for each in (self.stages, self.most_stages, placed + 1) if each is not None):
+            return []
+        if self.replicas is not None:
+            mine = [self.replicas[-1 - placed]] if placed < len(self.replicas) else []
+        elif self.same_replicas is not None:
+            mine = [self.same_replicas]
+        else:
+            mine = list(range(1, left + 1)) if self.candidates is None else list(self.candidates)
+        return [each for each in mine if each <= left]
+
+    def complete(self, placed: int) -> bool:
+        """Return whether a plan may have so many stages."""
+        return placed > 0 and (self.stages is None or placed == self.stages)
+
+
+@dataclass(frozen=True)
+class Label:
+    """Stages from some cut to the end: devices, number of stages, and warm-up × replicas of the first of them."""
+
+    devices: int
+    stages: int
+    product: int
+
+
+@dataclass
+class Group:
+    """Steps that place a stage with the same replicas and micro-batches in flight: labels before and after."""
+
+    replicas: int
+    held: int
+    last: bool
+    """Whether the stage is the last one."""
+    sources: list[int] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+    unique: bool = True
+    """Whether no two steps lead to the same label."""
+
+
+class TooManyLabels(Exception):
+    """The labels are more than the search can hold."""
+
+
+class Labels:
+    """The labels that a shape allows and the steps between them; number 0 stands for no stage.
+
+    With the count "exact", the warm-up of each stage is known, and so the memory it needs. With "least", memory is
+    counted with the fewest micro-batches in flight that a stage can have, so that what does not fit never fits; with
+    "most", with the most, so that what fits always fits: warm-up × replicas is below 2 · devices. Without `by_stages`,
+    labels of different numbers of stages are one.
+    """
+
+    def __init__(self, shape: Shape, count: str, *, by_stages: bool, most: int = 1 << 30) -> None:
+        self.shape = shape
+        fixed = (shape.stages, shape.replicas, shape.most_stages)
+        self.by_stages = by_stages or any(each is not None for each in fixed)
+        start = Label(0, 0, 0)
+        self.labels = [start]
+        numbers = {start: 0}
+        groups: dict[tuple[int, int, bool], Group] = {}
+        for at, label in enumerate(self.labels):
+            last = at == 0
+            for replicas in shape.choices(label.stages, label.devices):
+                product = {"exact": label.product, "least": 1, "most": 2 * label.devices - 1}[count]
+                warm_up = 1 if last else warm_up_before(product, replicas)
+                held = in_flight(warm_up, replicas, shape.micro_batches)
+                following = Label(
+                    label.devices + replicas,
+                    label.stages + 1 if self.by_stages else 1,
+                    warm_up * replicas if count == "exact" else 1,
+                )
+                if following not in numbers:
+                    numbers[following] = len(self.labels)
+                    self.labels.append(following)
+                    if len(self.labels) > most:
+                        raise TooManyLabels
+                key = (replicas, held, last)
+                group = groups.setdefault(key, Group(*key))
+                group.sources.append(at)
+                group.targets.append(numbers[following])
+        self.groups = list(groups.values())
+        for group in self.groups:
+            group.unique = len(set(group.targets)) == len(group.targets)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def finals(self) -> Sequence[int]:
+        """Return the labels that a whole plan may have, the one of fewer devices, then of fewer stages first."""
+        numbers = [
+            number
+            for number, each in enumerate(self.labels)
+            if (self.shape.complete(each.stages) if self.by_stages else number > 0)
+        ]
+        return sorted(numbers, key=lambda number: (self.labels[number].devices, self.labels[number].stages))

@@ -1,0 +1,182 @@
+"""The dynamic programme over cuts and labels that minimises the largest cost of a stage, or the bound of a step."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from hackathon.parallel.plan.cost import MODES, SLACK, Stage
+from hackathon.parallel.plan.devices import Devices
+from hackathon.parallel.plan.labels import Group, Labels
+from hackathon.parallel.plan.lattice import Array, Lattice, StageRow
+
+
+class OutOfTime(Exception):
+    """The time that the user gave is over."""
+
+
+@dataclass(frozen=True)
+class StageWay:
+    """One way to run a stage: seconds over a row's targets, and where it fits."""
+
+    recompute: bool
+    offload: bool
+    forward: Array
+    backward: Array
+    fits: Array
+
+
+@dataclass(frozen=True)
+class Memories:
+    """Which ways of saving memory a plan may use."""
+
+    devices: Devices
+    recompute: str = "never"
+    offload: str = "never"
+
+    def choices(self, row: StageRow, held: int, *, checked: bool = True) -> list[StageWay]:
+        """Return the ways to run the stages of a row with `held` micro-batches in flight, faster ones first.
+
+        Without `checked`, all of them are said to fit.
+        """
+        optimizer = self.devices.optimizer_bytes_per_parameter_byte
+        found = []
+        for offload in MODES[self.offload]:
+            for recompute in MODES[self.recompute]:
+                forward = row.forward
+                backward = row.backward + row.forward if recompute else row.backward
+                states = (2 + optimizer) * row.trainable
+                if offload:
+                    host = self.devices.host_bandwidth or float("inf")
+                    forward = numpy.maximum(forward, row.trainable / host)
+                    backward = numpy.maximum(backward, 2 * row.trainable / host)
+                    states = 3 * row.largest
+                kept = held * row.in_bytes + (row.saved if recompute else held * row.saved)
+                total = states + row.fixed + kept + row.workspace
+                fit = total <= self.devices.memory * (1 + SLACK) if checked else numpy.ones(len(total), bool)
+                found.append(StageWay(recompute, offload, forward, backward, fit))
+        return found
+
+
+Cost = Callable[[StageRow, StageWay, Array], Array]
+"""(row, way to run, replicas as a column) → cost at each target; infinite where it is not allowed."""
+
+
+@dataclass
+class LeastValues:
+    """The least value of each label for the whole graph; `plan` tells the stages behind it."""
+
+    values: Array
+    plan: Callable[[int], list[Stage]]
+
+
+class Programme:
+    """A dynamic programme from the last stage to the first: value = max(cost, shift + value of the stages behind)."""
+
+    def __init__(self, lattice: Lattice, memories: Memories, labels: Labels, deadline: float) -> None:
+        self.lattice, self.memories, self.labels, self.deadline = lattice, memories, labels, deadline
+        self._groups: dict[tuple[int, bool], list[tuple[Group, Array, Array]]] = {}
+        for each in labels.groups:
+            rows = self._groups.setdefault((each.held, each.last), [])
+            rows.append((each, numpy.array(each.sources), numpy.array(each.targets)))
+        self._most = max((each.replicas for each in labels.groups), default=1)
+
+    def run(
+        self, cost: Cost, upper: float = float("inf"), shift: Cost | None = None, reach: float = 1.0
+    ) -> LeastValues:
+        """Return the least values below `upper`. `reach`: passes of a stage, over replicas, that its cost counts.
+
+        Raises OutOfTime.
+        """
+        size = self.lattice.size
+        values = numpy.full((len(self.labels), size), numpy.inf)
+        values[0, size - 1] = 0.0
+        limit = upper * self._most / reach
+        for start in range(size - 2, -1, -1):
+            if not start % 16 and time.monotonic() > self.deadline:
+                raise OutOfTime
+            row = self.lattice.row(start, limit)
+            for (held, last), groups in self._groups.items():
+                if last and row.targets[-1] != size - 1:
+                    continue
+                seen = row.final() if last else row
+                costs, shifts = self._least(seen, held, groups, cost, shift)
+                for number, (group, sources, targets) in enumerate(groups):
+                    if last:
+                        values[targets, start] = numpy.minimum(values[targets, start], costs[number, 0])
+                    else:
+                        _place(row, costs[number], shifts, group.unique, sources, targets, values, upper)
+        return LeastValues(values[:, 0], lambda label: self._trace(values, label, cost, shift, limit))
+
+    def _least(
+        self, row: StageRow, held: int, groups: Sequence[tuple[Group, Array, Array]], cost: Cost, shift: Cost | None
+    ) -> tuple[Array, Array | None]:
+        """Return [replicas][target] → cost, and [target] → shift: the least of any way that fits."""
+        replicas = numpy.array([[group.replicas] for group, _, _ in groups])
+        costs = shifts = None
+        for way in self.memories.choices(row, held):
+            mine = numpy.where(way.fits, cost(row, way, replicas), numpy.inf)
+            costs = mine if costs is None else numpy.minimum(costs, mine)
+            if shift is not None:
+                more = numpy.where(way.fits, shift(row, way, replicas), numpy.inf)
+                shifts = more if shifts is None else numpy.minimum(shifts, more)
+        assert costs is not None
+        return costs, shifts
+
+    def _trace(self, values: Array, label: int, cost: Cost, shift: Cost | None, limit: float) -> list[Stage]:
+        """Return the stages of a plan that has the value of a label."""
+        start, stages = 0, []
+        while start < self.lattice.size - 1:
+            row = self.lattice.row(start, limit)
+            target, source, replicas, held = self._step(values, start, label, row, cost, shift)
+            at = int(numpy.searchsorted(row.targets, target))
+            column = numpy.array([[replicas]])
+            ways = [each for each in self.memories.choices(row, held) if each.fits[at]]
+            best = min(
+                ways,
+                key=lambda way: (
+                    cost(row, way, column)[0, at], way.forward[at] + way.backward[at],
+                ),
+            )  # fmt: skip
+            stages.append(Stage(self.lattice.members(start, target), replicas, best.recompute, best.offload))
+            start, label = target, source
+        return stages
+
+    def _step(
+        self, values: Array, start: int, label: int, row: StageRow, cost: Cost, shift: Cost | None
+    ) -> tuple[int, int, int, int]:
+        """Return (cut, label, replicas, micro-batches in flight) behind the stage that gives a label its value."""
+        wanted = values[label, start]
+        for (held, _), groups in self._groups.items():
+            costs, shifts = self._least(row, held, groups, cost, shift)
+            for number, (group, sources, targets) in enumerate(groups):
+                for source in sources[targets == label]:
+                    behind = values[source, row.targets] + (shifts if shifts is not None and source else 0.0)
+                    hits = numpy.flatnonzero(numpy.maximum(costs[number], behind) <= wanted)
+                    if len(hits):
+                        return int(row.targets[hits[0]]), int(source), group.replicas, held
+        raise AssertionError("a label without a stage")
+
+
+def _place(
+    row: StageRow, costs: Array, shifts: Array | None, unique: bool, sources: Array, targets: Array, values: Array,
+    upper: float,
+) -> None:  # fmt: skip
+    """Place a stage of each length before the stages that are placed."""
+    near = (costs < upper).nonzero()[0]
+    if not len(near):
+        return
+    low, high = int(near[0]), int(near[-1]) + 1
+    behind = (
+        values[sources, row.start + 1 + low : row.start + 1 + high]
+        if row.contiguous
+        else values[sources[:, None], row.targets[low:high]]
+    )
+    if shifts is not None:
+        behind = behind + shifts[low:high]
+    least = numpy.maximum(behind, costs[low:high]).min(axis=1)
+    if unique:
+        values[targets, row.start] = numpy.minimum(values[targets, row.start], least)
+    else:
+        numpy.minimum.at(values[:, row.start], targets, least)

@@ -1,0 +1,100 @@
+"""A plan as a picture: a Gantt chart of one step, and bars of the memory of each stage."""
+
+from collections.abc import Iterator
+from html import escape
+
+from hackathon.parallel.plan.cost import CostedPlan
+from hackathon.parallel.plan.simulation import SimulatedStep, simulate
+from hackathon.text.messages import message
+from hackathon.text.units import format_size
+
+WIDTH, LEFT, LANE, GAP = 960, 130, 22, 6
+COLORS = {"forward": "#4477aa", "backward": "#ccbb44", "all-reduce": "#aa3377"}
+"""Of Paul Tol's bright scheme, which colour-blind readers can tell apart."""
+KINDS = {
+    "parameters": "#4477aa", "gradients": "#66ccee", "optimizer": "#228833", "activations": "#ccbb44",
+    "buffers": "#bbbbbb", "workspace": "#ee6677",
+}  # fmt: skip
+MOST_LANES = 64
+
+
+def picture(plan: CostedPlan) -> str:
+    """Return an SVG of a simulated step and of the memory of each stage. Replicas beyond `MOST_LANES` are left out."""
+    step = simulate(plan)
+    lanes = [(stage, replica) for stage, count in enumerate(plan.replicas) for replica in range(count)][:MOST_LANES]
+    below = 46 + len(lanes) * (LANE + GAP)
+    height = below + 64 + len(plan.stages) * (LANE + GAP) + 30
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        'font-family="sans-serif" font-size="12">',
+        f"<title>{escape(message('plan.picture_title'))}</title>",
+        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+        *_legend({name: message(f"plan.pass_{name.replace('-', '_')}") for name in COLORS}, COLORS, 20),
+        *_chart(plan, step, lanes),
+        _text(LEFT, below + 14, message("plan.picture_seconds", seconds=f"{step.seconds:.4g}")),
+        *_legend({name: message(f"plan.kind_{name}") for name in KINDS}, KINDS, below + 40),
+        *_bars(plan, below + 56),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _chart(plan: CostedPlan, step: SimulatedStep, lanes: list[tuple[int, int]]) -> Iterator[str]:
+    scale = (WIDTH - LEFT - 20) / step.seconds if step.seconds > 0 else 0.0
+    for number, (stage, replica) in enumerate(lanes):
+        top = 40 + number * (LANE + GAP)
+        yield _text(8, top + 15, message("plan.lane", stage=stage + 1, replica=replica + 1))
+        yield f'<rect x="{LEFT}" y="{top}" width="{WIDTH - LEFT - 20}" height="{LANE}" fill="#f2f2f2"/>'
+        cost = plan.costs[stage]
+        for ends, seconds, name in (
+            (step.forward[stage], cost.forward, "forward"), (step.backward[stage], cost.backward, "backward"),
+        ):  # fmt: skip
+            for at in range(replica, plan.micro_batches, plan.replicas[stage]):
+                yield _bar(ends[at] - seconds, ends[at], top, scale, COLORS[name], str(at + 1))
+        for exchange, begin, end in step.exchanges:
+            if stage in plan.exchanges[exchange].stages:
+                yield _bar(begin, end, top, scale, COLORS["all-reduce"], "")
+
+
+def _bar(begin: float, end: float, top: int, scale: float, color: str, label: str) -> str:
+    width = (end - begin) * scale
+    left = LEFT + begin * scale
+    rect = (
+        f'<rect x="{left:.2f}" y="{top}" width="{max(width, 0.3):.2f}" height="{LANE}" fill="{color}" '
+        'stroke="#ffffff" stroke-width="0.5"/>'
+    )
+    if width < 8 + 6 * len(label) or not label:
+        return rect
+    ink = "#ffffff" if color == COLORS["forward"] else "#000000"
+    return rect + f'<text x="{left + width / 2:.2f}" y="{top + 15}" text-anchor="middle" fill="{ink}">{label}</text>'
+
+
+def _bars(plan: CostedPlan, top: int) -> Iterator[str]:
+    limit = plan.devices.memory
+    most = max(cost.memory.total for cost in plan.costs)
+    scale = (WIDTH - LEFT - 110) / max(most, min(limit, 2 * most), 1e-300)
+    for number, cost in enumerate(plan.costs):
+        y = top + number * (LANE + GAP)
+        yield _text(8, y + 15, message("plan.stage_number", stage=number + 1))
+        left = float(LEFT)
+        for name, color in KINDS.items():
+            width = getattr(cost.memory, name) * scale
+            yield f'<rect x="{left:.2f}" y="{y}" width="{width:.2f}" height="{LANE}" fill="{color}"/>'
+            left += width
+        yield _text(left + 6, y + 15, format_size(cost.memory.total))
+    if limit <= 2 * most:
+        x, end = LEFT + limit * scale, top + len(plan.costs) * (LANE + GAP)
+        yield f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{top - 4}" y2="{end}" stroke="#000000" stroke-dasharray="4 3"/>'
+        yield _text(x - 60, end + 14, message("plan.limit", size=format_size(limit)))
+
+
+def _legend(names: dict[str, str], colors: dict[str, str], y: int) -> Iterator[str]:
+    x = LEFT
+    for name, label in names.items():
+        yield f'<rect x="{x}" y="{y - 10}" width="12" height="12" fill="{colors[name]}"/>'
+        yield _text(x + 17, y, label)
+        x += 40 + 13 * len(label) if not label.isascii() else 36 + 7 * len(label)
+
+
+def _text(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:.2f}" y="{y}">{escape(text)}</text>'

@@ -1,0 +1,138 @@
+"""Finds a plan: prepares the cuts, runs the searches that suit the size, and says how far the result is proven."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from hackathon.parallel.plan.alternatives import Alternatives
+from hackathon.parallel.plan.bound import value_of
+from hackathon.parallel.plan.coarsen import Blocks
+from hackathon.parallel.plan.cost import CostedPlan, Stage, fits
+from hackathon.parallel.plan.graph import Operator
+from hackathon.parallel.plan.request import PlanRequest, PlanResult, check
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.parallel.plan.labels import Shape
+
+
+def make_plan(request: PlanRequest) -> PlanResult:
+    """Return the best plan that the search finds, with a lower bound of all plans.
+
+    Raises RequestError for a request that contradicts itself, or if numpy is missing.
+    """
+    check(request)
+    if find_spec("numpy") is None:
+        raise RequestError("plan.needs_numpy")
+    from hackathon.parallel.plan.planner import Planner
+
+    blocks = Blocks(request.graph)
+    shape = shape_of(request, len(blocks))
+
+    def costed(stages: Sequence[Stage]) -> CostedPlan:
+        return CostedPlan(request.graph, request.devices, request.micro_batches, stages)
+
+    others = Alternatives(
+        blocks, request.devices.count, request.micro_batches, request.devices.memory,
+        request.recompute, request.offload, costed,
+    )  # fmt: skip
+    alternatives = others.all()
+    deadline = float("inf") if request.seconds is None else time.monotonic() + request.seconds
+    planner = Planner(request, blocks, shape, costed, deadline)
+    admissible = [each for each in alternatives.values() if each.feasible and allowed(shape, each)]
+    found = planner.search(admissible)
+    if found.plan is None:
+        complete = found.complete or _one_never_fits(request)
+        return PlanResult(request, None, None, None, "search", complete, alternatives, helpful(request, blocks))
+    value = value_of(found.plan, request.objective)
+    return PlanResult(request, found.plan, value, min(found.bound, value), found.basis, True, alternatives)
+
+
+def shape_of(request: PlanRequest, blocks: int) -> "Shape":
+    """Return the numbers of stages and replicas that a request allows for a graph of so many blocks."""
+    from hackathon.parallel.plan.labels import Shape
+
+    several = request.replicas if len(request.replicas) > 1 or request.stages == 1 else None
+    return Shape(
+        devices=min(request.devices.count, blocks * request.micro_batches),
+        micro_batches=request.micro_batches,
+        stages=request.stages if several is None else len(several or (1,)),
+        replicas=several or None,
+        same_replicas=request.replicas[0] if len(request.replicas) == 1 and not several else None,
+    )
+
+
+def allowed(shape: "Shape", plan: CostedPlan) -> bool:
+    """Return whether a plan has the stages and replicas that a shape asks for."""
+    placed = devices = 0
+    for replicas in reversed(plan.replicas):
+        if replicas not in shape.choices(placed, devices):
+            return False
+        placed, devices = placed + 1, devices + replicas
+    return shape.complete(placed)
+
+
+def helpful(request: PlanRequest, blocks: Blocks) -> tuple[str, ...]:
+    """Return what would let a plan fit, as far as a quick search can tell: names of the catalogue."""
+    from hackathon.parallel.plan.planner import Planner
+
+    def works(other: PlanRequest) -> bool:
+        def costed(stages: Sequence[Stage]) -> CostedPlan:
+            return CostedPlan(other.graph, other.devices, other.micro_batches, stages)
+
+        planner = Planner(other, blocks, shape_of(other, len(blocks)), costed, time.monotonic() + 2.0)
+        return planner.fits()
+
+    devices = request.devices
+    ways: dict[str, PlanRequest] = {}
+    if request.recompute == "never":
+        ways["recompute"] = replace(request, recompute="auto")
+    if request.offload == "never" and devices.host_bandwidth is not None:
+        ways["offload"] = replace(request, offload="auto")
+        if request.recompute == "never":
+            ways["recompute-and-offload"] = replace(request, recompute="auto", offload="auto")
+    if request.stages is not None or request.replicas:
+        ways["free-shape"] = replace(request, stages=None, replicas=())
+    most = min(len(blocks), 64)
+    if most > devices.count:
+        ways["more-devices"] = replace(request, devices=replace(devices, count=most))
+    found = [name for name, other in ways.items() if works(other)]
+    if "recompute-and-offload" in found and ("recompute" in found or "offload" in found):
+        found.remove("recompute-and-offload")
+    if blocking(request, blocks)[1] > devices.memory:
+        found.append("tensor-parallelism")
+    return tuple(found) or ("more-memory",)
+
+
+def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:
+    """Return the operator that is hardest to place, and the bytes that a stage of it alone needs at least."""
+    from hackathon.parallel.plan.alternatives import least_alone
+
+    operators = request.graph.operators
+    states = 2 + request.devices.optimizer_bytes_per_parameter_byte
+    rough = [sum(_alone(operators[each], states) for each in members) for members in blocks.members]
+    largest = sorted(range(len(blocks)), key=rough.__getitem__, reverse=True)[:50]
+    sizes = {
+        number: least_alone(
+            request.graph, request.devices, request.micro_batches, blocks, number, request.recompute, request.offload
+        )
+        for number in largest
+    }
+    hardest = max(largest, key=sizes.__getitem__)
+    member = max(blocks.members[hardest], key=lambda each: _alone(operators[each], states))
+    return operators[member].name, sizes[hardest]
+
+
+def _one_never_fits(request: PlanRequest) -> bool:
+    """Return whether an operator exceeds the memory by what any stage that holds it needs."""
+    devices = request.devices
+    states = {"never": 2 + devices.optimizer_bytes_per_parameter_byte, "all": 3.0}
+    states["auto"] = min(states.values())
+    return any(not fits(_alone(each, states[request.offload]), devices.memory) for each in request.graph.operators)
+
+
+def _alone(operator: Operator, states: float) -> float:
+    """Return bytes of an operator with one micro-batch and without its inputs; `states` for each parameter byte."""
+    return states * operator.parameters + operator.frozen + operator.buffers + operator.saved + operator.workspace

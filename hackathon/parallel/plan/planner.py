@@ -1,0 +1,285 @@
+"""Which searches run on which cuts, so that each size of graph gets a good plan and an honest bound in its time."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hackathon.parallel.plan.bound import value_of
+from hackathon.parallel.plan.coarsen import Blocks, merged
+from hackathon.parallel.plan.cost import CostedPlan, Stage
+from hackathon.parallel.plan.improve import improved
+from hackathon.parallel.plan.labels import Shape, TooManyLabels
+from hackathon.parallel.plan.lattice import IdealLattice, Lattice, LinearLattice, RelaxedLattice
+from hackathon.parallel.plan.passes import Memories, OutOfTime
+from hackathon.parallel.plan.request import PlanRequest
+from hackathon.parallel.plan.search import TIE, Boxes, Costed, Search
+from hackathon.parallel.plan.step_search import bound_of_steps, least_step
+
+EXACT_CUTS, MOST_IDEALS, COARSE, ZONES, STEP_CUTS, STEP_BLOCKS = 1001, 900, 400, 1200, 64, 22
+"""Cuts searched as they are; ideals; groups of a coarser chain; zones of a bound; cuts and groups of `step`."""
+FEW_DEVICES, MOST_DEVICES = 16, 256
+"""Devices up to which all replicas are tried with all numbers of stages; devices that labels are made for."""
+GOOD_GAP = 0.02
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a planner found."""
+
+    plan: CostedPlan | None
+    bound: float
+    basis: str
+    complete: bool
+
+
+class Planner:
+    """The searches for one request."""
+
+    def __init__(self, request: PlanRequest, blocks: Blocks, shape: Shape, costed: Costed, deadline: float) -> None:
+        self.request, self.blocks, self.costed, self.deadline = request, blocks, costed, deadline
+        self.memories = Memories(request.devices, request.recompute, request.offload)
+        self.exact = request.seconds is None
+        self.whole = shape
+        self.narrowed = shape.devices > FEW_DEVICES
+        self.shape = shape
+        if self.narrowed and shape.replicas is None and shape.same_replicas is None:
+            most = min(shape.devices, MOST_DEVICES)
+            powers = [1 << each for each in range(most.bit_length())]
+            self.shape = replace(shape, devices=most, candidates=tuple(sorted({*powers, most, most - 1} - {0})))
+        self.best: CostedPlan | None = None
+        self.value = float("inf")
+        self.bound = self._simple_bound()
+        self.basis = "relaxation"
+
+    # ---- what all objectives share
+
+    def fits(self) -> bool:
+        """Return whether a plan is found that fits, in the time there is."""
+        lattice = self._lattices()[0]
+        try:
+            return self._on(lattice, self.shape).least_load().plan is not None
+        except (OutOfTime, TooManyLabels):
+            return False
+
+    def search(self, known: Sequence[CostedPlan]) -> Findings:
+        """Return the best plan, `known` ones among them, and a bound of all plans."""
+        for plan in known:
+            self._offer(plan)
+        lattices = self._lattices()
+        if not lattices:
+            return Findings(None, 0.0, "search", True)
+        exhaustive = len(lattices) == 1 and self.covers_all
+        proven_empty = False
+        for lattice in lattices:
+            proven_empty = self._loads(lattice, exhaustive) and exhaustive
+        if self.best is None and proven_empty:
+            return Findings(None, 0.0, "search", True)
+        if self.request.objective == "fill":
+            for lattice in lattices:
+                self._fills(lattice, exhaustive)
+        elif self.request.objective == "step":
+            for lattice in lattices:
+                self._steps(lattice, exhaustive)
+        return Findings(self.best, min(self.bound, self.value), self.basis, False)
+
+    def _offer(self, plan: CostedPlan | None) -> None:
+        """Keep a plan if it fits and is the best one so far: of equal ones the one of fewer devices, then stages."""
+        if plan is None or not plan.feasible:
+            return
+        value = value_of(plan, self.request.objective)
+        size = (plan.devices_used, len(plan.stages))
+        if self.best is not None:
+            least = (self.best.devices_used, len(self.best.stages))
+            if value > self.value * (1 + TIE) or (value >= self.value * (1 - TIE) and size >= least):
+                return
+        self.best, self.value = plan, min(value, self.value) if self.best is not None else value
+
+    def _prove(self, bound: float, basis: str) -> None:
+        if bound > self.bound:
+            self.bound, self.basis = bound, basis
+
+    def _on(self, lattice: Lattice, shape: Shape, deadline: float | None = None) -> Search:
+        return Search(lattice, self.memories, shape, self.costed, self.deadline if deadline is None else deadline)
+
+    def _lattices(self) -> list[Lattice]:
+        """Return the cuts to search: all of a chain or of a branched graph, or those of several orders."""
+        blocks, devices = self.blocks, self.request.devices
+        self.covers_all = True
+        if blocks.is_path:
+            return [LinearLattice(blocks, devices, blocks.order("depth"))]
+        ideals = blocks.ideals(MOST_IDEALS)
+        if ideals is not None:
+            return [IdealLattice(blocks, devices, ideals)]
+        self.covers_all = False
+        orders = {tuple(blocks.order(kind)): None for kind in ("depth", "narrow", "breadth")}
+        return [LinearLattice(blocks, devices, order) for order in orders]
+
+    def _coarse(self, lattice: Lattice, most: int) -> Lattice | None:
+        """Return the same order with fewer cuts; None if there are few already, or cuts are not in one order."""
+        if not isinstance(lattice, LinearLattice) or lattice.size <= most + 1:
+            return None
+        weights = [
+            sum(
+                self.blocks.graph.operators[each].forward + self.blocks.graph.operators[each].backward for each in group
+            )
+            for group in lattice.groups
+        ]
+        return lattice.at(merged(weights, most))
+
+    def _simple_bound(self) -> float:
+        """Return a bound that holds for every plan: the work divided by the devices, and the heaviest block."""
+        operators, m = self.blocks.graph.operators, self.request.micro_batches
+        work = [sum(operators[each].forward + operators[each].backward for each in b) for b in self.blocks.members]
+        devices = self.whole.devices
+        most = min(devices, m)
+        if self.request.objective == "step":
+            longest: list[float] = []
+            for number, seconds in enumerate(work):
+                longest.append(seconds + max((longest[each] for each in self.blocks.before[number]), default=0.0))
+            return max(m * sum(work) / devices, max(work) * -(-m // most), *longest) * (1 - TIE)
+        rate = max(sum(work) / devices, max(work) / most)
+        return (rate if self.request.objective == "max-load" else m * rate) * (1 - TIE)
+
+    # ---- max-load
+
+    def _loads(self, lattice: Lattice, exhaustive: bool) -> bool:
+        """Look for the plan of least max-load; return whether no plan fits."""
+        mine = self.request.objective == "max-load"
+        upper = float("inf")
+        coarse = self._coarse(lattice, COARSE if lattice.size > EXACT_CUTS else 80)
+        if coarse is not None:
+            try:
+                found = self._on(coarse, self.shape).least_load()
+                self._offer(found.plan)
+                upper = found.value * (1 + 4 * TIE) if found.plan is not None else upper
+            except (OutOfTime, TooManyLabels):
+                pass
+            if not mine and self.best is not None:
+                return False
+        if lattice.size > EXACT_CUTS and not self.exact and self.best is not None:
+            if mine and exhaustive:
+                self._relaxed_load(lattice)
+            if (self.value - self.bound) <= GOOD_GAP * self.value:
+                return False
+        try:
+            found = self._on(lattice, self.shape).least_load(upper)
+        except (OutOfTime, TooManyLabels):
+            return False
+        self._offer(found.plan)
+        if mine and exhaustive:
+            if self.narrowed and self.shape is not self.whole:
+                self._relaxed_load(lattice)
+            else:
+                self._prove(min(found.bound, upper), "search")
+        return found.plan is None and upper == float("inf") and self.shape is self.whole and found.bound == upper
+
+    def _relaxed_load(self, lattice: Lattice) -> None:
+        """Bound max-load by zones of cuts, with all numbers of replicas."""
+        shape = replace(self._free(), devices=self.whole.devices)
+        if shape.devices > MOST_DEVICES or not isinstance(lattice, LinearLattice):
+            return
+        relaxed: Lattice = lattice
+        if lattice.size > ZONES and lattice.chain:
+            relaxed = RelaxedLattice(lattice, ZONES)
+        elif not lattice.chain:
+            return
+        try:
+            programme = self._on(relaxed, shape)
+            self._prove(programme.least_load(self.value * (1 + 4 * TIE)).bound * (1 - TIE), "relaxation")
+        except (OutOfTime, TooManyLabels):
+            pass
+
+    def _free(self) -> Shape:
+        """Return a shape that holds all plans from which stages were taken out."""
+        return (
+            replace(self.whole, stages=None, replicas=None) if self.whole.replicas else replace(self.whole, stages=None)
+        )
+
+    # ---- fill
+
+    def _fills(self, lattice: Lattice, exhaustive: bool) -> None:
+        coarse = self._coarse(lattice, 200 if lattice.size > EXACT_CUTS else 60)
+        if coarse is not None:
+            try:
+                short = min(self.deadline, time.monotonic() + 0.2 * self._left())
+                self._offer(self._on(coarse, self.shape, short).least_fill(self.best, 0.002).plan)
+            except TooManyLabels:
+                pass
+        if lattice.size > EXACT_CUTS and not self.exact:
+            if exhaustive and lattice.chain and isinstance(lattice, LinearLattice):
+                self._relaxed_fill(RelaxedLattice(lattice, ZONES))
+            return
+        try:
+            found = self._on(lattice, self.shape).least_fill(self.best)
+        except TooManyLabels:
+            return
+        self._offer(found.plan)
+        if exhaustive and self.shape is self.whole:
+            self._prove(found.bound, "search")
+
+    def _relaxed_fill(self, lattice: Lattice) -> None:
+        try:
+            search = self._on(lattice, self._free())
+            programme = search.programme(search.shape, "least", by_stages=True)
+            bound = Boxes(search, programme, False).root_bound(programme.labels.finals(), self.value * (1 + 4 * TIE))
+            self._prove(bound * (1 - TIE), "relaxation")
+        except (OutOfTime, TooManyLabels):
+            pass
+
+    def _left(self) -> float:
+        return min(3600.0, max(0.0, self.deadline - time.monotonic()))
+
+    # ---- step
+
+    def _steps(self, lattice: Lattice, exhaustive: bool) -> None:
+        self._step_bound(lattice, exhaustive)
+        small = lattice.size <= STEP_CUTS and not self.narrowed
+        coarse = None if small else self._coarse(lattice, STEP_BLOCKS)
+        if coarse is not None and not self.narrowed and not self._done():
+            deadline = min(self.deadline, time.monotonic() + 0.4 * min(self._left(), 60.0))
+            self._offer(least_step(self._on(coarse, self.shape, deadline), self.best).plan)
+        if self.best is not None and isinstance(lattice, LinearLattice) and not self._done() and not small:
+            deadline = min(self.deadline, time.monotonic() + 0.9 * min(self._left(), 60.0))
+            for plan in improved(self.best, lattice, self.costed, deadline):
+                self._offer(plan)
+        if not self.narrowed and lattice.size <= 600 and not self._done():
+            found = least_step(self._on(lattice, self.shape), self.best)
+            self._offer(found.plan)
+            if exhaustive:
+                self._prove(found.bound, "search")
+
+    def _done(self) -> bool:
+        return self.best is not None and self.value - self.bound <= TIE * self.value
+
+    def _step_bound(self, lattice: Lattice, exhaustive: bool) -> None:
+        """Bound the step time by the bound of each plan, and simulate the plans whose bounds are least."""
+        upper = self.value * (1 + 4 * TIE)
+        chain = lattice.chain and isinstance(lattice, LinearLattice)
+        many = self.whole.devices > FEW_DEVICES
+        try:
+            if lattice.size > EXACT_CUTS:
+                coarse = self._coarse(lattice, COARSE)
+                if coarse is not None:
+                    _, plans = bound_of_steps(self._on(coarse, self.shape), upper, by_stages=not many)
+                    self._simulate(plans)
+                if exhaustive and chain and self.whole.devices <= MOST_DEVICES:
+                    assert isinstance(lattice, LinearLattice)
+                    relaxed = self._on(RelaxedLattice(lattice, ZONES), self._free())
+                    bound, _ = bound_of_steps(relaxed, upper, by_stages=False)
+                    self._prove(bound * (1 - TIE), "relaxation")
+                return
+            bound, plans = bound_of_steps(self._on(lattice, self.shape), upper, by_stages=not many)
+            self._simulate(plans)
+            if self.shape is not self.whole and self.whole.devices <= MOST_DEVICES:
+                bound, plans = bound_of_steps(self._on(lattice, self.whole), upper, by_stages=False)
+                self._simulate(plans)
+            if exhaustive and (self.shape is self.whole or self.whole.devices <= MOST_DEVICES):
+                self._prove(bound * (1 - TIE), "relaxation")
+        except (OutOfTime, TooManyLabels):
+            pass
+
+    def _simulate(self, plans: Sequence[Sequence[Stage]]) -> None:
+        for stages in plans:
+            if self._left() <= 0:
+                break
+            self._offer(self.costed(stages))

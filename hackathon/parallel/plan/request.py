@@ -1,0 +1,67 @@
+"""What a plan is asked for, and what a search answers."""
+
+from dataclasses import dataclass, field
+
+from hackathon.parallel.plan.bound import OBJECTIVES
+from hackathon.parallel.plan.cost import CostedPlan
+from hackathon.parallel.plan.devices import Devices
+from hackathon.parallel.plan.graph import Graph
+from hackathon.text.errors import RequestError
+
+PROVEN = 1e-9
+"""Relative gap up to which a value counts as the least one."""
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What a plan is asked for."""
+
+    graph: Graph
+    devices: Devices
+    micro_batches: int
+    objective: str = "step"
+    stages: int | None = None
+    replicas: tuple[int, ...] = ()
+    """Of each stage; one number: of every stage; empty: searched."""
+    recompute: str = "never"
+    offload: str = "never"
+    seconds: float | None = 10.0
+    """Time that the search may take; None: until the value is proven."""
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """The plan that was found (None: none fits), how good any plan can be, and what other plans reach."""
+
+    request: PlanRequest
+    plan: CostedPlan | None
+    value: float | None
+    bound: float | None
+    basis: str
+    complete: bool
+    """Whether the search looked at all plans, if there is none that fits."""
+    alternatives: dict[str, CostedPlan] = field(default_factory=dict)
+    help: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float | None:
+        """(value − bound) / value; 0 for a value of 0."""
+        if self.value is None or self.bound is None:
+            return None
+        return max(0.0, (self.value - self.bound) / self.value) if self.value > 0 else 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Whether no plan is better, or none fits."""
+        return self.complete if self.gap is None else self.gap <= PROVEN
+
+
+def check(request: PlanRequest) -> None:
+    """Refuse a request that contradicts itself. Raises RequestError."""
+    if request.objective not in OBJECTIVES:
+        raise RequestError("plan.objective", name=request.objective, names=", ".join(OBJECTIVES))
+    several = len(request.replicas) > 1
+    if several and request.stages is not None and request.stages != len(request.replicas):
+        raise RequestError("plan.replicas_stages", replicas=len(request.replicas), stages=request.stages)
+    if request.offload != "never" and request.devices.host_bandwidth is None:
+        raise RequestError("plan.no_host_bandwidth")

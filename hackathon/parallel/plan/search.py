@@ -1,0 +1,276 @@
+"""The plan of least `max-load` or `fill`: dynamic programmes, repeated within boxes of thresholds for `fill`."""
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy
+
+from hackathon.parallel.plan.cost import CostedPlan, Stage
+from hackathon.parallel.plan.labels import Labels, Shape, TooManyLabels
+from hackathon.parallel.plan.lattice import Array, Lattice, RelaxedLattice, StageRow
+from hackathon.parallel.plan.passes import LeastValues, Memories, OutOfTime, Programme, StageWay
+
+TIE = 1e-10
+"""Values that differ by less, relatively, are equal: sums of the same numbers in another order differ by 1e-13."""
+MOST_LABELS = 3000
+
+Costed = Callable[[Sequence[Stage]], CostedPlan]
+
+
+@dataclass
+class Searched:
+    """The best plan that a search found (None: none), its value, and a lower bound of all plans it looked for."""
+
+    plan: CostedPlan | None
+    value: float
+    bound: float
+
+    @property
+    def closed(self) -> bool:
+        """Whether the bound proves the value, or that there is no plan."""
+        return self.bound >= self.value * (1 - TIE)
+
+
+class Search:
+    """One lattice, with the shape and the memory that plans on it may have."""
+
+    def __init__(self, lattice: Lattice, memories: Memories, shape: Shape, costed: Costed, deadline: float) -> None:
+        self.lattice, self.memories, self.shape, self.costed = lattice, memories, shape, costed
+        self.deadline = deadline
+
+    @property
+    def relaxed(self) -> bool:
+        """Whether plans of the lattice are no plans of the graph, but bound their values."""
+        return isinstance(self.lattice, RelaxedLattice)
+
+    def programme(self, shape: Shape, memory: str, *, by_stages: bool) -> Programme:
+        """Return a dynamic programme that counts memory as `Labels` says. Raises TooManyLabels."""
+        labels = Labels(shape, memory, by_stages=by_stages, most=MOST_LABELS)
+        return Programme(self.lattice, self.memories, labels, self.deadline)
+
+    # ---- max-load
+
+    def least_load(self, upper: float = float("inf")) -> Searched:
+        """Return the plan of least max-load: of these the one of fewest devices, then of fewest stages.
+
+        Plans of `upper` or more are not looked for. When labels are too many, the plan may not be the best one, and
+        the bound says so. Raises OutOfTime and TooManyLabels.
+        """
+        first = self._least_load(upper, "least")
+        if first.plan is None or first.plan.feasible:
+            return first
+        for memory in ("exact", "most"):
+            try:
+                found = self._least_load(upper, memory)
+            except TooManyLabels:
+                continue
+            except OutOfTime:
+                break
+            return found if memory == "exact" else replace(found, bound=first.bound)
+        return Searched(None, float("inf"), first.bound)
+
+    def _least_load(self, upper: float, memory: str) -> Searched:
+        programme = self.programme(self.shape, memory, by_stages=False)
+        found = programme.run(load_cost, upper)
+        label = _first(found.values, programme.labels.finals(), TIE)
+        if label is None:
+            return Searched(None, float("inf"), upper)
+        best = float(min(found.values[each] for each in programme.labels.finals()))
+        if self.relaxed:
+            return Searched(None, float("inf"), best)
+        devices = programme.labels.labels[label].devices
+        if not programme.labels.by_stages:
+            try:
+                programme = self.programme(replace(self.shape, devices=devices), memory, by_stages=True)
+                fewer = programme.run(load_cost, best + 2 * TIE * best or float("inf"))
+                at = _first(fewer.values, programme.labels.finals(), TIE, least=best)
+                found, label = (fewer, at) if at is not None else (found, label)
+            except (OutOfTime, TooManyLabels):
+                pass
+        plan = self.costed(found.plan(label))
+        return Searched(plan, plan.max_load(), best)
+
+    # ---- fill
+
+    def least_fill(self, start: CostedPlan | None = None, gap: float = TIE) -> Searched:
+        """Return the plan of least `fill`: of these the one of fewest devices, then of fewest stages.
+
+        Raises TooManyLabels. When time is over, or the gap is reached, the best plan so far is returned.
+        """
+        outcome = self._least_fill(start, gap, "least")
+        if outcome is None:
+            try:
+                outcome = self._least_fill(start, gap, "exact")
+            except TooManyLabels:
+                outcome = self._least_fill(start, gap, "most")
+                assert outcome is not None
+                outcome = replace(outcome, bound=0.0)
+        assert outcome is not None
+        return outcome
+
+    def _least_fill(self, start: CostedPlan | None, gap: float, memory: str) -> Searched | None:
+        """Return the outcome; None when memory is counted too low for the plans that the search meets."""
+        programme = self.programme(self.shape, memory, by_stages=True)
+        exact = memory != "least"
+        finals = list(programme.labels.finals())
+        boxes = Boxes(self, programme, exact)
+        outcome = boxes.search(start, finals, float("inf"), gap)
+        if outcome is None or outcome.plan is None or not outcome.closed:
+            return outcome
+        bound = outcome.bound
+        while outcome.plan is not None:  # of equal plans the one of fewer devices, then of fewer stages
+            mine = (outcome.plan.devices_used, len(outcome.plan.stages))
+            labels = programme.labels.labels
+            smaller = [each for each in finals if (labels[each].devices, labels[each].stages) < mine]
+            equal = boxes.search(None, smaller, bound + 3 * TIE * bound, 1.0) if smaller else None
+            if equal is None and smaller and not exact:
+                return None
+            if equal is None or equal.plan is None:
+                break
+            outcome = equal
+        assert outcome.plan is not None
+        return Searched(outcome.plan, outcome.value, bound)
+
+
+def _first(values: Array, labels: Sequence[int], tie: float, least: float | None = None) -> int | None:
+    """Return the first label whose value is the least one; None if no label has a value."""
+    finite = [each for each in labels if values[each] < float("inf")]
+    if not finite:
+        return None
+    least = min(float(values[each]) for each in finite) if least is None else least
+    return next((each for each in finite if values[each] <= least + tie * least), None)
+
+
+def load_cost(row: StageRow, way: StageWay, replicas: Array) -> Array:
+    """Return the load of stages: seconds per micro-batch of each replica, with all transfers."""
+    transfers = row.in_forward + row.in_backward + row.out_forward + row.out_backward
+    cost: Array = (way.forward + way.backward + transfers) / replicas
+    return cost
+
+
+@dataclass(frozen=True)
+class ThresholdBox:
+    """Plans whose largest forward, backward and all-reduce time lie above `low` and whose stages are within `high`."""
+
+    low: tuple[float, ...] = (0.0, 0.0, 0.0)
+    high: tuple[float, ...] = (float("inf"),) * 3
+
+    def split(self, axis: int, at: float) -> "tuple[ThresholdBox, ThresholdBox]":
+        """Return the plans all of whose stages are at or below a threshold, and the others."""
+        low = tuple(at if number == axis else each for number, each in enumerate(self.low))
+        high = tuple(at if number == axis else each for number, each in enumerate(self.high))
+        return ThresholdBox(self.low, high), ThresholdBox(low, self.high)
+
+
+class Boxes:
+    """Branch and bound over boxes of thresholds.
+
+    Let R = m + S − 1, and Q the same with the most stages that a better plan can have. Within a box,
+    R · max over stages of (max(f, low) + max(b, low) + max(A, low) / Q) + (1 − R/Q) · low A is a lower bound, since
+    R ≤ Q, and one dynamic programme finds its least value for every number of stages.
+    """
+
+    def __init__(self, search: Search, programme: Programme, exact: bool) -> None:
+        self.search_of, self.programme, self.exact = search, programme, exact
+        self.micro_batches = search.shape.micro_batches
+        operators = search.lattice.graph.operators
+        self._share = sum(each.forward + each.backward for each in operators) / search.shape.devices
+        """Seconds of max forward + max backward that no plan can be below."""
+
+    def _rounds(self, value: float) -> int:
+        """Return m + S − 1 for the most stages that a plan of at most a value can have."""
+        most = self.micro_batches + self.search_of.shape.devices - 1
+        if self._share <= 0 or value >= most * self._share:
+            return most
+        return max(self.micro_batches, int(value / self._share * (1 + TIE)) + 1)
+
+    def search(self, start: CostedPlan | None, finals: Sequence[int], upper: float, gap: float) -> Searched | None:
+        """Return the best plan below `upper`; None when a plan does not fit whose memory was counted too low."""
+        best, value = start, start.fill() if start is not None else upper
+        numbers = count()
+        bound, bounds_left = value, [(0.0, next(numbers), ThresholdBox())]
+        while bounds_left:
+            known, _, box = heapq.heappop(bounds_left)
+            if known >= value * (1 - TIE) or (best is not None and known >= value * (1 - gap)):
+                heapq.heappush(bounds_left, (known, next(numbers), box))
+                break
+            try:
+                found = self._run(box, value)
+            except OutOfTime:
+                heapq.heappush(bounds_left, (known, next(numbers), box))
+                break
+            label, least = self._least(found, finals, box, value)
+            if label is None or (least >= value * (1 - TIE) and best is not None):
+                continue
+            plan = self.search_of.costed(found.plan(label))
+            if not plan.feasible:
+                if not self.exact:
+                    return None
+                continue
+            if plan.fill() < value or (best is None and plan.fill() <= value):
+                best, value = plan, plan.fill()
+            if gap >= 1 and best is not None:
+                break
+            for child in self._children(plan, box):
+                heapq.heappush(bounds_left, (max(known, least), next(numbers), child))
+        bound = min(value, min(each[0] for each in bounds_left)) if bounds_left else value
+        return Searched(best, value, bound) if best is not None else Searched(None, float("inf"), bound)
+
+    def root_bound(self, finals: Sequence[int], upper: float) -> float:
+        """Return the bound of all plans below `upper`. Raises OutOfTime."""
+        return min(upper, self._least(self._run(ThresholdBox(), upper), finals, ThresholdBox(), upper)[1])
+
+    def _run(self, box: ThresholdBox, value: float) -> LeastValues:
+        bandwidth = self.search_of.memories.devices.allreduce_bandwidth
+        low, high = box.low, box.high
+        rounds = self._rounds(value)
+
+        def cost(row: StageRow, way: StageWay, replicas: Array) -> Array:
+            forward = (way.forward + row.in_forward) / replicas
+            backward = (way.backward + row.out_backward) / replicas
+            within = (forward <= high[0]) & (backward <= high[1])
+            exchange = 2 * (replicas - 1) / replicas * row.trainable / bandwidth
+            within &= exchange <= high[2]
+            passes = numpy.maximum(forward, low[0]) + numpy.maximum(backward, low[1])
+            return numpy.where(within, passes + numpy.maximum(exchange, low[2]) / rounds, numpy.inf)
+
+        upper = max(0.0, value - low[2]) / self.micro_batches + low[2] / rounds
+        return self.programme.run(cost, upper * (1 + 2 * TIE) if upper > 0 else float("inf"))
+
+    def _least(
+        self, found: LeastValues, finals: Sequence[int], box: ThresholdBox, value: float
+    ) -> tuple[int | None, float]:
+        labels = self.programme.labels.labels
+        best, least = None, float("inf")
+        rounds = self._rounds(value)
+        for each in finals:
+            mine = self.micro_batches + labels[each].stages - 1
+            if mine > rounds:
+                continue
+            bound = mine * float(found.values[each]) + (1 - mine / rounds) * box.low[2]
+            if bound < least * (1 - TIE):
+                best, least = each, bound
+        return best, least
+
+    def _children(self, plan: CostedPlan, box: ThresholdBox) -> tuple[ThresholdBox, ...]:
+        """Return boxes that hold the plans of a box, in each of which the plan's bound is nearer to its value."""
+        rows = list(zip(plan.costs, plan.replicas, strict=True))
+        forward = [(cost.forward + cost.in_forward) / replicas for cost, replicas in rows]
+        backward = [(cost.backward + cost.out_backward) / replicas for cost, replicas in rows]
+        exchange = plan.fill_parts()[2]
+        slow_forward, slow_backward = forward.index(max(forward)), backward.index(max(backward))
+        low_forward = max(forward[slow_backward], box.low[0])
+        low_backward = max(backward[slow_forward], box.low[1])
+        rounds = self.micro_batches + len(plan.stages) - 1
+        rises = [
+            (rounds * (max(forward) - low_forward), 0, (max(forward) + low_forward) / 2),
+            (rounds * (max(backward) - low_backward), 1, (max(backward) + low_backward) / 2),
+            (exchange - box.low[2], 2, (exchange + box.low[2]) / 2),
+        ]
+        rise, axis, at = max(rises)
+        if rise <= TIE * plan.fill() / 10:
+            return ()
+        below, above = box.split(axis, at)
+        return below, *above.split(axis, (max(forward), max(backward), exchange)[axis] * (1 - 1e-13))
