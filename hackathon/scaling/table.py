@@ -159,6 +159,12 @@ def lower_is_better(unit: str) -> bool:
     return bool(_TIME.match(unit.strip()))
 
 
+def grows_with_processes(unit: str) -> bool:
+    """Return True for a unit of one step, `s/step` or `steps/s`: in weak scaling its work grows with the processes."""
+    match = _TIME.match(unit.strip())
+    return match["per"] in _PER_STEP if match else bool(_STEPS.match(unit.strip()))
+
+
 def failed(found: Mapping[str, Any]) -> bool:
     """Return True when a run of these results failed (a study that is still running has not failed)."""
     return any(
@@ -177,11 +183,8 @@ def _finite(value: float | None) -> float | None:
 
 
 def _speedup(mode: str, unit: str, value: float, base: float, n: float) -> float | None:
-    match = _TIME.match(unit.strip())
-    if not match:
-        # in weak scaling a step is n times the work
-        return _finite(value / base * (n if mode == "weak" and _STEPS.match(unit.strip()) else 1.0))
-    return _finite(base / value * (n if mode == "weak" and match["per"] in _PER_STEP else 1.0))
+    work = n if mode == "weak" and grows_with_processes(unit) else 1.0  # in weak scaling a step is n times the work
+    return _finite((base / value if lower_is_better(unit) else value / base) * work)
 
 
 def _measured(point: Mapping[str, Any], n: float) -> Measured | None:

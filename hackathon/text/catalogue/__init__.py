@@ -31,6 +31,7 @@ FOLDERS = {
     "notify": "notify",
     "now": "web",
     "port": "programs",
+    "predict": "prediction",
     "preflight": "runs",
     "ready": "readiness",
     "rehearsal": "rehearsal",
