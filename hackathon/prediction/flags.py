@@ -45,6 +45,8 @@ def flags(series: Series) -> list[Flag]:
         size = _deviation(rows, outlier)
         found.append(Flag(rows[outlier].processes, OUTLIERS[size > 0], size))
         rows.pop(outlier)
+    if not rows:
+        return found
     named_rows = {flag.processes for flag in found if flag.kind == "inconsistent"}
     base = rows[0]
     for before, row in itertools.pairwise(rows):

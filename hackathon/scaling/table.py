@@ -24,6 +24,8 @@ OPEN = ("UNCERTAIN", "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING")
 
 _STEPS = re.compile(r"(?:steps|iterations|batches|it)/(?:s|sec|second)\Z")
 _TIME = re.compile(r"(?:ns|us|µs|ms|s|sec|seconds|min|minutes|h|hours)(?:/(?P<per>\w+))?\Z")
+_MOMENTS = frozenset({"s", "sec", "second", "min", "minute", "h", "hour", "d", "day"})
+"""A time for each of these is a rate: molecular dynamics tells simulated nanoseconds, `ns/day`."""
 _PER_STEP = frozenset({"step", "iteration", "iter", "batch"})
 
 
@@ -155,8 +157,9 @@ def _series(
 
 
 def lower_is_better(unit: str) -> bool:
-    """Return True for a unit of time: `s`, `ms`, `s/step`."""
-    return bool(_TIME.match(unit.strip()))
+    """Return True for a unit of time: `s`, `ms`, `s/step`; not for `ns/day`, a rate."""
+    match = _TIME.match(unit.strip())
+    return match is not None and match["per"] not in _MOMENTS
 
 
 def grows_with_processes(unit: str) -> bool:
