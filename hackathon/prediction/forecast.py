@@ -10,7 +10,7 @@ from hackathon.prediction.laws import LAWS, beside
 from hackathon.prediction.mixture import weights
 from hackathon.prediction.next_run import next_run
 from hackathon.prediction.outlook import BASELINE, MEASURED, PHYSICS, Outlook, outlook
-from hackathon.prediction.rows import JOB, STEP, Flag, MeasuredSize, Series
+from hackathon.prediction.rows import TIMES, Flag, MeasuredSize, Series
 from hackathon.scaling.table import TARGET
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -97,7 +97,7 @@ def _entry(
 ) -> dict[str, Any]:  # fmt: skip
     cost = math.exp(look.log_cost)
     ends = [series.value(size / math.exp(bound), size) for bound in look.bounds]
-    value = series.value(size / cost, size)
+    value = look.row.value if look.row and look.row.value is not None else series.value(size / cost, size)
     nodes = look.row.nodes if look.row else math.ceil(size / series.per_node) if series.per_node else None
     seconds, tokens = (known.price or _own_time(series))(size, cost / rows[0].cost, nodes)
     return {
@@ -118,7 +118,7 @@ def _own_time(series: Series) -> Price:
     """Return the price of a series without a study: its values, if they are times."""
 
     def price(processes: int, cost: float, nodes: int | None) -> tuple[float | None, float | None]:
-        if series.meaning not in (JOB, STEP):
+        if series.meaning not in TIMES:
             return None, None
         base = series.rows[0]
         rate = processes / (cost * base.cost)

@@ -11,6 +11,7 @@ WEAK, STRONG = "weak", "strong"
 RATE, JOB, STEP, STEPS = "rate", "job", "step", "steps"
 """What a value is: work per second; the time of a fixed piece of work; of a step whose work grows with the processes;
 or such steps, and rates of one process, per second."""
+TIMES = (JOB, STEP)
 PER_PROCESS = ("/gpu", "/process", "/rank")
 """Ends of units of the rate of one process."""
 
@@ -27,6 +28,8 @@ class MeasuredSize:
     repeats: int = 1
     deviation: float | None = None
     """Standard deviation over repeats ÷ rate; None without repeats."""
+    value: float | None = None
+    """The median in the series' own unit, as it was measured."""
 
     @property
     def cost(self) -> float:
@@ -135,7 +138,9 @@ def series(
         rates = [_converted(meaning, each.value, processes) for each in group]
         middle = median(rates)
         deviation = stdev(rates) / middle if len(rates) > 1 else None
-        rows.append(MeasuredSize(processes, middle, nodes or None, len(rates), deviation))
+        rows.append(
+            MeasuredSize(processes, middle, nodes or None, len(rates), deviation, median(m.value for m in group))
+        )
         marks = [each.repeat for each in groups[processes, nodes]]
         if len(set(marks)) < len(marks):
             worst = max((rate / middle - 1 for rate in rates), key=abs)

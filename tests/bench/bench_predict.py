@@ -129,9 +129,8 @@ def told(title: str, cases: Sequence[Case], show: bool) -> list[Outcome]:
         for each in found:
             case = each.case
             known = ",".join(str(row.processes) for row in case.known.rows)
-            print(
-                f"    {100 * each.error:+6.1f} % ±{100 * each.half_width:4.1f}  {known} → {case.truth.processes}  {case.known.name}"
-            )
+            share = f"{100 * each.error:+6.1f} % ±{100 * each.half_width:4.1f}"
+            print(f"    {share}  {known} → {case.truth.processes}  {case.known.name}")
     return found
 
 
@@ -153,10 +152,10 @@ def main() -> None:
     told("one node → two, nothing else known", two_nodes(everything, remember=False), show)
     pool += told("one node → two, with the cluster's other studies", two_nodes(everything, remember=True), show)
     told("  the same without studies of the same benchmark", two_nodes(everything, remember=True, family=False), False)
-    held = sum(each.held for each in pool)
+    held, widths = sum(each.held for each in pool), [each.half_width for each in pool]
     print(
-        f"\nall of the above but the indented and 'weak: four or more', 'nothing else known': {len(pool)} cases, intervals "
-        f"hold {100 * held / len(pool):.0f} %, median half width {100 * statistics.median(e.half_width for e in pool):.1f} %"
+        f"\nthese without the indented ones, 'weak: four or more' and 'nothing else known': {len(pool)} cases, "
+        f"intervals hold {100 * held / len(pool):.0f} %, median half width {100 * statistics.median(widths):.1f} %"
     )
     print("\nby cluster (mean error, share of intervals that hold):")
     clusters: dict[str, list[Outcome]] = {}
