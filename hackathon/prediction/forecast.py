@@ -16,6 +16,8 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 SCHEMA_VERSION = 1
+LARGEST = 10**9
+"""Processes that are predicted at most."""
 FAR = 4
 """Times the largest measured size beyond which a prediction is told to be an extrapolation."""
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
@@ -63,13 +65,17 @@ def forecast(series: Series, sizes: Sequence[int], known: Knowledge = ALONE, *, 
 
     Raises RequestError when no row can be used.
     """
+    if max(sizes) > LARGEST:
+        raise RequestError("predict.too_large", processes=max(sizes), limit=LARGEST)
     series = series.placed(known.per_node)
     found = flags(series)
     rows = good_rows(series, found)
     if not rows:
         raise RequestError("predict.no_good_row", series=series.name or "–")
     looks = {size: outlook(series, rows, size, known.others, known.network) for size in dict.fromkeys(sizes)}
-    general = _general(series, rows, found)
+    general = _general(series, found)
+    if known.others and not series.kin.cluster and len({each.kin.cluster for each in known.others}) > 1:
+        general.append(_warning("cluster-unknown"))
     predictions = [_entry(series, rows, found, size, look, known, general) for size, look in looks.items()]
     open_sizes = [size for size, look in looks.items() if look.basis != MEASURED]
     advised = next_run(series, rows, max(open_sizes), known.others, known.network) if advise and open_sizes else None
@@ -110,7 +116,7 @@ def _entry(
         "seconds": seconds,
         "tokens": tokens,
         "shapes": [{"name": name, "weight": weight} for name, weight in weights(look.components).items()],
-        "warnings": [*_warnings(series, rows, found, size, look), *general],
+        "warnings": [*_warnings(series, rows, size, look), *general],
     }
 
 
@@ -128,7 +134,7 @@ def _own_time(series: Series) -> Price:
     return price
 
 
-def _general(series: Series, rows: Sequence[MeasuredSize], found: Sequence[Flag]) -> list[str]:
+def _general(series: Series, found: Sequence[Flag]) -> list[str]:
     """Return the warnings that hold for every size."""
     told = [f"{note}: {message(f'predict.warning_{note.replace(chr(45), chr(95))}')}" for note in series.notes]
     kinds: dict[str, list[int]] = {}
@@ -144,9 +150,7 @@ def _general(series: Series, rows: Sequence[MeasuredSize], found: Sequence[Flag]
     return told
 
 
-def _warnings(
-    series: Series, rows: Sequence[MeasuredSize], found: Sequence[Flag], size: int, look: Outlook
-) -> list[str]:
+def _warnings(series: Series, rows: Sequence[MeasuredSize], size: int, look: Outlook) -> list[str]:
     """Return what must be known about one prediction: `id: sentence`."""
     told: list[str] = []
     largest = rows[-1].processes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hackathon.prediction.flags import flags, good_rows
 from hackathon.prediction.mixture import Component, scaled
-from hackathon.prediction.rows import Kin, MeasuredSize, Series
+from hackathon.prediction.rows import MeasuredSize, Series
 
 HISTORY = "history"
 MODEL, FRAMEWORK, LOSS = 6.0, 1.0, 0.05
@@ -50,7 +50,7 @@ def recall(
             continue
         value, reached = loss
         deviation = math.hypot(NOISE, PART * value) * (1.0 if reached else BEYOND)
-        weight = _kinship(own.kin, other.kin) - _difference(rows, their)
+        weight = _kinship(own, other) - _difference(rows, their)
         name = other.name or other.kin.model or ""
         found.append((weight, Component(0.0, math.log(anchor.cost) + value, deviation, HISTORY), name))
     if not found:
@@ -75,11 +75,12 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _kinship(one: Kin, other: Kin) -> float:
-    words = [set(_WORD.findall(kin.model.casefold())) for kin in (one, other)]
+def _kinship(one: Series, other: Series) -> float:
+    """Return the logarithm of a study's weight by names; a series without a model goes by its own name."""
+    words = [set(_WORD.findall((each.kin.model or each.name or "").casefold())) for each in (one, other)]
     both = words[0] | words[1]
     shared = len(words[0] & words[1]) / len(both) if both else 0.0
-    same = bool(one.framework) and _plain(one.framework) == _plain(other.framework)
+    same = bool(one.kin.framework) and _plain(one.kin.framework) == _plain(other.kin.framework)
     return MODEL * shared + FRAMEWORK * same
 
 

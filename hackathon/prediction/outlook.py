@@ -26,6 +26,10 @@ FASTER = 0.02
 """Standard deviation of a cost that is taken from one row, for each doubling."""
 
 
+FARTHEST = 600.0
+"""Logarithm of a cost beyond which nothing is told apart: its exponential must be a number."""
+
+
 @dataclass(frozen=True)
 class Outlook:
     """What is known about one size."""
@@ -45,7 +49,7 @@ class Outlook:
     def quantile(self, share: float) -> float:
         """Return the logarithm of the cost below which a share of the distribution lies."""
         if share not in self._quantiles:
-            self._quantiles[share] = quantile(self.components, share)
+            self._quantiles[share] = _held(quantile(self.components, share))
         return self._quantiles[share]
 
     @property
@@ -54,7 +58,7 @@ class Outlook:
         if self.fixed is not None:
             return self.fixed
         mean = math.fsum(each.weight * each.log_cost for each in self.components)
-        return (mean + self.quantile(0.5)) / 2
+        return (_held(mean) + self.quantile(0.5)) / 2
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -108,6 +112,10 @@ def outlook(
     if crossing:
         return Outlook(tuple(_over_boundary(series.mode, anchor, own_parts, nodes or 2)), basis, crossing=True)
     return Outlook(tuple(own_parts), basis)
+
+
+def _held(log_cost: float) -> float:
+    return min(FARTHEST, max(-FARTHEST, log_cost))
 
 
 def _between(rows: Sequence[MeasuredSize], target: MeasuredSize) -> Component | None:

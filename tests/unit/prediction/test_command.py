@@ -96,3 +96,34 @@ def test_a_study_is_predicted_from_its_results(project: Path, capsys: pytest.Cap
     fit = json.loads(capsys.readouterr().out)["fit"]
     assert [each["processes"] for each in fit["predicted"]] == [16, 32]
     assert fit["predicted"][0]["low"] < fit["predicted"][0]["efficiency"] < fit["predicted"][0]["high"]
+
+
+def test_check_says_what_a_request_would_reach(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "train.py").write_text("print('500 samples/s')\n")
+    (project / "project.yaml").write_text("name: own\ncommand: python train.py\ncluster: laptop\nprocesses: 2\n")
+    assert run(["check", "--json"]) == 0
+    capsys.readouterr()  # what the project's making said stands before
+    assert run(["check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["prediction"] is None
+    write_study(project, [Sample(1, 1000.0), Sample(4, 3800.0)], name="own")
+    for file in project.rglob("*.json"):
+        file.write_text(file.read_text().replace('"reedbush-h"', '"laptop"'))
+    assert run(["check", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["prediction"]
+    assert found["processes"] == 2 and 1880 < found["low"] < found["value"] < found["high"] < 2020
+    assert run(["check"]) == 0
+    assert "predicts 1,949 samples/s at 2 processes" in capsys.readouterr().out
+    (project / "project.yaml").write_text("name: other\ncommand: python train.py\ncluster: laptop\nprocesses: 2\n")
+    assert run(["check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["prediction"] is None
+
+
+def test_false_points_are_not_used(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from hackathon.prediction.study import of_results
+    from hackathon.scaling.doubts import Doubt
+    from hackathon.scaling.table import RunResult, results
+
+    runs = [RunResult(f"r{p}", None, p, 1, "SUCCEEDED", "", 100.0 * p) for p in (1, 2, 4)]
+    false = RunResult("r8", None, 8, 1, "SUCCEEDED", "", 6400.0, doubts=(Doubt("no-group"),))
+    (made,) = of_results(results("s", "weak", "samples_per_s", "samples/s", [*runs, false]))
+    assert [row.processes for row in made.rows] == [1, 2, 4] and "doubted" in made.notes

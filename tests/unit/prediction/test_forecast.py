@@ -198,6 +198,14 @@ def test_laws_find_their_own_curves() -> None:
     assert usl.json["beside"]["usl"][0] == pytest.approx(6400 / (1 + 0.02 * 63 + 0.001 * 64 * 63))
 
 
+def test_sizes_and_values_without_sense_give_numbers_or_an_error() -> None:
+    wild = series("x", "strong", "img/s", [MeasuredValue(1, 9e99), MeasuredValue(2, 2e-99), MeasuredValue(4, 2e-99)])
+    for found in forecast(wild, [3, 10**9], advise=False).predictions:
+        assert 0 < float(str(found["low"])) <= float(str(found["value"])) <= float(str(found["high"])) < math.inf
+    with pytest.raises(RequestError, match="at most"):
+        forecast(wild, [10**400])
+
+
 def test_no_row_is_an_error() -> None:
     with pytest.raises(RequestError) as told:
         forecast(series("x", "weak", "img/s", []), [4])

@@ -43,6 +43,15 @@ def test_another_cluster_another_mode_and_the_study_itself_say_nothing() -> None
     )
 
 
+def test_a_history_of_several_clusters_needs_to_know_which() -> None:
+    own = series("resnet", "weak", "img/s", [MeasuredValue(1, 100, 1), MeasuredValue(4, 392, 1)])
+    others = [*KIN, study("far", {1: 1.0, 4: 0.97, 8: 0.5}, cluster="Y", model="resnet50 ddp")]
+    (found,) = forecast(own, [8], Knowledge(others=others), advise=False).predictions
+    assert any(each.startswith("cluster-unknown: ") for each in found["warnings"])
+    (found,) = forecast(OWN, [8], Knowledge(others=others), advise=False).predictions
+    assert not any(each.startswith("cluster-unknown: ") for each in found["warnings"])
+
+
 def test_memory_weighs_less_the_more_was_measured() -> None:
     own = study("resnet own", {1: 1.0, 4: 0.99, 8: 0.985, 16: 0.984, 32: 0.98}, model="resnet50 ddp")
     others = [study("resnet old", {4: 0.97, 8: 0.6, 16: 0.4, 32: 0.3, 64: 0.2}, model="resnet50 ddp")]

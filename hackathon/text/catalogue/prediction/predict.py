@@ -70,6 +70,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # ---- what was asked for
     "no_good_row": ("no row of series {series} can be used", "系列 {series} に使える行がありません"),
     "no_good_row_hint": ("Measure at least one size.", "少なくとも 1 点を測定してください。"),
+    "too_large": (
+        "{processes} processes cannot be predicted, at most {limit}",
+        "予測できるのは {limit} プロセスまでです（指定: {processes}）",
+    ),
     "no_series": ("no series {name}; known: {known}", "系列 {name} はありません。ある系列: {known}"),
     "no_source": (
         "no study in {folder} and no table given, so nothing is known about larger sizes",
@@ -139,6 +143,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "warning_below": (
         "smaller than the smallest measured size ({processes} {processes:process|processes}): its efficiency is assumed",
         "測定した最小の規模（{processes} プロセス）より小さいため、その効率を仮定しました",
+    ),
+    "warning_cluster_unknown": (
+        "the history has several clusters and the table names none, so all of them count; add a column cluster",
+        "履歴に複数のクラスタがありますが、表にクラスタの指定がないため、すべてを使いました。列 cluster を追加してください",
     ),
     "warning_physics": (
         "from the loss inside the node and the measured network of the cluster, with overlap unknown",
