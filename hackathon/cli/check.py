@@ -11,6 +11,7 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.cli.program_findings import Reports
     from hackathon.jobs.places import Foreign
+    from hackathon.prediction.request import Reachable
     from hackathon.runs.source.selection import Selection
 
 
@@ -27,6 +28,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     from hackathon.jobs.check import CheckError
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
+    from hackathon.prediction.request import reachable
     from hackathon.runs.source.selection import Selection, selection_of
     from hackathon.text.errors import RequestError
 
@@ -44,6 +46,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     (request,) = planned.requests
     reports = read_sources(sources, request)
     wrong = errors_of(reports)
+    expected = reachable(sources.runs.parent, request)
     source: Selection | None = None
     too_much: RequestError | None = None
     try:
@@ -57,7 +60,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
         words = [{"id": "usage.budget", "text": budget_text(budget)}] if refused and budget is not None else []
         words += [{"id": identifier, "text": text} for identifier, text in wrong]
         words += [{"id": too_much.id, "text": str(too_much)}] if too_much is not None else []
-        _report(not words, words, reports, None, budget_json(budget), source)
+        _report(not words, words, reports, None, budget_json(budget), source, expected)
         raise click.exceptions.Exit(2 if words else 0)
     show_reports(reports)
     if too_much is not None:
@@ -69,6 +72,8 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     click.echo(cost_text(planned.cost))
     if budget is not None and budget.team:
         click.echo(budget_text(budget))
+    if expected is not None:
+        click.echo(_expected_text(expected))
     echo_advice([request])
     if budget is not None:
         judge(budget, refuse)
@@ -90,6 +95,19 @@ def _source_text(source: "Selection | None", in_place: bool) -> str:
     return message("cli.check_source", count=count, size=size) + linked
 
 
+def _expected_text(expected: "Reachable") -> str:
+    """Return what the project's newest study predicts for the request."""
+    from hackathon.scaling.show import number, percent
+    from hackathon.text.printable import printable
+
+    entry, unit = expected.entry, f" {printable(expected.unit)}" if expected.unit else ""
+    values = {key: number(entry[key]) + unit for key in ("value", "low", "high")}
+    share = percent(entry["efficiency"])
+    return message(
+        "predict.study_line", study=expected.study[-8:], processes=entry["processes"], efficiency=share, **values
+    )
+
+
 def _report(
     good: bool,
     violations: list[dict[str, str]],
@@ -97,6 +115,7 @@ def _report(
     error: "object | None",
     budget: dict[str, object] | None = None,
     source: "Selection | None" = None,
+    expected: "Reachable | None" = None,
 ) -> None:
     import json
 
@@ -114,5 +133,6 @@ def _report(
         "bytes": sum(source.sizes.values()),
         "linked": sorted(source.outside),
     }
+    told["prediction"] = expected.to_json() if expected is not None else None
     told["files"] = as_json(reports)
     click.echo(json.dumps(told, ensure_ascii=False, indent=1))

@@ -24,7 +24,7 @@ COMMANDS = {
     "jobs": {
         "check": "check", "submit": "run.submit", "render": "render", "shell": "machine.shell",
         "compare": "study.compare", "publish": "publish", "rerun": "run.rerun", "adopt": "run.adopt", "lint": "lint",
-        "convert": "convert", "port": "port", "plan": "plan",
+        "convert": "convert", "port": "port", "predict": "predict", "plan": "plan",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
     "team": {
@@ -47,7 +47,8 @@ MEANT = {
     "ps": "status", "queue": "status", "jobs": "status", "output": "logs",
     "tail": "logs", "new": "init", "create": "init", "setup": "init",
     "plot": "results", "table": "results",
-    "measure": "scale", "bench": "scale", "benchmark": "scale", "why": "diagnose", "debug": "diagnose",
+    "measure": "scale", "bench": "scale", "benchmark": "scale", "forecast": "predict", "extrapolate": "predict",
+    "why": "diagnose", "debug": "diagnose",
     "rehearse": "try", "test": "try", "script": "render", "help": "--help", "man": "docs",
 }  # fmt: skip
 """Words that people try → what they look for, where the letters alone would suggest something else."""

@@ -64,13 +64,13 @@ def efficiency(law: str, fraction: float, n: float) -> float:
 
 
 def fit(mode: str, points: Sequence[Measured]) -> dict[str, Any] | None:
-    """Return the fitted serial fraction and the efficiency it predicts at two and four times the largest size.
+    """Return the fitted serial fraction; what larger sizes reach is predicted by `hackathon.prediction`, not by a law.
 
     The base (n = 1) must be among the points; fewer than three points at or above it give None. `serial_fraction` is
     relative to the base's run and None when the law does not describe the points: speed-up above linear by more than
     twice the error, below none, or a root mean square `distance` in efficiency that is neither small nor noise.
-    `standard_error` and `predicted` need a noise estimate: repeats at one point at least. The error is the larger of
-    what the repeats' noise and what the misfit say (one standard error); predictions span two.
+    `standard_error` needs a noise estimate: repeats at one point at least. The error is the larger of what the repeats'
+    noise and what the misfit say (one standard error).
     """
     points = sorted((point for point in points if point.n >= 1), key=lambda point: point.n)
     base = next((point for point in points if point.n == 1), None)
@@ -95,7 +95,6 @@ def fit(mode: str, points: Sequence[Measured]) -> dict[str, Any] | None:
         "karp_flatt": [
             {"processes": point.processes, "serial_fraction": karp_flatt(point.n, point.speedup)} for point in others
         ],
-        "predicted": [] if fraction is None or best.error is None else _predict(best, fraction, others[-1], base),
     }
 
 
@@ -129,14 +128,3 @@ def _least_squares(law: str, base: Measured, others: Sequence[Measured], noise: 
     held = min(max(fraction, 0.0), 1.0)
     distances = [point.speedup / point.n - efficiency(law, held, point.n) for point in others]
     return _Fitted(law, fraction, error, math.sqrt(sum(each * each for each in distances) / len(distances)))
-
-
-def _predict(fitted: _Fitted, fraction: float, last: Measured, base: Measured) -> list[dict[str, Any]]:
-    found = []
-    for factor in (2, 4):
-        processes = last.processes * factor
-        n = processes / base.processes
-        shifts = (0.0, 2 * (fitted.error or 0.0), -2 * (fitted.error or 0.0))
-        middle, low, high = (efficiency(fitted.law, min(max(fraction + shift, 0.0), 1.0), n) for shift in shifts)
-        found.append({"processes": processes, "efficiency": middle, "low": low, "high": high})
-    return found

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from hackathon.scaling import draw as drawing
-from hackathon.scaling.doubts import is_false
+from hackathon.scaling.doubts import believed, is_false
 from hackathon.scaling.fonts import has_japanese, needs_japanese, user_folders
 from hackathon.scaling.show import label, plain, state
 from hackathon.scaling.table import OPEN, SUCCEEDED, TARGET, lower_is_better, points_of, series_of
@@ -37,7 +37,7 @@ def plot_spec(
 
     `title` None is the study's id, "" none. Several series have a colour each, and never share a curve. In the template
     `message:ID` becomes a text of the catalogue, `fill:NAME` a value; the data sets are points, repeats, doubted,
-    failed, reference, labels.
+    failed, reference, labels, band.
     Raises HackathonError for a bad template.
     """
     path = template or shipped("templates", "plots", "scaling.vl.json")
@@ -52,11 +52,12 @@ def coloured(spec: dict[str, Any]) -> dict[str, Any]:
     for part in spec["hconcat"]:
         for layer in part["layer"]:
             encoding, mark = layer.setdefault("encoding", {}), layer["mark"]
-            if layer["data"]["name"] in ("points", "repeats"):
+            if layer["data"]["name"] in ("points", "repeats", "band"):
                 mark.pop("color", None)
                 encoding["color"] = {
                     "field": "series", "type": "nominal", "title": None, "scale": {"range": list(COLOURS)},
-                    "legend": {"orient": "bottom", "direction": "vertical", "symbolLimit": 0, "labelLimit": 320},
+                    "legend": {"orient": "bottom", "direction": "vertical", "symbolLimit": 0, "labelLimit": 320,
+                               "symbolOpacity": 1},
                 }  # fmt: skip
             elif layer["data"]["name"] == "reference":
                 encoding["detail"] = {"field": "base"}
@@ -178,13 +179,15 @@ def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
 
 def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
     points = points_of(results)
-    sizes = sorted({point["processes"] for point in points}) or [1]
+    band = [row for each in series_of(results) for row in _band(each)]
+    sizes = sorted({*(point["processes"] for point in points), *(row["processes"] for row in band)}) or [1]
     bases = _bases(results) or [sizes[0]]
     # A study of one size still needs an axis with two ends.
     low, high = min(sizes), max(max(sizes), 2 * min(sizes))
     speedups = [point["speedup"] for point in points if point["speedup"]]
     speedups += [end / base for base in bases for end in (low, high)]
-    efficiencies = [point["efficiency"] for point in points if point["efficiency"]]
+    speedups += [row[key] for row in band for key in ("slow", "fast")]
+    efficiencies = [point["efficiency"] for point in points if point["efficiency"]] + [row["high"] for row in band]
     bottom = 2 ** math.floor(math.log2(min(speedups) * 0.8))
     top = max(max(speedups) * 1.3, bottom * 2)
     steps = range(round(math.log2(bottom)), math.ceil(math.log2(top)) + 1)
@@ -192,7 +195,8 @@ def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
     base = ", ".join(map(str, _bases(results)))
     return {
         "title": plain(title),
-        "subtitle": message("scaling.plot_subtitle", metric=metric, base=base) if base else "",
+        "subtitle": (message("scaling.plot_subtitle", metric=metric, base=base) if base else "")
+        + (message("scaling.plot_predicted") if band else ""),
         "base": bases[0],
         "x_domain": [low / 2**0.15, high * 2**0.15],
         "x_ticks": sizes,
@@ -200,6 +204,22 @@ def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
         "speedup_ticks": [2.0**step for step in steps],
         "efficiency_domain": [0, min(2.0, max(1.1, 1.05 * max(efficiencies, default=1)))],
     }
+
+
+def _band(series: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the predicted efficiency and speed-up with intervals, from the largest point to twice its size."""
+    base = series["base_processes"]
+    known = believed(series["points"])
+    predicted = ((series.get("fit") or {}).get("predicted") or [])[:1]
+    if not (base and known and predicted):
+        return []
+    last = known[-1]
+    rows = [{"processes": last["processes"], **dict.fromkeys(("efficiency", "low", "high"), last["efficiency"])}]
+    rows += [{key: entry[key] for key in ("processes", "efficiency", "low", "high")} for entry in predicted]
+    for row in rows:
+        share = row["processes"] / base
+        row |= {"speedup": row["efficiency"] * share, "slow": row["low"] * share, "fast": row["high"] * share}
+    return rows
 
 
 def _bases(results: Mapping[str, Any]) -> list[int]:
@@ -210,10 +230,11 @@ def _bases(results: Mapping[str, Any]) -> list[int]:
 def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     more_is_better = not lower_is_better(str(results["unit"]))
     series = series_of(results)
-    points, repeats, failed, doubted = [], [], [], []
+    points, repeats, failed, doubted, band = [], [], [], [], []
     for each in series:
         base = each["base_processes"]
         own = {"series": label(each)} if len(series) > 1 else {}
+        band += [{**row, **own} for row in _band(each)]
         for point in each["points"]:
             size = point["processes"]
             if point["speedup"]:
@@ -231,7 +252,7 @@ def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
             elif point["status"] not in OPEN:
                 why = message("doubts.mark_false") if is_false(point["doubts"]) else state(point["status"])
                 failed.append({"processes": size, "label": why, **own})
-    sizes = [point["processes"] for point in points_of(results)] or [1]
+    sizes = [*(point["processes"] for point in points_of(results)), *(row["processes"] for row in band)] or [1]
     low, high = min(sizes) / 2**0.15, max(max(sizes), 2 * min(sizes)) * 2**0.15
     ends = [
         {"processes": x, "linear": x / base, "target": TARGET * x / base, **({"base": base} if len(series) > 1 else {})}
@@ -240,5 +261,5 @@ def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     ]
     return {
         "points": points, "repeats": repeats, "doubted": doubted, "failed": failed, "reference": ends,
-        "labels": ends[1:2],
+        "labels": ends[1:2], "band": band,
     }  # fmt: skip

@@ -204,28 +204,30 @@ def check_rule(checks: Mapping[str, Any]) -> str:
 
 
 def fit_sentences(results: Mapping[str, Any]) -> list[str]:
-    """Return what the fit says: law, serial fraction, expected efficiency at larger sizes; nothing without a fit."""
+    """Return what the fit says: law, serial fraction, predicted efficiency at larger sizes; nothing without a fit."""
     found = results["fit"]
     if not found:
         return []
+    return [_law_sentence(found)] + [
+        message(
+            "scaling.predicted",
+            processes=entry["processes"],
+            efficiency=percent(entry["efficiency"]),
+            low=percent(entry["low"]),
+            high=percent(entry["high"]),
+        )
+        for entry in found.get("predicted", ())
+    ]
+
+
+def _law_sentence(found: Mapping[str, Any]) -> str:
     law = message(f"scaling.law_{found['model']}", formula=found["formula"])
     if found["serial_fraction"] is None:
-        return [message("scaling.fit_meaningless", law=law)]
+        return message("scaling.fit_meaningless", law=law)
     fraction = percent(found["serial_fraction"])
     if found["standard_error"] is None:
-        return [message("scaling.fit_without_noise", law=law, fraction=fraction)]
-    lines = [message("scaling.fit", law=law, fraction=fraction, error=percent(found["standard_error"]))]
-    for entry in found["predicted"]:
-        lines.append(
-            message(
-                "scaling.predicted",
-                processes=entry["processes"],
-                efficiency=percent(entry["efficiency"]),
-                low=percent(entry["low"]),
-                high=percent(entry["high"]),
-            )
-        )
-    return lines
+        return message("scaling.fit_without_noise", law=law, fraction=fraction)
+    return message("scaling.fit", law=law, fraction=fraction, error=percent(found["standard_error"]))
 
 
 def plain(text: object) -> str:

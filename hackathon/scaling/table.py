@@ -24,6 +24,8 @@ OPEN = ("UNCERTAIN", "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING")
 
 _STEPS = re.compile(r"(?:steps|iterations|batches|it)/(?:s|sec|second)\Z")
 _TIME = re.compile(r"(?:ns|us|µs|ms|s|sec|seconds|min|minutes|h|hours)(?:/(?P<per>\w+))?\Z")
+_MOMENTS = frozenset({"s", "sec", "second", "min", "minute", "h", "hour", "d", "day"})
+"""A time for each of these is a rate: molecular dynamics tells simulated nanoseconds, `ns/day`."""
 _PER_STEP = frozenset({"step", "iteration", "iter", "batch"})
 
 
@@ -155,8 +157,15 @@ def _series(
 
 
 def lower_is_better(unit: str) -> bool:
-    """Return True for a unit of time: `s`, `ms`, `s/step`."""
-    return bool(_TIME.match(unit.strip()))
+    """Return True for a unit of time: `s`, `ms`, `s/step`; not for `ns/day`, a rate."""
+    match = _TIME.match(unit.strip())
+    return match is not None and match["per"] not in _MOMENTS
+
+
+def grows_with_processes(unit: str) -> bool:
+    """Return True for a unit of one step, `s/step` or `steps/s`: in weak scaling its work grows with the processes."""
+    match = _TIME.match(unit.strip())
+    return match["per"] in _PER_STEP if match else bool(_STEPS.match(unit.strip()))
 
 
 def failed(found: Mapping[str, Any]) -> bool:
@@ -177,11 +186,8 @@ def _finite(value: float | None) -> float | None:
 
 
 def _speedup(mode: str, unit: str, value: float, base: float, n: float) -> float | None:
-    match = _TIME.match(unit.strip())
-    if not match:
-        # in weak scaling a step is n times the work
-        return _finite(value / base * (n if mode == "weak" and _STEPS.match(unit.strip()) else 1.0))
-    return _finite(base / value * (n if mode == "weak" and match["per"] in _PER_STEP else 1.0))
+    work = n if mode == "weak" and grows_with_processes(unit) else 1.0  # in weak scaling a step is n times the work
+    return _finite((base / value if lower_is_better(unit) else value / base) * work)
 
 
 def _measured(point: Mapping[str, Any], n: float) -> Measured | None:

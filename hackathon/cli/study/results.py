@@ -89,11 +89,12 @@ def show_study(
     """Print a study's results and draw its plot; exit code 1 when a point failed."""
     from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import PROJECT
+    from hackathon.prediction.results import with_predictions
     from hackathon.scaling.collect import study_results
     from hackathon.scaling.show import render
     from hackathon.scaling.table import failed
 
-    results = study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge)
+    results = with_predictions(study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge))
     if form in ("table", "md"):  # JSON and CSV are those of the pages
         _tell_causes(results, study, states)
     terminal = sys.stdout.isatty()

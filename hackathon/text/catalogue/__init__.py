@@ -32,6 +32,7 @@ FOLDERS = {
     "now": "web",
     "plan": "parallel",
     "port": "programs",
+    "predict": "prediction",
     "preflight": "runs",
     "ready": "readiness",
     "rehearsal": "rehearsal",

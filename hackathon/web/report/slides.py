@@ -10,6 +10,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import StudyRuns, TeamRuns, by_study, by_team, reached, results_of, run_key
+from hackathon.prediction.results import with_predictions
 from hackathon.runs.states import CANCELLED, ENDED
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.show import doubt_mark, remarks
@@ -108,7 +109,7 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
     studies = by_study(team.runs, source.memory)
     compared = change(team.work, studies)
     best = _best(studies)
-    results = results_of(best) if best else None
+    results = with_predictions(results_of(best)) if best else None
     page = team_page(team, source, studies)
     event, entry = source.event, team.team
     return Deck(

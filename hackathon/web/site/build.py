@@ -12,6 +12,7 @@ from hackathon.config.event import Publish
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.studies import results_of
+from hackathon.prediction.results import with_predictions
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_whole
 from hackathon.text.messages import localized, message, speaking
@@ -168,7 +169,7 @@ class SiteBuilder:
         for page in part.pages:
             if page.kind != "study" or f"{page.name}.csv" not in names:
                 continue
-            results = results_of(studies[page.key])
+            results = with_predictions(results_of(studies[page.key]))
             with speaking("en"):
                 write_whole(folder / f"{page.name}.csv", downloads.study_csv(results, self.mask))
                 write_whole(folder / f"{page.name}.json", downloads.study_json(results, self.mask))

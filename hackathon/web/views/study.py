@@ -17,6 +17,7 @@ from hackathon.index.studies import (
     run_key,
 )
 from hackathon.jobs.settings import settings_text
+from hackathon.prediction.results import with_predictions
 from hackathon.scaling.doubts import believed, merged
 from hackathon.scaling.plot import PANELS, panel, plot_spec
 from hackathon.scaling.show import doubt_mark, label, number, percent
@@ -128,7 +129,7 @@ def study_page(study: StudyRuns, team: str = "") -> StudyPage:
         name=line(study.name, 200),
         team=team,
         shown_team=line(team, 100),
-        results=value(results_of(study)),
+        results=value(with_predictions(results_of(study))),
         runs=tuple(rows),
         created=study.created,
         clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),

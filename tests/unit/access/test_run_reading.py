@@ -93,7 +93,8 @@ def test_the_hook_sees_a_file_that_is_opened_by_its_name(project: Path) -> None:
 COMMANDS = (
     "status --no-ask", "results --no-ask", "results --no-ask --json", "results {good} --no-ask", "logs {failed}",
     "logs {failed} --raw", "logs {failed} --since 1h --rank 0", "diagnose {failed}", "diagnose", "diagnose --json",
-    "diagnose {failed} --bundle {out}.tar.gz", "compare {good} {failed} --no-ask", "rerun {good} --dry-run",
+    "diagnose {failed} --bundle {out}.tar.gz", "compare {good} {failed} --no-ask", "predict --processes 4",
+    "rerun {good} --dry-run",
     "publish --to {out} --no-ask", "top --once --no-ask", "top --once --no-ask --json", "clean",
 )  # fmt: skip
 

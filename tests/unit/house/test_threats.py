@@ -47,6 +47,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         {"plan": f"{UNIT}/parallel/test_plan_files.py::test_anything_that_is_not_a_graph_is_refused"},
         "plans no partition",
     ),
+    "table of measurements": (
+        {"predict": f"{UNIT}/prediction/test_table.py::test_tables_of_others_are_data"},
+        "reads no table of measurements",
+    ),
     "file of a run": (
         {
             "status": DESCRIPTOR, "results": LINKS, "compare": DESCRIPTOR, "logs": LINKS, "diagnose": LINKS,
@@ -56,26 +60,28 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
             "notify": FORMATS, "scale": DESCRIPTOR, "submit": DESCRIPTOR, "rerun": DESCRIPTOR,
             "cancel": f"{FAULTS}/test_cancel_users.py::test_cancel_ends_no_job_that_anothers_files_name",
             "adopt": f"{JOBS}::test_adopt_takes_no_job_of_another", "clean": FORMATS, "doctor": DESCRIPTOR,
-            "clusters": DESCRIPTOR,
+            "clusters": DESCRIPTOR, "predict": DESCRIPTOR,
         },
         "makes or shows something before there is a run",
     ),
     "link in the place of a run, of its files or of `runs`": (
-        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale", "try"), BOUNDS)
+        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale", "try", "predict"), BOUNDS)
         | dict.fromkeys(("results", "logs", "diagnose", "board", "ask"), LINKS)
         | {"status": DESCRIPTOR, "compare": DESCRIPTOR},
         "reads no runs of others, or only one that its user names",
     ),
     "study": (
         dict.fromkeys(
-            ("scale", "try", "results", "compare", "top", "dashboard", "publish", "slides", "event"),
+            ("scale", "try", "results", "compare", "top", "dashboard", "publish", "slides", "event", "predict",
+             "check"),
             f"{FAULTS}/test_foreign_formats.py::test_a_study",
         ),
         "reads single runs",
     ),
     "metric pattern of a run": (
         dict.fromkeys(
-            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale", "try"),
+            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale", "try", "predict",
+             "check"),
             f"{UNIT}/logs/test_patterns.py::test_a_pattern_that_takes_long_is_ended_and_told_with_its_project",
         ),
         "shows no numbers of a run",
@@ -88,7 +94,8 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     "event": (
         dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), TRUST)
         | dict.fromkeys(("trust", "board", "survey", "rules", "ask", "standup"), TRUST)
-        | dict.fromkeys(("event", "dashboard", "top", "publish", "slides", "notify", "clusters", "recipes"), WRITTEN),
+        | dict.fromkeys(("event", "dashboard", "top", "publish", "slides", "notify", "clusters", "recipes"), WRITTEN)
+        | {"predict": WRITTEN},
         "the event has no say in it",
     ),
     "job template": (
@@ -128,7 +135,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     "cache": (
         dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "rerun"), COMPILED)
         | dict.fromkeys(
-            ("diagnose", "top", "dashboard", "publish", "event", "results", "clusters"),
+            ("diagnose", "top", "dashboard", "publish", "event", "results", "clusters", "predict"),
             f"{UNIT}/config/test_trust.py::test_a_cache_of_another_account_is_not_used",
         ),
         "keeps nothing between two calls",
@@ -237,6 +244,7 @@ READERS: dict[str, tuple[str, str]] = {
     "schedulers/kubernetes/parse.py": ("objects", "an answer of kubectl, bounded by the runner"),
     "schedulers/pbs/machine.py": ("nodes", CHILD),
     "schedulers/local/commands.py": ("_value", CHILD),
+    "prediction/table.py": ("_lines", "table of measurements"),
     "schedulers/local/processes.py": ("with_variable _stat", PROC),
     "schedulers/local/slots.py": ("Ticket.join _read", "tickets of all users, bounded"),
     "schedulers/local/state.py": ("create _next_number _take script_of", "a private folder, checked"),

@@ -77,16 +77,16 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{law}: 逐次部分の割合 f = {fraction}（標準誤差 {error}）",
     ),
     "fit_without_noise": (
-        "{law}: serial fraction f = {fraction}; repeat the points (--repeat 3) to get its error and a prediction",
-        "{law}: 逐次部分の割合 f = {fraction}。誤差と予測には繰り返し（--repeat 3）が必要です",
+        "{law}: serial fraction f = {fraction}; repeat the points (--repeat 3) to get its error",
+        "{law}: 逐次部分の割合 f = {fraction}。誤差には繰り返し（--repeat 3）が必要です",
     ),
     "fit_meaningless": (
         "{law} does not fit these points (faster than linear, or slower than the base)",
         "{law} はこの結果に当てはまりません（線形を超えるか、基準より遅い）",
     ),
     "predicted": (
-        "expected at {processes} processes: efficiency {efficiency} ({low} to {high})",
-        "{processes} プロセスでの予測: 効率 {efficiency}（{low}〜{high}）",
+        "predicted at {processes} processes: efficiency {efficiency} ({low} to {high} with 90 % probability)",
+        "{processes} プロセスでの予測: 効率 {efficiency}（90 % 区間 {low}〜{high}）",
     ),
     # the plot
     "plot_speedup": ("Speed-up", "速度向上率"),
@@ -98,6 +98,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{metric} · base: processes = {base} · points: single runs, line: median",
         "{metric} · 基準 {base} プロセス · 点: 各実行、線: 中央値",
     ),
+    "plot_predicted": (" · dashed: predicted, 90 %", " · 破線: 予測（90 % 区間）"),
     "plot_no_font": (
         "no Japanese font was found, so the labels of the plot are in English",
         "日本語を含むフォントが見つからないため、図のラベルを英語にしました",

@@ -1,0 +1,111 @@
+"""Rows that cannot be true, found without a model: processes ÷ rate must not fall with more processes."""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from hackathon.prediction.rows import Flag, MeasuredSize, Series
+
+FALL = 0.04
+"""How far the cost of one unit of work may fall from one size to the next, where repeats say nothing better."""
+SIGMAS, REPEATS, LEAST = 3.0, 3, 0.01
+"""With so many repeats of both rows their noise decides: this many standard deviations, and at least this share."""
+SUPER_LINEAR = 0.05
+"""How far above one an efficiency must lie to be told."""
+GROWTH = 0.10
+"""Rise of the cost per doubling that is ordinary: it tells a slow row from a fast one after it, from ROWS rows on."""
+ROWS = 4
+OUTLIERS = ("slow", "fast")
+"""Kinds of flags whose rows are not used."""
+
+
+def flags(series: Series) -> list[Flag]:
+    """Return what is wrong with the rows of a series, smallest first.
+
+    Where the cost falls by more than noise, exactly one row whose removal mends it is the outlier, `slow` or `fast`; if
+    the smallest is that row, the larger ones are `superlinear`. Of two such rows the one counts whose removal leaves an
+    ordinary rise while the other's does not. Else both are `inconsistent`: one of them is wrong. A cost that falls
+    from the smallest size on, more than once, is super-linear, not wrong.
+    """
+    rows = list(series.rows)
+    found = list(series.duplicates)
+    falls = _falls(rows)
+    outlier: int | None = None
+    steadily = len(falls) > 1 and falls == list(range(len(falls)))  # the cost falls from the smallest size on
+    if falls and not steadily:
+        mending = [number for number in range(len(rows)) if not _falls(rows[:number] + rows[number + 1 :])]
+        if len(mending) == 2 and len(rows) >= ROWS:
+            mending = [n for n in mending if _rise(rows, mending, n) <= GROWTH] if _told(rows, mending) else mending
+        if len(mending) == 1:
+            outlier = mending[0] or None
+        else:
+            named = mending or sorted({number for fall in falls for number in (fall, fall + 1)})
+            found += [Flag(rows[n].processes, "inconsistent", _deviation(rows, n)) for n in named]
+    if outlier is not None:
+        size = _deviation(rows, outlier)
+        found.append(Flag(rows[outlier].processes, OUTLIERS[size > 0], size))
+        rows.pop(outlier)
+    if not rows:
+        return found
+    named_rows = {flag.processes for flag in found if flag.kind == "inconsistent"}
+    base = rows[0]
+    for before, row in itertools.pairwise(rows):
+        excess = base.cost / row.cost - 1
+        if excess > max(SUPER_LINEAR, _allowed(base, row)) and row.processes not in named_rows:
+            found.append(Flag(row.processes, "superlinear", excess))
+        if row.rate < before.rate * (1 - _allowed(before, row)):
+            found.append(Flag(row.processes, "retrograde", row.rate / before.rate - 1))
+    return sorted(found, key=lambda flag: flag.processes)
+
+
+def good_rows(series: Series, found: Sequence[Flag]) -> tuple[MeasuredSize, ...]:
+    """Return the rows that are no outliers."""
+    bad = {flag.processes for flag in found if flag.kind in OUTLIERS}
+    return tuple(row for row in series.rows if row.processes not in bad)
+
+
+def _allowed(one: MeasuredSize, other: MeasuredSize) -> float:
+    """Return the relative difference of two rows that is not told."""
+    if one.deviation is None or other.deviation is None or min(one.repeats, other.repeats) < REPEATS:
+        return FALL
+    noise = math.hypot(one.deviation / math.sqrt(one.repeats), other.deviation / math.sqrt(other.repeats))
+    return max(LEAST, SIGMAS * noise)
+
+
+def _falls(rows: Sequence[MeasuredSize]) -> list[int]:
+    """Return the rows after which the cost falls."""
+    return [
+        number
+        for number, (row, after) in enumerate(itertools.pairwise(rows))
+        if after.processes > row.processes and after.cost < row.cost * (1 - _allowed(row, after))
+    ]
+
+
+def _told(rows: Sequence[MeasuredSize], pair: Sequence[int]) -> bool:
+    """Return whether the rise that is left tells two rows apart: ordinary without exactly one of them."""
+    return sum(_rise(rows, pair, number) <= GROWTH for number in pair) == 1
+
+
+def _rise(rows: Sequence[MeasuredSize], pair: Sequence[int], removed: int) -> float:
+    """Return the largest rise of the cost per doubling around a pair of rows when one of them is removed."""
+    near = [n for n in range(min(pair) - 1, max(pair) + 2) if 0 <= n < len(rows) and n != removed]
+    steps = itertools.pairwise(near)
+    return max((_slope(rows[a], rows[b]) for a, b in steps), default=0.0)
+
+
+def _slope(row: MeasuredSize, after: MeasuredSize) -> float:
+    doublings = math.log2(after.processes / row.processes)
+    return float((after.cost / row.cost) ** (1 / doublings) - 1) if doublings > 0 else 0.0
+
+
+def _deviation(rows: Sequence[MeasuredSize], number: int) -> float:
+    """Return how far a row's rate lies from what its neighbours say, relative to that."""
+    before = rows[number - 1] if number else None
+    after = rows[number + 1] if number + 1 < len(rows) else None
+    row = rows[number]
+    if before is None or after is None or after.processes == before.processes:
+        near = before or after
+        return near.cost / row.cost - 1 if near is not None else 0.0
+    share = math.log(row.processes / before.processes) / math.log(after.processes / before.processes)
+    expected = (1 - share) * math.log(before.cost) + share * math.log(after.cost)
+    return math.exp(expected) / row.cost - 1

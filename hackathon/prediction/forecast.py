@@ -1,0 +1,175 @@
+"""Predictions of one series at the sizes asked for, as `hackathon predict --json` prints them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.prediction.flags import flags, good_rows
+from hackathon.prediction.laws import LAWS, beside
+from hackathon.prediction.mixture import weights
+from hackathon.prediction.next_run import next_run
+from hackathon.prediction.outlook import BASELINE, MEASURED, PHYSICS, Outlook, outlook
+from hackathon.prediction.rows import TIMES, Flag, MeasuredSize, Series
+from hackathon.scaling.table import TARGET
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+SCHEMA_VERSION = 1
+LARGEST = 10**9
+"""Processes that are predicted at most."""
+FAR = 4
+"""Times the largest measured size beyond which a prediction is told to be an extrapolation."""
+SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
+"""Unit of a time → seconds; others are seconds."""
+
+Price = Callable[[int, float, int | None], tuple[float | None, float | None]]
+"""Processes, cost relative to the base's, nodes → seconds and tokens of a run; None is not known."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known beside the rows."""
+
+    others: Sequence[Series] = ()
+    """Other studies, for memory."""
+    per_node: int | None = None
+    """Processes of a full node, where the rows name no nodes."""
+    network: float | None = None
+    """How many times longer the same bytes take between nodes than inside one."""
+    price: Price | None = None
+
+
+ALONE = Knowledge()
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The predictions of one series."""
+
+    series: Series
+    rows: tuple[MeasuredSize, ...]
+    """Those that count."""
+    flags: tuple[Flag, ...]
+    json: dict[str, Any] = field(hash=False)
+
+    @property
+    def predictions(self) -> list[dict[str, Any]]:
+        """One entry for each size, as JSON."""
+        found: list[dict[str, Any]] = self.json["predictions"]
+        return found
+
+
+def forecast(series: Series, sizes: Sequence[int], known: Knowledge = ALONE, *, advise: bool = True) -> Forecast:
+    """Return the predictions at `sizes`; with `advise` also the next run that would help most.
+
+    Raises RequestError when no row can be used.
+    """
+    if max(sizes) > LARGEST:
+        raise RequestError("predict.too_large", processes=max(sizes), limit=LARGEST)
+    series = series.placed(known.per_node)
+    found = flags(series)
+    rows = good_rows(series, found)
+    if not rows:
+        raise RequestError("predict.no_good_row", series=series.name or "–")
+    looks = {size: outlook(series, rows, size, known.others, known.network) for size in dict.fromkeys(sizes)}
+    general = _general(series, found)
+    if known.others and not series.kin.cluster and len({each.kin.cluster for each in known.others}) > 1:
+        general.append(_warning("cluster-unknown"))
+    predictions = [_entry(series, rows, found, size, look, known, general) for size, look in looks.items()]
+    open_sizes = [size for size, look in looks.items() if look.basis != MEASURED]
+    advised = next_run(series, rows, max(open_sizes), known.others, known.network) if advise and open_sizes else None
+    told = {
+        "schema_version": SCHEMA_VERSION,
+        "series": series.name,
+        "base_processes": rows[0].processes,
+        "predictions": predictions,
+        "flags": [flag.to_json() for flag in found],
+        "next_run": advised.to_json() if advised is not None else None,
+        "beside": beside(series, rows, list(looks)) if len(rows) > 1 else _constant(series, rows, list(looks)),
+    }
+    return Forecast(series, rows, tuple(found), told)
+
+
+def _constant(series: Series, rows: Sequence[MeasuredSize], sizes: Sequence[int]) -> dict[str, list[float | None]]:
+    """Return what stands beside a prediction from one row: no law can be fitted."""
+    constant = beside(series, rows, sizes)["constant_efficiency"]
+    return {law: constant if law == "constant_efficiency" else [None] * len(sizes) for law in LAWS}
+
+
+def _entry(
+    series: Series, rows: Sequence[MeasuredSize], found: Sequence[Flag], size: int, look: Outlook, known: Knowledge,
+    general: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    cost = math.exp(look.log_cost)
+    ends = [series.value(size / math.exp(bound), size) for bound in look.bounds]
+    value = look.row.value if look.row and look.row.value is not None else series.value(size / cost, size)
+    nodes = look.row.nodes if look.row else math.ceil(size / series.per_node) if series.per_node else None
+    seconds, tokens = (known.price or _own_time(series))(size, cost / rows[0].cost, nodes)
+    return {
+        "processes": size,
+        "value": value,
+        "low": min(ends),
+        "high": max(ends),
+        "efficiency": rows[0].cost / cost,
+        "basis": look.basis,
+        "seconds": seconds,
+        "tokens": tokens,
+        "shapes": [{"name": name, "weight": weight} for name, weight in weights(look.components).items()],
+        "warnings": [*_warnings(series, rows, size, look), *general],
+    }
+
+
+def _own_time(series: Series) -> Price:
+    """Return the price of a series without a study: its values, if they are times."""
+
+    def price(processes: int, cost: float, nodes: int | None) -> tuple[float | None, float | None]:
+        if series.meaning not in TIMES:
+            return None, None
+        base = series.rows[0]
+        rate = processes / (cost * base.cost)
+        factor = SECONDS.get(series.unit.strip().lower().split("/")[0], 1.0)
+        return series.value(rate, processes) * factor, None
+
+    return price
+
+
+def _general(series: Series, found: Sequence[Flag]) -> list[str]:
+    """Return the warnings that hold for every size."""
+    told = [f"{note}: {message(f'predict.warning_{note.replace(chr(45), chr(95))}')}" for note in series.notes]
+    kinds: dict[str, list[int]] = {}
+    for flag in found:
+        kinds.setdefault(flag.kind, []).append(flag.processes)
+    outliers = sorted(kinds.get("slow", []) + kinds.get("fast", []))
+    for name, sizes in (
+        ("outlier", outliers), ("inconsistent", kinds.get("inconsistent")), ("retrograde", kinds.get("retrograde")),
+        ("super-linear", kinds.get("superlinear")),
+    ):  # fmt: skip
+        if sizes:
+            told.append(_warning(name, rows=", ".join(map(str, sizes))))
+    return told
+
+
+def _warnings(series: Series, rows: Sequence[MeasuredSize], size: int, look: Outlook) -> list[str]:
+    """Return what must be known about one prediction: `id: sentence`."""
+    told: list[str] = []
+    largest = rows[-1].processes
+    if look.basis == MEASURED:
+        return told
+    if look.crossing:
+        told.append(_warning("node-boundary", per_node=series.per_node or 0))
+    elif series.per_node is None:
+        told.append(_warning("node-boundary-unknown"))
+    if look.basis == BASELINE:
+        told.append(_warning("one-row" if len(rows) == 1 else "below", processes=rows[0].processes))
+    if look.basis == PHYSICS:
+        told.append(_warning("physics"))
+    if size > FAR * largest:
+        told.append(_warning("extrapolation", times=f"{size / largest:.3g}", largest=largest))
+    if rows[0].cost / math.exp(look.log_cost) < TARGET:
+        told.append(_warning("below-target", percent=f"{100 * TARGET:.0f}"))
+    return told
+
+
+def _warning(name: str, **values: object) -> str:
+    return f"{name}: {message('predict.warning_' + name.replace('-', '_'), **values)}"

@@ -1,0 +1,77 @@
+"""The measurement that would narrow a prediction most."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hackathon.prediction.outlook import Outlook, outlook
+from hackathon.prediction.rows import MeasuredSize, Series
+
+SECONDS = 300
+"""Of one run: after the first minute rates change little."""
+WORTH = 0.15
+"""Share by which a run must narrow the interval to be advised."""
+NEARLY = 0.8
+"""A cheaper run is taken when it helps this much of the best one."""
+OUTCOMES = (0.25, 0.75)
+"""Quantiles of the cost that a run is supposed to find: the width that follows is their mean."""
+
+
+@dataclass(frozen=True)
+class NextRun:
+    """A run that is worth making."""
+
+    processes: int
+    nodes: int | None
+    half_width_before: float
+    half_width_after: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the run as the JSON of a prediction has it."""
+        return {
+            "processes": self.processes, "nodes": self.nodes, "seconds": SECONDS,
+            "half_width_before": self.half_width_before, "half_width_after": self.half_width_after,
+        }  # fmt: skip
+
+
+def half_width(found: Outlook) -> float:
+    """Return half of the interval of 90 % relative to the value."""
+    low, high = found.bounds
+    return (math.exp(high - found.log_cost) - math.exp(low - found.log_cost)) / 2
+
+
+def next_run(
+    series: Series, rows: Sequence[MeasuredSize], size: int, others: Sequence[Series] = (), network: float | None = None
+) -> NextRun | None:
+    """Return the run below `size` that narrows the interval there most; None where none is worth it."""
+    before = half_width(outlook(series, rows, size, others, network))
+    found = []
+    for processes, nodes in _sizes(series, rows, size):
+        expected = outlook(series, rows, processes, others, network)
+        widths = []
+        for share in OUTCOMES:
+            cost = math.exp(expected.quantile(share))
+            more = sorted(
+                [*rows, MeasuredSize(processes, processes / cost, nodes)],
+                key=lambda row: (row.processes, row.nodes or 0),
+            )
+            widths.append(half_width(outlook(replace(series, rows=tuple(more)), more, size, others, network)))
+        found.append(NextRun(processes, nodes, before, sum(widths) / len(widths)))
+    best = min((each.half_width_after for each in found), default=before)
+    if before - best < WORTH * before:
+        return None
+    return next(each for each in found if before - each.half_width_after >= NEARLY * (before - best))
+
+
+def _sizes(series: Series, rows: Sequence[MeasuredSize], size: int) -> list[tuple[int, int | None]]:
+    """Return sizes that could be measured, the cheapest first: doublings of a full node, else of the largest row."""
+    done = {row.processes for row in series.rows}
+    unit = series.per_node
+    found: list[tuple[int, int | None]] = []
+    step = unit or rows[0].processes
+    while step < size:
+        if step not in done:
+            found.append((step, math.ceil(step / unit) if unit else None))
+        step *= 2
+    return found

@@ -1,0 +1,173 @@
+"""The distribution of the cost of one unit of work at one size, and what it rests on."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hackathon.prediction.history import HISTORY, OWN, recall
+from hackathon.prediction.mixture import NINETY, USUAL, Component, mixture, quantile, scaled
+from hackathon.prediction.rows import STRONG, MeasuredSize, Series
+from hackathon.prediction.shapes import CONSTANT, Place, candidates
+
+MEASURED, IN_NODE, ACROSS_NODES, PHYSICS, BASELINE = "measured", "in-node", "across-nodes", "physics", "baseline"
+BOUNDARY = ((0.005, 0.2), (0.015, 0.2), (0.035, 0.2), (0.07, 0.2), (0.2, 0.2))
+"""Logarithm of the cost that the step from one node to two adds, and its weight: fifths of 100 public studies."""
+BOUNDARY_SHARE = 0.7
+"""Weight of BOUNDARY beside the curve inside the node, where nothing else is known about the network."""
+FURTHER = 0.3
+"""What each further doubling of the nodes adds, in units of the step to two."""
+SINGLE = {
+    "weak": ((0.0, 0.3), (0.02, 0.3), (0.08, 0.3), (0.2, 0.1)),
+    "strong": ((0.0, 0.2), (0.05, 0.3), (0.2, 0.3), (0.5, 0.2)),
+}
+"""From a single row: logarithm of the cost that each doubling of the processes adds, and its weight."""
+FASTER = 0.02
+"""Standard deviation of a cost that is taken from one row, for each doubling."""
+
+
+FARTHEST = 600.0
+"""Logarithm of a cost beyond which nothing is told apart: its exponential must be a number."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known about one size."""
+
+    components: tuple[Component, ...]
+    basis: str
+    row: MeasuredSize | None = None
+    """The row that was measured at this size."""
+    crossing: bool = False
+    """The size is on several nodes and every row inside one."""
+    studies: tuple[str, ...] = ()
+    """Other studies that count."""
+    fixed: float | None = None
+    """The logarithm of the cost where it is a convention, not a mean."""
+    _quantiles: dict[float, float] = field(default_factory=dict, compare=False)
+
+    def quantile(self, share: float) -> float:
+        """Return the logarithm of the cost below which a share of the distribution lies."""
+        if share not in self._quantiles:
+            self._quantiles[share] = _held(quantile(self.components, share))
+        return self._quantiles[share]
+
+    @property
+    def log_cost(self) -> float:
+        """The middle between mean and median: the mean follows rare shapes, the median jumps between common ones."""
+        if self.fixed is not None:
+            return self.fixed
+        mean = math.fsum(each.weight * each.log_cost for each in self.components)
+        return (_held(mean) + self.quantile(0.5)) / 2
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval of 90 % of the logarithm of the cost; the value lies inside."""
+        low, high = (self.quantile(share) for share in NINETY)
+        return min(low, self.log_cost), max(high, self.log_cost)
+
+
+def outlook(
+    series: Series, rows: Sequence[MeasuredSize], size: int, others: Sequence[Series] = (), network: float | None = None
+) -> Outlook:
+    """Return what the good rows of a series, and other studies, say about the cost at `size` processes.
+
+    `network`: how many times longer the same bytes take between nodes than inside one; None is not known.
+    """
+    per_node = series.per_node
+    nodes = math.ceil(size / per_node) if per_node else None
+    measured = [row for row in series.rows if row.processes == size]
+    if measured:
+        row = next((each for each in measured if each.nodes == nodes), measured[0])
+        noise = row.deviation if row.deviation is not None else USUAL
+        own = Component(1.0, math.log(row.cost), max(noise, USUAL / 4) / math.sqrt(row.repeats), MEASURED)
+        return Outlook((own,), MEASURED, row, fixed=own.log_cost)
+    target = MeasuredSize(size, 1.0, nodes)
+    reach = [row for row in rows if nodes is None or (row.nodes or 0) <= nodes]
+    between = _between(rows, target)
+    if between is not None:
+        return Outlook((between,), ACROSS_NODES if (nodes or 1) > 1 else IN_NODE)
+    crossing = bool(nodes and nodes > 1 and all(row.nodes == 1 for row in rows))
+    if len(rows) == 1:
+        return _single(series, rows[0], target, others, crossing)
+    if size < rows[0].processes:
+        doublings = math.log2(rows[0].processes / size)
+        part = Component(1.0, math.log(rows[0].cost), USUAL + FASTER * doublings, CONSTANT)
+        return Outlook((part,), BASELINE, fixed=part.log_cost)
+    places = [Place(row.processes, row.nodes) for row in reach]
+    least = min((row.deviation / math.sqrt(row.repeats) for row in reach if row.deviation is not None), default=0.0)
+    own_parts = mixture(candidates(places, [row.cost for row in reach], Place(size, nodes), series.mode), least)
+    basis = ACROSS_NODES if nodes is not None and nodes > 1 and not crossing else IN_NODE
+    anchor = rows[-1]
+    memory = (
+        recall(series, rows, anchor, target, others) if basis == ACROSS_NODES or crossing or nodes is None else None
+    )
+    if memory is not None:
+        beyond = len([row for row in rows if row.nodes is None or row.nodes > 1]) if not crossing else 0
+        share = OWN[min(beyond, len(OWN) - 1)]
+        parts = (*scaled(memory.components, share), *scaled(own_parts, 1 - share))
+        return Outlook(parts, HISTORY if share >= 0.5 else basis, crossing=crossing, studies=memory.studies)
+    if crossing and network is not None:
+        return Outlook(tuple(_by_network(rows, nodes or 1, network)), PHYSICS, crossing=True)
+    if crossing:
+        return Outlook(tuple(_over_boundary(series.mode, anchor, own_parts, nodes or 2)), basis, crossing=True)
+    return Outlook(tuple(own_parts), basis)
+
+
+def _held(log_cost: float) -> float:
+    return min(FARTHEST, max(-FARTHEST, log_cost))
+
+
+def _between(rows: Sequence[MeasuredSize], target: MeasuredSize) -> Component | None:
+    """Return the cost between two rows, on a line in logarithms; None outside them."""
+    for row, after in itertools.pairwise(rows):
+        if row.processes < target.processes < after.processes:
+            share = math.log(target.processes / row.processes) / math.log(after.processes / row.processes)
+            rise = math.log(after.cost / row.cost)
+            value = math.log(row.cost) + share * rise
+            return Component(1.0, value, math.hypot(USUAL, rise / 4), "between")
+    return None
+
+
+def _single(
+    series: Series, row: MeasuredSize, target: MeasuredSize, others: Sequence[Series], crossing: bool
+) -> Outlook:
+    """Return what one row says: the same efficiency, within what public studies lost for each doubling."""
+    memory = recall(series, [row], row, target, others)
+    if memory is not None:
+        return Outlook(memory.components, HISTORY, crossing=crossing, studies=memory.studies)
+    doublings = abs(math.log2(target.processes / row.processes))
+    sign = 1.0 if target.processes > row.processes else -1.0
+    spread = USUAL + FASTER * doublings
+    losses = SINGLE[STRONG if series.mode == STRONG else "weak"]
+    parts = [
+        Component(weight, math.log(row.cost) + sign * loss * doublings, spread, CONSTANT) for loss, weight in losses
+    ]
+    return Outlook(tuple(scaled(parts)), BASELINE, crossing=crossing, fixed=math.log(row.cost))
+
+
+def _over_boundary(mode: str, anchor: MeasuredSize, own: Sequence[Component], nodes: int) -> list[Component]:
+    """Return the cost beyond the node when nothing is known about the network: BOUNDARY beside the curve inside.
+
+    In strong scaling the curve inside goes on below it: its cost grows whatever the network does.
+    """
+    start = math.log(anchor.cost)
+    if mode == STRONG:
+        start = max(start, math.fsum(each.weight * each.log_cost for each in own))
+    further = 1 + FURTHER * math.log2(nodes / 2)
+    step = [Component(weight, start + loss * further, USUAL, "boundary") for loss, weight in BOUNDARY]
+    return [*scaled(step, BOUNDARY_SHARE), *scaled(own, 1 - BOUNDARY_SHARE)]
+
+
+def _by_network(rows: Sequence[MeasuredSize], nodes: int, network: float) -> list[Component]:
+    """Return the cost when the part that communication takes inside the node grows by `network` between nodes.
+
+    The part is at least what the node loses over its smallest row; a ring over m nodes moves 2(m−1)/m of the bytes
+    (Patarasuk and Yuan 2009), and how much is hidden behind computing is not known: a factor of two each way.
+    """
+    lost = max(rows[-1].cost / rows[0].cost - 1, 0.002)
+    share = 2 * (1 - 1 / nodes)
+    return [
+        Component(weight, math.log(rows[0].cost * (1 + lost * max(1.0, network * factor) * share)), USUAL, PHYSICS)
+        for factor, weight in ((0.5, 0.25), (1.0, 0.5), (2.0, 0.25))
+    ]

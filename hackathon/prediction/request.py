@@ -1,0 +1,59 @@
+"""What a request would reach, by the newest study of the same program on the same cluster."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.index.gather import gather
+from hackathon.index.memory import Memory
+from hackathon.index.studies import StudyRuns, by_settings, by_study
+from hackathon.jobs.request import Request
+from hackathon.prediction.forecast import Knowledge, forecast
+from hackathon.prediction.study import cluster_of, network_of, of_study, others
+from hackathon.text.errors import RequestError
+
+
+@dataclass(frozen=True)
+class Reachable:
+    """A prediction for one request."""
+
+    study: str
+    """The id of the study that it is from."""
+    unit: str
+    entry: Mapping[str, Any]
+    """As in the JSON of `hackathon predict`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the prediction with its study."""
+        return {"study": self.study, "unit": self.unit, **self.entry}
+
+
+def reachable(project: Path, request: Request) -> Reachable | None:
+    """Return what a request would reach by the studies of its project; None when no study of the program is there."""
+    if not (project / "studies").is_dir():
+        return None
+    memory = Memory()
+    studies = by_study(gather(None, None, [project], ask=False, diagnose=False).summaries, memory)
+    for study in studies:
+        if cluster_of(study) != request.cluster or not any(run.name == request.name for run in study.runs):
+            continue
+        made = of_study(_alike(study, request), memory)
+        if not made or (request.mode and made[0].mode != request.mode):
+            continue
+        known = Knowledge(others(study, studies, memory), request.processes_per_node, network_of(request.cluster))
+        try:
+            found = forecast(made[0], [request.processes], known, advise=False)
+        except RequestError:
+            continue
+        return Reachable(study.id, made[0].unit, found.predictions[0])
+    return None
+
+
+def _alike(study: StudyRuns, request: Request) -> StudyRuns:
+    """Return the series of a study whose settings are the request's; its first one where none is."""
+    series = by_settings(study)
+    return next(
+        (each for each in series if all(request.parameters.get(name) == v for name, v in each.settings.items())),
+        series[0],
+    )

@@ -1,0 +1,66 @@
+"""What a study predicts for larger sizes, put into its results for tables, pictures and pages."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hackathon.prediction.forecast import forecast
+from hackathon.prediction.rows import TIMES
+from hackathon.prediction.study import of_results
+from hackathon.scaling.table import series_of
+from hackathon.text.errors import RequestError
+
+FURTHER = (2, 4)
+"""Multiples of the largest size that are predicted."""
+
+
+def with_predictions(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a study's results (DESIGN's results JSON) with `predicted` in each series' `fit`.
+
+    Entries: processes, efficiency, low and high (90 %), basis; from this study alone. A series without a fit, which has
+    fewer than three points, has none.
+    """
+    series = [_predicted(results, each) for each in results.get("series") or ()]
+    top = _predicted(results, {"settings": {}, **results}) if "fit" in results else {}
+    return {**results, **({"fit": top["fit"]} if top else {}), **({"series": series} if series else {})}
+
+
+def _predicted(results: Mapping[str, Any], series: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one series with its predictions."""
+    fit = series.get("fit")
+    if not fit:
+        return dict(series)
+    return {**series, "fit": {**fit, "predicted": _entries(results, series)}}
+
+
+def _entries(results: Mapping[str, Any], series: Mapping[str, Any]) -> list[dict[str, Any]]:
+    (alone,) = series_of({**results, **series, "series": None})
+    made = of_results(alone)
+    if not made:
+        return []
+    try:
+        found = forecast(made[0], [factor * made[0].rows[-1].processes for factor in FURTHER], advise=False)
+    except RequestError:
+        return []
+    last = found.rows[-1]
+    point = next(each for each in series["points"] if each["processes"] == last.processes)
+    if point["efficiency"] is None:
+        return []
+    # relative to the base of the results, which may be a run of another study
+    scale = point["efficiency"] * last.cost / found.rows[0].cost
+    entries = []
+    for each in found.predictions:
+        ends = sorted(each["efficiency"] * ratio for ratio in _ratios(found.series.meaning, each))
+        entry = {
+            "processes": each["processes"], "efficiency": scale * each["efficiency"], "low": scale * ends[0],
+            "high": scale * ends[1], "basis": each["basis"],
+        }  # fmt: skip
+        if all(math.isfinite(entry[key]) for key in ("efficiency", "low", "high")):
+            entries.append(entry)
+    return entries
+
+
+def _ratios(meaning: str, entry: Mapping[str, Any]) -> tuple[float, float]:
+    """Return low and high of a prediction relative to its value, as rates."""
+    low, high = entry["low"] / entry["value"], entry["high"] / entry["value"]
+    return (1 / high, 1 / low) if meaning in TIMES else (low, high)

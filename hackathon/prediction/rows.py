@@ -1,0 +1,184 @@
+"""The measured rows of one series, as a prediction needs them: rates, where more is better. Pure."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median, stdev
+
+from hackathon.scaling.table import grows_with_processes, lower_is_better
+
+WEAK, STRONG = "weak", "strong"
+RATE, JOB, STEP, STEPS = "rate", "job", "step", "steps"
+"""What a value is: work per second; the time of a fixed piece of work; of a step whose work grows with the processes;
+or such steps, and rates of one process, per second."""
+TIMES = (JOB, STEP)
+PER_PROCESS = ("/gpu", "/process", "/rank")
+"""Ends of units of the rate of one process."""
+
+
+@dataclass(frozen=True)
+class MeasuredSize:
+    """What was measured at one size."""
+
+    processes: int
+    rate: float
+    """Work per second in any unit; the median over repeats."""
+    nodes: int | None = None
+    """None is not known."""
+    repeats: int = 1
+    deviation: float | None = None
+    """Standard deviation over repeats ÷ rate; None without repeats."""
+    value: float | None = None
+    """The median in the series' own unit, as it was measured."""
+
+    @property
+    def cost(self) -> float:
+        """Processes ÷ rate: what one unit of work takes of the machine. It cannot fall with more processes."""
+        return self.processes / self.rate
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One row that is not what it should be."""
+
+    processes: int
+    kind: str
+    """`slow fast inconsistent retrograde superlinear duplicate`."""
+    size: float
+    """Relative deviation of the rate, negative is slower."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the flag as the JSON of a prediction has it."""
+        return {"processes": self.processes, "kind": self.kind, "size": self.size}
+
+
+@dataclass(frozen=True)
+class Kin:
+    """What a series is about, to find its kin among other studies; empty is not known."""
+
+    cluster: str = ""
+    model: str = ""
+    framework: str = ""
+
+
+NOBODY = Kin()
+
+
+@dataclass(frozen=True)
+class Series:
+    """Rows of one program on one machine, smallest first."""
+
+    name: str | None
+    mode: str
+    unit: str
+    rows: tuple[MeasuredSize, ...]
+    kin: Kin = NOBODY
+    meaning: str = RATE
+    """RATE, JOB or STEP: how a value of the series' own unit becomes a rate."""
+    duplicates: tuple[Flag, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What has been assumed about it, as ids of warnings."""
+    capacity: int | None = None
+    """Processes that a node holds, where somebody said it."""
+
+    @property
+    def per_node(self) -> int | None:
+        """Processes of a full node, None when nodes are not known.
+
+        Rows on several nodes tell; rows inside one node tell only how many it holds at least.
+        """
+        shares = [math.ceil(row.processes / row.nodes) for row in self.rows if row.nodes]
+        if not shares:
+            return self.capacity
+        several = any((row.nodes or 1) > 1 for row in self.rows)
+        return max(shares) if several else max(*shares, self.capacity or 0)
+
+    def placed(self, capacity: int | None) -> "Series":
+        """Return the series with what somebody says that a node holds: nodes are computed for rows that have none."""
+        if not capacity:
+            return self
+        rows = [replace(row, nodes=row.nodes or math.ceil(row.processes / capacity)) for row in self.rows]
+        return replace(self, rows=tuple(rows), capacity=capacity)
+
+    def value(self, rate: float, processes: int) -> float:
+        """Return a rate in the series' own unit."""
+        return rate / processes if self.meaning == STEPS else _converted(self.meaning, rate, processes)
+
+
+@dataclass(frozen=True)
+class MeasuredValue:
+    """One line of a table."""
+
+    processes: int
+    value: float
+    nodes: int | None = None
+    repeat: str = ""
+
+
+def series(
+    name: str | None, mode: str, unit: str, measurements: Iterable[MeasuredValue], *, kin: Kin = NOBODY,
+    notes: Sequence[str] = (), meaning: str = "",
+) -> Series:  # fmt: skip
+    """Return a series from its measurements in any order; values are positive and finite.
+
+    `meaning`: what the values are, by default what unit and mode say.
+
+    Measurements of one size are repeats: the median counts. Two of one repeat are told as duplicates; equal ones count
+    once, so that a line copied by mistake changes nothing.
+    """
+    groups: dict[tuple[int, int], list[MeasuredValue]] = {}
+    for each in measurements:
+        groups.setdefault((each.processes, each.nodes or 0), []).append(each)
+    kept = {place: _distinct(group) for place, group in sorted(groups.items())}
+    if not meaning:
+        meaning = _meaning(mode, unit, {place[0]: median(m.value for m in group) for place, group in kept.items()})
+        notes = [*notes, "job-time"] if mode == WEAK and meaning == JOB else notes
+    rows, duplicates = [], []
+    for (processes, nodes), group in kept.items():
+        rates = [_converted(meaning, each.value, processes) for each in group]
+        middle = median(rates)
+        deviation = stdev(rates) / middle if len(rates) > 1 else None
+        rows.append(
+            MeasuredSize(processes, middle, nodes or None, len(rates), deviation, median(m.value for m in group))
+        )
+        marks = [each.repeat for each in groups[processes, nodes]]
+        if len(set(marks)) < len(marks):
+            worst = max((rate / middle - 1 for rate in rates), key=abs)
+            duplicates.append(Flag(processes, "duplicate", worst))
+    return Series(name, mode, unit, tuple(rows), kin, meaning, tuple(duplicates), tuple(notes))
+
+
+def _distinct(group: Sequence[MeasuredValue]) -> list[MeasuredValue]:
+    """Return the measurements without exact copies of the same repeat."""
+    return list({(each.repeat, each.value): each for each in group}.values())
+
+
+def is_time(unit: str) -> bool:
+    """Return whether a value of this unit is a time, where less is better."""
+    return unit.strip().lower() == "step" or lower_is_better(unit.strip().lower())
+
+
+def _meaning(mode: str, unit: str, values: Mapping[int, float]) -> str:
+    """Return what the values are. In weak scaling a time is that of a step, whose work grows with the processes.
+
+    A time that falls nearly as fast as processes are added is that of a fixed piece of work, such as an epoch.
+    """
+    if unit.strip().lower().endswith(PER_PROCESS):
+        return STEPS
+    steps = mode == WEAK and ("step" in unit.lower() or grows_with_processes(unit.strip().lower()))
+    if not is_time(unit):
+        return STEPS if steps else RATE
+    if mode == STRONG:
+        return JOB
+    sizes = sorted(values)
+    if steps or len(sizes) < 2:
+        return STEP
+    slope = math.log(values[sizes[-1]] / values[sizes[0]]) / math.log(sizes[-1] / sizes[0])
+    return JOB if slope < -0.5 else STEP
+
+
+def _converted(meaning: str, value: float, processes: int) -> float:
+    """Return the rate that a value of this meaning is; but for STEPS the way back is the same."""
+    if meaning == STEPS:
+        return value * processes
+    return value if meaning == RATE else 1 / value if meaning == JOB else processes / value

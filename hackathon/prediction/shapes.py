@@ -1,0 +1,197 @@
+"""Shapes that the cost of one unit of work may have over the size of a run, fitted to the measured rows.
+
+Cost = processes ÷ rate. With ideal scaling it is constant; what communication and waiting add is a shape. From three
+rows several shapes fit exactly, so none is chosen: each gives a candidate, and `mixture` weighs them.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hackathon.prediction.least_squares import Fit, least_squares, non_negative
+from hackathon.prediction.rows import STRONG
+
+CONSTANT, POWER, SERIAL = "constant", "power", "serial"
+SHAPES: dict[str, Callable[[float], float]] = {
+    "step": lambda m: 1.0 if m > 1 else 0.0,
+    "ring": lambda m: 1 - 1 / m,
+    "straggler": lambda m: math.sqrt(2 * math.log(m)) if m > 1 else 0.0,
+    "log": lambda m: math.log2(m),
+    "linear": lambda m: m - 1.0,
+}
+"""Name → what it adds at m places: leaving one node at all; a ring all-reduce, 2(m−1)/m of the bytes (Patarasuk and
+Yuan 2009); the slowest of m, for normally distributed times (the mean of their maximum is below σ√(2 ln m)); a tree; a
+server or a bus that all share."""
+PAIRS = (("step", "log"), ("step", "linear"), ("ring", "linear"), ("straggler", "linear"))
+"""Two shapes at once, from PAIR_ROWS rows on."""
+PAIR_ROWS = 5
+PRIOR = {
+    CONSTANT: 0.5, "step": 2.0, "ring": 0.5, "straggler": 1.0, "log": 0.5, "linear": 0.3, POWER: 1.0, SERIAL: 1.0,
+}  # fmt: skip
+"""Weight of a shape before the rows are looked at; PAIR_PRIOR of two at once."""
+PAIR_PRIOR = 0.1
+PER_WORK = 0.2
+"""In strong scaling: the share of a shape whose cost grows with the work; the rest grows with each step, whose work
+shrinks. In weak scaling both are one."""
+ACROSS = 0.3
+"""Weight of a curve over all rows that ignores the node boundary between them."""
+RELATIVE = 0.3
+"""Weight of a shape over the multiple of the smallest size."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A size: processes, and the nodes that they are on."""
+
+    processes: int
+    nodes: int | None = None
+
+
+@dataclass(frozen=True)
+class ShapeFit:
+    """What one shape, fitted to the rows from one on, says of the size asked for."""
+
+    name: str
+    prior: float
+    rows: int
+    """All rows of the series."""
+    parameters: int
+    """Coefficients, and one for each smaller row that is left out."""
+    residual: float
+    """Sum of squared relative errors."""
+    log_cost: float
+    leverage: float
+    """Variance of `log_cost` in units of that of one row."""
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """What a shape is a function of."""
+
+    sizes: tuple[float, ...]
+    target: float
+    weights: tuple[float, ...]
+    """For each first row used."""
+
+
+def candidates(places: Sequence[Place], costs: Sequence[float], target: Place, mode: str) -> Iterator[ShapeFit]:
+    """Yield every candidate for the cost at `target`: each shape, over each axis, from each row on.
+
+    `places` are in order of size, `costs` beside them. Leaving out the smaller rows counts as one parameter each, so
+    that rows inside one node weigh little where the loss between nodes is another one.
+    """
+    axes = list(_axes(places, target))
+    for first in range(len(places)):
+        data = _Data(places, costs, target, mode, first)
+        yield from data.shape(CONSTANT, PRIOR[CONSTANT], [], [])
+        if data.used < 2:
+            continue
+        if mode == STRONG:
+            growth = [place.processes / data.base - 1 for place in data.places]
+            yield from data.shape(SERIAL, PRIOR[SERIAL], [growth], [target.processes / data.base - 1])
+        for axis in axes:
+            sizes = axis.sizes[first:]
+            if sizes[-1] > sizes[0]:
+                yield from _shapes(data, sizes, axis.target, axis.weights[first])
+
+
+def _shapes(data: "_Data", sizes: Sequence[float], target: float, weight: float) -> Iterator[ShapeFit]:
+    """Yield the candidates of one axis from one row on."""
+    factors = [(1.0, lambda processes: 1.0)]
+    if data.mode == STRONG:
+        factors = [(PER_WORK, lambda processes: 1.0), (1 - PER_WORK, lambda processes: processes / data.base)]
+    for share, factor in factors:
+
+        def column(
+            name: str, share: float = share, factor: Callable[[int], float] = factor
+        ) -> tuple[list[float], float]:
+            shape = SHAPES[name]
+            made = [shape(size) * factor(place.processes) for size, place in zip(sizes, data.places, strict=True)]
+            return made, shape(target) * factor(data.target.processes)
+
+        for name in SHAPES:
+            values, at = column(name)
+            yield from data.shape(name, PRIOR[name] * share * weight, [values], [at])
+        if data.used >= PAIR_ROWS:
+            for pair in PAIRS:
+                both = [column(name) for name in pair]
+                prior = PAIR_PRIOR * share * weight
+                yield from data.shape("+".join(pair), prior, [each[0] for each in both], [each[1] for each in both])
+    logs = [math.log(size) for size in sizes]
+    found = least_squares([[1.0] * len(logs), logs], [math.log(cost) for cost in data.costs])
+    if found is not None and found.coefficients[1] > 0:
+        at_log = [1.0, math.log(target)]
+        yield data.candidate(POWER, PRIOR[POWER] * weight, found, found.value(at_log), found.leverage(at_log))
+
+
+def _axes(places: Sequence[Place], target: Place) -> Iterator[_Axis]:
+    """Yield what shapes may be functions of: nodes, processes, multiples of the smallest size; equal ones once."""
+    seen: set[tuple[float, ...]] = set()
+
+    def crossing(first: int) -> float:
+        if target.nodes is None or target.nodes < 2 or places[first].nodes is None:
+            return 1.0
+        here = places[first]
+        fuller = target.processes * (here.nodes or 1) > here.processes * target.nodes
+        return ACROSS if fuller else 1.0
+
+    known = target.nodes is not None and all(place.nodes for place in places)
+    base = places[0].processes
+    processes = [float(place.processes) for place in places]
+    found: list[tuple[list[float], float, float]] = []
+    if known:
+        found.append(([float(place.nodes or 1) for place in places], float(target.nodes or 1), 0.0))
+    found.append((processes, float(target.processes), 1.0))
+    found.append(([size / base for size in processes], target.processes / base, RELATIVE))
+    for sizes, at, weight in found:
+        if (*sizes, at) in seen:
+            continue
+        seen.add((*sizes, at))
+        beside = [weight * crossing(first) if weight else 1.0 for first in range(len(places))]
+        yield _Axis(tuple(sizes), at, tuple(beside))
+
+
+@dataclass(frozen=True)
+class _Data:
+    """The rows from one on."""
+
+    all_places: Sequence[Place]
+    all_costs: Sequence[float]
+    target: Place
+    mode: str
+    first: int
+
+    @property
+    def places(self) -> Sequence[Place]:
+        return self.all_places[self.first :]
+
+    @property
+    def costs(self) -> Sequence[float]:
+        return self.all_costs[self.first :]
+
+    @property
+    def used(self) -> int:
+        return len(self.all_places) - self.first
+
+    @property
+    def base(self) -> int:
+        return self.all_places[0].processes
+
+    def shape(
+        self, name: str, prior: float, columns: Sequence[Sequence[float]], at: Sequence[float]
+    ) -> Iterator[ShapeFit]:
+        """Yield the candidate of a constant and some columns, fitted by relative errors, if they all have a part.
+
+        With a coefficient of zero it would be another candidate once more.
+        """
+        columns, at = [[1.0] * self.used, *columns], [1.0, *at]
+        relative = [[x / cost for x, cost in zip(column, self.costs, strict=True)] for column in columns]
+        found = non_negative(relative, [1.0] * self.used)
+        if found is not None and len(found.used) == len(columns):
+            cost = found.value(at)
+            yield self.candidate(name, prior, found, math.log(cost), found.leverage([x / cost for x in at]))
+
+    def candidate(self, name: str, prior: float, found: Fit, log_cost: float, leverage: float) -> ShapeFit:
+        return ShapeFit(
+            name, prior, len(self.all_places), len(found.used) + self.first, found.residual, log_cost, leverage
+        )

@@ -1,0 +1,111 @@
+"""A forecast as lines of text for a terminal."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hackathon.prediction.forecast import Forecast
+from hackathon.scaling.show import number, percent
+from hackathon.scaling.table import TARGET
+from hackathon.text.columns import aligned
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
+from hackathon.text.units import format_walltime
+
+MOST_SHAPES = 4
+WIDTH = 200
+
+
+def lines(found: Forecast) -> list[str]:
+    """Return a table of the predictions, then what is to be said: flags, warnings, advice, other laws."""
+    series, told = found.series, found.json
+    mode = message(f"scaling.mode_{series.mode}")
+    title = message(
+        "predict.title", series=printable(series.name or message("predict.unnamed")), mode=mode,
+        base=told["base_processes"],
+    )  # fmt: skip
+    return [title, *_table(found.predictions, series.unit), *_notes(found), *_advice(found)]
+
+
+def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
+    """Return the table; columns that nobody knows anything for are left out."""
+    predictions = list(predictions)
+    keys = ["processes", "value", "interval", "efficiency"]
+    keys += [key for key in ("seconds", "tokens") if any(each[key] is not None for each in predictions)]
+    heads = [message(f"predict.column_{key}") for key in (*keys, "basis")]
+    heads[1] += f" [{printable(unit)}]" if unit else ""
+    rows = [heads]
+    for each in predictions:
+        cells = {
+            "processes": str(each["processes"]),
+            "value": number(each["value"]),
+            "interval": f"{number(each['low'])} – {number(each['high'])}",
+            "efficiency": percent(each["efficiency"]),
+            "seconds": _time(each["seconds"]),
+            "tokens": number(each["tokens"], 3),
+        }
+        basis = message(f"predict.basis_{each['basis'].replace('-', '_')}")
+        rows.append([*(cells[key] for key in keys), basis])
+    return aligned(rows, WIDTH)
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    return format_walltime(round(seconds)) if seconds >= 60 else f"{number(seconds, 3)} s"
+
+
+def _notes(found: Forecast) -> list[str]:
+    """Return the flags, and each warning once with the sizes that it is about."""
+    told = [
+        message(f"predict.flag_{flag.kind}", processes=flag.processes, size=f"{100 * flag.size:+.1f} %")
+        for flag in found.flags
+    ]
+    about: dict[str, list[int]] = {}
+    for each in found.predictions:
+        for warning in each["warnings"]:
+            about.setdefault(warning, []).append(each["processes"])
+    everywhere = len(found.predictions)
+    for warning, sizes in about.items():
+        text = warning.partition(": ")[2]
+        told.append(text if len(sizes) == everywhere else f"{', '.join(map(str, sizes))}: {text}")
+    return [f"- {line}" for line in told]
+
+
+def _advice(found: Forecast) -> list[str]:
+    predictions, told = found.predictions, found.json
+    last = max(range(len(predictions)), key=lambda place: predictions[place]["processes"])
+    shapes = ", ".join(
+        f"{each['name']} {percent(each['weight'])}" for each in predictions[last]["shapes"][:MOST_SHAPES]
+    )
+    processes = predictions[last]["processes"]
+    made = [message("predict.shapes_line", processes=processes, shapes=shapes)]
+    laws = [
+        message(f"predict.law_{law}", value=number(values[last]))
+        for law, values in told["beside"].items()
+        if values[last] is not None
+    ]
+    made.append(message("predict.beside", processes=processes, laws=", ".join(laws)))
+    good = [each for each in predictions if each["efficiency"] >= TARGET]
+    if len(predictions) > 1 and good:
+        largest = max(good, key=lambda each: int(each["processes"]))
+        cheapest = max(predictions, key=lambda each: float(each["efficiency"]))
+        share = percent(TARGET)
+        made.append(
+            message(
+                "predict.largest_good",
+                target=share,
+                processes=largest["processes"],
+                efficiency=percent(largest["efficiency"]),
+            )
+        )
+        made.append(
+            message("predict.cheapest", processes=cheapest["processes"], efficiency=percent(cheapest["efficiency"]))
+        )
+    if told["next_run"] is not None:
+        run = told["next_run"]
+        before, after = (f"{100 * run[key]:.0f} %" for key in ("half_width_before", "half_width_after"))
+        minutes = round(run["seconds"] / 60)
+        made.append(
+            message("predict.next_run", processes=run["processes"], minutes=minutes, before=before, after=after)
+        )
+    return [f"- {line}" for line in made]

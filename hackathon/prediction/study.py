@@ -1,0 +1,140 @@
+"""Studies of the index as series: what is predicted from, and what others lost on the same cluster."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from hackathon.config.cluster import Rates
+from hackathon.config.trust import trusted_event
+from hackathon.index.gather import gather
+from hackathon.index.memory import Memory
+from hackathon.index.studies import StudyRuns, by_study, results_of, study_record
+from hackathon.jobs.cost import spent
+from hackathon.prediction.forecast import Price
+from hackathon.prediction.rows import JOB, NOBODY, RATE, STEP, STEPS, STRONG, WEAK, Kin, MeasuredValue, Series, series
+from hackathon.runs.states import SUCCEEDED
+from hackathon.scaling.cluster_measurements import measured
+from hackathon.scaling.doubts import is_false
+from hackathon.scaling.show import label
+from hackathon.scaling.table import grows_with_processes, lower_is_better, series_of
+from hackathon.text.errors import HackathonError
+from hackathon.text.json_fields import mapping_of, text_of
+
+OPERATION = "all_reduce"
+
+
+def known_studies(project: Path, memory: Memory) -> list[StudyRuns]:
+    """Return the studies of the event around a project, newest first; of the project alone without an event."""
+    event = None
+    with suppress(HackathonError):
+        event = trusted_event(project)
+    catalog = gather(
+        event.folder if event else None, event.record if event else None, [project], ask=False, diagnose=False
+    )
+    return by_study(catalog.summaries, memory)
+
+
+def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | None = None) -> list[Series]:
+    """Return each series of a study's results (DESIGN's results JSON) that has a point to predict from.
+
+    Successful repeats count one by one; a point whose result is false is not used, and its size is told.
+    """
+    made = []
+    for each in series_of(results):
+        mode = each["mode"] if each["mode"] in (WEAK, STRONG) else WEAK
+        lines, false = [], []
+        for point in each["points"]:
+            if is_false(point["doubts"]):
+                false.append(point["processes"])
+                continue
+            for number, run in enumerate(point["runs"]):
+                if run["status"] == SUCCEEDED and run["value"] is not None and point["value"] is not None:
+                    lines.append(MeasuredValue(point["processes"], run["value"], point["nodes"], str(number)))
+        if lines:
+            notes = ["doubted"] if false else []
+            notes += [] if each["mode"] in (WEAK, STRONG) else ["weak-assumed"]
+            title = " ".join(filter(None, (name or str(each["study"]), label(each))))
+            meaning = _meaning(mode, each["unit"])
+            made.append(series(title, mode, each["unit"], lines, kin=kin, notes=notes, meaning=meaning))
+    return made
+
+
+def _meaning(mode: str, unit: str) -> str:
+    """Return what the values of a study are, as its speed-up takes them."""
+    per_step = mode == WEAK and grows_with_processes(unit)
+    if lower_is_better(unit):
+        return STEP if per_step else JOB
+    return STEPS if per_step else RATE
+
+
+def of_study(study: StudyRuns, memory: Memory) -> list[Series]:
+    """Return the series of a study of the index."""
+    request = mapping_of(study_record(study.project, study.id, memory).get("base_request"))
+    kin = Kin(cluster_of(study), text_of(request.get("name")) or study.name, text_of(request.get("framework")))
+    return of_results(results_of(study), kin=kin, name=study.name or study.id)
+
+
+def cluster_of(study: StudyRuns) -> str:
+    """Return the cluster of a study's newest run."""
+    return next((run.cluster for run in reversed(study.runs) if run.cluster), "")
+
+
+def others(study: StudyRuns, studies: Iterable[StudyRuns], memory: Memory) -> list[Series]:
+    """Return the series of the other studies on the same cluster."""
+    cluster = cluster_of(study)
+    return [
+        made
+        for each in studies
+        if each.key != study.key and cluster and cluster_of(each) == cluster
+        for made in of_study(each, memory)
+    ]
+
+
+def price_of(study: StudyRuns, rates: Rates | None) -> Price:
+    """Return what a run of a study takes at a size: seconds and tokens, from how long its successful runs took.
+
+    In weak scaling each process keeps its work, so the time follows the cost of one unit; in strong scaling it follows
+    the rate. Time that does not scale, such as reading data once, is in it as if it did.
+    """
+    ended = [run for run in study.runs if run.state == SUCCEEDED and run.seconds and run.processes]
+    sizes = sorted({run.processes for run in ended})
+
+    def price(processes: int, cost: float, nodes: int | None) -> tuple[float | None, float | None]:
+        if not sizes:
+            return None, None
+        base = sizes[0]
+        runs = [run for run in ended if run.processes == base]
+        seconds = median(run.seconds or 0.0 for run in runs) * cost
+        if study.mode == STRONG:
+            seconds *= base / processes
+        if nodes is None:
+            return seconds, None
+        gpus = max((run.gpus / max(1, run.nodes) for run in runs), default=0.0)
+        return seconds, spent(nodes * seconds, nodes * gpus * seconds, rates).tokens
+
+    return price
+
+
+def network_of(cluster: str) -> float | None:
+    """Return how many times longer an all-reduce of many bytes takes between nodes than inside one.
+
+    From what `hackathon clusters measure` found; None when either was not measured.
+    """
+    found: dict[bool, float] = {}
+    for entry in measured(cluster):
+        value = entry["operations"].get(OPERATION, {}).get("busbw_gb_s")
+        if isinstance(value, (int, float)) and value > 0:
+            inside = entry["hosts"] == 1
+            found[inside] = max(found.get(inside, 0.0), float(value))
+    return found[True] / found[False] if len(found) == 2 else None
+
+
+def chosen(studies: Sequence[StudyRuns], name: str | None, project: str) -> StudyRuns | None:
+    """Return the study of a project whose id has `name` as its only one in it, the newest without a name."""
+    own = [study for study in studies if study.project == project]
+    if name is None:
+        return own[0] if own else None
+    found = [study for study in own if name in study.id]
+    return found[0] if len(found) == 1 else next((each for each in found if each.id == name), None)

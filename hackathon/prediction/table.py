@@ -1,0 +1,235 @@
+"""Measurements in a table that people write: CSV with a heading line, one line a measurement."""
+
+import csv
+import io
+import math
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.prediction.rows import STRONG, WEAK, Kin, MeasuredValue, Series, series
+from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
+from hackathon.text.messages import message
+from hackathon.text.printable import printable
+
+LARGEST = 16_000_000
+"""Bytes of a table that are read."""
+MOST_SHOWN = 10
+"""Errors that are shown at once."""
+MOST = 10**9
+"""Processes and nodes that a machine has at most."""
+RANGE = (1e-100, 1e100)
+"""Values that are believed: the square of others does not fit into a float."""
+NEEDED = ("processes", "value")
+OPTIONAL = ("nodes", "repeat", "mode", "unit", "series", "cluster", "model", "framework")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\Z")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
+
+
+@dataclass(frozen=True)
+class MeasuredTable:
+    """The series of a file, in the order in which they begin."""
+
+    name: str
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    cells: Mapping[str, str]
+    """Column → text, normalised; the number of the line stands in every error."""
+
+
+class _Problems:
+    """Errors of one file, told together."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.found: list[str] = []
+
+    def add(self, line: int, column: str, key: str, **values: object) -> None:
+        reason = message(f"predict.{key}", **values)
+        self.found.append(message("predict.in_line", file=self.name, line=line, column=column, reason=reason))
+
+    def raise_any(self) -> None:
+        if self.found:
+            shown = "\n".join(self.found[:MOST_SHOWN])
+            more = len(self.found) - MOST_SHOWN
+            if more > 0:
+                shown += "\n" + message("predict.more_errors", count=more)
+            raise RequestError("predict.bad_table", errors=shown)
+
+
+def read_table(path: Path) -> MeasuredTable:
+    """Return the series of a CSV file; `-` is the standard input.
+
+    Raises RequestError with file, line and column of everything that is wrong.
+    """
+    if str(path) == "-":
+        name, raw = "-", sys.stdin.buffer.read(LARGEST + 1)
+    else:
+        name = printable(str(path))
+        try:
+            with open_regular(path) as stream:
+                raw = stream.read(LARGEST + 1)
+        except OSError as error:
+            raise RequestError("predict.unreadable", path=name, reason=error.strerror or str(error)) from None
+    if len(raw) > LARGEST:
+        raise RequestError("predict.too_long", path=name, limit=LARGEST)
+    return parse_table(raw, name)
+
+
+def parse_table(raw: bytes, name: str) -> MeasuredTable:
+    """Return the series of a table from its bytes (UTF-8, with or without mark). Raises RequestError."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise RequestError("predict.not_text", path=name, line=line) from None
+    if "\0" in text:
+        raise RequestError("predict.not_text", path=name, line=text[: text.index("\0")].count("\n") + 1)
+    problems = _Problems(name)
+    groups: dict[tuple[str, ...], list[tuple[_Line, MeasuredValue]]] = {}
+    for each in _lines(text, name, problems):
+        measured = _measurement(each, problems)
+        if measured is not None:
+            key = tuple(each.cells.get(column, "") for column in ("series", "cluster", "model", "framework"))
+            groups.setdefault(key, []).append((each, measured))
+    made = []
+    for (title, *kin), lines in groups.items():
+        mode, unit = _alike(lines, problems)
+        made.append((title or None, mode, unit, [one for _, one in lines], Kin(*kin)))
+    problems.raise_any()
+    if not made:
+        raise RequestError("predict.empty", path=name)
+    told = [
+        series(title, mode or WEAK, unit, measured_lines, kin=kin, notes=() if mode else ("weak-assumed",))
+        for title, mode, unit, measured_lines, kin in made
+    ]
+    return MeasuredTable(name, tuple(told))
+
+
+def _lines(text: str, name: str, problems: _Problems) -> Iterator[_Line]:
+    """Yield the lines below the heading; raises RequestError for a heading that cannot be used."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    rows = _numbered(reader, problems)
+    first = next(rows, None)
+    if first is None:
+        problems.raise_any()
+        raise RequestError("predict.empty", path=name)
+    columns = [_normal(cell).casefold() for cell in first[1]]
+    missing = [column for column in NEEDED if column not in columns]
+    if missing:
+        raise RequestError(
+            "predict.no_column", path=name, line=first[0], columns=", ".join(missing),
+            found=printable(", ".join(columns))[:200],
+        )  # fmt: skip
+    twice = sorted({column for column in columns if column and columns.count(column) > 1})
+    if twice:
+        raise RequestError("predict.column_twice", path=name, line=first[0], column=printable(twice[0]))
+    for number, cells in rows:
+        if len(cells) != len(columns):
+            if len(cells) > len(columns):
+                problems.add(number, columns[-1], "too_many_cells", count=len(cells), columns=len(columns))
+                continue
+            cells = [*cells, *[""] * (len(columns) - len(cells))]
+        yield _Line(number, dict(zip(columns, map(_normal, cells), strict=True)))
+
+
+def _numbered(reader: "Iterator[list[str]]", problems: _Problems) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line, cells) of lines that are not empty and no comment; a broken quote ends the file."""
+    before = 0
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            problems.add(before + 1, "–", "broken_quote")
+            return
+        number, before = before + 1, reader.line_num  # type: ignore[attr-defined]
+        if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
+            yield number, cells
+
+
+def _normal(cell: str) -> str:
+    """Return a cell's text with full-width letters and digits as plain ones, without blanks around it."""
+    return unicodedata.normalize("NFKC", cell).strip()
+
+
+def _measurement(line: _Line, problems: _Problems) -> MeasuredValue | None:
+    """Return what a line says; None for one without a value, or with an error that has been noted."""
+    value_text = line.cells["value"]
+    if not value_text:  # a run that failed: it has a line, and no value
+        return None
+    before = len(problems.found)
+    processes = _count(line, "processes", problems)
+    nodes = _count(line, "nodes", problems) if line.cells.get("nodes") else None
+    value = _value(line, problems)
+    mode = line.cells.get("mode", "").casefold()
+    if mode and mode not in (WEAK, STRONG):
+        problems.add(line.number, "mode", "bad_mode", value=_shown(mode))
+    if processes and nodes and nodes > processes:
+        problems.add(line.number, "nodes", "more_nodes", nodes=nodes, processes=processes)
+    if len(problems.found) > before or processes is None or value is None:
+        return None
+    return MeasuredValue(processes, value, nodes, line.cells.get("repeat", ""))
+
+
+def _shown(text: str) -> str:
+    return printable(text)[:60]
+
+
+def _plain_number(text: str) -> float | None:
+    """Return a number from its text, thousands in groups of three; None for anything else."""
+    if _THOUSANDS.match(text):
+        text = text.replace(",", "")
+    if text.casefold().lstrip("+-") in ("nan", "inf", "infinity"):
+        return math.nan
+    return float(text) if text.isascii() and len(text) < 400 and _NUMBER.match(text) else None
+
+
+def _count(line: _Line, column: str, problems: _Problems) -> int | None:
+    text = line.cells[column]
+    number = _plain_number(text)
+    if number is None or not math.isfinite(number) or number != int(number) or not 1 <= number <= MOST:
+        problems.add(line.number, column, "bad_count", value=_shown(text))
+        return None
+    return int(number)
+
+
+def _value(line: _Line, problems: _Problems) -> float | None:
+    text = line.cells["value"]
+    number = _plain_number(text)
+    if number is None:
+        problems.add(line.number, "value", "no_number", value=_shown(text))
+    elif not math.isfinite(number):
+        problems.add(line.number, "value", "not_finite", value=_shown(text))
+    elif number <= 0:
+        problems.add(line.number, "value", "not_positive", value=_shown(text))
+    elif not RANGE[0] < number < RANGE[1]:
+        problems.add(line.number, "value", "beyond_belief", value=_shown(text))
+    else:
+        return number
+    return None
+
+
+def _alike(lines: Iterable[tuple[_Line, MeasuredValue]], problems: _Problems) -> tuple[str, str]:
+    """Return mode and unit of a series; lines that leave one out have that of the others, two of them are an error."""
+    found = []
+    for column in ("mode", "unit"):
+        known = ""
+        for line, _ in lines:
+            text = line.cells.get(column, "")
+            text = text.casefold() if column == "mode" else text
+            if text and known and text != known:
+                problems.add(line.number, column, "mixed", value=_shown(text), other=_shown(known))
+                break
+            known = known or text
+        found.append(known)
+    return found[0], found[1]

@@ -1,0 +1,224 @@
+"""How far predictions of throughput are off on public scaling studies, and how often their intervals hold.
+
+    python tests/bench/bench_predict.py [--cases]
+
+Prints figures, judges nothing. Each case hides every row from the predicted size on; history never holds the study
+itself. The table (`tests/samples/prediction/scaling.csv`) names the source of each series. Beside: constant efficiency.
+"""
+
+import random
+import statistics
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from hackathon.prediction.flags import flags
+from hackathon.prediction.forecast import Knowledge, forecast
+from hackathon.prediction.rows import MeasuredSize, MeasuredValue, Series, is_time, series
+from hackathon.prediction.shapes import SHAPES
+from hackathon.prediction.table import read_table
+
+TABLE = Path(__file__).resolve().parents[1] / "samples" / "prediction" / "scaling.csv"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One prediction: what is known, and the row that is asked for."""
+
+    known: Series
+    truth: MeasuredSize
+    others: tuple[Series, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one case, errors relative to the truth."""
+
+    case: Case
+    error: float
+    constant: float
+    held: bool
+    half_width: float
+
+
+def size_at(study: Series, nodes: float) -> MeasuredSize | None:
+    """Return the row on so many full nodes."""
+    per_node = study.per_node or 0
+    found = (row for row in study.rows if row.nodes == nodes and row.processes == nodes * per_node)
+    return next(found, None)
+
+
+def hidden(study: Series, rows: Iterable[MeasuredSize], truth: MeasuredSize, others: Sequence[Series] = ()) -> Case:
+    kept = tuple(sorted(set(rows), key=lambda row: row.processes))
+    assert all(row.processes < truth.processes for row in kept)
+    return Case(replace(study, rows=kept, capacity=study.per_node), truth, tuple(others))
+
+
+def doubled(study: Series) -> list[Case]:
+    """Base, one full node and two known; four asked for."""
+    rows = [size_at(study, nodes) for nodes in (1, 2, 4)]
+    one, two, four = rows
+    if study.mode != "weak" or one is None or two is None or four is None:
+        return []
+    return [hidden(study, (study.rows[0], one, two), four)]
+
+
+def first_three(study: Series) -> list[Case]:
+    """The first three rows known, twice the third asked for; not over the node boundary in weak scaling."""
+    if len(study.rows) < 4 or study.rows[3].processes != 2 * study.rows[2].processes:
+        return []
+    crossing = study.rows[2].nodes == 1 and (study.rows[3].nodes or 1) > 1
+    return [] if crossing and study.mode == "weak" else [hidden(study, study.rows[:3], study.rows[3])]
+
+
+def next_after(least: int) -> Callable[[Series], list[Case]]:
+    """At least so many rows known, the next one asked for."""
+
+    def cases(study: Series) -> list[Case]:
+        return [hidden(study, study.rows[:n], study.rows[n]) for n in range(least, len(study.rows))]
+
+    return cases
+
+
+def two_nodes(everything: Sequence[Series], *, remember: bool, family: bool = True) -> list[Case]:
+    """One full node known and nothing beyond, two nodes asked for; three clusters with many studies each.
+
+    `family` False: other studies of the same benchmark are not remembered either.
+    """
+    made = []
+    for study in everything:
+        one, two = size_at(study, 1), size_at(study, 2)
+        if one is None or two is None or study.kin.cluster.split()[0] not in ("Puhti", "Mahti", "LUMI"):
+            continue
+        if not study.kin.framework.startswith("PyTorch"):
+            continue
+        others = [
+            each for each in everything
+            if each.name != study.name and each.kin.cluster == study.kin.cluster
+            and (family or each.kin.model != study.kin.model)
+        ]  # fmt: skip
+        rows = [row for row in study.rows if row.processes <= one.processes]
+        made.append(hidden(study, rows, two, others if remember else ()))
+    return made
+
+
+def outcome(case: Case) -> Outcome:
+    found = forecast(case.known, [case.truth.processes], Knowledge(others=case.others), advise=False)
+    (entry,) = found.predictions
+    unit = replace(case.known, rows=(*case.known.rows, case.truth))
+    truth = unit.value(case.truth.rate, case.truth.processes)
+    predicted = entry["value"]
+    faster = truth / predicted if is_time(case.known.unit) else predicted / truth
+    error = faster - 1  # of the rate, where values are times too
+    constant = case.truth.cost / case.known.rows[-1].cost - 1
+    width = (entry["high"] - entry["low"]) / 2 / predicted
+    return Outcome(case, error, constant, entry["low"] <= truth <= entry["high"], width)
+
+
+def told(title: str, cases: Sequence[Case], show: bool) -> list[Outcome]:
+    found = [outcome(case) for case in cases]
+    errors, constant = ([abs(getattr(each, name)) for each in found] for name in ("error", "constant"))
+    widths, held = [each.half_width for each in found], sum(each.held for each in found)
+    print(
+        f"{title:58} {len(found):3} cases  error mean {100 * statistics.mean(errors):5.2f} median "
+        f"{100 * statistics.median(errors):5.2f} %  (constant efficiency {100 * statistics.mean(constant):5.2f} "
+        f"{100 * statistics.median(constant):5.2f})  intervals hold {100 * held / len(found):3.0f} %, half width "
+        f"{100 * statistics.median(widths):4.1f} %"
+    )
+    if show:
+        for each in found:
+            case = each.case
+            known = ",".join(str(row.processes) for row in case.known.rows)
+            share = f"{100 * each.error:+6.1f} % ±{100 * each.half_width:4.1f}"
+            print(f"    {share}  {known} → {case.truth.processes}  {case.known.name}")
+    return found
+
+
+def noisy(draw: random.Random, noise: float) -> tuple[Series, int, float]:
+    """Return a made series of any shape with noise, the size to predict (twice the largest) and the true rate there."""
+    name, mode, per_node = draw.choice([*SHAPES, "power"]), draw.choice(["weak", "strong"]), draw.choice([1, 1, 4])
+    base, count, size = draw.choice([1, 4]), draw.randint(5, 7), draw.uniform(0.02, 0.2)
+
+    def rate(processes: int) -> float:
+        if name == "power":
+            return float(processes ** (1 - size))
+        growth = 1.0 if mode == "weak" else processes / base / 4
+        return processes / (1 + size * growth * SHAPES[name](max(1, processes // per_node)))
+
+    sizes = [base * 2**step for step in range(count)]
+    lines = [MeasuredValue(p, rate(p) * (1 + draw.gauss(0, noise)), max(1, p // per_node)) for p in sizes]
+    return series("made", mode, "img/s", lines), 2 * sizes[-1], rate(2 * sizes[-1])
+
+
+def synthetic(count: int = 500) -> None:
+    """Print what happens where the truth is known."""
+    draw = random.Random(11)
+    for noise in (0.0, 0.005, 0.01, 0.02, 0.03):
+        errors, widths, held = [], [], 0
+        for _ in range(count):
+            made, size, truth = noisy(draw, noise)
+            (entry,) = forecast(made, [size], advise=False).predictions
+            errors.append(abs(entry["value"] / truth - 1))
+            widths.append((entry["high"] - entry["low"]) / 2 / entry["value"])
+            held += entry["low"] <= truth <= entry["high"]
+        print(
+            f"made, {100 * noise:3.1f} % noise: error mean {100 * statistics.mean(errors):5.2f} worst "
+            f"{100 * max(errors):6.2f} %, intervals hold {100 * held / count:3.0f} %, half width "
+            f"{100 * statistics.median(widths):4.1f} %"
+        )
+    hits = alarms = 0
+    for _ in range(2 * count):
+        at, values = 1.0, {}
+        for step in range(draw.randint(4, 8)):
+            values[2**step] = 2**step * at * (1 + draw.gauss(0, 0.01))
+            at *= 1 - draw.choice([0.0, draw.uniform(0, 0.02), draw.uniform(0, 0.1)])
+        place = draw.choice(list(values)[1:-1])
+        for slow in (False, True):
+            lines = [MeasuredValue(p, v * (0.82 if slow and p == place else 1)) for p, v in values.items()]
+            found = flags(series("made", "weak", "img/s", lines))
+            alarms += bool(found) and not slow
+            hits += slow and [(each.processes, each.kind) for each in found if each.kind != "retrograde"] == [
+                (place, "slow")
+            ]
+    print(f"planted -18 %: found {hits / count / 0.02:.1f} %; false alarms at 1 % noise {alarms / count / 0.02:.1f} %")
+
+
+def main() -> None:
+    show = "--cases" in sys.argv
+    everything = read_table(TABLE).series
+    print(f"{len(everything)} series, {sum(len(each.rows) for each in everything)} rows\n")
+
+    def of(kind: Callable[[Series], list[Case]], mode: str) -> list[Case]:
+        return [case for study in everything if study.mode == mode for case in kind(study)]
+
+    pool = told("weak: base, one node, two nodes → four", of(doubled, "weak"), show)
+    inside = [case for case in of(doubled, "weak") if case.known.rows[0].nodes == 1 and len(case.known.rows) == 3]
+    told("  of these with a base inside the node", inside, False)
+    pool += told("weak: first three rows → twice the third", of(first_three, "weak"), show)
+    pool += told("strong: first three rows → twice the third", of(first_three, "strong"), show)
+    pool += told("strong: four or more rows → the next", of(next_after(4), "strong"), show)
+    told("weak: four or more rows → the next", of(next_after(4), "weak"), show)
+    told("one node → two, nothing else known", two_nodes(everything, remember=False), show)
+    pool += told("one node → two, with the cluster's other studies", two_nodes(everything, remember=True), show)
+    told("  the same without studies of the same benchmark", two_nodes(everything, remember=True, family=False), False)
+    held, widths = sum(each.held for each in pool), [each.half_width for each in pool]
+    print(
+        f"\nthese without the indented ones, 'weak: four or more' and 'nothing else known': {len(pool)} cases, "
+        f"intervals hold {100 * held / len(pool):.0f} %, median half width {100 * statistics.median(widths):.1f} %"
+    )
+    print("\nby cluster (mean error, share of intervals that hold):")
+    clusters: dict[str, list[Outcome]] = {}
+    for each in pool:
+        clusters.setdefault(each.case.known.kin.cluster, []).append(each)
+    for name, found in sorted(clusters.items(), key=lambda item: -len(item[1])):
+        mean = 100 * statistics.mean(abs(each.error) for each in found)
+        print(f"  {len(found):3} {name:45} {mean:5.2f} %  {100 * sum(each.held for each in found) / len(found):3.0f} %")
+    print()
+    synthetic()
+
+
+if __name__ == "__main__":
+    main()
