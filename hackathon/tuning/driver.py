@@ -28,8 +28,8 @@ POLL = 0.05
 """Seconds between two looks at a start."""
 GRACE = 5.0
 """Seconds between TERM and KILL."""
-TRIES = 4
-"""Predictions that are tried before the search halves."""
+TRIES = 8
+"""Starts that trust the prediction before the search halves."""
 MARGIN = 0.95
 """Part of the limit that the recommended batch may need."""
 _DIE_WITH_PARENT = 1
@@ -68,13 +68,13 @@ def search(
     """Return the probes in their order, and the batch that the first two predicted (None: not known).
 
     `start` tries a batch. At the end the largest batch that fits and the next larger one, which does not, are among the
-    probes, unless `most` fits or `least` does not. The next batch is the predicted one, or the one behind it where that
-    fits, at most TRIES times; else twice the largest that fits, or the middle between what fits and what does not.
+    probes, unless `most` fits or `least` does not. The next batch is the predicted one, or where that fits those 1, 2,
+    4, … behind it; else twice the largest that fits, or the middle between what fits and what does not.
     """
     probes: list[Probe] = []
     fails: int | None = None
     guess: int | None = None
-    fits, tries, batch = least - 1, 0, first
+    fits, tries, batch, above, missed = least - 1, 0, first, 1, False
     while (fails is None or fails - fits > 1) and fits != most:
         probe = start(batch)
         probes.append(probe)
@@ -84,10 +84,15 @@ def search(
             fails = batch
         forecast = predicted(probes, limit)
         guess = forecast if guess is None else guess
+        batch = 2 * fits if fails is None else (fits + fails) // 2
         if forecast is not None and tries < TRIES:
-            batch, tries = forecast, tries + 1
-        else:
-            batch = 2 * fits if fails is None else (fits + fails) // 2
+            tries += 1
+            if forecast <= fits:
+                batch, above = fits + above, 2 * above
+            elif fails is None or forecast < fails:
+                batch = forecast
+            elif not missed:
+                batch, missed = fails - max(1, fails // 64), True  # most predictions miss by little
         batch = max(fits + 1, batch if fails is None else min(batch, fails - 1))
         batch = batch if most is None else min(batch, most)
     return probes, guess
@@ -125,8 +130,10 @@ def _variables(slot: Path, variables: dict[str, str]) -> dict[str, str]:
 
 
 def _started(slot: Path, command: list[str], env: dict[str, str], limit: int | None) -> subprocess.Popen[bytes]:
+    library = ctypes.CDLL(None)
+
     def prepare() -> None:
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        library.prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
