@@ -98,11 +98,14 @@ def batch_parameter(program: SingleProcess) -> tuple[str, int]:
 def batch_measurement(program: SingleProcess, limit: int | None, seconds: int) -> SpeedupMeasurement:
     """Return the job that looks for the largest batch; `limit`: bytes of addresses that each start may have.
 
-    Raises RequestError without a batch among the parameters, and without a limit on a machine without GPUs.
+    Raises RequestError without a batch among the parameters, without a limit on a machine without
+    GPUs, and with one where there are GPUs: CUDA reserves addresses without measure.
     """
     name, first = batch_parameter(program)
     if limit is None and not program.request.gpus_per_node:
         raise RequestError("largest_batch.no_limit")
+    if limit is not None and program.request.gpus_per_node:
+        raise RequestError("largest_batch.limit_of_gpu")
     parameter = program.declared[name]
     least, most = int(max(1, parameter.min or 1)), int(parameter.max) if parameter.max is not None else None
     savers = {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hackathon.config.fields import Scalar
 from hackathon.config.recipe import Parameter
+from hackathon.runs.source.program_text import program_files
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
@@ -40,50 +41,63 @@ class KnownOption:
     """What a program without it needs, in one of `frameworks`."""
     other: tuple[str, ...] = ()
     """Further parameters that stand for the same: with one of them declared, no lines are asked for."""
+    words: tuple[str, ...] = ()
+    """One of them in the text of a program shows that it has the lines already."""
 
 
 TORCH = ("torch",)
 KNOWN = (
     KnownOption("bf16", "precision", "rounding", "amp", ("bf16",), frameworks=TORCH, other=("precision",),
+                words=("autocast",),
                 lines="with torch.autocast(device.type, dtype=torch.bfloat16):\n"
                 "    loss = loss_of(model(images), labels)"),
     KnownOption("bf16 parameters", "precision", "rounding", "precision", ("bf16",)),
     KnownOption("fp16", "precision", "rounding", "amp", ("fp16",), gpu=True, frameworks=TORCH, other=("precision",),
+                words=("GradScaler",),
                 lines="scaler = torch.amp.GradScaler()\nwith torch.autocast('cuda', dtype=torch.float16):\n"
                 "    loss = loss_of(model(images), labels)\nscaler.scale(loss).backward()\nscaler.step(optimizer)\n"
                 "scaler.update()"),
     KnownOption("TF32", "precision", "rounding", "tf32", (True,), {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}, gpu=True,
                 frameworks=TORCH),
     KnownOption("channels_last", "layout", "rounding", "channels_last", (True,), frameworks=TORCH,
+                words=("channels_last",),
                 lines="model = model.to(memory_format=torch.channels_last)\n"
                 "images = images.to(memory_format=torch.channels_last)"),
     KnownOption("torch.compile", "compile", "rounding", "compile", (True,), frameworks=TORCH,
+                words=("torch.compile",),
                 lines="model = torch.compile(model)"),
     KnownOption("fused optimizer", "optimizer", "rounding", "fused", (True,), frameworks=TORCH,
+                words=("fused=",),
                 lines="optimizer = torch.optim.SGD(model.parameters(), lr=lr, fused=True)"),
     KnownOption("loader workers", "loader", "nothing", "workers", (2, 4), frameworks=TORCH, other=("num_workers",),
+                words=("num_workers",),
                 lines="loader = DataLoader(data, batch_size=64, num_workers=4, persistent_workers=True)"),
     KnownOption("loader workers", "loader", "nothing", "num_workers", (2, 4)),
     KnownOption("iterator", "loader", "nothing", "iterator", ("multithread", "multiprocess"), frameworks=("chainer",),
+                words=("MultiprocessIterator", "MultithreadIterator"),
                 lines="train = chainer.iterators.MultiprocessIterator(train, 64, n_processes=4)"),
     KnownOption("pinned memory", "loader", "nothing", "pin_memory", (True,), gpu=True, frameworks=TORCH,
+                words=("pin_memory",),
                 lines="loader = DataLoader(data, batch_size=64, num_workers=4, pin_memory=True)\n"
                 "images = images.to(device, non_blocking=True)"),
     KnownOption("cudnn.benchmark", "layout", "rounding", "cudnn_benchmark", (True,), gpu=True, frameworks=TORCH,
+                words=("cudnn.benchmark",),
                 lines="torch.backends.cudnn.benchmark = True"),
     KnownOption("CUDA graphs", "compile", "rounding", "cuda_graphs", (True,), gpu=True, frameworks=TORCH,
+                words=("CUDAGraph", "cuda.graph", "reduce-overhead"),
                 lines="model = torch.compile(model, mode='reduce-overhead')"),
-    KnownOption("NVIDIA DALI", "loader", "training", "dali", (True,), gpu=True, frameworks=TORCH,
-                lines="from nvidia.dali import pipeline_def  # the images are read and decoded by a pipeline of DALI"),
     KnownOption("XLA", "compile", "rounding", "jit", (True,), {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2"}, gpu=True,
                 frameworks=("tensorflow",)),
     KnownOption("GPU threads", "threads", "nothing", "", (), {"TF_GPU_THREAD_MODE": "gpu_private"}, gpu=True,
                 frameworks=("tensorflow",)),
     KnownOption("mixed precision", "precision", "rounding", "mixed_precision", (True,), frameworks=("tensorflow",),
-                other=("amp",), lines="tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')"),
+                other=("amp",), words=("mixed_precision",),
+                lines="tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')"),
     KnownOption("mixed16", "precision", "rounding", "dtype", ("mixed16",), gpu=True, frameworks=("chainer",),
+                words=("mixed16",),
                 lines="chainer.global_config.dtype = chainer.mixed16"),
     KnownOption("cuDNN autotune", "layout", "rounding", "autotune", (True,), gpu=True, frameworks=("chainer",),
+                words=("autotune",),
                 lines="chainer.global_config.autotune = True"),
     KnownOption("allocator", "memory", "nothing", "", (), {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"},
                 gpu=True, frameworks=TORCH),
@@ -122,7 +136,8 @@ class NotTried:
     """An option that was not tried, and why."""
 
     name: str
-    why: Literal["lines", "gpu"]
+    why: Literal["lines", "gpu", "there"]
+    """It needs lines in the program, or a GPU; or the program has such lines already."""
     lines: str = ""
 
 
@@ -131,6 +146,7 @@ def options_for(sources: "Sources", request: "Request") -> tuple[list[Option], l
     from hackathon.jobs.resolve import declared_parameters
 
     declared = declared_parameters(sources.project, sources.recipe)
+    text = _text(sources, request)
     tried: list[Option] = []
     left: list[NotTried] = []
     for known in KNOWN:
@@ -145,7 +161,8 @@ def options_for(sources: "Sources", request: "Request") -> tuple[list[Option], l
             fresh_names = {f"env.{name}": value for name, value in known.variables.items()}
             settings = [] if already or _is_idle(known, request) else [fresh_names]
         elif known.lines and ours and not any(name in declared for name in known.other):
-            left.append(NotTried(known.name, "lines", known.lines))
+            there = any(word in text for word in known.words)
+            left.append(NotTried(known.name, "there") if there else NotTried(known.name, "lines", known.lines))
             continue
         else:
             continue
@@ -179,6 +196,12 @@ def asked_for(texts: "tuple[str, ...]", sources: "Sources") -> list[Option]:
 def named(names: tuple[str, ...], declared: Mapping[str, Parameter], request: "Request") -> str | None:
     """Return the first of these names that is a declared parameter with a value; None when none is."""
     return next((name for name in names if name in declared and name in request.parameters), None)
+
+
+def _text(sources: "Sources", request: "Request") -> str:
+    """Return the text of the program: of the file that is started and its own modules that it imports."""
+    entry = next((word for word in request.command if (sources.folder / word).is_file()), None)
+    return "\n".join(file.text for file in program_files(sources.folder, entry)) if entry is not None else ""
 
 
 def _larger_batch(declared: Mapping[str, Parameter], request: "Request") -> Iterator[Option]:

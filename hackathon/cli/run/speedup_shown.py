@@ -71,9 +71,10 @@ def _cells(row: "OptionRow") -> list[str]:
 
 
 def _show_left(result: "SpeedupResult") -> None:
-    gpu = [each.name for each in result.left if each.why == "gpu"]
-    if gpu:
-        click.echo(message("speedup.left_gpu", names=", ".join(gpu)))
+    for why in ("there", "gpu"):
+        names = [each.name for each in result.left if each.why == why]
+        if names:
+            click.echo(message(f"speedup.left_{why}", names=", ".join(names)))
     for each in result.left:
         if each.why == "lines":
             click.echo(message("speedup.left_lines", name=each.name))

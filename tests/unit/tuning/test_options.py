@@ -51,6 +51,10 @@ def test_declared_parameters_are_tried_and_lines_are_not_guessed(tmp_path: Path)
     assert tried["workers=4"].changes == "nothing" and tried["batch_size=128, lr=0.2"].changes == "training"
     assert left["channels_last"].why == "lines" and "channels_last" in left["channels_last"].lines
     assert "bf16" not in left, "it has a parameter"
+    made = program(tmp_path / "own")
+    (tmp_path / "own" / "train.py").write_text("import model\n")
+    (tmp_path / "own" / "model.py").write_text("net = net.to(memory_format=torch.channels_last)\n")
+    assert chosen(made)[1]["channels_last"] == NotTried("channels_last", "there")
     assert any(name.startswith("env.MALLOC") for name in tried)
     # fp16 is no choice of this program's parameter, and nobody wrote that it means anything
     assert "amp=fp16" not in tried
@@ -64,9 +68,8 @@ def test_a_program_of_an_unknown_framework_gets_no_variables_and_no_lines(tmp_pa
 def test_recipes_are_tried_by_their_parameters(tmp_path: Path) -> None:
     tried, left = chosen(program(tmp_path / "recipe", "torch-ddp-tuned"))
     assert {"amp=bf16", "channels_last=true", "compile=true", "fused=true", "workers=2", "workers=4"} <= set(tried)
-    assert left["pinned memory"] == NotTried("pinned memory", "lines", left["pinned memory"].lines) or (
-        left["pin_memory=true"].why == "gpu" if "pin_memory=true" in left else left["pinned memory"].why == "gpu"
-    )
+    assert left["pinned memory"].why == "gpu"
+    assert left["cudnn.benchmark"] == NotTried("cudnn.benchmark", "there"), "the program sets it itself"
     tried, left = chosen(program(tmp_path / "recipe", "torch-fsdp-lm"))
     assert "precision=bf16" in tried and "bf16" not in left
 

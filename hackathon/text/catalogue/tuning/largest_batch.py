@@ -18,6 +18,11 @@ MESSAGES = {
         "a machine without GPUs needs a limit of memory",
         "GPU のないマシンではメモリの上限が必要です",
     ),
+    "limit_of_gpu": (
+        "--memory limits the address space, which CUDA needs much of; with GPUs, the limit is the GPU's memory",
+        "--memory はアドレス空間を制限しますが、CUDA は大量に使います。GPU がある場合の上限は GPU のメモリです",
+    ),
+    "limit_of_gpu_hint": ("Leave --memory out.", "--memory を省いてください。"),
     "no_limit_hint": ("Give one: --memory 8GB", "例: --memory 8GB"),
     "not_in_command": (
         "the command does not contain the value of {name} as it is",

@@ -96,6 +96,7 @@ MESSAGES = {
         "no option is faster outside the noise with an unchanged loss",
         "損失を変えずに、誤差の範囲を超えて速くなるオプションはありません",
     ),
+    "left_there": ("not tried, the program sets it itself: {names}", "未測定（プログラム自身が設定）: {names}"),
     "left_gpu": ("not tried, needs a GPU: {names}", "未測定（GPU が必要）: {names}"),
     "left_lines": ("not tried: {name} needs these lines:", "未測定: {name} には次の行が必要です:"),
     # ---- errors
