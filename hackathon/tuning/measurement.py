@@ -78,9 +78,15 @@ class SingleProcess:
 
     @cached_property
     def request(self) -> "Request":
-        """Its request, with the launcher that adds the least. Raises RequestError as `resolve`, and for --in-place."""
-        if self.sources.options.in_place:
+        """Its request, with the launcher that adds the least.
+
+        Raises RequestError as `resolve`, for --in-place, and for more than one process.
+        """
+        options = self.sources.options
+        if options.in_place:
             raise RequestError("speedup.in_place")
+        if options.nodes not in (None, 1) or options.processes not in (None, 1):
+            raise RequestError("speedup.one_process")
         return resolve(self.alone, processes=1)
 
     @cached_property

@@ -98,6 +98,14 @@ def test_the_job_holds_every_command_with_a_seed_for_each_round(tmp_path: Path) 
     assert own.comparison(asked_for(("workers=4",), own.sources), 3, 5).source.digest != made.source.digest
 
 
+def test_one_process_is_measured_whatever_the_project_says(tmp_path: Path) -> None:
+    own = program(tmp_path / "own", nodes=2, processes=8, processes_per_node=4, cluster="miyabi-g", group="gz00")
+    assert (own.request.nodes, own.request.processes, own.request.launcher) == (1, 1, "local")
+    for options in (Options(processes=2), Options(nodes=2), Options(in_place=True)):
+        with pytest.raises(RequestError):
+            assert SingleProcess(gather(None, options, {}, tmp_path / "own")).request
+
+
 def test_the_search_marks_the_batch_and_nothing_else_in_the_command(tmp_path: Path) -> None:
     own = program(tmp_path / "own", command="python train.py --batch={batch_size} --lr {lr} --at 64")
     task = json.loads(batch_measurement(own, 10**9, 5).source.files[TASK].content)

@@ -104,6 +104,11 @@ MESSAGES = {
         "--in-place does not work here: each start needs its own copy of the program",
         "--in-place は使えません。起動ごとにプログラムのコピーが必要です",
     ),
+    "one_process": (
+        "speedup measures one process on one node",
+        "speedup は 1 ノードの 1 プロセスで測定します",
+    ),
+    "one_process_hint": ("Leave --nodes and --processes out.", "--nodes と --processes を省いてください。"),
     "not_an_option": (
         "{name} is an option of the toolkit; measure parameters of the program or env.VARIABLE",
         "{name} は本ツールのオプションです。プログラムのパラメータか env.変数名 を測定できます",
