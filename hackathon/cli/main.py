@@ -24,9 +24,10 @@ COMMANDS = {
     "jobs": {
         "check": "check", "submit": "run.submit", "render": "render", "shell": "machine.shell",
         "compare": "study.compare", "publish": "publish", "rerun": "run.rerun", "adopt": "run.adopt", "lint": "lint",
-        "convert": "convert", "port": "port", "predict": "predict", "plan": "plan",
+        "convert": "convert", "port": "port",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
+    "speed": {"speedup": "run.speedup", "predict": "predict", "plan": "plan"},
     "team": {
         "docs": "docs", "doctor": "machine.doctor", "clusters": "clusters.clusters", "ask": "board.ask",
         "board": "board.board", "standup": "board.standup", "ready": "event.ready", "slides": "slides",
@@ -54,6 +55,10 @@ MEANT = {
 """Words that people try → what they look for, where the letters alone would suggest something else."""
 
 
+ALIASES = {"tune-up": "speedup"}
+"""Second names of commands; the help does not list them."""
+
+
 class LazyGroup(click.Group):
     """A group that imports a command's module only when the command is used."""
 
@@ -61,6 +66,7 @@ class LazyGroup(click.Group):
         return [name for names in COMMANDS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         for modules in COMMANDS.values():
             if cmd_name in modules:
                 command: click.Command = importlib.import_module(f"hackathon.cli.{modules[cmd_name]}").command
@@ -76,7 +82,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+        if args and args[0] not in (*self.list_commands(ctx), *ALIASES) and not args[0].startswith("-"):
             import difflib
 
             near = [MEANT[args[0]]] if args[0] in MEANT else []

@@ -8,7 +8,7 @@ import click
 
 from hackathon.jobs.options import Options
 from hackathon.text.messages import LANGUAGES, message
-from hackathon.text.units import parse_walltime
+from hackathon.text.units import parse_size, parse_walltime
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -26,6 +26,18 @@ class Walltime(click.ParamType[int]):
             return parse_walltime(value)
         except ValueError:
             self.fail(message("cli.bad_walltime", value=value), param, ctx)
+
+
+class Size(click.ParamType[int]):
+    """Bytes from 16GB or 16GiB."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return parse_size(value)
+        except ValueError:
+            self.fail(message("cli.bad_size", value=value), param, ctx)
 
 
 class Assignment(click.ParamType[tuple[str, str]]):

@@ -33,6 +33,25 @@ def show_plan(plan: "Plan") -> None:
     echo_advice([job.request for job in plan.jobs])
 
 
+def confirm(planned: "Plan", yes: bool, question: str) -> None:
+    """Say what will be submitted and what it can cost; ask where that is more than this machine's time.
+
+    Raises RequestError where nobody can be asked, and click.Abort for a no.
+    """
+    import sys
+
+    from hackathon.schedulers import profiles
+    from hackathon.text.errors import RequestError
+
+    show_plan(planned)
+    if yes or profiles.dialect_of(planned.sources.cluster).this_machine:
+        return
+    if not sys.stdin.isatty():
+        raise RequestError("cli.nobody_confirms")
+    if not click.confirm(question, err=True):
+        raise click.Abort
+
+
 def show_preflight(run: "RunDirectory") -> None:
     """Print that the preflight was submitted."""
     click.echo(f"{message('preflight.job')}: {run.id}  {message('cli.job_is', job=run.job_id())}", err=True)

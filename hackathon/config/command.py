@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 
 from hackathon.config.problems import nearest, shown
@@ -10,6 +11,12 @@ from hackathon.text.errors import RequestError
 
 _OPERATOR = re.compile(r"\|\||&&|>>|<<|\$\(|\$\{|\$[A-Za-z_][A-Za-z0-9_]*|[|&;<>`\n]")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+def interpreter_of(command: Iterable[str]) -> str:
+    """Return the Python that a command's first word names, else `python3`: what starts a program of ours beside it."""
+    first = next(iter(command), "")
+    return first if PurePath(first).name.startswith("python") else "python3"
 
 
 def command_words(command: str, values: Mapping[str, Any]) -> tuple[str, ...]:

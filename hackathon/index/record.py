@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from hackathon.runs.lives import RunUse
-from hackathon.runs.record import PROBE_TAG, REHEARSAL_TAG
+from hackathon.runs.record import NO_RESULTS, PROBE_TAG
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
 from hackathon.text.messages import language
 from hackathon.text.told import Told
@@ -147,8 +147,8 @@ class RunEntry:
 
     @property
     def rehearsal(self) -> bool:
-        """Whether it is a run of `hackathon try`: used time, cut short, and no result."""
-        return REHEARSAL_TAG in self.tags and not self.study
+        """Whether it is a run of `hackathon try` or `hackathon speedup`: used time, cut short, and no result."""
+        return bool(NO_RESULTS & set(self.tags)) and not self.study
 
     @property
     def is_false(self) -> bool:

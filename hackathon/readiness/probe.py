@@ -3,12 +3,13 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.board.entry import clean_line
+from hackathon.config.command import interpreter_of
 from hackathon.readiness import job
 from hackathon.readiness.job import MARK
 from hackathon.readiness.wanted import MOST_FILES, MOST_MODULES, ProbeTask
@@ -72,7 +73,7 @@ def _probe_of(request: "Request", source: str) -> "Request":
         name=PROBE_TAG,
         recipe=None,
         framework=None,
-        command=(_python(request.command), PROBE_PROGRAM),
+        command=(interpreter_of(request.command), PROBE_PROGRAM),
         parameters={},
         # copying data to the node's own disk would take longer than the job may
         variables={name: value for name, value in request.variables.items() if name != "HK_STAGE"},
@@ -86,12 +87,6 @@ def _probe_of(request: "Request", source: str) -> "Request":
         in_place=False,
         exclude=(),
     )
-
-
-def _python(command: Iterable[str]) -> str:
-    """Return the interpreter that a command names, else `python3`."""
-    first = next(iter(command), "")
-    return first if Path(first).name.startswith("python") else "python3"
 
 
 def wanted_by(run: Path) -> ProbeTask:

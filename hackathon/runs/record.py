@@ -26,8 +26,10 @@ from hackathon.text.json_fields import (
     texts_of,
 )
 
-REHEARSAL_TAG = "try"
-"""Tag of the runs of `hackathon try`."""
+REHEARSAL_TAG, SPEEDUP_TAG = "try", "speedup"
+"""Tags of the runs of `hackathon try` and of `hackathon speedup`."""
+NO_RESULTS = frozenset({REHEARSAL_TAG, SPEEDUP_TAG})
+"""Tags of runs that were ended before their end, or that hold many short starts: their numbers are no results."""
 PROBE_TAG, PROBE_PROGRAM = "ready", "hackathon_ready.py"
 """Tag and program of the small job of `hackathon ready`."""
 MOST_TAGS = 1000
@@ -171,8 +173,8 @@ class RunRecord:
 
     @property
     def rehearsal(self) -> bool:
-        """Whether it is a run of `hackathon try`: it was ended before its end, and its numbers are no result."""
-        return REHEARSAL_TAG in self.tags and self.study is None
+        """Whether it is a run of `hackathon try` or `hackathon speedup`: its numbers are no result."""
+        return bool(NO_RESULTS & set(self.tags)) and self.study is None
 
     @property
     def probe(self) -> bool:

@@ -7,7 +7,6 @@ import click
 
 from hackathon.cli.options import job_options, named, option_force, option_trust, several_processes
 from hackathon.jobs.options import Options
-from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def _plan(sources: "Sources", counts: list[int] | None, limits: "RehearsalLimits
 def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[RunDirectory], list[RunStatus]]":
     """Return the rehearsal's runs with their final states: submitted now, or by a call that was cut off."""
     from hackathon.cli.run.wait import wait
-    from hackathon.cli.shown import show_outcomes
+    from hackathon.cli.shown import confirm, show_outcomes
     from hackathon.rehearsal.rehearsal import unfinished
     from hackathon.runs.campaign import program_of, start
     from hackathon.runs.record import REHEARSAL_TAG
@@ -109,7 +108,7 @@ def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[R
     jobs = tuple(job for job in planned.jobs if job.request.processes not in known)
     if jobs:
         rest = replace(planned, jobs=jobs)
-        _confirm(rest, limits, yes)
+        confirm(rest, yes, message("rehearsal.confirm", count=len(rest.jobs)))
         outcomes = start(rest, tags=(REHEARSAL_TAG,), source=source)
         show_outcomes(outcomes, len(jobs))
         known |= {outcome.run.known().processes: outcome.run for outcome in outcomes}
@@ -132,22 +131,6 @@ def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "Rehea
             note_end(run, why)
             cancel(run, sure=True)
     return False
-
-
-def _confirm(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> None:
-    """Say what will be submitted and what it can cost; ask where that is more than this machine's time."""
-    import sys
-
-    from hackathon.cli.shown import show_plan
-    from hackathon.schedulers import profiles
-
-    show_plan(planned)
-    if yes or profiles.dialect_of(planned.sources.cluster).this_machine:
-        return
-    if not sys.stdin.isatty():
-        raise RequestError("rehearsal.not_confirmed")
-    if not click.confirm(message("rehearsal.confirm", count=len(planned.jobs)), err=True):
-        raise click.Abort
 
 
 def _understood(run: "RunDirectory", state: "RunStatus") -> "Understood":

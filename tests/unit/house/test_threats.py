@@ -34,6 +34,9 @@ SURVEY = f"{FAULTS}/test_survey_users.py::test_a_hostile_user_reads_and_alters_n
 JOBS = f"{UNIT}/runs/test_job_owner.py"
 SCRIPT = f"{UNIT}/programs/test_lint.py::test_scripts_of_others_are_data"
 
+STUDIES = ("scale", "try", "speedup")
+"""Commands that run a project's program to measure it."""
+
 THREATS: dict[str, tuple[dict[str, str], str]] = {
     "job script written by hand": (
         dict.fromkeys(("lint", "convert", "adopt", "doctor"), SCRIPT),
@@ -66,6 +69,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "link in the place of a run, of its files or of `runs`": (
         dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale", "try", "predict"), BOUNDS)
+        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", *STUDIES), BOUNDS)
         | dict.fromkeys(("results", "logs", "diagnose", "board", "ask"), LINKS)
         | {"status": DESCRIPTOR, "compare": DESCRIPTOR},
         "reads no runs of others, or only one that its user names",
@@ -74,6 +78,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         dict.fromkeys(
             ("scale", "try", "results", "compare", "top", "dashboard", "publish", "slides", "event", "predict",
              "check"),
+            (*STUDIES, "results", "compare", "top", "dashboard", "publish", "slides", "event"),
             f"{FAULTS}/test_foreign_formats.py::test_a_study",
         ),
         "reads single runs",
@@ -82,39 +87,40 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         dict.fromkeys(
             ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale", "try", "predict",
              "check"),
+            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", *STUDIES),
             f"{UNIT}/logs/test_patterns.py::test_a_pattern_that_takes_long_is_ended_and_told_with_its_project",
         ),
         "shows no numbers of a run",
     ),
     "project": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), PROJECT)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), PROJECT)
         | dict.fromkeys(("status", "results", "logs", "diagnose", "top", "dashboard", "publish", "event"), TUTOR),
         "reads no project.yaml of others",
     ),
     "event": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), TRUST)
         | dict.fromkeys(("trust", "board", "survey", "rules", "ask", "standup"), TRUST)
         | dict.fromkeys(("event", "dashboard", "top", "publish", "slides", "notify", "clusters", "recipes"), WRITTEN)
         | {"predict": WRITTEN},
         "the event has no say in it",
     ),
     "job template": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "rerun", "clusters"), TEMPLATE),
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "rerun", "clusters"), TEMPLATE),
         "renders no script",
     ),
     "cluster profile": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), TRUST)
         | {"clusters": WRITTEN, "doctor": WRITTEN},
         "asks no cluster",
     ),
     "failure rule": (
         {"diagnose": ENDLESS, "rules": ENDLESS, "top": SLOW, "publish": SLOW, "dashboard": SLOW, "board": ENDLESS,
          "ask": ENDLESS, "event": SLOW, "slides": SLOW, "notify": SLOW, "status": ENDLESS, "submit": ENDLESS,
-         "scale": ENDLESS, "try": ENDLESS},
+         "scale": ENDLESS, "try": ENDLESS, "speedup": ENDLESS},
         "diagnoses nothing",
     ),
     "recipe": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "env", "data", "rerun"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "env", "data", "rerun"), TRUST)
         | {"recipes": WRITTEN, "init": WRITTEN},
         "needs no recipe",
     ),
@@ -133,7 +139,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "does not read the board",
     ),
     "cache": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "rerun"), COMPILED)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "rerun"), COMPILED)
         | dict.fromkeys(
             ("diagnose", "top", "dashboard", "publish", "event", "results", "clusters", "predict"),
             f"{UNIT}/config/test_trust.py::test_a_cache_of_another_account_is_not_used",
@@ -260,6 +266,8 @@ READERS: dict[str, tuple[str, str]] = {
     "survey/spreadsheet.py": ("_rows", "drop box and token"),
     "text/files.py": ("write_whole open_regular known_json objects_of _value", "regular files only, bounded"),
     "text/uptime.py": ("boot _stat", PROC),
+    "tuning/driver.py": ("_read _started _memory main", "the job's own files and /proc"),
+    "tuning/measurement.py": ("SingleProcess.measurement", SHIPPED),
     "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),
     "web/dashboard/crowd.py": ("owners", PROC),
     "web/dashboard/endpoint.py": ("_only_one port_door", "socket"),

@@ -24,6 +24,30 @@ TROUBLE: dict[str, tuple[str, str]] = {
         "  hackathon try --processes 1,4 --seconds 120\n"
         "  hackathon try --json",
     ),
+    "speedup_short": ("Measure what makes one process faster.", "1 プロセスを速くする設定を測定"),
+    "speedup_help": (
+        "Measure, on one process, what makes the program faster: each known option alone against the program as it is, in "
+        "rounds with a random order, then the ones that win together. For a recipe, options are its parameters; for your "
+        "own program, parameters that you declared and environment variables. What would need lines in the program is "
+        "listed with these lines. A claim is made only outside the noise, and the loss is compared over the same steps. "
+        "Also as `tune-up`. After Ctrl-C the same command continues.\n"
+        "\n"
+        "\b\n"
+        "  hackathon speedup\n"
+        "  hackathon speedup torch-ddp-tuned --try workers=2,4 --try amp=bf16\n"
+        "  hackathon speedup --apply\n"
+        "  hackathon speedup --largest-batch --memory 8GB",
+        "1 プロセスで、プログラムを速くする設定を測定します。既知のオプションを 1 つずつ、無作為な順序で現状と比べ、有効なものを"
+        "まとめて測定します。レシピではパラメータ、自作プログラムでは宣言済みのパラメータと環境変数が対象です。プログラムに行の追加が"
+        "必要なものは、その行を表示します。誤差の範囲を超えたときだけ速いと判定し、同じステップの損失も比べます。`tune-up` でも"
+        "実行できます。Ctrl-C のあとは同じコマンドで続けられます。\n"
+        "\n"
+        "\b\n"
+        "  hackathon speedup\n"
+        "  hackathon speedup torch-ddp-tuned --try workers=2,4 --try amp=bf16\n"
+        "  hackathon speedup --apply\n"
+        "  hackathon speedup --largest-batch --memory 8GB",
+    ),
     "option_force": (
         "Submit although the text of the program has errors.",
         "プログラムにエラーが見つかっても投入する",

@@ -7,6 +7,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "section_start": ("Start here", "まず使うもの"),
     "section_jobs": ("Participants: jobs, scripts, and results", "参加者: ジョブ・スクリプト・結果"),
+    "section_speed": ("Participants: faster and larger", "参加者: 高速化・予測・分割"),
     "section_team": ("Participants: help, machines, and your team", "参加者: ヘルプ・マシン・チーム"),
     "section_tutors": ("Tutors", "チューター"),
     "section_organisers": ("Organisers", "主催者"),
@@ -39,6 +40,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "docs_how_to": ("How-tos", "手順"),
     "docs_explanation": ("Explanations", "解説"),
     "did_you_mean": ("Did you mean {name!r}?", "{name!r} のことですか？"),
+    "bad_size": (
+        "{value!r} is not a size such as 16GB or 16GiB",
+        "{value!r} は 16GB や 16GiB のような大きさではありません",
+    ),
     "bad_walltime": (
         "{value!r} is not a walltime such as 00:30:00, 90m or 2h",
         "{value!r} は実行時間として読めません（例: 00:30:00、90m、2h）",
@@ -187,6 +192,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "next: hackathon status {run!q}; hackathon logs {run!q} -f",
         "次は: hackathon status {run!q}、hackathon logs {run!q} -f",
     ),
+    "nobody_confirms": (
+        "nobody is at a terminal to confirm the jobs",
+        "端末で確認できないため、ジョブを投入しません",
+    ),
+    "nobody_confirms_hint": ("Confirm with --yes.", "--yes で確認を省けます。"),
     "job_is": ("job {job}", "ジョブ {job}"),
     "wait_interrupted": (
         "stopped waiting; the jobs continue (`hackathon status`, `hackathon cancel`)",

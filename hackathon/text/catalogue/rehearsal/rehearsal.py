@@ -14,11 +14,6 @@ MESSAGES = {
         "Submit {count} short {count:job|jobs}?",
         "短いジョブを {count} 件投入しますか？",
     ),
-    "not_confirmed": (
-        "nobody is at a terminal to confirm the jobs",
-        "端末で確認できないため、ジョブを投入しません",
-    ),
-    "not_confirmed_hint": ("Confirm with --yes.", "--yes で確認を省けます。"),
     "goes_on": (
         "continuing with run {run} of an interrupted `hackathon try`",
         "中断した `hackathon try` の実行 {run} を引き継ぎます",

@@ -1,0 +1,192 @@
+"""`hackathon speedup`: what makes the program faster on one device, measured; or the largest batch that fits."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import Size, job_options, named, option_trust
+from hackathon.jobs.options import Options
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.tuning.measurement import SingleProcess, SpeedupMeasurement
+    from hackathon.tuning.result import SpeedupResult
+
+
+@named("speedup")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@job_options
+@click.option("--try", "tried", multiple=True, metavar="NAME=VALUE,…", help=message("speedup.option_try"))
+@click.option("--seconds", type=click.IntRange(1, 3600), default=15, show_default=True, metavar="N",
+              help=message("speedup.option_seconds"))  # fmt: skip
+@click.option("--rounds", type=click.IntRange(2, 100), metavar="N", help=message("speedup.option_rounds"))
+@click.option("--largest-batch", is_flag=True, help=message("speedup.option_largest_batch"))
+@click.option("--memory", type=Size(), metavar="SIZE", help=message("speedup.option_memory"))
+@click.option("--apply", "apply_it", is_flag=True, help=message("speedup.option_apply"))
+@click.option("--again", is_flag=True, help=message("speedup.option_again"))
+@click.option("-y", "--yes", is_flag=True, help=message("speedup.option_yes"))
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    target: str | None,
+    options: Options,
+    tried: tuple[str, ...],
+    seconds: int,
+    rounds: int | None,
+    largest_batch: bool,
+    memory: int | None,
+    apply_it: bool,
+    again: bool,
+    yes: bool,
+    foreign: "Foreign",
+    as_json: bool,
+) -> None:
+    from hackathon.jobs.sources import find_sources
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.measurement import SingleProcess
+
+    if largest_batch and (tried or rounds or apply_it):
+        raise RequestError("largest_batch.alone")
+    if memory is not None and not largest_batch:
+        raise RequestError("largest_batch.memory_alone")
+    program = SingleProcess(find_sources(target, options, foreign=foreign))
+    if largest_batch:
+        _largest(program, memory, seconds, again, yes, as_json)
+        return
+    result = _compared(program, tried, seconds, rounds, again, yes)
+    from hackathon.cli.run.speedup_shown import show_json, show_table
+
+    (show_json if as_json else show_table)(result)
+    if apply_it:
+        _apply(program, result, yes)
+
+
+def _compared(
+    program: "SingleProcess", tried: tuple[str, ...], seconds: int, rounds: int | None, again: bool, yes: bool
+) -> "SpeedupResult":
+    """Return the table, of the options and of the winners together. Raises RequestError where nothing is measured."""
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.intervals import pairs_needed
+    from hackathon.tuning.options import Option, asked_for, options_for
+    from hackathon.tuning.result import SpeedupResult, together
+    from hackathon.tuning.slots import read_slots
+    from hackathon.tuning.verdict import compare, winners
+
+    request = program.request
+    known, left = options_for(program.sources, request)
+    chosen = asked_for(tried, program.sources) if tried else known
+    if not chosen:
+        raise RequestError("speedup.nothing_to_try")
+    claims = len(chosen) + 1  # the winners together are one more row that could claim something by chance
+    count = rounds or pairs_needed(claims)
+    run = _measured(program.comparison(chosen, count, seconds), again, yes, count * (1 + len(chosen)))
+    compared = compare(read_slots(run), chosen, claims)
+    if compared.value is None:
+        raise _no_value(run, compared.failed, compared.metric or request.metric)
+    best = winners(compared.rows)
+    both, second = None, None
+    if len(best) > 1:
+        option: Option = together(best)
+        click.echo(message("speedup.second", names=option.name), err=True)
+        # its cost was told and confirmed with the first job's
+        second = _measured(program.comparison([option], count, seconds), again, True, 2 * count, run.id)
+        both = compare(read_slots(second), [option], claims)
+    result = SpeedupResult(run.id, second.id if second else None, compared, both, tuple(left))
+    run.write_client("speedup", result.as_json())
+    return result
+
+
+def _measured(
+    measurement: "SpeedupMeasurement", again: bool, yes: bool, starts: int, parent: str | None = None
+) -> "RunDirectory":
+    """Return the run of a measurement when it is over: one that did the same today, or a new one.
+
+    Exit code 1 with the cause where it failed.
+    """
+    from hackathon.cli.run.diagnose import show_cause
+    from hackathon.cli.run.wait import wait
+    from hackathon.cli.shown import confirm, show_outcomes, show_tail
+
+    run = None if again else measurement.earlier()
+    if run is not None:
+        click.echo(message("speedup.earlier", run=run.id), err=True)
+    else:
+        minutes = -(-measurement.plan.jobs[0].request.walltime // 60)
+        confirm(measurement.plan, yes, message("speedup.confirm", starts=starts, minutes=minutes))
+        outcomes = measurement.start(parent)
+        show_outcomes(outcomes, 1)
+        run = outcomes[0].run
+        click.echo(message("speedup.waiting", starts=starts), err=True)
+    (state,) = wait([run])
+    if state.state != "SUCCEEDED":
+        show_tail(run.path)
+        show_cause(run, state)
+        raise click.exceptions.Exit(1)
+    return run
+
+
+def _no_value(run: "RunDirectory", failed: str, metric: str) -> Exception:
+    """Return the error for a program that told no throughput as it is, with the end of its log where it failed."""
+    from hackathon.cli.show import printable
+    from hackathon.logs.follow import tail
+    from hackathon.text.errors import RequestError
+
+    if not failed:
+        return RequestError("speedup.no_throughput", metric=metric)
+    log = Path(run.path / failed / "logs" / "rank-0.log")
+    for line in tail(run.path / failed / "logs" / "rank-0.log", 12):
+        click.echo(f"  {printable(line)}", err=True)
+    return RequestError("speedup.program_failed", log=log)
+
+
+def _apply(program: "SingleProcess", result: "SpeedupResult", yes: bool) -> None:
+    """Write what won into project.yaml, after the change was shown and confirmed."""
+    import difflib
+    import sys
+
+    from hackathon.cli.show import printable
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.project_changes import changed, write
+
+    if not result.applied:
+        click.echo(message("speedup.nothing_to_apply"), err=True)
+        return
+    if program.sources.project is None:
+        raise RequestError("speedup.no_project", folder=program.sources.runs.parent)
+    path, before, after = changed(program.sources.runs.parent, result.applied)
+    for line in difflib.unified_diff(
+        before.splitlines(), after.splitlines(), "project.yaml", "project.yaml", "", "", 1
+    ):
+        click.echo(printable(line.rstrip("\n")), err=True)
+    if before == after:
+        click.echo(message("speedup.nothing_to_apply"), err=True)
+        return
+    if not yes and not sys.stdin.isatty():
+        raise RequestError("speedup.apply_not_confirmed")
+    if not yes and not click.confirm(message("speedup.apply_confirm", path=path), err=True):
+        raise click.Abort
+    write(path, before, after)
+    click.echo(message("speedup.applied", path=path), err=True)
+
+
+def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: bool, yes: bool, as_json: bool) -> None:
+    import json
+
+    from hackathon.cli.run.speedup_shown import show_largest
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.batches import STARTS, batch_measurement, read_largest
+
+    run = _measured(batch_measurement(program, memory, seconds), again, yes, STARTS)
+    found = read_largest(run, program)
+    if found is None:
+        raise RequestError("largest_batch.not_finished", run=run.id[-8:])
+    run.write_client("largest-batch", found.as_json())
+    if as_json:
+        click.echo(json.dumps({**found.as_json(), "run": run.id}, ensure_ascii=False, indent=1))
+    else:
+        show_largest(run, found)
+    if found.largest is None:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,317 @@
+"""The program of a job of `hackathon speedup`: it starts the training again and again, each time in a fresh process.
+
+    python hackathon_speedup.py          in a folder with hackathon_speedup.json; standard library, Python 3.7 or newer
+
+Each start is a slot: a folder `slots/<number>` of the run with logs and metrics of its own, and `slot.json`, which says
+how it ended and the memory it needed. A slot works in its own copy of the program, so that no file of one start helps
+the next. Slots that are complete are not started again when the scheduler requeues the job.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PROGRAM, TASK = "hackathon_speedup.py", "hackathon_speedup.json"
+POLL = 0.05
+"""Seconds between two looks at a start."""
+GRACE = 5.0
+"""Seconds between TERM and KILL."""
+TRIES = 8
+"""Starts that trust the prediction before the search halves."""
+MARGIN = 0.95
+"""Part of the limit that the recommended batch may need."""
+_DIE_WITH_PARENT = 1
+_children: list[subprocess.Popen[bytes]] = []
+
+
+class Probe(NamedTuple):
+    """What one start with a batch showed."""
+
+    batch: int
+    fits: bool
+    memory: int | None
+    """Bytes at most; None where they are not known."""
+
+
+def predicted(probes: list[Probe], limit: int | None) -> int | None:
+    """Return the largest batch for a limit in bytes, from two batches that fit: memory = a + b × batch.
+
+    They are the largest one and the next that is at least a quarter smaller: neighbours differ by less than a page.
+    None where it is not known: no limit, fewer than two batches with their memory, or memory that does not grow.
+    """
+    known = sorted({(each.batch, each.memory) for each in probes if each.fits and each.memory})
+    if limit is None or len(known) < 2:
+        return None
+    large, more = known[-1]
+    small, less = ([each for each in known if 4 * each[0] <= 3 * large] or known)[-1]
+    if small == large or more <= less:
+        return None
+    slope = (more - less) / float(large - small)
+    return int(large + (limit - more) // slope)
+
+
+def search(
+    start: Callable[[int], Probe], first: int, least: int = 1, most: int | None = None, limit: int | None = None
+) -> tuple[list[Probe], int | None]:
+    """Return the probes in their order, and the batch that the first two predicted (None: not known).
+
+    `start` tries a batch. At the end the largest batch that fits and the next larger one, which does not, are among the
+    probes, unless `most` fits or `least` does not. The next batch is the predicted one, or where that fits those 1, 2,
+    4, … behind it; else twice the largest that fits, or the middle between what fits and what does not.
+    """
+    probes: list[Probe] = []
+    fails: int | None = None
+    guess: int | None = None
+    fits, tries, batch, above, missed = least - 1, 0, first, 1, False
+    while (fails is None or fails - fits > 1) and fits != most:
+        probe = start(batch)
+        probes.append(probe)
+        if probe.fits:
+            fits = batch
+        else:
+            fails = batch
+        forecast = predicted(probes, limit)
+        guess = forecast if guess is None else guess
+        batch = 2 * fits if fails is None else (fits + fails) // 2
+        if forecast is not None and tries < TRIES:
+            tries += 1
+            if forecast <= fits:
+                batch, above = fits + above, 2 * above
+            elif fails is None or forecast < fails:
+                batch = forecast
+            elif not missed:
+                batch, missed = fails - max(1, fails // 64), True  # most predictions miss by little
+        batch = max(fits + 1, batch if fails is None else min(batch, fails - 1))
+        batch = batch if most is None else min(batch, most)
+    return probes, guess
+
+
+def _write(path: Path, value: dict[str, Any]) -> None:
+    partial = path.with_name(path.name + ".tmp")
+    partial.write_text(json.dumps(value) + "\n")
+    partial.replace(path)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        value = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _variables(slot: Path, variables: dict[str, str]) -> dict[str, str]:
+    """Return the environment of a start: one process that knows no launcher, and writes into its slot."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
+    env.update(
+        HK_RUN=str(slot), HK_SOURCE=str(slot / "source"), HK_STOP=str(slot / "stop"), MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(_free_port()), RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1",
+    )  # fmt: skip
+    env.update(variables)
+    return env
+
+
+def _started(slot: Path, command: list[str], env: dict[str, str], limit: int | None) -> subprocess.Popen[bytes]:
+    library = ctypes.CDLL(None)
+
+    def prepare() -> None:
+        library.prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    with (slot / "logs" / "rank-0.log").open("wb") as log:
+        return subprocess.Popen(
+            command, cwd=str(slot / "source"), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True, preexec_fn=prepare,
+        )  # fmt: skip
+
+
+def _memory(pid: int, virtual: bool) -> int | None:
+    """Return the most bytes that a process had so far: resident, or of addresses where these are what is limited."""
+    name = "VmPeak:" if virtual else "VmHWM:"
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), None)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _gpu_memory(field: str) -> int | None:
+    """Return bytes of the first GPU of this job as nvidia-smi tells them; None where it does not."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0] or "0"
+    argv = ["nvidia-smi", "-i", chosen, "--query-gpu=" + field, "--format=csv,noheader,nounits"]
+    try:
+        told = subprocess.check_output(argv, stderr=subprocess.DEVNULL, timeout=30)
+        return int(told.split()[0]) << 20
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return None
+
+
+def _measured(slot: Path, meter: bool) -> bool:
+    """Return whether a start has told a first value; `meter`: it uses the toolkit's Meter, its output says nothing."""
+    try:
+        if (slot / "metrics" / "rank-0.jsonl").stat().st_size:
+            return True
+    except OSError:
+        pass
+    return not meter and (slot / "logs" / "rank-0.log").stat().st_size > 0
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a start with all that it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(child.pid, number)
+        except OSError:
+            pass
+        try:
+            child.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            continue
+    try:
+        os.killpg(child.pid, signal.SIGKILL)  # workers may outlive it
+    except OSError:
+        pass
+
+
+def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[str, Any]) -> dict[str, Any]:
+    """Start the program once, until it has shown enough, and return what `slot.json` says of it.
+
+    `ended`: `itself`, `enough` after `seconds` from its first value, `silent` without one in `starting` seconds.
+    """
+    done = _read(slot / "slot.json")
+    if done is not None:
+        return done
+    shutil.rmtree(str(slot), ignore_errors=True)
+    for name in ("logs", "metrics", "events"):
+        (slot / name).mkdir(parents=True)
+    hidden = shutil.ignore_patterns(PROGRAM, TASK, "__pycache__")
+    shutil.copytree(str(Path.cwd()), str(slot / "source"), symlinks=True, ignore=hidden)
+    limit, gpus = task.get("limit"), bool(task.get("gpus"))
+    begin = time.monotonic()
+    child = _started(slot, command, _variables(slot, more.get("variables") or {}), limit)
+    _children[:] = [child]
+    first: float | None = None
+    memory: int | None = None
+    ended, looked = "itself", begin
+    while child.poll() is None:
+        now = time.monotonic()
+        if gpus:
+            if now - looked >= 1:
+                looked, memory = now, max(memory or 0, _gpu_memory("memory.used") or 0) or None
+        else:
+            memory = max(memory or 0, _memory(child.pid, limit is not None) or 0) or None
+        metered = task.get("meter") or (slot / "metrics" / "rank-0.jsonl").exists()
+        if (first is None or metered) and _measured(slot, bool(metered)):
+            first = now if first is None else first
+        if first is not None and now - first >= task["seconds"] * more.get("longer", 1):
+            ended = "enough"
+        elif first is None and now - begin >= task["starting"]:
+            ended = "silent"
+        if ended != "itself":
+            _end(child)
+            break
+        time.sleep(POLL)
+    _end(child)
+    seconds = time.monotonic() - begin
+    _children[:] = []
+    shutil.rmtree(str(slot / "source"), ignore_errors=True)
+    shutil.rmtree(str(slot / "checkpoints"), ignore_errors=True)
+    result = dict(
+        more, ended=ended, exit_code=child.returncode if ended == "itself" else None, seconds=round(seconds, 3),
+        memory=memory, failed=ended == "silent" or (ended == "itself" and child.returncode != 0),
+    )  # fmt: skip
+    _write(slot / "slot.json", result)
+    return result
+
+
+def _hold_to(task: dict[str, Any], done: list[float]) -> None:
+    """Raise SystemExit when the job's time is nearly over: a slot that is cut off would measure nothing.
+
+    `done`: seconds of the slots so far; the next one is taken to last as long as the longest.
+    """
+    deadline = os.environ.get("HK_DEADLINE", "")
+    try:
+        left = float(deadline) - time.time()
+    except ValueError:
+        return
+    if left < max([task["seconds"], *done]):
+        print("hackathon: the walltime is nearly over", flush=True)
+        raise SystemExit(0)
+
+
+def run_comparison(run: Path, task: dict[str, Any]) -> None:
+    """Run all slots of a task in their order."""
+    done: list[float] = []
+    for number, slot in enumerate(task["slots"]):
+        _hold_to(task, done)
+        found = run_slot(run / "slots" / f"{number:04d}", task, task["arms"][slot["arm"]][slot["round"]], slot)
+        done.append(found["seconds"])
+        print(f"slot {number + 1} of {len(task['slots'])}: {json.dumps(found)}", flush=True)
+
+
+def run_batches(run: Path, task: dict[str, Any]) -> None:
+    """Look for the largest batch that fits, confirm one with a margin, measure what lowers memory; `batches.json`."""
+    done: list[float] = []
+    limit = task.get("limit")
+    if limit is None and task.get("gpus"):
+        limit = _gpu_memory("memory.total")
+
+    def start(batch: int, kind: str = "search", command: list[str] | None = None, longer: int = 1) -> Probe:
+        _hold_to(task, done)
+        words = [word.replace(task["mark"], str(batch)) for word in command or task["command"]]
+        more = {"batch": batch, "kind": kind, "variables": task.get("variables") or {}, "longer": longer}
+        found = run_slot(run / "slots" / f"{len(done):04d}", task, words, more)
+        done.append(found["seconds"])
+        print(f"batch {batch}: {json.dumps(found)}", flush=True)
+        return Probe(batch, not found["failed"], found["memory"])
+
+    probes, guess = search(start, task["first"], task["least"], task.get("most"), limit)
+    largest = max((each.batch for each in probes if each.fits), default=None)
+    result: dict[str, Any] = {"limit": limit, "predicted": guess, "largest": largest, "recommended": None}
+    if largest is not None:
+        safe = predicted(probes, int(limit * MARGIN)) if limit is not None else None
+        safe = int(largest * MARGIN) if safe is None else safe
+        recommended = max(task["least"], min(largest, safe))
+        result["recommended"] = recommended
+        result["confirmed"] = start(recommended, "confirm", longer=3).fits
+        for name, saver in sorted(task.get("savers", {}).items()):
+            start(max(task["least"], recommended // saver["divide"]), name, saver["command"])
+    _write(run / "slots" / "batches.json", result)
+
+
+def main() -> None:
+    """Do what the task says."""
+    task = json.loads(Path(TASK).read_text())
+
+    def leave(number: int, frame: Any) -> None:
+        for child in _children:
+            _end(child)
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+    run = Path(os.environ["HK_RUN"])
+    (run / "slots").mkdir(exist_ok=True)
+    {"comparison": run_comparison, "batches": run_batches}[task["kind"]](run, task)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""The job of `hackathon speedup`: how it is made, whether one of an earlier call already measures the same."""
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.config.command import interpreter_of
+from hackathon.config.fields import Scalar
+from hackathon.jobs.grid import with_settings
+from hackathon.jobs.plan import Plan
+from hackathon.jobs.resolve import declared_parameters, resolve
+from hackathon.runs.directory import RunDirectory, find_runs
+from hackathon.runs.record import SPEEDUP_TAG
+from hackathon.runs.source.snapshot import SnapshotFile, Source, with_runtime
+from hackathon.runs.states import OPEN, SUCCEEDED
+from hackathon.text.errors import RequestError
+from hackathon.text.json_fields import text_of
+from hackathon.text.paths import runtime_file
+from hackathon.tuning import driver
+from hackathon.tuning.options import SEED, Option, named
+from hackathon.tuning.slots import order_of, task_json
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.resolve import Sources
+    from hackathon.runs.submit import Outcomes
+
+STARTING = 300
+"""Seconds that a start may take until its first value: a compiler needs minutes."""
+USUAL_START = 25
+"""Seconds of a start that are reckoned with beside the training."""
+KEPT = 24 * 3600.0
+"""Seconds for which a measurement counts for the same program with the same options."""
+
+
+@dataclass(frozen=True)
+class SpeedupMeasurement:
+    """A job that is to be measured with, before it is submitted."""
+
+    plan: Plan
+    source: Source
+
+    def earlier(self) -> RunDirectory | None:
+        """Return the newest run of the last day that does the same, and goes on or succeeded; None without any."""
+        from hackathon.runs.status import status
+
+        request, since = self.plan.jobs[0].request, time.time() - KEPT
+        for run in find_runs(self.plan.sources.runs):  # the newest first
+            if run.created < since:
+                break
+            record = run.known()
+            if SPEEDUP_TAG not in record.tags or run.job_id() is None:
+                continue
+            if text_of(run.files.json("source.json").get("digest")) != self.source.digest:
+                continue
+            same = (record.cluster, record.queue, record.walltime)  # a longer one may end what a shorter one could not
+            wanted = (request.cluster, request.queue or "", request.walltime)
+            if same == wanted and status([run])[0].state in {SUCCEEDED, *OPEN}:
+                return run
+        return None
+
+    def start(self, parent: str | None = None) -> "Outcomes":
+        """Submit it. Raises as `campaign.start`."""
+        from hackathon.runs.campaign import start
+
+        return start(self.plan, tags=(SPEEDUP_TAG,), source=self.source, parent=parent)
+
+
+@dataclass(frozen=True)
+class SingleProcess:
+    """A program as one process of it runs, and how its command looks with other settings."""
+
+    sources: "Sources"
+
+    @cached_property
+    def request(self) -> "Request":
+        """Its request, with the launcher that adds the least.
+
+        Raises RequestError as `resolve`, for --in-place, and for more than one process.
+        """
+        options = self.sources.options
+        if options.in_place:
+            raise RequestError("speedup.in_place")
+        if options.nodes not in (None, 1) or options.processes not in (None, 1):
+            raise RequestError("speedup.one_process")
+        return resolve(self.alone, processes=1)
+
+    @cached_property
+    def alone(self) -> "Sources":
+        """The sources of one process; the launcher `local` unless one was asked for, or the recipe cannot."""
+        options = replace(self.sources.options, nodes=None, processes=1)
+        recipe, cluster = self.sources.recipe, self.sources.cluster
+        offered = (recipe.launchers if recipe else None, cluster.launchers)
+        if options.launcher is None and all(not each or "local" in each for each in offered):
+            options = replace(options, launcher="local")
+        return replace(self.sources, options=options)
+
+    @cached_property
+    def declared(self) -> Mapping[str, Any]:
+        """Name → declaration of its parameters."""
+        return declared_parameters(self.sources.project, self.sources.recipe)
+
+    @cached_property
+    def seed(self) -> str | None:
+        """The parameter that draws its random numbers; None where it declares none."""
+        name = named(SEED, self.declared, self.request)
+        return name if name is not None and isinstance(self.request.parameters[name], int) else None
+
+    def command(self, settings: Mapping[str, Scalar], round_: int = 0) -> list[str]:
+        """Return its command with these settings; each round has a seed of its own. Raises RequestError."""
+        chosen = {name: value for name, value in settings.items() if not name.startswith("env.")}
+        seed = self.request.parameters.get(self.seed or "")
+        if self.seed is not None and isinstance(seed, int) and self.seed not in chosen:
+            chosen[self.seed] = seed + round_
+        return list(resolve(with_settings(self.alone, chosen), processes=1).command)
+
+    def walltime(self, starts: int, seconds: int) -> int:
+        """Return the seconds to ask of the queue for so many starts: as asked for, else enough, within its limit."""
+        if self.sources.options.walltime is not None:
+            return self.sources.options.walltime
+        queue = self.sources.cluster.queues.get(self.request.queue or "")
+        longest = queue.longest(self.request.nodes) if queue is not None else None
+        enough = starts * (seconds + USUAL_START) + 120
+        return min(enough, longest) if longest else enough
+
+    def measurement(self, task: Mapping[str, Any], walltime: int) -> SpeedupMeasurement:
+        """Return the job that does a task. Raises as `plan` and `snapshot.take`."""
+        from hackathon.runs.campaign import plan, program_of
+
+        bare = self.request
+        request = replace(
+            bare,
+            command=(interpreter_of(bare.command), driver.PROGRAM),
+            check=None,
+            mode=None,
+            walltime=walltime,
+            stop_before=min(bare.stop_before, walltime // 5),
+        )
+        planned = plan(self.alone, [request])
+        program = program_of(planned)
+        told = {**task, "meter": bare.recipe is not None, "gpus": bare.gpus_per_node}
+        more = {
+            **with_runtime(program, bare.command, runtime_file()),
+            driver.PROGRAM: _file(Path(driver.__file__).read_bytes()),
+            driver.TASK: _file(task_json(told)),
+        }
+        return SpeedupMeasurement(planned, replace(program, files={**program.files, **more}))
+
+    def comparison(self, options: Sequence[Option], rounds: int, seconds: int) -> SpeedupMeasurement:
+        """Return the job that compares options with the program as it is, in so many rounds. Raises RequestError."""
+        arms = [{}, *(option.settings for option in options)]
+        variables = [
+            {name.removeprefix("env."): str(value) for name, value in each.items() if name.startswith("env.")}
+            for each in arms
+        ]
+        commands = [[self.command(each, number) for number in range(rounds)] for each in arms]
+        slots = [
+            {**slot, "variables": variables[slot["arm"]]}
+            for slot in order_of(len(arms), rounds, "".join(option.name for option in options))
+        ]
+        task = {"kind": "comparison", "seconds": seconds, "starting": STARTING, "arms": commands, "slots": slots}
+        return self.measurement(task, self.walltime(len(slots), seconds))
+
+
+def _file(content: bytes) -> SnapshotFile:
+    return SnapshotFile(content, hashlib.sha256(content).hexdigest())

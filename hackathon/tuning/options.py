@@ -1,0 +1,242 @@
+"""Which settings may make a program faster on one device, as data: what is tried, and what would need lines in it.
+
+A row is tried where the program declares its parameter, in the type of the row, or where an environment variable alone
+switches it. Nothing is guessed: what a program does not declare is listed with the lines that it would need.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from hackathon.config.fields import Scalar
+from hackathon.config.recipe import Parameter
+from hackathon.runs.source.program_text import program_files
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.resolve import Sources
+
+Changes = Literal["nothing", "rounding", "training"]
+"""What a setting may change beside the speed: nothing, the rounding of numbers, or the training itself."""
+
+
+@dataclass(frozen=True)
+class KnownOption:
+    """A known option: the settings to try, and the lines without which a program does not have it."""
+
+    name: str
+    kind: str
+    """What it acts on: `precision`, `layout`, `compile`, `optimizer`, `loader`, `memory`, `threads`, `batch`."""
+    changes: Changes
+    parameter: str = ""
+    """The declared parameter that switches it."""
+    values: tuple[Scalar, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What switches it from outside, in programs of `frameworks`."""
+    gpu: bool = False
+    """Whether it can only matter on a GPU."""
+    frameworks: tuple[str, ...] = ()
+    """Empty: any."""
+    lines: str = ""
+    """What a program without it needs, in one of `frameworks`."""
+    other: tuple[str, ...] = ()
+    """Further parameters that stand for the same: with one of them declared, no lines are asked for."""
+    words: tuple[str, ...] = ()
+    """One of them in the text of a program shows that it has the lines already."""
+
+
+TORCH = ("torch",)
+KNOWN = (
+    KnownOption("bf16", "precision", "rounding", "amp", ("bf16",), frameworks=TORCH, other=("precision",),
+                words=("autocast",),
+                lines="with torch.autocast(device.type, dtype=torch.bfloat16):\n"
+                "    loss = loss_of(model(images), labels)"),
+    KnownOption("bf16 parameters", "precision", "rounding", "precision", ("bf16",)),
+    KnownOption("fp16", "precision", "rounding", "amp", ("fp16",), gpu=True, frameworks=TORCH, other=("precision",),
+                words=("GradScaler",),
+                lines="scaler = torch.amp.GradScaler()\nwith torch.autocast('cuda', dtype=torch.float16):\n"
+                "    loss = loss_of(model(images), labels)\nscaler.scale(loss).backward()\nscaler.step(optimizer)\n"
+                "scaler.update()"),
+    KnownOption("TF32", "precision", "rounding", "tf32", (True,), {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}, gpu=True,
+                frameworks=TORCH),
+    KnownOption("channels_last", "layout", "rounding", "channels_last", (True,), frameworks=TORCH,
+                words=("channels_last",),
+                lines="model = model.to(memory_format=torch.channels_last)\n"
+                "images = images.to(memory_format=torch.channels_last)"),
+    KnownOption("torch.compile", "compile", "rounding", "compile", (True,), frameworks=TORCH,
+                words=("torch.compile",),
+                lines="model = torch.compile(model)"),
+    KnownOption("fused optimizer", "optimizer", "rounding", "fused", (True,), frameworks=TORCH,
+                words=("fused=",),
+                lines="optimizer = torch.optim.SGD(model.parameters(), lr=lr, fused=True)"),
+    KnownOption("loader workers", "loader", "nothing", "workers", (2, 4), frameworks=TORCH, other=("num_workers",),
+                words=("num_workers",),
+                lines="loader = DataLoader(data, batch_size=64, num_workers=4, persistent_workers=True)"),
+    KnownOption("loader workers", "loader", "nothing", "num_workers", (2, 4)),
+    KnownOption("iterator", "loader", "nothing", "iterator", ("multithread", "multiprocess"), frameworks=("chainer",),
+                words=("MultiprocessIterator", "MultithreadIterator"),
+                lines="train = chainer.iterators.MultiprocessIterator(train, 64, n_processes=4)"),
+    KnownOption("pinned memory", "loader", "nothing", "pin_memory", (True,), gpu=True, frameworks=TORCH,
+                words=("pin_memory",),
+                lines="loader = DataLoader(data, batch_size=64, num_workers=4, pin_memory=True)\n"
+                "images = images.to(device, non_blocking=True)"),
+    KnownOption("cudnn.benchmark", "layout", "rounding", "cudnn_benchmark", (True,), gpu=True, frameworks=TORCH,
+                words=("cudnn.benchmark",),
+                lines="torch.backends.cudnn.benchmark = True"),
+    KnownOption("CUDA graphs", "compile", "rounding", "cuda_graphs", (True,), gpu=True, frameworks=TORCH,
+                words=("CUDAGraph", "cuda.graph", "reduce-overhead"),
+                lines="model = torch.compile(model, mode='reduce-overhead')"),
+    KnownOption("XLA", "compile", "rounding", "jit", (True,), {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2"}, gpu=True,
+                frameworks=("tensorflow",)),
+    KnownOption("GPU threads", "threads", "nothing", "", (), {"TF_GPU_THREAD_MODE": "gpu_private"}, gpu=True,
+                frameworks=("tensorflow",)),
+    KnownOption("mixed precision", "precision", "rounding", "mixed_precision", (True,), frameworks=("tensorflow",),
+                other=("amp",), words=("mixed_precision",),
+                lines="tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')"),
+    KnownOption("mixed16", "precision", "rounding", "dtype", ("mixed16",), gpu=True, frameworks=("chainer",),
+                words=("mixed16",),
+                lines="chainer.global_config.dtype = chainer.mixed16"),
+    KnownOption("cuDNN autotune", "layout", "rounding", "autotune", (True,), gpu=True, frameworks=("chainer",),
+                words=("autotune",),
+                lines="chainer.global_config.autotune = True"),
+    KnownOption("allocator", "memory", "nothing", "", (), {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"},
+                gpu=True, frameworks=TORCH),
+    KnownOption("malloc keeps memory", "memory", "nothing", "", (),
+                {"MALLOC_TRIM_THRESHOLD_": "1073741824", "MALLOC_MMAP_THRESHOLD_": "1073741824"},
+                frameworks=("torch", "tensorflow", "chainer")),
+    KnownOption("one thread", "threads", "rounding", "", (), {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+                frameworks=("torch", "chainer")),
+)  # fmt: skip
+BATCH, RATE, SEED = ("batch_size", "batch"), ("lr", "learning_rate"), ("seed",)
+"""Names of parameters that a larger batch, its learning rate and the random numbers are known by."""
+SAVERS: Mapping[str, tuple[str, Scalar]] = {
+    "amp": ("bf16", "bf16"), "precision": ("bf16", "bf16"), "recompute": ("recompute", True),
+    "checkpointing": ("checkpointing", True),
+}  # fmt: skip
+"""Parameter → (name, value) that lowers the memory of a step."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing to try: settings as `scale --vary` has them, `NAME` or `env.VARIABLE` → value."""
+
+    name: str
+    kind: str
+    changes: Changes
+    settings: Mapping[str, Scalar]
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """What it sets: of two options with one group only the better one counts for all together."""
+        return tuple(sorted(self.settings))
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """An option that was not tried, and why."""
+
+    name: str
+    why: Literal["lines", "gpu", "there"]
+    """It needs lines in the program, or a GPU; or the program has such lines already."""
+    lines: str = ""
+
+
+def options_for(sources: "Sources", request: "Request") -> tuple[list[Option], list[NotTried]]:
+    """Return what to try in a program, and what not. `request` is the one of a single process."""
+    from hackathon.jobs.resolve import declared_parameters
+
+    declared = declared_parameters(sources.project, sources.recipe)
+    text = _text(sources, request)
+    tried: list[Option] = []
+    left: list[NotTried] = []
+    for known in KNOWN:
+        ours = not known.frameworks or request.framework in known.frameworks
+        parameter = declared.get(known.parameter)
+        if parameter is not None:
+            values = [each for each in known.values if _takes(parameter, each)]
+            fresh = [each for each in values if request.parameters.get(known.parameter) != each]
+            settings: list[Mapping[str, Scalar]] = [{known.parameter: each} for each in fresh]
+        elif known.variables and ours:
+            already = all(request.variables.get(name) == value for name, value in known.variables.items())
+            fresh_names = {f"env.{name}": value for name, value in known.variables.items()}
+            settings = [] if already or _is_idle(known, request) else [fresh_names]
+        elif known.lines and ours and not any(name in declared for name in known.other):
+            there = any(word in text for word in known.words)
+            left.append(NotTried(known.name, "there") if there else NotTried(known.name, "lines", known.lines))
+            continue
+        else:
+            continue
+        if settings and known.gpu and not request.gpus_per_node:
+            left.append(NotTried(known.name, "gpu"))
+            continue
+        tried += [Option(_name(each), known.kind, known.changes, each) for each in settings]
+    tried += _larger_batch(declared, request)
+    return tried, left
+
+
+def asked_for(texts: "tuple[str, ...]", sources: "Sources") -> list[Option]:
+    """Return the options that `NAME=VALUE,…` texts name, one for each value. Raises RequestError as `read_axes`.
+
+    What they change is not known: their losses are compared.
+    """
+    from hackathon.jobs.grid import OPTIONS, read_axes
+    from hackathon.text.errors import RequestError
+
+    found = []
+    for axis in read_axes(texts, sources):
+        if axis.name.removeprefix("options.") in OPTIONS:
+            raise RequestError("speedup.not_an_option", name=axis.name)
+        kind = next((known.kind for known in KNOWN if known.parameter == axis.name), "other")
+        changes: Changes = next((known.changes for known in KNOWN if known.parameter == axis.name), "rounding")
+        settings = [{axis.name: value} for value in axis.values]
+        found += [Option(_name(each), kind, changes, each) for each in settings]
+    return found
+
+
+def named(names: tuple[str, ...], declared: Mapping[str, Parameter], request: "Request") -> str | None:
+    """Return the first of these names that is a declared parameter with a value; None when none is."""
+    return next((name for name in names if name in declared and name in request.parameters), None)
+
+
+def _text(sources: "Sources", request: "Request") -> str:
+    """Return the text of the program: of the file that is started and its own modules that it imports."""
+    entry = next((word for word in request.command if (sources.folder / word).is_file()), None)
+    return "\n".join(file.text for file in program_files(sources.folder, entry)) if entry is not None else ""
+
+
+def _larger_batch(declared: Mapping[str, Parameter], request: "Request") -> Iterator[Option]:
+    """Yield twice the batch, with twice the learning rate where there is one (Goyal et al. 2017)."""
+    batch, rate = named(BATCH, declared, request), named(RATE, declared, request)
+    value = request.parameters.get(batch or "")
+    if batch is None or not isinstance(value, int) or isinstance(value, bool) or not _takes(declared[batch], 2 * value):
+        return
+    settings: dict[str, Scalar] = {batch: 2 * value}
+    of_rate = request.parameters.get(rate or "")
+    if rate is not None and isinstance(of_rate, (int, float)) and _takes(declared[rate], 2 * of_rate):
+        settings[rate] = 2 * of_rate
+    yield Option(_name(settings), "batch", "training", settings)
+
+
+def _takes(parameter: Parameter, value: Scalar) -> bool:
+    from hackathon.jobs.parameters import read_value
+    from hackathon.text.errors import RequestError
+
+    expected = {"bool": bool, "int": int, "float": (int, float), "str": str}[parameter.type]
+    if not isinstance(value, expected) or (isinstance(value, bool) and parameter.type != "bool"):  # type: ignore[arg-type]
+        return False
+    if parameter.type == "str" and not parameter.choices:
+        return False  # any text would do, and nobody says what this one means
+    try:
+        return read_value("", parameter, value) == value
+    except RequestError:
+        return False
+
+
+def _is_idle(known: KnownOption, request: "Request") -> bool:
+    return known.name == "one thread" and request.threads <= 1
+
+
+def _name(settings: Mapping[str, Scalar]) -> str:
+    from hackathon.jobs.settings import settings_text
+
+    return settings_text(settings)

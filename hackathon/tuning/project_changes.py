@@ -1,0 +1,66 @@
+"""Settings that were found, written into a project's file: its comments and its order stay."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hackathon.access.ownership import foreign, own
+from hackathon.config.fields import Scalar
+from hackathon.config.load import PROJECT_FILE, load_project
+from hackathon.config.project import Project
+from hackathon.config.recipe import Parameter
+from hackathon.config.yaml_edit import set_value
+from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular, write_whole
+from hackathon.text.quoting import in_double_quotes
+
+MAXIMUM = 1 << 20
+
+
+def changed(folder: Path, settings: Mapping[str, Scalar]) -> tuple[Path, str, str]:
+    """Return the project's file, its text, and its text with these settings: `NAME` or `env.VARIABLE` → value.
+
+    Raises RequestError where there is no such file, where it, or the way to it, is in the hands of another account, and
+    where the new text would not be a project that says so.
+    """
+    path = folder / PROJECT_FILE
+    if not path.is_file():
+        raise RequestError("speedup.no_project", folder=folder)
+    if path.is_symlink() or foreign(path, own()) is not None:
+        raise RequestError("speedup.not_own", path=path)
+    with open_regular(path) as stream:
+        raw = stream.read(MAXIMUM)
+    text = before = raw.decode("utf-8")
+    project = load_project(folder, raw)
+    for name, value in settings.items():
+        text = set_value(text, _place(project, name), _written(name, value))
+    found = load_project(folder, text.encode())
+    if not all(_told(found, name) == _written(name, value) for name, value in settings.items()):
+        raise RequestError("speedup.not_writable", path=path)
+    return path, before, text
+
+
+def write(path: Path, before: str, after: str) -> None:
+    """Write the new text, unless the file has changed meanwhile. Raises RequestError and OSError."""
+    with open_regular(path) as stream:
+        if stream.read(MAXIMUM).decode("utf-8", "replace") != before:
+            raise RequestError("speedup.changed_meanwhile", path=path)
+    write_whole(path, after, path.stat().st_mode & 0o777)
+
+
+def _place(project: Project, name: str) -> tuple[str, ...]:
+    if name.startswith("env."):
+        return "variables", name.removeprefix("env.")
+    bare = name.removeprefix("parameters.")
+    declares = project.recipe is None and isinstance(project.parameters.get(bare), Parameter)
+    return ("parameters", bare, "default") if declares else ("parameters", bare)
+
+
+def _written(name: str, value: Scalar) -> Scalar:
+    return in_double_quotes(str(value)) if name.startswith("env.") else value
+
+
+def _told(project: Project, name: str) -> object:
+    if name.startswith("env."):
+        return project.variables.get(name.removeprefix("env."))
+    found = project.parameters.get(name.removeprefix("parameters."))
+    return found.default if isinstance(found, Parameter) else found

@@ -1,0 +1,60 @@
+"""The result of `hackathon speedup`: the table of the options, of the winners together, and what is to be applied."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.config.fields import Scalar
+from hackathon.tuning.intervals import FALSE_CLAIMS
+from hackathon.tuning.options import NotTried, Option
+from hackathon.tuning.verdict import Comparison, OptionRow, winners
+
+
+@dataclass(frozen=True)
+class SpeedupResult:
+    """What was measured, in one or two jobs."""
+
+    run: str
+    second: str | None
+    """The run that measured the winners together; None with less than two of them."""
+    compared: Comparison
+    both: Comparison | None
+    left: tuple[NotTried, ...]
+
+    @property
+    def together(self) -> OptionRow | None:
+        """The winners together; None where that was not measured."""
+        return self.both.rows[0] if self.both and self.both.rows else None
+
+    @property
+    def applied(self) -> Mapping[str, Scalar]:
+        """The settings to use: all winners where they win together too, else the best one; empty without any."""
+        best = winners(self.compared.rows)
+        if self.together is not None and self.together.wins:
+            return self.together.settings
+        return best[0].settings if best else {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        compared, both = self.compared, self.together
+        return {
+            "schema_version": 1, "run": self.run, "second_run": self.second, "metric": compared.metric,
+            "unit": compared.unit, "rounds": compared.rounds, "false_claims": FALSE_CLAIMS,
+            "baseline": {
+                "value": compared.value, "min": compared.low, "max": compared.high, "shares": dict(compared.shares),
+                "memory_bytes": compared.memory,
+            },
+            "options": [row.as_json() for row in compared.rows],
+            "together": both.as_json() if both else None,
+            "not_tried": [{"name": each.name, "needs": each.why, "lines": each.lines or None} for each in self.left],
+            "apply": dict(self.applied),
+        }  # fmt: skip
+
+
+def together(best: Sequence[OptionRow]) -> Option:
+    """Return the winners as one option. That each keeps the loss does not say that all of them do: it is compared."""
+    settings: dict[str, Scalar] = {}
+    for row in best:
+        settings |= row.settings
+    untouched = all(row.loss == "untouched" for row in best)
+    return Option(" + ".join(row.name for row in best), "together", "nothing" if untouched else "rounding", settings)

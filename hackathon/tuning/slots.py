@@ -1,0 +1,138 @@
+"""The slots of a comparison: which settings run in which order, and what each of them told."""
+
+import hashlib
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from hackathon.logs.final import final_numbers
+from hackathon.logs.metrics import series
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.record import RunRecord
+from hackathon.text.json_fields import finite, whole
+
+FINISHED = "finishes_per_s"
+"""What programs without a throughput are measured by: how often a second they could run from begin to end."""
+
+
+@dataclass(frozen=True)
+class TrainingStart:
+    """What one start of the program showed."""
+
+    arm: int
+    """0: as the program is; from 1 on the options."""
+    round: int
+    value: float | None
+    """Its throughput; None where it told none or failed."""
+    metric: str = ""
+    unit: str = ""
+    loss: float | None = None
+    """Mean loss of the last third of its steps; NaN and infinities stay."""
+    losses: Mapping[float, float] = field(default_factory=dict)
+    """Step → loss."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """`data`, `compute`, … → part of the time of a step."""
+    seconds: float = 0.0
+    """How long it ran, where it ended by itself; else 0."""
+    memory: int | None = None
+    failed: bool = False
+    folder: str = ""
+    """Below the run."""
+
+
+def order_of(arms: int, rounds: int, seed: str) -> list[dict[str, int]]:
+    """Return the slots of a comparison: every round holds each arm once, in an order of its own drawn from `seed`.
+
+    That is a randomised complete block design: what the machine does meanwhile meets all arms alike.
+    """
+    drawn = random.Random(hashlib.sha256(seed.encode()).hexdigest())
+    made = []
+    for number in range(rounds):
+        each = list(range(arms))
+        drawn.shuffle(each)
+        made += [{"arm": arm, "round": number} for arm in each]
+    return made
+
+
+def slot_folders(run: RunDirectory) -> list[str]:
+    """Return the slots of a run that are complete, below the run, in their order."""
+    return sorted(
+        f"slots/{name}"
+        for name, kind in run.files.kinds("slots").items()
+        if kind == "folder" and name.isdecimal() and run.files.json(f"slots/{name}/slot.json")
+    )
+
+
+def read_slots(run: RunDirectory) -> list[TrainingStart]:
+    """Return what the complete slots of a comparison told, in their order.
+
+    Raises RequestError for a metric's pattern that is not a regular expression.
+    """
+    record = run.known()
+    found = [_read(run, folder, record) for folder in slot_folders(run)]
+    return _by_duration(found) if all(each.value is None for each in found) else found
+
+
+def _read(run: RunDirectory, folder: str, record: RunRecord) -> TrainingStart:
+    told = run.files.json(f"{folder}/slot.json")
+    arm, number = whole(told.get("arm")), whole(told.get("round"))
+    place: Path = run.path / folder
+    failed = bool(told.get("failed"))
+    numbers = final_numbers(place, record, over=True)
+    losses = dict(series(place).get("loss", []))
+    shares = {name.removesuffix("_share"): value for name, value in numbers.values.items() if name.endswith("_share")}
+    return TrainingStart(
+        arm=-1 if arm is None else arm,
+        round=-1 if number is None else number,
+        value=None if failed else numbers.value,
+        metric=numbers.metric,
+        unit=numbers.unit,
+        losses=losses,
+        loss=_end_of(losses, numbers.values),
+        shares=shares,
+        seconds=finite(told.get("seconds")) or 0.0 if told.get("ended") == "itself" else 0.0,
+        memory=whole(told.get("memory")),
+        failed=failed,
+        folder=folder,
+    )
+
+
+def _end_of(losses: Mapping[float, float], values: Mapping[str, float]) -> float | None:
+    """Return the mean loss of the last third of the steps; what a program printed last where it has no curve."""
+    if losses:
+        steps = sorted(losses)
+        return fmean(losses[step] for step in steps[-max(1, len(steps) // 3) :])
+    return values.get("loss")
+
+
+def _by_duration(slots: Sequence[TrainingStart]) -> list[TrainingStart]:
+    """Return the slots measured by the time to their end, where all of them ended by themselves; else as they are."""
+    if not slots or any(each.seconds <= 0 and not each.failed for each in slots):
+        return list(slots)
+    return [
+        replace(each, value=None if each.failed else 1 / each.seconds, metric=FINISHED, unit="1/s") for each in slots
+    ]
+
+
+def common_losses(one: TrainingStart, other: TrainingStart) -> tuple[float, float] | None:
+    """Return the mean losses of two slots over the last third of the steps that both reached; None without any.
+
+    A program without a curve is compared by the loss that it told last, which is that of the same step only if both
+    ended by themselves.
+    """
+    steps = sorted(one.losses.keys() & other.losses.keys())
+    if steps:
+        last = steps[-max(1, len(steps) // 3) :]
+        return fmean(one.losses[step] for step in last), fmean(other.losses[step] for step in last)
+    if one.seconds > 0 and other.seconds > 0 and one.loss is not None and other.loss is not None:
+        return one.loss, other.loss
+    return None
+
+
+def task_json(value: Mapping[str, Any]) -> bytes:
+    """Return a task as the job reads it."""
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8", "surrogateescape")

@@ -1,0 +1,199 @@
+"""What a comparison says: of each option how much faster, whether outside the noise, and whether the loss stays."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import median
+from typing import Any, Literal
+
+from hackathon.config.fields import Scalar
+from hackathon.text.messages import message
+from hackathon.tuning.intervals import Ratio, ratio_of
+from hackathon.tuning.options import Option
+from hackathon.tuning.slots import TrainingStart, common_losses
+
+Loss = Literal["untouched", "same", "worse", "unknown"]
+LITTLE = 0.03
+"""Share of a step below which a part of it leaves nothing to gain worth naming."""
+_OF_KIND = {"loader": "data", "precision": "compute", "layout": "compute", "compile": "compute", "threads": "compute"}
+"""Kind of an option → the part of a step that it acts on."""
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """One line of the table."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, Scalar]
+    value: float | None
+    """Median throughput of its slots."""
+    ratio: Ratio | None
+    """None where no pair was measured."""
+    verdict: Literal["faster", "slower", "none", "few", "failed"]
+    loss: Loss
+    reason: str = ""
+    failed: str = ""
+    """The slot whose log says why, below the run."""
+    memory: int | None = None
+
+    @property
+    def wins(self) -> bool:
+        """Whether it is faster outside the noise and nothing speaks against its loss."""
+        return self.verdict == "faster" and self.loss in ("untouched", "same")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values; an interval without an end is null."""
+        known = self.ratio is not None and not math.isinf(self.ratio.high)
+        return {
+            "name": self.name, "kind": self.kind, "settings": dict(self.settings), "value": self.value,
+            "pairs": self.ratio.pairs if self.ratio else 0,
+            "ratio": self.ratio.middle if self.ratio else None,
+            "low": self.ratio.low if known and self.ratio else None,
+            "high": self.ratio.high if known and self.ratio else None,
+            "verdict": self.verdict, "loss": self.loss, "wins": self.wins, "reason": self.reason or None,
+            "memory_bytes": self.memory, "failed_log": f"{self.failed}/logs/rank-0.log" if self.failed else None,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The table of one job."""
+
+    rows: tuple[OptionRow, ...]
+    metric: str
+    unit: str
+    rounds: int
+    """Rounds in which the program as it is told its throughput."""
+    value: float | None
+    """Its median throughput."""
+    low: float | None
+    high: float | None
+    """Its least and its greatest."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    failed: str = ""
+    """The slot in which the program as it is failed, below the run."""
+    memory: int | None = None
+
+
+def compare(slots: Sequence[TrainingStart], options: Sequence[Option], claims: int) -> Comparison:
+    """Return the table of options against the program as it is; `claims`: rows that one probability of error covers.
+
+    Arm n of the slots is option n − 1. A round counts for an option where both told a throughput in it.
+    """
+    base = {slot.round: slot for slot in slots if slot.arm == 0}
+    values = [slot.value for slot in base.values() if slot.value is not None]
+    first = next((slot for slot in base.values() if slot.value is not None), None)
+    shares = _shares(list(base.values()))
+    spread = _seed_noise(list(base.values()))
+    rows = []
+    for number, option in enumerate(options, 1):
+        mine = [slot for slot in slots if slot.arm == number]
+        rows.append(_row(option, mine, base, claims, shares, spread))
+    return Comparison(
+        rows=tuple(sorted(rows, key=_rank)),
+        metric=first.metric if first else "",
+        unit=first.unit if first else "",
+        rounds=len(values),
+        value=median(values) if values else None,
+        low=min(values, default=None),
+        high=max(values, default=None),
+        shares=shares,
+        failed=next((slot.folder for slot in base.values() if slot.failed), ""),
+        memory=max((slot.memory for slot in base.values() if slot.memory), default=None),
+    )
+
+
+def winners(rows: Sequence[OptionRow]) -> list[OptionRow]:
+    """Return the options to use together: those that win, of several for one setting the best."""
+    chosen: list[OptionRow] = []
+    taken: set[str] = set()
+    kinds: set[str] = set()
+    for row in sorted((row for row in rows if row.wins), key=lambda row: -(row.ratio.middle if row.ratio else 0)):
+        if taken & set(row.settings) or (row.kind == "precision" and "precision" in kinds):
+            continue
+        taken |= set(row.settings)
+        kinds.add(row.kind)
+        chosen.append(row)
+    return chosen
+
+
+def _rank(row: OptionRow) -> tuple[int, float]:
+    order = ("faster", "none", "few", "slower", "failed")
+    return order.index(row.verdict), -(row.ratio.middle if row.ratio else 0.0)
+
+
+def _row(
+    option: Option, mine: Sequence[TrainingStart], base: Mapping[int, TrainingStart], claims: int,
+    shares: Mapping[str, float], spread: float | None,
+) -> OptionRow:  # fmt: skip
+    pairs = [
+        (base[slot.round], slot)
+        for slot in mine
+        if slot.value and slot.round in base and base[slot.round].value
+    ]  # fmt: skip
+    ratios = [slot.value / other.value for other, slot in pairs if slot.value and other.value]
+    ratio = ratio_of(ratios, claims) if ratios else None
+    broken = next((slot.folder for slot in mine if slot.failed), "")
+    values = [slot.value for slot in mine if slot.value is not None]
+    loss = _loss(option, pairs, spread)
+    return OptionRow(
+        name=option.name,
+        kind=option.kind,
+        settings=option.settings,
+        value=median(values) if values else None,
+        ratio=ratio,
+        verdict="failed" if broken or ratio is None else ratio.claim,  # type: ignore[arg-type]
+        loss=loss,
+        reason=_reason(option, shares, ratio),
+        failed=broken,
+        memory=max((slot.memory for slot in mine if slot.memory), default=None),
+    )
+
+
+def _loss(option: Option, pairs: Sequence[tuple[TrainingStart, TrainingStart]], spread: float | None) -> Loss:
+    """Return what became of the loss over the same steps, measured by the difference that two seeds make.
+
+    Both starts of a round have the same seed. A loss that is lower is not worse.
+    """
+    if option.changes == "nothing":
+        return "untouched"
+    if option.changes == "training":
+        return "unknown"
+    both = [found for base, slot in pairs if (found := common_losses(base, slot)) is not None]
+    if not both:
+        return "unknown"
+    if any(not math.isfinite(its) and math.isfinite(ours) for ours, its in both):
+        return "worse"
+    if all(its <= ours for ours, its in both):
+        return "same"
+    if not spread or len(both) < 2:  # no two seeds were seen, so nobody knows how much a loss may differ
+        return "unknown"
+    return "same" if median(its - ours for ours, its in both) <= spread else "worse"
+
+
+def _seed_noise(base: Sequence[TrainingStart]) -> float | None:
+    """Return the median difference between the losses of two seeds, of all pairs of rounds; None where not known."""
+    found = [common_losses(one, other) for one, other in combinations(base, 2)]
+    differences = [abs(pair[0] - pair[1]) for pair in found if pair is not None]
+    finite = [each for each in differences if math.isfinite(each)]
+    return median(finite) if finite else None
+
+
+def _shares(base: Sequence[TrainingStart]) -> dict[str, float]:
+    names = {name for slot in base for name in slot.shares}
+    return {name: median(slot.shares[name] for slot in base if name in slot.shares) for name in sorted(names)}
+
+
+def _reason(option: Option, shares: Mapping[str, float], ratio: Ratio | None) -> str:
+    """Return why an option does or does not help, where the program's own measurements say it; else nothing."""
+    part = _OF_KIND.get(option.kind, "")
+    share = shares.get(part)
+    if share is None or ratio is None:
+        return ""
+    percent = f"{100 * share:.0f}"
+    if share < LITTLE:
+        return message(f"speedup.little_{part}", percent=percent)
+    largest = max(shares, key=lambda name: shares[name]) == part
+    return message(f"speedup.{'bound' if largest else 'part'}_{part}", percent=percent)
