@@ -24,7 +24,7 @@ COMMANDS = {
     "jobs": {
         "check": "check", "submit": "run.submit", "render": "render", "shell": "machine.shell",
         "compare": "study.compare", "publish": "publish", "rerun": "run.rerun", "adopt": "run.adopt", "lint": "lint",
-        "convert": "convert", "port": "port",
+        "convert": "convert", "port": "port", "profile": "run.profile",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
     "team": {
@@ -48,7 +48,8 @@ MEANT = {
     "tail": "logs", "new": "init", "create": "init", "setup": "init",
     "plot": "results", "table": "results",
     "measure": "scale", "bench": "scale", "benchmark": "scale", "why": "diagnose", "debug": "diagnose",
-    "rehearse": "try", "test": "try", "script": "render", "help": "--help", "man": "docs",
+    "rehearse": "try", "test": "try", "trace": "profile", "profiler": "profile", "script": "render",
+    "help": "--help", "man": "docs",
 }  # fmt: skip
 """Words that people try → what they look for, where the letters alone would suggest something else."""
 

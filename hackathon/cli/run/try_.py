@@ -51,7 +51,7 @@ def command(
 
     limits = RehearsalLimits(seconds, steps)
     sources = find_sources(target, options, foreign=foreign)
-    planned = _plan(_in_debug_queue(sources), counts, limits)
+    planned = _plan(in_debug_queue(sources), counts, limits)
     largest = max((job.request for job in planned.jobs), key=lambda request: request.processes)
     reports = read_sources(sources, largest)
     bare = [report for report, _ in reports]
@@ -71,7 +71,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _in_debug_queue(sources: "Sources") -> "Sources":
+def in_debug_queue(sources: "Sources") -> "Sources":
     """Return the sources with the cluster's queue for short tests, where it has one and none was asked for."""
     from hackathon.rehearsal.rehearsal import debug_queue
 
@@ -109,7 +109,7 @@ def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[R
     jobs = tuple(job for job in planned.jobs if job.request.processes not in known)
     if jobs:
         rest = replace(planned, jobs=jobs)
-        _confirm(rest, limits, yes)
+        confirm(rest, yes)
         outcomes = start(rest, tags=(REHEARSAL_TAG,), source=source)
         show_outcomes(outcomes, len(jobs))
         known |= {outcome.run.known().processes: outcome.run for outcome in outcomes}
@@ -134,7 +134,7 @@ def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "Rehea
     return False
 
 
-def _confirm(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> None:
+def confirm(planned: "Plan", yes: bool) -> None:
     """Say what will be submitted and what it can cost; ask where that is more than this machine's time."""
     import sys
 

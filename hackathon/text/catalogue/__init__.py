@@ -32,6 +32,7 @@ FOLDERS = {
     "now": "web",
     "port": "programs",
     "preflight": "runs",
+    "profile": "profiling",
     "ready": "readiness",
     "rehearsal": "rehearsal",
     "report": "web",
