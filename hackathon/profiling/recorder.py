@@ -18,6 +18,8 @@ from typing import Any
 
 AFTER_AT_MOST = 5
 """Steps behind the window that are timed without the profiler."""
+OTHERS = 3
+"""Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
 WARM_UP = 1
 """Steps for which the profiler runs and keeps nothing: it loads its libraries then."""
 
@@ -34,7 +36,8 @@ class Recorder:
         self.ends = []  # type: ignore[var-annotated]
         """Seconds (perf_counter) at the end of each step, then at the moment at which the program went on."""
         self.optimizer = None  # type: Any
-        self.other = None  # type: Any
+        self.others = 0
+        """Steps of other optimizers since the last one that counted."""
         self.profiler = None  # type: Any
         self.state = "waiting"
         """waiting, recording, written, complete or failed."""
@@ -51,15 +54,15 @@ class Recorder:
             self.fail(error)
 
     def _counts(self, optimizer: Any) -> bool:
-        """Return whether this optimizer's steps are the program's: the first one's, until another steps twice in turn.
+        """Return whether this optimizer's steps are the program's: the first one's, until others step OTHERS times.
 
         A program with two optimizers, or with one that was for a check only, has one of them counted.
         """
         number = id(optimizer)
-        if self.optimizer is None or number == self.other:
+        if self.optimizer is None or self.others >= OTHERS:
             self.optimizer = number
         counts = bool(number == self.optimizer)
-        self.other = None if counts else number
+        self.others = 0 if counts else self.others + 1
         return counts
 
     def _step(self, now: float) -> None:
@@ -197,7 +200,7 @@ def process_peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-class Watch:
+class ModuleWatch:
     """A finder of modules that finds none, but attaches the recorder to `torch.optim.optimizer` once that is loaded."""
 
     MODULE = "torch.optim.optimizer"
@@ -241,7 +244,7 @@ def arm() -> None:
     folder = os.path.join(run, "profile")
     os.makedirs(folder, exist_ok=True)
     recorder = Recorder(folder, skip, active, memory == 1)
-    sys.meta_path.insert(0, Watch(recorder))
+    sys.meta_path.insert(0, ModuleWatch(recorder))
     atexit.register(recorder.leave)
     if hasattr(os, "register_at_fork"):  # the workers of a data loader are not the program
 

@@ -37,14 +37,13 @@ def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
     They are matched by step, process group, kind, and their place among those; a step in which the ranks have
     different numbers of a kind is left out, as is a group of which a rank's trace is missing.
     """
-    by_key: dict[tuple[object, ...], dict[int, list[Collective]]] = {}
+    by_key: dict[tuple[int, str, str, str, int], dict[int, list[Collective]]] = {}
     for rank, trace in traces.items():
         for each, step in _with_steps(trace):
-            key = (step, each.group, each.ranks, each.what)
+            key = (step, each.group, each.ranks, each.what, each.members or len(traces))
             by_key.setdefault(key, {}).setdefault(rank, []).append(each)
     found = []
-    for (_, _, ranks, _), by_rank in by_key.items():
-        members = len(ranks.split(",")) if isinstance(ranks, str) and "," in ranks else len(traces)
+    for (_, _, _, _, members), by_rank in by_key.items():
         if len(by_rank) == members and len({len(each) for each in by_rank.values()}) == 1:
             rows = zip(*by_rank.values(), strict=True)
             found += [dict(zip(by_rank, row, strict=True)) for row in rows]

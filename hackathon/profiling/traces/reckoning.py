@@ -96,17 +96,22 @@ def reckon(
         for rank, each in pair.items():
             if each.together:
                 together[rank].add(each)
-                waits[rank].append(_Wait(each.begin, min(each.end, entered[last] - times[rank].shift), last))
+                came = min(each.end, max(each.begin, entered[last] - times[rank].shift))
+                waits[rank].append(_Wait(each.begin, came, each.end, last))
     return {rank: _rank_time(trace, waits[rank], together[rank], processes) for rank, trace in traces.items()}
 
 
 @dataclass(frozen=True)
 class _Wait:
-    """The part of a collective in which its last rank was not there yet, in the rank's own time."""
+    """A collective of a rank with the moment at which the last rank came, in the rank's own time."""
 
     begin: float
+    entered: float
+    """When the last rank came, or the end of the collective, whatever was first."""
     end: float
+    """Of the collective."""
     late: int
+    """The rank that came last; perhaps this one."""
 
 
 def _rank_time(trace: Trace, waits: Sequence[_Wait], matched: set[Collective], processes: int) -> RankTime:
@@ -138,36 +143,24 @@ def _rank_time(trace: Trace, waits: Sequence[_Wait], matched: set[Collective], p
         exposed = without(without(union([*communicating, *blocking]), data), compute)
         host = without(window, union([*data, *compute, *exposed]))
     all_in = union(
-        [(wait.end, each.end) for wait, each in _by_collective(waits, matched)]
+        [(each.entered, each.end) for each in waits]
         + [(each.begin, each.end) for each in trace.collectives if each not in matched]
     )
-    waiting = without(within(exposed, union((each.begin, each.end) for each in waits)), all_in)
+    waiting = without(within(exposed, union((each.begin, each.entered) for each in waits)), all_in)
     parts = {
         "data": data, "host": host, "compute": compute, "communication": without(exposed, waiting),
         "waiting": waiting, "other": other,
     }  # fmt: skip
     found = RankTime(steps, parts, communicating=communicating, loading=loading, marked=marked)
     if processes > 1:
-        in_steps = within(union((each.begin, each.end) for each in trace.collectives), window)
-        found.reason = UNMARKED if not in_steps else "" if matched else UNMATCHED
+        found.reason = UNMARKED if not communicating else "" if matched else UNMATCHED
     rest = waiting
     for late in sorted({each.late for each in waits}):
-        mine = within(rest, union((each.begin, each.end) for each in waits if each.late == late))
+        mine = within(rest, union((each.begin, each.entered) for each in waits if each.late == late))
         rest = without(rest, mine)
         if mine:
             found.waiting_for[late] = mine
     return found
-
-
-def _by_collective(waits: Sequence[_Wait], matched: set[Collective]) -> list[tuple[_Wait, Collective]]:
-    """Return each wait with its collective: both lists hold one of each, and they begin together."""
-    return list(
-        zip(
-            sorted(waits, key=lambda each: (each.begin, each.end)),
-            sorted(matched, key=lambda each: (each.begin, each.end)),
-            strict=True,
-        )
-    )
 
 
 def shares_of(times: Mapping[int, RankTime], processes: int) -> RunShares:

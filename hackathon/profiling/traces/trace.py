@@ -1,6 +1,7 @@
 """The trace of one rank: what of its events the reckoning needs, in little room."""
 
 import math
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator
@@ -47,6 +48,8 @@ class Collective:
     """Its process group, as far as the trace tells."""
     ranks: str
     """The ranks of that group as the trace lists them, empty when it does not."""
+    members: int
+    """How many ranks that group has, 0: not told, so all."""
     lane: int
 
     @property
@@ -191,10 +194,9 @@ class _Reader:
                 number = int(match[1])
                 self._steps.setdefault(number, TraceStep(number, begin, end))
         elif kind is Kind.COLLECTIVE:
-            group, ranks = (arguments.get(key) for key in ("Process Group Name", "Process Group Ranks"))
-            made = Collective(
-                begin, end, collective_of(name, arguments), str(group or "")[:100], str(ranks or "")[:10_000], lane
-            )
+            group, ranks = (str(arguments.get(f"Process Group {key}") or "")[:10_000] for key in ("Name", "Ranks"))
+            members = _members(arguments.get("Group size"), ranks)
+            made = Collective(begin, end, collective_of(name, arguments), group, ranks, members, lane)
             on_device = category.lower() == "kernel"
             (self._collective_on_device if on_device else self._collective_on_host).append(made)
         elif kind is Kind.OPERATOR:
@@ -243,6 +245,14 @@ class _Reader:
         lanes = self._step_lanes or self._operator_lanes
         trace.main = lanes.most_common(1)[0][0] if lanes else -1
         return trace
+
+
+def _members(size: Any, ranks: str) -> int:
+    """Return how many ranks a group has, by its size, else by its list, which Kineto cuts short with dots."""
+    found = finite(size)
+    if found is not None and 1 <= found <= 1_000_000:
+        return int(found)
+    return 0 if "..." in ranks else len(re.findall(r"\d+", ranks))
 
 
 def _number(value: Any) -> int:

@@ -52,47 +52,60 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
             "notify": FORMATS, "scale": DESCRIPTOR, "submit": DESCRIPTOR, "rerun": DESCRIPTOR,
             "cancel": f"{FAULTS}/test_cancel_users.py::test_cancel_ends_no_job_that_anothers_files_name",
             "adopt": f"{JOBS}::test_adopt_takes_no_job_of_another", "clean": FORMATS, "doctor": DESCRIPTOR,
-            "clusters": DESCRIPTOR,
+            "clusters": DESCRIPTOR, "profile": f"{UNIT}/profiling/traces/test_recording.py::test_a_link_is_no_trace",
         },
         "makes or shows something before there is a run",
     ),
     "link in the place of a run, of its files or of `runs`": (
-        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale", "try"), BOUNDS)
+        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale", "try", "profile"), BOUNDS)
         | dict.fromkeys(("results", "logs", "diagnose", "board", "ask"), LINKS)
         | {"status": DESCRIPTOR, "compare": DESCRIPTOR},
         "reads no runs of others, or only one that its user names",
     ),
     "study": (
         dict.fromkeys(
-            ("scale", "try", "results", "compare", "top", "dashboard", "publish", "slides", "event"),
+            ("scale", "try", "profile", "results", "compare", "top", "dashboard", "publish", "slides", "event"),
             f"{FAULTS}/test_foreign_formats.py::test_a_study",
         ),
         "reads single runs",
     ),
     "metric pattern of a run": (
         dict.fromkeys(
-            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale", "try"),
+            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale", "try",
+             "profile"),
             f"{UNIT}/logs/test_patterns.py::test_a_pattern_that_takes_long_is_ended_and_told_with_its_project",
         ),
         "shows no numbers of a run",
     ),
     "project": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), PROJECT)
+        dict.fromkeys(
+            ("check", "render", "submit", "scale", "try", "profile", "shell", "rerun", "ready", "env", "data"),
+            PROJECT,
+        )
         | dict.fromkeys(("status", "results", "logs", "diagnose", "top", "dashboard", "publish", "event"), TUTOR),
         "reads no project.yaml of others",
     ),
     "event": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(
+            ("check", "render", "submit", "scale", "try", "profile", "shell", "rerun", "ready", "env", "data"),
+            TRUST,
+        )
         | dict.fromkeys(("trust", "board", "survey", "rules", "ask", "standup"), TRUST)
         | dict.fromkeys(("event", "dashboard", "top", "publish", "slides", "notify", "clusters", "recipes"), WRITTEN),
         "the event has no say in it",
     ),
     "job template": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "rerun", "clusters"), TEMPLATE),
+        dict.fromkeys(
+            ("check", "render", "submit", "scale", "try", "profile", "shell", "ready", "rerun", "clusters"),
+            TEMPLATE,
+        ),
         "renders no script",
     ),
     "cluster profile": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(
+            ("check", "render", "submit", "scale", "try", "profile", "shell", "rerun", "ready", "env", "data"),
+            TRUST,
+        )
         | {"clusters": WRITTEN, "doctor": WRITTEN},
         "asks no cluster",
     ),
@@ -103,7 +116,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "diagnoses nothing",
     ),
     "recipe": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "env", "data", "rerun"), TRUST)
+        dict.fromkeys(
+            ("check", "render", "submit", "scale", "try", "profile", "shell", "ready", "env", "data", "rerun"),
+            TRUST,
+        )
         | {"recipes": WRITTEN, "init": WRITTEN},
         "needs no recipe",
     ),
@@ -115,6 +131,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     "drop box and token": (
         {"survey": SURVEY, "publish": SURVEY, "event": SURVEY, "dashboard": SURVEY}, "shows no answers"
     ),
+    "trace of a profiler": (
+        {"profile": f"{UNIT}/profiling/traces/test_stream.py::test_whatever_lies_in_a_file_is_read_or_refused"},
+        "reads no traces",
+    ),
     "crate": ({"rerun": CRATE, "compare": f"{FAULTS}/test_foreign_formats.py::test_a_crate"}, "takes no crate"),
     "entry of the board": (
         dict.fromkeys(("board", "ask", "standup", "dashboard", "publish", "top", "event", "ready", "slides"), BOARD)
@@ -122,7 +142,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "does not read the board",
     ),
     "cache": (
-        dict.fromkeys(("check", "render", "submit", "scale", "try", "shell", "ready", "rerun"), COMPILED)
+        dict.fromkeys(("check", "render", "submit", "scale", "try", "profile", "shell", "ready", "rerun"), COMPILED)
         | dict.fromkeys(
             ("diagnose", "top", "dashboard", "publish", "event", "results", "clusters"),
             f"{UNIT}/config/test_trust.py::test_a_cache_of_another_account_is_not_used",
@@ -210,10 +230,13 @@ READERS: dict[str, tuple[str, str]] = {
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
     "programs/scripts/fixes.py": ("put", WRITES),
+    "profiling/recorder.py": ("Recorder._put", WRITES),
+    "profiling/traces/merged.py": ("_opened", WRITES),
     "readiness/job.py": ("sample main", OWN),
     "readiness/probe.py": ("submit_probe told_by", "file of a run"),
     "readiness/security.py": ("_umask", PROC),
     "readiness/wanted.py": ("_imports", OWN),
+    "rehearsal/profile_run.py": ("recorder_files", SHIPPED),
     "rehearsal/told.py": ("_by_meter", "file of a run"),
     "runs/adopt.py": ("_line _script", "file of a run"),
     "runs/chain.py": ("segment_of", "file of a run"),
