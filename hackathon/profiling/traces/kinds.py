@@ -46,7 +46,7 @@ _WHAT = re.compile(
 TOGETHER = frozenset({"allreduce", "allgather", "reducescatter", "alltoall", "barrier"})
 """Collectives that no rank can leave before all have entered them."""
 _TENSOR_CORE = re.compile(
-    r"[hs]884|[hsc]1688|i8816|16816|i16832|hmma|imma|gmma|tensorop|nvjet|xmma_(implicit_)?gemm|flash_(fwd|bwd)|fmha",
+    r"[hs]884|[hsc]1688|i8816|16816|i16832|hmma|imma|gmma|tensorop|nvjet|xmma_\w*gemm_(?!f32f32_f32f32)|flash_(fwd|bwd)|fmha",
     re.IGNORECASE,
 )
 
@@ -93,6 +93,7 @@ def collective_of(name: str, arguments: dict[str, Any]) -> str:
 def uses_tensor_cores(kernel: str) -> bool:
     """Return whether a kernel is named as those of cuBLAS, cuDNN and CUTLASS are that use Tensor Cores.
 
-    Source: the list of the TensorBoard plug-in of torch.profiler, and Hopper's names (`gmma`, `nvjet`).
+    Source: the list of the TensorBoard plug-in of torch.profiler, and Hopper's names (`gmma`, `nvjet`). cuDNN's `xmma`
+    kernels name the types of their inputs, outputs and sums; those of plain float32 do not use Tensor Cores.
     """
     return _TENSOR_CORE.search(kernel) is not None

@@ -78,7 +78,9 @@ class Profile:
     def loader(self) -> tuple[float, float]:
         """(Seconds in the loader, of those not overlapped by computing) per step."""
         inside = fmean(length(time.loading) / SECOND / len(time.steps) for time in self.times.values())
-        return inside, fmean(time.spent("data") / len(time.steps) for time in self.times.values())
+        exposed = (within(time.parts["data"], time.loading) for time in self.times.values())
+        pairs = zip(exposed, self.times.values(), strict=True)
+        return inside, fmean(length(moments) / SECOND / len(time.steps) for moments, time in pairs)
 
     @property
     def memory(self) -> dict[str, float]:
@@ -139,7 +141,7 @@ class Profile:
     def _rank(self, rank: int, shares: dict[str, Any]) -> dict[str, Any]:
         trace, clock = self.traces[rank], self.clocks[rank]
         return {
-            **shares, "host": trace.host or None, "devices": list(trace.devices),
+            **shares, "hostname": trace.host or None, "devices": list(trace.devices),
             "clock": {"basis": clock.basis, "spread_seconds": rounded(clock.spread / SECOND)},
         }  # fmt: skip
 

@@ -5,7 +5,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -153,6 +153,8 @@ class _Reader:
         self._steps: dict[int, TraceStep] = {}
         self._step_lanes: Counter[int] = Counter()
         self._operator_lanes: Counter[int] = Counter()
+        self._calls: list[tuple[float, str]] = []
+        """When the program called for a collective, and for which."""
         self._collective_on_host: list[Collective] = []
         self._collective_on_device: list[Collective] = []
         self._begun = False
@@ -201,6 +203,8 @@ class _Reader:
             (self._collective_on_device if on_device else self._collective_on_host).append(made)
         elif kind is Kind.OPERATOR:
             self._operator_lanes[lane] += 1
+        elif kind is Kind.BLOCKING and (what := collective_of(name, {})):
+            self._calls.append((begin, what))
         trace.kinds.append(kind)
         trace.begins.append(begin)
         trace.ends.append(end)
@@ -240,11 +244,22 @@ class _Reader:
         trace = self.trace
         trace.steps = sorted(self._steps.values(), key=lambda step: step.begin)
         # on a device the communication thread's ranges are the launching only
-        found = self._collective_on_device or self._collective_on_host
-        trace.collectives = sorted(found, key=lambda each: (each.begin, each.end))
+        found = sorted(self._collective_on_device or self._collective_on_host, key=lambda each: (each.begin, each.end))
+        trace.collectives = found if self._collective_on_device else self._called(found)
         lanes = self._step_lanes or self._operator_lanes
         trace.main = lanes.most_common(1)[0][0] if lanes else -1
         return trace
+
+    def _called(self, collectives: list[Collective]) -> list[Collective]:
+        """Return collectives that begin when the program called for them, if each has its call.
+
+        The communication thread takes them up later: on a busy machine by milliseconds, in which the rank has entered.
+        """
+        calls = sorted(self._calls)
+        if [what for _, what in calls] != [each.what for each in collectives]:
+            return collectives
+        pairs = zip(calls, collectives, strict=True)
+        return [replace(each, begin=min(begin, each.begin)) for (begin, _), each in pairs]
 
 
 def _members(size: Any, ranks: str) -> int:

@@ -289,3 +289,15 @@ def test_the_parts_always_add_up_to_the_step(ranks: list[tuple[list[tuple[float,
         assert sum(part for part in parts if part is not None) == pytest.approx(each.seconds, rel=1e-6)
         assert all(part is None or part >= -1e-12 for part in parts)
     assert json.loads(json.dumps(profile.to_json(), allow_nan=False))
+
+
+def test_a_rank_has_entered_when_the_program_called() -> None:
+    made = gloo_traces(2, {1: 6.0})
+    for trace in made:
+        for event in [each for each in trace.events if each["name"] == "gloo:all_reduce"]:
+            called = (event["ts"] - 1e6) / 1e3
+            trace.add("cpu_op", "c10d::allreduce_", called, called + 0.1)
+            event["ts"], event["dur"] = event["ts"] + 1500, event["dur"] - 1500  # the thread takes it up later
+    profile = profiled(*made)
+    assert [milliseconds(profile, rank)["waiting"] for rank in (0, 1)] == [6, 0]
+    assert [milliseconds(profile, rank)["communication"] for rank in (0, 1)] == [4, 4]
