@@ -1,5 +1,6 @@
 """The page of a profile in headless Chromium: at any width, in both languages, for screen readers, and valid."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,5 +66,8 @@ def test_the_picture_has_a_bar_for_each_rank_and_what_it_waits_for(browser: Brow
     page.close()
 
 
-def test_its_html_is_valid(folder: Path) -> None:
-    assert html_problems(folder) == []
+def test_its_html_is_valid(folder: Path, tmp_path: Path) -> None:
+    for page in folder.glob("*.html"):  # the checker knows no CSS of today, which the pages of sites have in a file
+        text = re.sub(r"<style>.*?</style>", "<style></style>", page.read_text(), flags=re.DOTALL)
+        (tmp_path / page.name).write_text(text)
+    assert html_problems(tmp_path) == []
