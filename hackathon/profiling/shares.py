@@ -21,6 +21,11 @@ UNMARKED, IN_COMPUTE, OLD_RUNTIME, MISSING_RANKS, UNMATCHED = (
 """Why a part is not known: the program does not mark it; it is contained in compute; the runtime beside the program
 is an older one; not all ranks wrote their times; their collectives cannot be matched."""
 
+_CONTAINED = {
+    "waiting": "communication", "communication": "compute", "compute": "other", "host": "other", "data": "other",
+}  # fmt: skip
+"""Part → the part that its time belongs to where it is not known."""
+
 
 @dataclass(frozen=True)
 class StepShares:
@@ -80,20 +85,16 @@ class RunShares:
     caused: tuple[tuple[int, float], ...] = ()
     """(rank, seconds per step for which all others together waited for it)."""
 
-    @property
-    def mean(self) -> StepShares:
-        """The mean over its ranks."""
-        return mean_shares(self.ranks)
-
-    @property
-    def late(self) -> int | None:
-        """The rank that the others wait for: it causes clearly more of the waiting than chance would give it."""
-        return late_rank([self])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the shares of a run as the results JSON has them."""
-        ranks = [each.to_json() for each in self.ranks]
-        return {"late_rank": self.late, "ranks": ranks}
+    @classmethod
+    def from_fields(cls, value: Mapping[str, Any]) -> "RunShares":
+        """Return the shares from the mapping that `dataclasses.asdict` makes. Raises TypeError or ValueError."""
+        ranks = [
+            StepShares(**{**each, "unknown": tuple((str(part), str(why)) for part, why in each["unknown"])})
+            for each in value["ranks"]
+        ]
+        return cls(
+            int(value["processes"]), tuple(ranks), tuple((int(rank), float(each)) for rank, each in value["caused"])
+        )
 
 
 def run_shares(records: Mapping[int, Sequence[Interval]], processes: int) -> RunShares | None:
@@ -106,16 +107,23 @@ def run_shares(records: Mapping[int, Sequence[Interval]], processes: int) -> Run
         return None
     marked = {phase for each in ranks.values() for interval in each for phase in interval.phases}
     waits, caused, problem = _waiting(ranks, processes)
-    shares = tuple(_rank_shares(rank, each, marked, processes, waits.get(rank), problem) for rank, each in ranks.items())
+    shares = tuple(
+        _rank_shares(rank, each, marked, processes, waits.get(rank), problem) for rank, each in ranks.items()
+    )
     return RunShares(processes, shares, tuple(sorted(caused.items())))
 
 
 def mean_shares(shares: Sequence[StepShares]) -> StepShares:
-    """Return the mean over ranks, of one run or of several; a part that one of them does not know is not known."""
+    """Return the mean over ranks, of one run or of several.
+
+    A part that one of them does not know is not known; what the others know of it is where it is contained.
+    """
     unknown = {part: why for each in shares for part, why in each.unknown}
-    parts = {
-        name: None if name in unknown else fmean(getattr(each, name) or 0.0 for each in shares) for name in PARTS
-    }
+    spent = {part: fmean(getattr(each, part) or 0.0 for each in shares) for part in PARTS}
+    for part, container in _CONTAINED.items():
+        if part in unknown:
+            spent[container] += spent.pop(part)
+    parts = {part: spent.get(part) for part in PARTS}
     steps = min(each.steps for each in shares)
     return StepShares(ALL, steps, fmean(each.seconds for each in shares), **parts, unknown=tuple(unknown.items()))
 
@@ -183,9 +191,7 @@ def _rank_shares(
     )
 
 
-def _waiting(
-    ranks: Mapping[int, Sequence[Interval]], processes: int
-) -> tuple[dict[int, float], dict[int, float], str]:
+def _waiting(ranks: Mapping[int, Sequence[Interval]], processes: int) -> tuple[dict[int, float], dict[int, float], str]:
     """Return (rank → share of its communication that is waiting, rank → seconds a step waited for it, why neither)."""
     steps = {
         rank: {

@@ -184,6 +184,19 @@ def test_a_program_that_cannot_be_recorded_says_why(backend: Backend, tmp_path: 
     process = site.start(*WORDS)
     stderr = process.communicate(timeout=120)[1].decode()
     assert process.returncode == 1 and "did not import torch" in stderr, stderr
+    # the run has no trace, so that its program is run once more, as it was
+    (site.folder / "train.py").write_text("import no_such_package\n")
+    first = run_of(site)
+    process = site.start("profile", first.name[-8:], "--yes", "--json")
+    stderr = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == 1 and "did not import torch" in stderr, stderr
+    (second,) = [each for each in (site.folder / "runs").glob("2*") if each != first]
+    assert (second / "source/train.py").read_text() == "print('no torch here')\n"
+    assert json.loads((second / "request.json").read_text())["tags"] == ["try", "profile"]
+    process = site.start(*WORDS, "--command", "python -c pass")
+    assert process.communicate(timeout=120) and process.returncode == 1
+    (third,) = [each for each in (site.folder / "runs").glob("2*") if each not in (first, second)]
+    assert json.loads((third / "request.json").read_text())["command"] == ["python", "-c", "pass"]
     process = site.start("profile", "tensorflow-multiworker", "--yes")
     stderr = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 2 and "tf.profiler" in stderr, stderr

@@ -84,7 +84,7 @@ def write_pages(profile: "Profile", file: Path, run: "RunDirectory | None") -> N
 
 def _head(profile: "Profile", run: "RunDirectory | None") -> Iterator[str]:
     shares = profile.shares
-    mean = shares.mean
+    mean = profile.mean
     hosts = sorted({trace.host for trace in profile.traces.values() if trace.host})
     devices = sorted({name for trace in profile.traces.values() if trace.on_device for name in trace.devices})
     yield message(
@@ -102,7 +102,7 @@ def _show_shares(profile: "Profile") -> None:
     from hackathon.cli.show import echo_table
     from hackathon.profiling.shares import PARTS
 
-    ranks = profile.shares.ranks if len(profile.shares.ranks) <= MOST_RANKS else (profile.shares.mean,)
+    ranks = profile.shares.ranks if len(profile.shares.ranks) <= MOST_RANKS else (profile.mean,)
     head = [message("profile.rank"), *(message(f"profile.part_{part}") for part in PARTS)]
     rows = []
     for each in ranks:

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from hackathon.profiling.shares import PARTS, RunShares, rounded
+from hackathon.profiling.shares import PARTS, RunShares, StepShares, mean_shares, rounded
 from hackathon.profiling.traces.activity import SHOWN, Activity, Gap, gaps, kernels, operators
 from hackathon.profiling.traces.alignment import UNALIGNED, Clock, clocks, matched
 from hackathon.profiling.traces.findings import ProfileFinding, findings, late_rank
@@ -42,10 +42,15 @@ class Profile:
         """What stands out, in one line."""
         if self.findings:
             return self.findings[0].message
-        compute = self.shares.mean.share("compute")
+        compute = self.mean.share("compute")
         if not self.marked:
             return message("profile.verdict_unmarked")
         return message("profile.verdict_nothing", share=f"{100 * (compute or 0.0):.0f}")
+
+    @property
+    def mean(self) -> StepShares:
+        """The mean over the ranks."""
+        return mean_shares(self.shares.ranks)
 
     @property
     def marked(self) -> bool:
@@ -123,7 +128,7 @@ class Profile:
             "ranks": [self._rank(each.rank, each.to_json()) for each in self.shares.ranks],
             "late_rank": None if late is None else late[0],
             "waited_for": [{"rank": rank, "seconds": rounded(seconds)} for rank, seconds in self.shares.caused],
-            "step": {name: rounded(getattr(self.shares.mean, name)) for name in ("seconds", *PARTS)},
+            "step": {name: rounded(getattr(self.mean, name)) for name in ("seconds", *PARTS)},
             "communication": None if communication is None else
             {"seconds": rounded(communication[0]), "exposed_seconds": rounded(communication[1])},
             "loader": {"seconds": rounded(self.loader[0]), "exposed_seconds": rounded(self.loader[1])},

@@ -122,9 +122,9 @@ MESSAGES = {
     "none": ("run {run} has no trace", "実行 {run} にはトレースがありません"),
     "none_hint": (
         "The recorder waits for `torch.optim`. Programs started with `python -E`, `-I` or `-S`, or in a container without "
-        "the run's folder, do not load it. See why the run ended: hackathon diagnose {run}",
+        "the run's folder, do not load it. See why the run ended: hackathon diagnose {run!q}",
         "記録は `torch.optim` の読み込みを待って始まります。`python -E`、`-I`、`-S` で起動したプログラムや、実行のフォルダが"
-        "見えないコンテナでは記録されません。終了の原因: hackathon diagnose {run}",
+        "見えないコンテナでは記録されません。終了の原因: hackathon diagnose {run!q}",
     ),
     "none_steps": (
         "run {run} ended after {steps} {steps:step|steps}; recording takes {needed}",

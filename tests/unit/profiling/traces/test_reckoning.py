@@ -11,6 +11,7 @@ from hackathon.profiling.shares import PARTS
 from hackathon.profiling.traces.report import Profile, profile_of, read_profile
 from hackathon.profiling.traces.trace import read_stream
 from hackathon.text.errors import RequestError
+from support.paths import TESTS
 from support.traces import MadeTrace, gloo_traces
 
 
@@ -301,3 +302,18 @@ def test_a_rank_has_entered_when_the_program_called() -> None:
     profile = profiled(*made)
     assert [milliseconds(profile, rank)["waiting"] for rank in (0, 1)] == [6, 0]
     assert [milliseconds(profile, rank)["communication"] for rank in (0, 1)] == [4, 4]
+
+
+def test_a_recorded_trace_of_torch() -> None:
+    """Of torch 2.13.0, two ranks of DDP on gloo; rank 1 slept 50 ms in each step, on a busy machine of two cores."""
+    files = [TESTS / f"samples/torch_profiler/late-rank-{rank}.json.gz" for rank in range(2)]
+    found = read_profile(files).to_json()
+    assert (found["processes"], found["late_rank"], found["remarks"]) == (2, 1, [])
+    assert [each["steps"] for each in found["ranks"]] == [5, 5]
+    assert [each["clock"]["basis"] for each in found["ranks"]] == ["same-host", "same-host"]
+    assert found["ranks"][0]["waiting"] == pytest.approx(0.0516, abs=0.002)
+    assert found["ranks"][1]["waiting"] == 0 and found["ranks"][1]["host"] == pytest.approx(0.0529, abs=0.002)
+    for each in found["ranks"]:
+        assert sum(each[part] for part in PARTS) == pytest.approx(each["seconds"], rel=1e-4)
+    assert found["findings"][0]["id"] == "late-rank" and found["operators"][0]["name"] == "aten::mm"
+    assert {each["rank"] for each in found["gaps"][:5]} == {1}
