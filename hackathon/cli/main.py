@@ -27,7 +27,7 @@ COMMANDS = {
         "convert": "convert", "port": "port",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
-    "speed": {"speedup": "run.speedup", "predict": "predict", "plan": "plan"},
+    "speed": {"profile": "run.profile", "speedup": "run.speedup", "predict": "predict", "plan": "plan"},
     "team": {
         "docs": "docs", "doctor": "machine.doctor", "clusters": "clusters.clusters", "ask": "board.ask",
         "board": "board.board", "standup": "board.standup", "ready": "event.ready", "slides": "slides",
@@ -49,7 +49,7 @@ MEANT = {
     "tail": "logs", "new": "init", "create": "init", "setup": "init",
     "plot": "results", "table": "results",
     "measure": "scale", "bench": "scale", "benchmark": "scale", "forecast": "predict", "extrapolate": "predict",
-    "why": "diagnose", "debug": "diagnose",
+    "why": "diagnose", "debug": "diagnose", "trace": "profile", "profiler": "profile",
     "rehearse": "try", "test": "try", "script": "render", "help": "--help", "man": "docs",
 }  # fmt: skip
 """Words that people try → what they look for, where the letters alone would suggest something else."""

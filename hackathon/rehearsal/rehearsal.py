@@ -11,6 +11,7 @@ from hackathon.logs.metrics import rank_files
 from hackathon.rehearsal.told import STEPS_READ, counted
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.events import job_events
+from hackathon.runs.record import REHEARSAL_TAG
 from hackathon.runs.source.snapshot import Source
 from hackathon.runs.states import RunStatus
 from hackathon.text.json_fields import text_of
@@ -68,8 +69,8 @@ def shortened(request: Request, limits: RehearsalLimits, longest: int | None) ->
     )
 
 
-def unfinished(planned: Plan, source: Source) -> dict[int, RunDirectory]:
-    """Return processes → the run of an earlier call whose result nobody has seen: same program, same job.
+def unfinished(planned: Plan, source: Source, tags: Sequence[str] = (REHEARSAL_TAG,)) -> dict[int, RunDirectory]:
+    """Return processes → the run of an earlier call whose result nobody has seen: same program, same job, these tags.
 
     That call was interrupted, or its terminal is gone.
     """
@@ -82,6 +83,8 @@ def unfinished(planned: Plan, source: Source) -> dict[int, RunDirectory]:
         record = run.known()
         request = wanted.get(record.processes)
         if not record.rehearsal or request is None or record.processes in found or run.job_id() is None:
+            continue
+        if set(record.tags) != set(tags):
             continue
         if run.client(FACT).get("told") or text_of(run.files.json("source.json").get("digest")) != source.digest:
             continue

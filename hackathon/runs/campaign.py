@@ -89,13 +89,15 @@ def start(
     segments: int = 1,
     parent: str | None = None,
     facts: Facts | None = None,
+    files: Mapping[str, bytes] | None = None,
     told: Callable[[RunDirectory], None] | None = None,
 ) -> Outcomes:
     """Make the runs of a plan, submit them and return what became of them, in their order.
 
     `source` is the program (default: as it is now); `after` what all of them wait for; `segments` makes a chain of a
-    plan's one job; `parent` and `facts` go into every run. `told` is called with the preflight's run once it is
-    submitted. Raises as `create` and `submit` for the preflight and the first run; later failures are in the outcomes.
+    plan's one job; `parent`, `facts` and `files` go into every run. `told` is called with the preflight's run once it
+    is submitted. Raises as `create` and `submit` for the preflight and the first run; later failures are in the
+    outcomes.
     """
     from hackathon.runs.create import create
 
@@ -121,7 +123,7 @@ def start(
     runs = (
         create(
             job.request, job.script, runs_folder=runs_folder, run_id=run_id, note=note, tags=tags, source=source,
-            parent=parent, facts=dict(facts or {}),
+            parent=parent, facts=dict(facts or {}), files=files,
         )
         for job, run_id in jobs
     )  # fmt: skip

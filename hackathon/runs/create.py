@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +39,14 @@ def create(
     run_id: str | None = None,
     facts: dict[str, dict[str, Any]] | None = None,
     chain: Sequence[str] = (),
+    files: Mapping[str, bytes] | None = None,
 ) -> RunDirectory:
     """Return a complete new run directory in `runs_folder` (which is made when missing).
 
     `source` is what `snapshot.take` read: taken once, it serves every run of a command; without it the request's folder
     is read now (`request.in_place`: hashed only). `run_id` is given when a study has reserved it. `facts` are further
-    files for `client/`, `chain` the run ids of all segments when the run is one. A reader sees the whole directory or
+    files for `client/`, `chain` the run ids of all segments when the run is one, `files` what else lies in the run's
+    directory (path in it → content), each in a folder of its own. A reader sees the whole directory or
     none; after a failure nothing is left, after SIGKILL a hidden `.partial-…` that `clean` removes. Modes follow the
     folder's, not the umask.
     Raises RequestError (source, values that JSON cannot hold, no permission) and UnavailableError (disk full, quota).
@@ -72,6 +74,8 @@ def create(
             if chain:  # what the job script reads of it: number, of how many, the first one, the one before
                 words = [str(chain.index(run.id) + 1), str(len(chain)), chain[0], parent or ""]
                 _put(partial / "segment", f"{' '.join(words)}\n".encode(), modes[1])
+            for name, content in (files or {}).items():
+                _put_below(partial, name, content, modes)
             step("after-files")
             partial.chmod(modes[0])
             partial.rename(run.path)
@@ -179,6 +183,13 @@ def _write_rest(
 
 def _json(value: dict[str, Any]) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8", "surrogateescape")
+
+
+def _put_below(partial: Path, name: str, content: bytes, modes: tuple[int, int]) -> None:
+    folder = (partial / name).parent
+    folder.mkdir(mode=0o700, exist_ok=True)
+    folder.chmod(modes[0])
+    _put(partial / name, content, modes[1])
 
 
 def _put(path: Path, content: bytes, mode: int) -> None:

@@ -50,7 +50,7 @@ def command(
 
     limits = RehearsalLimits(seconds, steps)
     sources = find_sources(target, options, foreign=foreign)
-    planned = _plan(_in_debug_queue(sources), counts, limits)
+    planned = _plan(in_debug_queue(sources), counts, limits)
     largest = max((job.request for job in planned.jobs), key=lambda request: request.processes)
     reports = read_sources(sources, largest)
     bare = [report for report, _ in reports]
@@ -70,7 +70,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _in_debug_queue(sources: "Sources") -> "Sources":
+def in_debug_queue(sources: "Sources") -> "Sources":
     """Return the sources with the cluster's queue for short tests, where it has one and none was asked for."""
     from hackathon.rehearsal.rehearsal import debug_queue
 

@@ -35,6 +35,7 @@ FOLDERS = {
     "port": "programs",
     "predict": "prediction",
     "preflight": "runs",
+    "profile": "profiling",
     "ready": "readiness",
     "rehearsal": "rehearsal",
     "report": "web",

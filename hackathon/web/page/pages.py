@@ -19,7 +19,7 @@ from hackathon.scaling import show
 from hackathon.scaling.table import SUCCEEDED, TARGET
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
-from hackathon.text.units import format_moment
+from hackathon.text.units import format_moment, format_size
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -136,7 +136,7 @@ def environment() -> "Environment":
     )
     made.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
-        spec=_spec, code=_code, part=_part, mean=_mean, quartiles=_quartiles,
+        size=format_size, spec=_spec, code=_code, part=_part, mean=_mean, quartiles=_quartiles,
         shell=shlex.quote,  # a name of others in a command to paste
     )  # fmt: skip
     return made

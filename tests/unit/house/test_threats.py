@@ -34,7 +34,7 @@ SURVEY = f"{FAULTS}/test_survey_users.py::test_a_hostile_user_reads_and_alters_n
 JOBS = f"{UNIT}/runs/test_job_owner.py"
 SCRIPT = f"{UNIT}/programs/test_lint.py::test_scripts_of_others_are_data"
 
-STUDIES = ("scale", "try", "speedup")
+STUDIES = ("scale", "try", "profile", "speedup")
 """Commands that run a project's program to measure it."""
 
 THREATS: dict[str, tuple[dict[str, str], str]] = {
@@ -64,30 +64,26 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
             "cancel": f"{FAULTS}/test_cancel_users.py::test_cancel_ends_no_job_that_anothers_files_name",
             "adopt": f"{JOBS}::test_adopt_takes_no_job_of_another", "clean": FORMATS, "doctor": DESCRIPTOR,
             "clusters": DESCRIPTOR, "predict": DESCRIPTOR,
+            "profile": f"{UNIT}/profiling/traces/test_recording.py::test_a_link_is_no_trace",
         },
         "makes or shows something before there is a run",
     ),
     "link in the place of a run, of its files or of `runs`": (
-        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "scale", "try", "predict"), BOUNDS)
-        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", *STUDIES), BOUNDS)
+        dict.fromkeys(("top", "dashboard", "publish", "event", "slides", "submit", "predict", *STUDIES), BOUNDS)
         | dict.fromkeys(("results", "logs", "diagnose", "board", "ask"), LINKS)
         | {"status": DESCRIPTOR, "compare": DESCRIPTOR},
         "reads no runs of others, or only one that its user names",
     ),
     "study": (
         dict.fromkeys(
-            ("scale", "try", "results", "compare", "top", "dashboard", "publish", "slides", "event", "predict",
-             "check"),
-            (*STUDIES, "results", "compare", "top", "dashboard", "publish", "slides", "event"),
+            (*STUDIES, "results", "compare", "top", "dashboard", "publish", "slides", "event", "predict", "check"),
             f"{FAULTS}/test_foreign_formats.py::test_a_study",
         ),
         "reads single runs",
     ),
     "metric pattern of a run": (
         dict.fromkeys(
-            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "scale", "try", "predict",
-             "check"),
-            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", *STUDIES),
+            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "predict", "check", *STUDIES),
             f"{UNIT}/logs/test_patterns.py::test_a_pattern_that_takes_long_is_ended_and_told_with_its_project",
         ),
         "shows no numbers of a run",
@@ -131,6 +127,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     "questionnaire": (dict.fromkeys(("survey", "publish", "event", "dashboard"), WRITTEN), "shows no survey"),
     "drop box and token": (
         {"survey": SURVEY, "publish": SURVEY, "event": SURVEY, "dashboard": SURVEY}, "shows no answers"
+    ),
+    "trace of a profiler": (
+        {"profile": f"{UNIT}/profiling/traces/test_stream.py::test_whatever_lies_in_a_file_is_read_or_refused"},
+        "reads no traces",
     ),
     "crate": ({"rerun": CRATE, "compare": f"{FAULTS}/test_foreign_formats.py::test_a_crate"}, "takes no crate"),
     "entry of the board": (
@@ -227,11 +227,15 @@ READERS: dict[str, tuple[str, str]] = {
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
     "parallel/plan/fields.py": ("read_object", "graph and devices of a plan"),
+    "prediction/table.py": ("_lines", "table of measurements"),
+    "profiling/recorder.py": ("Recorder._put", WRITES),
+    "profiling/traces/merged.py": ("_opened", WRITES),
     "programs/scripts/fixes.py": ("put", WRITES),
     "readiness/job.py": ("sample main", OWN),
     "readiness/probe.py": ("submit_probe told_by", "file of a run"),
     "readiness/security.py": ("_umask", PROC),
     "readiness/wanted.py": ("_imports", OWN),
+    "rehearsal/profile_run.py": ("recorder_files", SHIPPED),
     "rehearsal/told.py": ("_by_meter", "file of a run"),
     "runs/adopt.py": ("_line _script", "file of a run"),
     "runs/chain.py": ("segment_of", "file of a run"),
@@ -250,7 +254,6 @@ READERS: dict[str, tuple[str, str]] = {
     "schedulers/kubernetes/parse.py": ("objects", "an answer of kubectl, bounded by the runner"),
     "schedulers/pbs/machine.py": ("nodes", CHILD),
     "schedulers/local/commands.py": ("_value", CHILD),
-    "prediction/table.py": ("_lines", "table of measurements"),
     "schedulers/local/processes.py": ("with_variable _stat", PROC),
     "schedulers/local/slots.py": ("Ticket.join _read", "tickets of all users, bounded"),
     "schedulers/local/state.py": ("create _next_number _take script_of", "a private folder, checked"),

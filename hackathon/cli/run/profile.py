@@ -1,0 +1,245 @@
+"""`hackathon profile`: a few recorded steps of a program, and where their time goes; also from traces of others."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import job_options, named, option_force, option_trust
+from hackathon.jobs.options import Options
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+    from hackathon.jobs.plan import Plan
+    from hackathon.jobs.resolve import Sources
+    from hackathon.profiling.traces.report import Profile
+    from hackathon.rehearsal.profile_run import RecordingLimits
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.source.snapshot import Source
+    from hackathon.runs.status import RunStatus
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@named("profile")
+@click.argument("targets", nargs=-1, metavar="[RUN|RECIPE|FOLDER]")
+@click.option("--command", "words", metavar="TEXT", help=message("profile.option_command"))
+@click.option("--from", "files", multiple=True, metavar="FILE", help=message("profile.option_from"))
+@job_options
+@click.option("--skip", type=click.IntRange(0, 1_000_000), default=5, show_default=True, metavar="N",
+              help=message("profile.option_skip"))  # fmt: skip
+@click.option("--steps", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N",
+              help=message("profile.option_steps"))  # fmt: skip
+@click.option("--memory", is_flag=True, help=message("profile.option_memory"))
+@click.option("--seconds", type=click.IntRange(10, 36_000), default=300, show_default=True, metavar="N",
+              help=message("profile.option_seconds"))  # fmt: skip
+@click.option("--html", type=FILE, metavar="FILE", help=message("profile.option_html"))
+@click.option("--trace", type=FILE, metavar="FILE", help=message("profile.option_trace"))
+@click.option("-y", "--yes", is_flag=True, help=message("rehearsal.option_yes"))
+@option_force
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    targets: tuple[str, ...],
+    words: str | None,
+    files: tuple[str, ...],
+    options: Options,
+    skip: int,
+    steps: int,
+    memory: bool,
+    seconds: int,
+    html: Path | None,
+    trace: Path | None,
+    yes: bool,
+    force: bool,
+    foreign: "Foreign",
+    as_json: bool,
+) -> None:
+    from hackathon.cli.run.profile_shown import show_json, show_profile, write_pages
+    from hackathon.profiling.traces.merged import write_merged
+    from hackathon.profiling.traces.report import read_profile
+    from hackathon.rehearsal.profile_run import RecordingLimits
+
+    run: RunDirectory | None = None
+    if files:
+        if words is not None:
+            raise RequestError("profile.from_and_command")
+        # the shell makes several words of `--from traces/*.json`
+        profile = read_profile([*files, *targets])
+    else:
+        if len(targets) > 1:
+            raise RequestError("profile.one_target", targets=" ".join(targets))
+        limits = RecordingLimits(skip, steps, memory, seconds)
+        run = _run(targets[0] if targets else None, words, options, limits, yes, force, foreign)
+        profile = _profile_of_run(run)
+    if as_json:
+        show_json(profile, run)
+    else:
+        show_profile(profile, run)
+    if html is not None:
+        write_pages(profile, html, run)
+    if trace is not None:
+        count = write_merged(profile, trace)
+        click.echo(message("profile.merged", file=trace, count=count), err=True)
+
+
+def _run(
+    target: str | None,
+    words: str | None,
+    options: Options,
+    limits: "RecordingLimits",
+    yes: bool,
+    force: bool,
+    foreign: "Foreign",
+) -> "RunDirectory":
+    """Return the run whose traces are to be shown: one that has some, or one that is recorded now."""
+    from hackathon.cli.program_findings import refuse_errors
+    from hackathon.cli.run.try_ import in_debug_queue
+    from hackathon.jobs.resolve import resolve
+    from hackathon.jobs.sources import find_sources
+    from hackathon.profiling.traces.recording import trace_files
+    from hackathon.runs.campaign import program_of
+
+    earlier = None if words is not None else _earlier(target)
+    if earlier is not None:
+        if trace_files(earlier):
+            return earlier
+        planned, source = _again(earlier, options, limits, foreign)
+    else:
+        sources = find_sources(target, options, foreign=foreign)
+        if words is not None:
+            sources = _with_command(sources, words)
+        sources = in_debug_queue(sources)
+        planned = _plan(sources, limits)
+        refuse_errors(sources, resolve(sources), force=force)
+        source = program_of(planned)
+    return _recorded(planned, source, limits, yes)
+
+
+def _earlier(target: str | None) -> "RunDirectory | None":
+    """Return the run that a target names; None for a folder, a recipe, and a word that names no run."""
+    from hackathon.cli.options import runs_folder
+    from hackathon.runs.directory import find_run, list_ids
+
+    if target is None or (Path(target) / "project.yaml").is_file():
+        return None
+    folder = runs_folder()
+    if "/" not in target and not any(target in run for run in list_ids(folder)):
+        return None
+    if "/" not in target and _is_recipe(target):
+        return None
+    return find_run(target, folder)
+
+
+def _is_recipe(name: str) -> bool:
+    from hackathon.config import load
+
+    try:
+        load.load_recipe(name, ())
+    except RequestError:
+        return False
+    return True
+
+
+def _with_command(sources: "Sources", words: str) -> "Sources":
+    """Return the sources with another command in the place of the project's. Raises RequestError: a recipe has none."""
+    if sources.project is None:
+        raise RequestError("profile.command_of_recipe")
+    project = replace(sources.project, command=words, recipe=None)
+    return replace(sources, project=project, recipe=None, folder=sources.runs.parent)
+
+
+def _plan(sources: "Sources", limits: "RecordingLimits") -> "Plan":
+    from hackathon.jobs.resolve import resolve
+    from hackathon.rehearsal.profile_run import recorded, unseen
+    from hackathon.runs.campaign import plan
+
+    framework = unseen(sources)
+    if framework:
+        raise RequestError("profile.not_torch", framework=framework, offer=message(f"profile.offer_{framework}"))
+    request = resolve(sources)
+    queue = sources.cluster.queues.get(request.queue or "")
+    return plan(sources, [recorded(request, limits, queue.longest(request.nodes) if queue is not None else None)])
+
+
+def _again(
+    run: "RunDirectory", options: Options, limits: "RecordingLimits", foreign: "Foreign"
+) -> "tuple[Plan, Source]":
+    """Return the plan of a run's job once more, recorded, and the program that the run had."""
+    from hackathon.jobs.places import admit_again
+    from hackathon.jobs.sources import find_sources
+    from hackathon.rehearsal.profile_run import recorded, unseen
+    from hackathon.runs.campaign import plan
+    from hackathon.runs.rerun import source_of
+
+    project = run.path.parent.parent
+    admit_again(run.path, project, foreign)
+    request = run.request()
+    target = None if (project / "project.yaml").is_file() else request.recipe
+    sources = find_sources(target, replace(options, cluster=request.cluster), project, foreign=foreign)
+    if framework := unseen(sources):
+        raise RequestError("profile.not_torch", framework=framework, offer=message(f"profile.offer_{framework}"))
+    queue = sources.cluster.queues.get(request.queue or "")
+    again = recorded(request, limits, queue.longest(request.nodes) if queue is not None else None)
+    return plan(sources, [again]), source_of(run, sources.runs)
+
+
+def _recorded(planned: "Plan", source: "Source", limits: "RecordingLimits", yes: bool) -> "RunDirectory":
+    """Return the run of a profile when it has ended: submitted now, or by a call that was cut off."""
+    from hackathon.cli.shown import confirm
+    from hackathon.cli.run.wait import wait
+    from hackathon.cli.shown import show_outcomes
+    from hackathon.rehearsal.profile_run import TAGS, recorder_files, unfinished_profile
+    from hackathon.rehearsal.rehearsal import note_told
+    from hackathon.runs.campaign import start
+
+    known = list(unfinished_profile(planned, source).values())
+    if known:
+        run = known[0]
+        click.echo(message("profile.goes_on", run=run.id), err=True)
+    else:
+        confirm(planned, yes, message("rehearsal.confirm", count=len(planned.jobs)))
+        outcomes = start(planned, tags=TAGS, source=source, files=recorder_files())
+        show_outcomes(outcomes, 1)
+        run = outcomes[0].run
+    click.echo(message("profile.recording", steps=limits.steps), err=True)
+    wait([run], lambda states, watched: _ended(states, watched, limits))
+    note_told([run])
+    return run
+
+
+def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "RecordingLimits") -> bool:
+    """End the run once its steps are recorded; there is never more to submit."""
+    from hackathon.rehearsal.profile_run import is_recorded
+    from hackathon.rehearsal.rehearsal import FACT, note_end
+    from hackathon.runs.cancel import cancel
+
+    for run, state in zip(runs, states, strict=False):
+        if state.state == "RUNNING" and not run.client(FACT).get("ended"):
+            why = is_recorded(run, limits)
+            if why:
+                note_end(run, why)
+                cancel(run, sure=True)
+    return False
+
+
+def _profile_of_run(run: "RunDirectory") -> "Profile":
+    """Return the profile of a run's traces. Raises HackathonError that says why it has none."""
+    from hackathon.cli.shown import show_tail
+    from hackathon.profiling.traces.recording import missing, recordings, trace_files
+    from hackathon.profiling.traces.report import read_profile
+    from hackathon.text.printable import printable
+
+    files = trace_files(run)
+    if files:
+        return read_profile(list(files.values()), recordings(run))
+    show_tail(run.path)
+    for why in missing(run):
+        text = printable(why.text)
+        raise HackathonError(
+            f"profile.none_{why.reason}", run=run.id[-8:], steps=why.steps, needed=why.needed, text=text
+        )
+    raise HackathonError("profile.none", run=run.id[-8:])

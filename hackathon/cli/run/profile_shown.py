@@ -1,0 +1,168 @@
+"""How `hackathon profile` says where the time of a step goes: in the terminal, as JSON, and as a page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.text.messages import LANGUAGES, message
+
+if TYPE_CHECKING:
+    from hackathon.profiling.traces.report import Profile
+    from hackathon.runs.directory import RunDirectory
+
+NAME = 60
+"""Letters of an operator's name that are shown."""
+MOST_RANKS = 16
+"""Ranks whose shares are shown; of more ranks the mean is."""
+
+
+def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
+    """Print everything, the verdict last."""
+    from hackathon.cli.show import echo_table, printable
+
+    for line in _head(profile, run):
+        click.echo(line)
+    click.echo()
+    _show_shares(profile)
+    click.echo()
+    for line in _facts(profile):
+        click.echo(printable(line))
+    for title, activities in (("operators", profile.operators), ("kernels", profile.kernels[:10])):
+        if activities:
+            click.echo()
+            head = [message(f"profile.{title}"), message("profile.calls"), message("profile.milliseconds")]
+            head += [message("profile.tensor_cores")] if title == "kernels" else []
+            rows = [
+                [_short(each.name), f"{each.calls:.3g}", f"{1e3 * each.seconds:.3f}"]
+                + ([message("profile.yes" if each.tensor_cores else "profile.no")] if title == "kernels" else [])
+                for each in activities
+            ]
+            echo_table(head, rows)
+    if profile.gaps:
+        click.echo()
+        click.echo(message("profile.gaps"))
+        for gap in profile.gaps[:5]:
+            click.echo("  " + printable(gap_text(gap)))
+    _show_nsys(run)
+    for text in profile.remarks:
+        click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
+    click.echo()
+    click.echo(click.style(profile.verdict, bold=True))
+    for finding in profile.findings[1:]:
+        click.echo(finding.message)
+    for finding in profile.findings:
+        click.echo(f"  → {finding.advice}")
+
+
+def show_json(profile: "Profile", run: "RunDirectory | None") -> None:
+    """Print everything as JSON."""
+    import json
+
+    value = {**profile.to_json(), "run": run.id if run is not None else None}
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))
+
+
+def write_pages(profile: "Profile", file: Path, run: "RunDirectory | None") -> None:
+    """Write the report as a page in each language: FILE in the current one, `NAME.ja.html` or `NAME.en.html` beside."""
+    from hackathon.text.errors import RequestError
+    from hackathon.text.files import write_whole
+    from hackathon.text.messages import language
+    from hackathon.web.report.profile_page import profile_page
+
+    names = {each: file if each == language() else file.with_suffix(f".{each}.html") for each in LANGUAGES}
+    title = run.id if run is not None else ", ".join(Path(trace.file).name for trace in profile.traces.values())
+    for each, path in names.items():
+        others = [(other, place.name) for other, place in names.items() if other != each]
+        try:
+            write_whole(path, profile_page(profile, each, title, others))
+        except OSError as error:
+            raise RequestError("profile.not_written", file=path, what=error.strerror or error) from error
+        click.echo(message("profile.page", file=path), err=True)
+
+
+def _head(profile: "Profile", run: "RunDirectory | None") -> Iterator[str]:
+    shares = profile.shares
+    mean = profile.mean
+    hosts = sorted({trace.host for trace in profile.traces.values() if trace.host})
+    devices = sorted({name for trace in profile.traces.values() if trace.on_device for name in trace.devices})
+    yield message(
+        "profile.head",
+        processes=shares.processes,
+        steps=mean.steps,
+        milliseconds=f"{1e3 * mean.seconds:.4g}",
+        where=", ".join([*hosts, *devices]) or "–",
+    )
+    if run is not None:
+        yield message("profile.of_run", run=run.id)
+
+
+def _show_shares(profile: "Profile") -> None:
+    from hackathon.cli.show import echo_table
+    from hackathon.profiling.shares import PARTS
+
+    ranks = profile.shares.ranks if len(profile.shares.ranks) <= MOST_RANKS else (profile.mean,)
+    head = [message("profile.rank"), *(message(f"profile.part_{part}") for part in PARTS)]
+    rows = []
+    for each in ranks:
+        cells = [str(each.rank) if each.rank >= 0 else message("profile.mean")]
+        for part in PARTS:
+            share = each.share(part) if getattr(each, part) is not None else None
+            cells.append(message("profile.not_known") if share is None else f"{100 * share:.1f} %")
+        rows.append(cells)
+    echo_table(head, rows)
+
+
+def _facts(profile: "Profile") -> Iterator[str]:
+    """Yield communication, loader, Tensor Cores, memory and overhead, a line each."""
+    from hackathon.profiling.traces.recording import overhead
+    from hackathon.text.units import format_size
+
+    if profile.communication is not None and profile.shares.processes > 1:
+        inside, exposed = (f"{1e3 * each:.3g}" for each in profile.communication)
+        yield message("profile.communication", inside=inside, exposed=exposed)
+    inside, exposed = (f"{1e3 * each:.3g}" for each in profile.loader)
+    yield message("profile.loader", inside=inside, exposed=exposed)
+    if profile.tensor_core_share is not None:
+        yield message("profile.tensor_core_share", share=f"{100 * profile.tensor_core_share:.0f}")
+    for name, value in profile.memory.items():
+        yield message(f"profile.memory_{name}", size=format_size(int(value)))
+    cost = overhead(profile.recordings)
+    if cost is None:
+        yield message("profile.overhead_unknown" if profile.recordings else "profile.overhead_foreign")
+    else:
+        yield message(
+            "profile.overhead", share=f"{100 * cost['share']:+.0f}", plain=f"{1e3 * cost['plain_seconds']:.4g}",
+            recorded=f"{1e3 * cost['recorded_seconds']:.4g}", steps=cost["steps"],
+        )  # fmt: skip
+
+
+def gap_text(gap: object) -> str:
+    """Return a gap in one line."""
+    from hackathon.profiling.traces.activity import Gap
+
+    assert isinstance(gap, Gap)
+    return message(
+        "profile.gap", milliseconds=f"{1e3 * gap.seconds:.3g}", rank=gap.rank, step=gap.step,
+        after=_short(gap.after) or "–", before=_short(gap.before) or "–",
+    )  # fmt: skip
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"
+
+
+def _show_nsys(run: "RunDirectory | None") -> None:
+    """Print how Nsight Systems would record the same program, where it is installed."""
+    import shlex
+    import shutil
+
+    from hackathon.cli.show import printable
+
+    if run is None or shutil.which("nsys") is None:
+        return
+    words = ["nsys", "profile", "--trace=cuda,nvtx,cudnn,cublas", "--output=profile-%q{RANK}", *run.known().command]
+    click.echo()
+    click.echo(message("profile.nsys"))
+    click.echo("  " + printable(shlex.join(words)))

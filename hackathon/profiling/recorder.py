@@ -1,0 +1,276 @@
+"""Record a few steps of a training program that uses torch, without a line in it: this file is its `sitecustomize`.
+
+`hackathon profile` puts it beside the run and its folder in front of PYTHONPATH. It waits until the program imports
+`torch.optim`, counts the steps of the optimizer, and has `torch.profiler` record some of them. It writes to the run's
+folder `profile`: `rank-N.json.gz`, the trace; `rank-N.info.json`, the seconds of the steps before, in and after the
+recorded window, by which the cost of recording is known; or `rank-N.note.json`, why there is no trace.
+
+Nothing of the toolkit is imported: it runs in the program's Python (3.6 or newer). What fails in here is noted, and
+the program goes on.
+"""
+
+import atexit
+import json
+import os
+import sys
+import time
+from typing import Any
+
+AFTER_AT_MOST = 5
+"""Steps behind the window that are timed without the profiler."""
+OTHERS = 3
+"""Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
+WARM_UP = 1
+"""Steps for which the profiler runs and keeps nothing: it loads its libraries then."""
+
+
+class Recorder:
+    """The steps of one process: counted at the end of each step of its optimizer, recorded in a window."""
+
+    def __init__(self, folder: str, skip: int, active: int, memory: bool) -> None:
+        self.folder = folder
+        self.skip, self.active, self.memory = skip, active, memory
+        self.timed = min(active, AFTER_AT_MOST)
+        self.begin = skip + self.timed + 1
+        """Number of the step at whose end the profiler starts."""
+        self.ends = []  # type: ignore[var-annotated]
+        """Seconds (perf_counter) at the end of each step, then at the moment at which the program went on."""
+        self.optimizer = None  # type: Any
+        self.others = 0
+        """Steps of other optimizers since the last one that counted."""
+        self.profiler = None  # type: Any
+        self.state = "waiting"
+        """waiting, recording, written, complete or failed."""
+        self.paused = 0.0
+        """Seconds that starting and writing took: they belong to no step."""
+
+    def stepped(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
+        """Take notice of the end of a step; never raises."""
+        if self.state in ("complete", "failed") or not self._counts(optimizer):
+            return
+        try:
+            self._step(time.perf_counter())
+        except Exception as error:
+            self.fail(error)
+
+    def _counts(self, optimizer: Any) -> bool:
+        """Return whether this optimizer's steps are the program's: the first one's, until others step OTHERS times.
+
+        A program with two optimizers, or with one that was for a check only, has one of them counted.
+        """
+        number = id(optimizer)
+        if self.optimizer is None or self.others >= OTHERS:
+            self.optimizer = number
+        counts = bool(number == self.optimizer)
+        self.others = 0 if counts else self.others + 1
+        return counts
+
+    def _step(self, now: float) -> None:
+        self.ends.append(now - self.paused)
+        number = len(self.ends)
+        if number == self.begin:
+            self._start()
+        elif self.state == "recording":
+            self.profiler.step()  # the last one writes the trace
+        elif self.state == "written" and number > self.needed + self.timed:
+            self.note_complete()
+        if number in (self.begin, self.begin + WARM_UP, self.needed):
+            self.paused += time.perf_counter() - now
+
+    def _start(self) -> None:
+        from importlib import import_module
+
+        profiling = import_module("torch.profiler")  # type: Any
+        self.profiler = profiling.profile(
+            activities=list(profiling.supported_activities()),
+            schedule=profiling.schedule(wait=0, warmup=WARM_UP, active=self.active, repeat=1),
+            on_trace_ready=self._write,
+            profile_memory=self.memory,
+        )
+        self.profiler.start()
+        self.state = "recording"
+
+    def _write(self, profiler: Any) -> None:
+        rank = rank_of_process()
+        made = os.path.join(self.folder, ".rank-%d.%d.json.gz" % (rank, os.getpid()))
+        profiler.export_chrome_trace(made)
+        os.replace(made, os.path.join(self.folder, "rank-%d.json.gz" % rank))
+        self.state = "written"
+        self._put("info", self.info())
+
+    def info(self) -> Any:
+        """Return what is known of the recorded steps, as JSON values."""
+        import platform
+
+        torch = sys.modules["torch"]  # type: Any
+        seconds = [later - sooner for sooner, later in zip(self.ends, self.ends[1:])]
+        # seconds[i] is the step that ends at ends[i + 1]
+        first = self.begin + WARM_UP - 1
+        last = first + self.active
+        found = {
+            "schema_version": 1,
+            "rank": rank_of_process(),
+            "processes": processes(),
+            "host": platform.node(),
+            "torch": str(torch.__version__),
+            "device": None,
+            "complete": self.state == "complete",
+            "seconds": {
+                "before": seconds[self.skip : self.begin - 1],
+                "recorded": seconds[first:last],
+                "after": seconds[last + 1 :],
+            },
+            "peak_bytes": {"process": process_peak()},
+        }  # type: Any
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            found["device"] = torch.cuda.get_device_name()
+            found["peak_bytes"]["device"] = int(torch.cuda.max_memory_allocated())
+        return found
+
+    def note_complete(self) -> None:
+        """Write down that everything is measured."""
+        self.state = "complete"
+        self._put("info", self.info())
+
+    def fail(self, error: Exception) -> None:
+        """Write down why there will be no trace."""
+        self.state = "failed"
+        self._put("note", {"schema_version": 1, "reason": "failed", "text": "%s: %s" % (type(error).__name__, error)})
+
+    def leave(self) -> None:
+        """Write what there is when the program ends; never raises."""
+        try:
+            if self.state == "recording":
+                self.profiler.stop()  # writes what was recorded so far, if that has begun
+            if self.state == "written":
+                self.note_complete()
+            elif self.state in ("waiting", "recording"):
+                reason = "steps" if self.ends else no_steps()
+                self._put(
+                    "note", {"schema_version": 1, "reason": reason, "steps": len(self.ends), "needed": self.needed}
+                )
+        except Exception as error:
+            self.fail(error)
+
+    @property
+    def needed(self) -> int:
+        """Steps that a program must do until the window is recorded."""
+        return self.begin + WARM_UP + self.active
+
+    def _put(self, kind: str, value: Any) -> None:
+        name = "rank-%d.%s.json" % (rank_of_process(), kind)
+        made = os.path.join(self.folder, ".%s.%d" % (name, os.getpid()))
+        try:
+            with open(made, "w") as stream:
+                json.dump(value, stream)
+            os.replace(made, os.path.join(self.folder, name))
+        except OSError:
+            pass
+
+
+def no_steps() -> str:
+    """Return why a program did no step: the framework that it uses, `optimizer` for torch, or `framework`."""
+    for name in ("tensorflow", "chainer", "jax", "mxnet"):
+        if name in sys.modules:
+            return name
+    return "optimizer" if "torch" in sys.modules else "framework"
+
+
+def rank_of_process() -> int:
+    """Return the rank, as torch.distributed knows it, else the launcher."""
+    group = _group()
+    return int(group.get_rank() if group is not None else os.environ.get("RANK") or os.environ.get("HK_RANK") or 0)
+
+
+def processes() -> int:
+    """Return how many processes train together."""
+    group = _group()
+    return int(group.get_world_size() if group is not None else os.environ.get("WORLD_SIZE") or 1)
+
+
+def _group() -> Any:
+    module = sys.modules.get("torch.distributed")  # type: Any
+    return module if module is not None and module.is_available() and module.is_initialized() else None
+
+
+def process_peak() -> int:
+    """Return the most bytes of main memory that this process had. Source: getrusage(2), KiB on Linux."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class ModuleWatch:
+    """A finder of modules that finds none, but attaches the recorder to `torch.optim.optimizer` once that is loaded."""
+
+    MODULE = "torch.optim.optimizer"
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return how to load that one module, and nothing for others."""
+        if name != self.MODULE:
+            return None
+        from importlib.machinery import PathFinder
+
+        sys.meta_path[:] = [each for each in sys.meta_path if each is not self]
+        found = PathFinder.find_spec(name, path)
+        loader = found.loader if found is not None else None  # type: Any
+        if loader is None or not hasattr(loader, "exec_module"):
+            return None
+        load = loader.exec_module
+
+        def load_and_attach(module: Any) -> None:
+            load(module)
+            try:
+                module.register_optimizer_step_post_hook(self.recorder.stepped)
+            except Exception as error:  # torch before 2.0 has no such hook
+                self.recorder.fail(error)
+
+        loader.exec_module = load_and_attach
+        return found
+
+
+def arm() -> None:
+    """Prepare recording, if this process is asked to.
+
+    HK_PROFILE is `steps to skip,steps to record,0 or 1 for memory`.
+    """
+    wanted, run = os.environ.get("HK_PROFILE"), os.environ.get("HK_RUN")
+    if not wanted or not run or not os.environ.get("HK_RANK"):  # torchrun itself is no rank
+        return
+    skip, active, memory = (int(each) for each in wanted.split(","))
+    folder = os.path.join(run, "profile")
+    os.makedirs(folder, exist_ok=True)
+    recorder = Recorder(folder, skip, active, memory == 1)
+    sys.meta_path.insert(0, ModuleWatch(recorder))
+    atexit.register(recorder.leave)
+    if hasattr(os, "register_at_fork"):  # the workers of a data loader are not the program
+
+        def forget() -> None:
+            recorder.state = "complete"
+
+        os.register_at_fork(after_in_child=forget)
+
+
+def go_on() -> None:
+    """Load the `sitecustomize` that Python would have found without this one."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [each for each in sys.path if os.path.abspath(each or os.curdir) != here]
+    found = PathFinder.find_spec("sitecustomize", sys.path)
+    if found is not None and found.loader is not None:
+        module = module_from_spec(found)
+        sys.modules["sitecustomize"] = module
+        found.loader.exec_module(module)
+
+
+if __name__ == "sitecustomize":
+    try:
+        arm()
+    except Exception:  # the program runs as well without it
+        pass
+    go_on()

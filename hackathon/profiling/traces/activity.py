@@ -1,0 +1,156 @@
+"""What took the time: operators by their own time, kernels, and the gaps in which nothing was computed."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.profiling.shares import rounded
+from hackathon.profiling.traces.intervals import length, union, within
+from hackathon.profiling.traces.kinds import Kind, uses_tensor_cores
+from hackathon.profiling.traces.reckoning import SECOND, RankTime
+from hackathon.profiling.traces.trace import Trace
+
+SHOWN = 10
+"""Operators, kernels and gaps that are told."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """An operator or a kernel, as the mean over ranks and steps."""
+
+    name: str
+    calls: float
+    """Per step."""
+    seconds: float
+    """Per step; of an operator without those that it calls."""
+    tensor_cores: bool = False
+    """Whether it is named as kernels that use Tensor Cores are."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {"name": self.name, "calls": rounded(self.calls), "seconds": rounded(self.seconds)}
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A stretch in which the device, or without one the program's main thread, computed nothing."""
+
+    rank: int
+    step: int
+    begin: float
+    """Seconds since the beginning of the step."""
+    seconds: float
+    after: str
+    """The operator that had ended last on the main thread, empty when there is none."""
+    before: str
+    """The operator that began next there."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "rank": self.rank, "step": self.step, "begin": rounded(self.begin), "seconds": rounded(self.seconds),
+            "after": self.after or None, "before": self.before or None,
+        }  # fmt: skip
+
+
+def operators(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Activity]:
+    """Return the operators that took the most time of the CPU themselves, the first SHOWN."""
+    return _mean((_own_time(trace, times[rank]) for rank, trace in traces.items()), times)
+
+
+def kernels(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Activity]:
+    """Return all kernels but those of collectives, those first that took the most time."""
+    return _mean((_kernel_time(trace, times[rank]) for rank, trace in traces.items()), times, most=None)
+
+
+_Spent = dict[str, tuple[int, float]]
+"""Name → (calls, seconds) over all steps of one rank."""
+
+
+def _mean(spent: Iterator[_Spent], times: Mapping[int, RankTime], most: int | None = SHOWN) -> list[Activity]:
+    calls: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    for each, time in zip(spent, times.values(), strict=True):
+        for name, (count, took) in each.items():
+            calls[name] = calls.get(name, 0.0) + count / len(time.steps) / len(times)
+            seconds[name] = seconds.get(name, 0.0) + took / len(time.steps) / len(times)
+    order = sorted(seconds, key=lambda name: -seconds[name])[:most]
+    return [Activity(name, calls[name], seconds[name], uses_tensor_cores(name)) for name in order]
+
+
+def _window(time: RankTime) -> tuple[float, float]:
+    return time.steps[0].begin, time.steps[-1].end
+
+
+def _own_time(trace: Trace, time: RankTime) -> _Spent:
+    """Return the time of each operator without those that it calls: those within it on the same thread."""
+    begin, end = _window(time)
+    found: dict[int, list[float]] = {}
+    lanes: dict[int, list[int]] = {}
+    for number in trace.of(Kind.OPERATOR, Kind.BLOCKING):
+        if begin <= trace.begins[number] < end:
+            lanes.setdefault(trace.lane_of[number], []).append(number)
+    for members in lanes.values():
+        members.sort(key=lambda number: (trace.begins[number], -trace.ends[number]))
+        open_ones: list[int] = []
+        for number in members:
+            while open_ones and trace.ends[open_ones[-1]] <= trace.begins[number]:
+                open_ones.pop()
+            took = trace.ends[number] - trace.begins[number]
+            entry = found.setdefault(trace.name_of[number], [0, 0.0])
+            entry[0] += 1
+            entry[1] += took
+            if open_ones:
+                outer = open_ones[-1]
+                inside = min(trace.ends[number], trace.ends[outer]) - trace.begins[number]
+                found[trace.name_of[outer]][1] -= inside
+            open_ones.append(number)
+    return {trace.names[name]: (int(count), max(0.0, took) / SECOND) for name, (count, took) in found.items()}
+
+
+def _kernel_time(trace: Trace, time: RankTime) -> _Spent:
+    begin, end = _window(time)
+    found: _Spent = {}
+    for number in trace.of(Kind.KERNEL):
+        if begin <= trace.begins[number] < end:
+            count, took = found.get(trace.name(number), (0, 0.0))
+            found[trace.name(number)] = count + 1, took + (trace.ends[number] - trace.begins[number]) / SECOND
+    return found
+
+
+def gaps(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Gap]:
+    """Return the longest gaps of all ranks: the moments that are the host's."""
+    found = []
+    for rank, time in times.items():
+        for step in time.steps:
+            inside = within(time.parts["host"], [(step.begin, step.end)])
+            found += [(end - begin, rank, step, begin) for begin, end in inside]
+            found = sorted(found, key=lambda each: -each[0])[:SHOWN]
+    around = {rank: _main_operators(traces[rank]) for rank in {rank for _, rank, _, _ in found}}
+    made = []
+    for took, rank, step, begin in found:
+        began, ended = around[rank]
+        after = bisect_right(ended, (begin + 1e-3, "\U0010ffff"))
+        before = bisect_left(began, (begin + took - 1e-3, ""))
+        left = ended[after - 1][1] if after else ""
+        right = began[before][1] if before < len(began) else ""
+        made.append(Gap(rank, step.number, (begin - step.begin) / SECOND, took / SECOND, left, right))
+    return made
+
+
+def _main_operators(trace: Trace) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
+    """Return (begin, name) and (end, name) of what the main thread did, each in order."""
+    kinds = (Kind.OPERATOR, Kind.BLOCKING, Kind.LOADER)
+    numbers = [number for number in trace.of(*kinds) if trace.lane_of[number] == trace.main]
+    begins = sorted((trace.begins[number], trace.name(number)) for number in numbers)
+    return begins, sorted((trace.ends[number], trace.name(number)) for number in numbers)
+
+
+def launched(trace: Trace, time: RankTime) -> tuple[float, float]:
+    """Return how many kernels a step has, and the mean seconds of one; (0, 0) without a device."""
+    begin, end = _window(time)
+    spans = [trace.span(number) for number in trace.of(Kind.KERNEL) if begin <= trace.begins[number] < end]
+    if not spans:
+        return 0.0, 0.0
+    return len(spans) / len(time.steps), length(union(spans)) / SECOND / len(spans)

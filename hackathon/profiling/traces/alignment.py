@@ -1,0 +1,112 @@
+"""One clock for all ranks: on one host the times compare as they are, between hosts the ends of collectives tell.
+
+No rank leaves an all-reduce or a barrier before all have entered it, and all leave it nearly together. Clocks of two
+hosts that NTP keeps differ by up to milliseconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from hackathon.profiling.traces.trace import Collective, Trace
+
+ENOUGH = 3
+"""Collectives in common by which the clocks of two hosts are compared."""
+SAME_HOST, BY_COLLECTIVES, UNALIGNED = "same-host", "collectives", "unaligned"
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How a rank's times become those of the first rank."""
+
+    shift: float
+    """Microseconds that are added to the rank's times."""
+    basis: str
+    """`same-host`, `collectives`, or `unaligned`: no collectives in common, so the hosts' clocks are believed."""
+    spread: float = 0.0
+    """Median deviation of the differences, in microseconds: how well the shift is known."""
+
+
+Matched = Sequence[Mapping[int, Collective]]
+"""Each collective that all its ranks have: rank → its part of it."""
+
+
+def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
+    """Return the collectives that several ranks have in common, in the order of the first rank.
+
+    They are matched by step, process group, kind, and their place among those; a step in which the ranks have
+    different numbers of a kind is left out, as is a group of which a rank's trace is missing.
+    """
+    by_key: dict[tuple[int, str, str, str, int], dict[int, list[Collective]]] = {}
+    for rank, trace in traces.items():
+        for each, step in _with_steps(trace):
+            key = (step, each.group, each.ranks, each.what, each.members or len(traces))
+            by_key.setdefault(key, {}).setdefault(rank, []).append(each)
+    found = []
+    for (_, _, _, _, members), by_rank in by_key.items():
+        if len(by_rank) == members and len({len(each) for each in by_rank.values()}) == 1:
+            rows = zip(*by_rank.values(), strict=True)
+            found += [dict(zip(by_rank, row, strict=True)) for row in rows]
+    return found
+
+
+def _with_steps(trace: Trace) -> list[tuple[Collective, int]]:
+    """Return each collective with the number of the step that it begins in; without steps all are in one."""
+    if not trace.steps:
+        return [(each, 0) for each in trace.collectives]
+    found = []
+    place = 0
+    for each in trace.collectives:
+        while place + 1 < len(trace.steps) and each.begin >= trace.steps[place + 1].begin:
+            place += 1
+        if trace.steps[place].begin <= each.begin < trace.steps[place].end:
+            found.append((each, trace.steps[place].number))
+    return found
+
+
+def clocks(traces: Mapping[int, Trace], pairs: Matched) -> dict[int, Clock]:
+    """Return how the times of each rank become those of the lowest rank; empty for no traces."""
+    if not traces:
+        return {}
+    first = min(traces)
+    reference = traces[first]
+    plain = {
+        rank: (trace.origin - reference.origin) + (trace.base - reference.base) / 1000 for rank, trace in traces.items()
+    }
+    shifts: dict[str, tuple[float, float]] = {}
+    found: dict[int, Clock] = {}
+    for rank, trace in traces.items():
+        if trace.host == reference.host and (trace.host or rank == first):
+            found[rank] = Clock(plain[rank], SAME_HOST)
+            continue
+        host = trace.host or f"rank {rank}"
+        if host not in shifts:
+            members = [each for each, other in traces.items() if (other.host or f"rank {each}") == host]
+            differences = _differences(members, first, reference, traces, plain, pairs)
+            if len(differences) < ENOUGH:
+                found[rank] = Clock(plain[rank], UNALIGNED)
+                continue
+            middle = median(differences)
+            shifts[host] = middle, median(abs(each - middle) for each in differences)
+        shift, spread = shifts[host]
+        found[rank] = Clock(plain[rank] + shift, BY_COLLECTIVES, spread)
+    return found
+
+
+def _differences(
+    members: Sequence[int],
+    first: int,
+    reference: Trace,
+    traces: Mapping[int, Trace],
+    plain: Mapping[int, float],
+    pairs: Matched,
+) -> list[float]:
+    """Return by how much a host's clock is behind the first one's, once for each collective that both ended."""
+    near = [rank for rank, trace in traces.items() if trace.host == reference.host] if reference.host else [first]
+    found = []
+    for pair in pairs:
+        here = [pair[rank].end + plain[rank] for rank in near if rank in pair]
+        there = [pair[rank].end + plain[rank] for rank in members if rank in pair]
+        if here and there and next(iter(pair.values())).together:
+            found.append(median(here) - median(there))
+    return found

@@ -1,0 +1,145 @@
+"""What stands out in a profile, and nothing that the noise of its steps could make."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Any
+
+from hackathon.profiling.shares import PARTS
+from hackathon.profiling.traces.intervals import Intervals
+from hackathon.profiling.traces.reckoning import RankTime
+from hackathon.text.messages import message
+
+DATA, HOST, COMMUNICATION, LATE = 0.10, 0.25, 0.25, 0.05
+"""Shares of a step from which a part is called out: at least so much of it must go there on every rank, for the
+waiting on the mean of the ranks that wait."""
+DEVIATIONS = 3.0
+"""Standard errors of the mean by which a share must be beyond its limit."""
+FEWEST = 3
+"""Steps by which the noise is known."""
+
+
+@dataclass(frozen=True)
+class ProfileFinding:
+    """One thing that stands out, the largest share first."""
+
+    id: str
+    """`loader`, `host-bound`, `communication` or `late-rank`."""
+    share: float
+    """Of a step."""
+    values: dict[str, Any] = field(default_factory=dict)
+    """What its text has, beside the share."""
+    rank: int | None = None
+    """The rank that it is about; None: all."""
+
+    @property
+    def message(self) -> str:
+        """What it is."""
+        return message(f"profile.found_{self.id.replace('-', '_')}", share=f"{100 * self.share:.0f}", **self._shown)
+
+    @property
+    def advice(self) -> str:
+        """What to try."""
+        return message(f"profile.advice_{self.id.replace('-', '_')}", **self._shown)
+
+    @property
+    def _shown(self) -> dict[str, Any]:
+        part = self.values.get("part")
+        return {**self.values, **({"part": message(f"profile.part_{part}")} if part else {})}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "id": self.id, "rank": self.rank, "share": float(f"{self.share:.6g}"), "message": self.message,
+            "advice": self.advice,
+        }  # fmt: skip
+
+
+def findings(times: Mapping[int, RankTime]) -> list[ProfileFinding]:
+    """Return what stands out, the largest share first."""
+    found = [
+        *_everywhere(times, "loader", "data", DATA),
+        *_everywhere(times, "host-bound", "host", HOST),
+        *_everywhere(times, "communication", "communication", COMMUNICATION),
+        *_late(times),
+    ]
+    return sorted(found, key=lambda each: -each.share)
+
+
+def _everywhere(times: Mapping[int, RankTime], name: str, part: str, limit: float) -> list[ProfileFinding]:
+    """Return the finding if a part takes more than its limit on every rank.
+
+    A part that one rank alone has is what makes that rank late, and is told there.
+    """
+    if not times or any(each.reason and part in ("host", "communication") for each in times.values()):
+        return []
+    if not all(_is_above(_step_shares(each, part), limit) for each in times.values()):
+        return []
+    share = fmean(each.spent(part) / each.seconds for each in times.values())
+    milliseconds = 1e3 * fmean(each.spent(part) / len(each.steps) for each in times.values())
+    return [ProfileFinding(name, share, {"milliseconds": f"{milliseconds:.3g}"})]
+
+
+def _step_shares(time: RankTime, part: str) -> list[float]:
+    return list(_by_step(time, time.parts[part]).values())
+
+
+def _by_step(time: RankTime, moments: Intervals) -> dict[int, float]:
+    """Return step → the share of some moments in it, measured by the rank's mean step."""
+    mean = time.seconds / len(time.steps)
+    return {step: seconds / mean for step, seconds in time.by_step(moments).items()}
+
+
+def _is_above(shares: Sequence[float], limit: float) -> bool:
+    """Return whether the mean of a share is above its limit by more than the steps differ.
+
+    Without several steps, as of a trace that marks none, the noise is not known: then it has to be twice the limit.
+    """
+    if len(shares) < FEWEST:
+        return fmean(shares) >= 2 * limit
+    return fmean(shares) - DEVIATIONS * stdev(shares) / sqrt(len(shares)) >= limit
+
+
+def late_rank(times: Mapping[int, RankTime]) -> tuple[int, float] | None:
+    """Return (rank, share of a step for which the others wait for it on the mean), None when none is late throughout.
+
+    Of the waiting for a rank its own waiting is taken off in each step: ranks that are late in turn are not named.
+    """
+    best: tuple[int, float] | None = None
+    for rank, time in times.items():
+        own = _by_step(time, time.parts["waiting"])
+        others = [each for number, each in times.items() if number != rank]
+        if not others or any(each.reason for each in times.values()):
+            return None
+        waits = [_by_step(each, each.waiting_for.get(rank, [])) for each in others]
+        steps = set(own).intersection(*map(set, waits))
+        net = [fmean(each[step] for each in waits) - own[step] for step in steps]
+        if len(net) >= FEWEST and _is_above(net, LATE):
+            share = fmean(fmean(each[step] for each in waits) for step in steps)
+            best = max([each for each in (best, (rank, share)) if each], key=lambda each: each[1])
+    return best
+
+
+def _late(times: Mapping[int, RankTime]) -> list[ProfileFinding]:
+    found = late_rank(times)
+    if found is None:
+        return []
+    rank, share = found
+    time = times[rank]
+
+    def spent(each: RankTime, part: str) -> float:
+        return each.spent(part) / len(each.steps)
+
+    more = {
+        part: spent(time, part) - fmean(spent(each, part) for number, each in times.items() if number != rank)
+        for part in PARTS
+        if part not in ("waiting", "communication")
+    }
+    part = max(more, key=more.__getitem__)
+    mean = fmean(each.seconds / len(each.steps) for number, each in times.items() if number != rank)
+    values = {
+        "rank": rank, "milliseconds": f"{1e3 * share * mean:.3g}", "part": part,
+        "more": f"{1e3 * more[part]:.3g}",
+    }  # fmt: skip
+    return [ProfileFinding("late-rank", share, values, rank)]

@@ -1,0 +1,187 @@
+"""Where each moment of a step goes, from the traces of all ranks: the parts add up to the step.
+
+With kernels of a device: its kernels are compute; its collectives, as far as no kernel runs meanwhile, are
+communication or, before the last rank has entered them, waiting; then copies to the device (data) and others (other);
+and while it does nothing the program is in its loader (data) or at work on the CPU (host).
+
+Without: the loader (data), operators (compute), collectives outside of both, and the rest, which is the program's own
+(host): Python, sleeping and file access leave the same trace there, none.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from hackathon.profiling.shares import MISSING_RANKS, PARTS, UNMARKED, UNMATCHED, RunShares, StepShares
+from hackathon.profiling.traces.alignment import Clock, Matched
+from hackathon.profiling.traces.intervals import Intervals, length, lengths, union, within, without
+from hackathon.profiling.traces.kinds import Kind
+from hackathon.profiling.traces.trace import Collective, Trace, TraceStep
+
+SECOND = 1e6
+"""Microseconds."""
+
+
+@dataclass
+class RankTime:
+    """The moments of one rank by what they go to, in microseconds of its trace, over all its steps."""
+
+    steps: list[TraceStep]
+    parts: dict[str, Intervals]
+    """Part of a step → when."""
+    waiting_for: dict[int, Intervals] = field(default_factory=dict)
+    """Late rank → when this rank waited for it."""
+    communicating: Intervals = field(default_factory=list)
+    """In collectives, overlapped or not."""
+    loading: Intervals = field(default_factory=list)
+    """In the loader, overlapped or not."""
+    reason: str = ""
+    """Why waiting is not told from communication, one of the reasons of `shares`; empty when it is."""
+    marked: bool = True
+    """Whether the trace marks steps; else all of it is taken for one."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all its steps."""
+        return sum(step.end - step.begin for step in self.steps) / SECOND
+
+    def spent(self, part: str) -> float:
+        """Return the seconds of a part in all its steps."""
+        return length(self.parts[part]) / SECOND
+
+    def by_step(self, moments: Intervals) -> dict[int, float]:
+        """Return step → seconds of some moments in it."""
+        inside = lengths(moments, [(step.begin, step.end) for step in self.steps])
+        return {step.number: each / SECOND for step, each in zip(self.steps, inside, strict=True)}
+
+
+def steps_of(trace: Trace) -> tuple[list[TraceStep], bool]:
+    """Return the steps of a trace, and whether it marks them.
+
+    Where the program did not tell the profiler, a step ends with each `Optimizer.step`; without those the trace is one.
+    """
+    if trace.steps:
+        return _apart(trace.steps), True
+    optimizers: dict[str, list[float]] = {}
+    for number in trace.of(Kind.RANGE):
+        if trace.name(number).startswith("Optimizer.step#") and trace.lane_of[number] == trace.main:
+            optimizers.setdefault(trace.name(number), []).append(trace.ends[number])
+    ends = max((sorted(each) for each in optimizers.values()), key=len, default=[])
+    if len(ends) > 1:
+        pairs = enumerate(pairwise(ends))
+        return [TraceStep(number, begin, end) for number, (begin, end) in pairs if begin < end], True
+    begin, end = min(trace.begins), max(trace.ends)
+    return ([TraceStep(0, begin, end)] if begin < end else []), False
+
+
+def _apart(steps: Sequence[TraceStep]) -> list[TraceStep]:
+    """Return steps that do not overlap, whatever a trace says; empty ones are dropped."""
+    found: list[TraceStep] = []
+    for step in steps:
+        begin = max(step.begin, found[-1].end) if found else step.begin
+        if begin < step.end:
+            found.append(TraceStep(step.number, begin, step.end))
+    return found
+
+
+def reckon(
+    traces: Mapping[int, Trace], times: Mapping[int, Clock], pairs: Matched, processes: int
+) -> dict[int, RankTime]:
+    """Return where the time of each rank went. `times` and `pairs`: from `alignment`."""
+    waits: dict[int, list[_Wait]] = {rank: [] for rank in traces}
+    together: dict[int, set[Collective]] = {rank: set() for rank in traces}
+    for pair in pairs if len(traces) == processes else ():
+        entered = {rank: each.begin + times[rank].shift for rank, each in pair.items()}
+        last = max(entered, key=entered.__getitem__)
+        for rank, each in pair.items():
+            if each.together:
+                together[rank].add(each)
+                came = min(each.end, max(each.begin, entered[last] - times[rank].shift))
+                waits[rank].append(_Wait(each.begin, came, each.end, last))
+    return {rank: _rank_time(trace, waits[rank], together[rank], processes) for rank, trace in traces.items()}
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """A collective of a rank with the moment at which the last rank came, in the rank's own time."""
+
+    begin: float
+    entered: float
+    """When the last rank came, or the end of the collective, whatever was first."""
+    end: float
+    """Of the collective."""
+    late: int
+    """The rank that came last; perhaps this one."""
+
+
+def _rank_time(trace: Trace, waits: Sequence[_Wait], matched: set[Collective], processes: int) -> RankTime:
+    steps, marked = steps_of(trace)
+    window = union((step.begin, step.end) for step in steps)
+
+    def spans(*kinds: Kind, main: bool = False) -> Intervals:
+        return within(
+            union(trace.span(each) for each in trace.of(*kinds) if not main or trace.lane_of[each] == trace.main),
+            window,
+        )
+
+    loading = spans(Kind.LOADER, main=True)
+    communicating = within(union((each.begin, each.end) for each in trace.collectives), window)
+    if trace.on_device:
+        compute = spans(Kind.KERNEL)
+        exposed = without(communicating, compute)
+        busy = union([*compute, *exposed])
+        copied_in = without(spans(Kind.COPY_IN), busy)
+        busy = union([*busy, *copied_in])
+        other = without(spans(Kind.COPY), busy)
+        idle = without(window, union([*busy, *other]))
+        data = union([*copied_in, *within(idle, loading)])
+        host = without(idle, loading)
+    else:
+        blocking = spans(Kind.BLOCKING)
+        data, other = loading, []
+        compute = without(without(spans(Kind.OPERATOR), blocking), data)
+        exposed = without(without(union([*communicating, *blocking]), data), compute)
+        host = without(window, union([*data, *compute, *exposed]))
+    all_in = union(
+        [(each.entered, each.end) for each in waits]
+        + [(each.begin, each.end) for each in trace.collectives if each not in matched]
+    )
+    waiting = without(within(exposed, union((each.begin, each.entered) for each in waits)), all_in)
+    parts = {
+        "data": data, "host": host, "compute": compute, "communication": without(exposed, waiting),
+        "waiting": waiting, "other": other,
+    }  # fmt: skip
+    found = RankTime(steps, parts, communicating=communicating, loading=loading, marked=marked)
+    if processes > 1:
+        found.reason = UNMARKED if not communicating else "" if matched else UNMATCHED
+    rest = waiting
+    for late in sorted({each.late for each in waits}):
+        mine = within(rest, union((each.begin, each.entered) for each in waits if each.late == late))
+        rest = without(rest, mine)
+        if mine:
+            found.waiting_for[late] = mine
+    return found
+
+
+def shares_of(times: Mapping[int, RankTime], processes: int) -> RunShares:
+    """Return the shares of a step per rank, in seconds per step, and which rank the others waited for."""
+    shares = tuple(_shares(rank, each, len(times) < processes) for rank, each in sorted(times.items()) if each.steps)
+    caused: dict[int, float] = {}
+    for each in times.values():
+        for late, moments in each.waiting_for.items():
+            caused[late] = caused.get(late, 0.0) + length(moments) / SECOND / len(each.steps)
+    return RunShares(processes, shares, tuple(sorted(caused.items())))
+
+
+def _shares(rank: int, time: RankTime, missing: bool) -> StepShares:
+    steps = len(time.steps)
+    parts: dict[str, float | None] = {part: time.spent(part) / steps for part in PARTS}
+    unknown: dict[str, str] = {}
+    reason = MISSING_RANKS if missing and time.reason != UNMARKED else time.reason
+    if reason == UNMARKED:  # the time in collectives looks like the program's own
+        parts["other"] = (parts["other"] or 0.0) + (parts["host"] or 0.0)
+        parts["host"] = parts["communication"] = parts["waiting"] = None
+        unknown = dict.fromkeys(("host", "communication", "waiting"), UNMARKED)
+    elif reason:
+        parts["waiting"], unknown["waiting"] = None, reason
+    return StepShares(rank, steps, time.seconds / steps, **parts, unknown=tuple(unknown.items()))

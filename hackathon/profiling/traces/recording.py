@@ -1,0 +1,124 @@
+"""What the recorder wrote beside the traces: what recording cost, the memory, and why there is no trace."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.profiling.shares import rounded
+from hackathon.runs.directory import RunDirectory
+from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of
+
+FOLDER = "profile"
+"""Folder of a run in which its traces lie."""
+RANKS = 1024
+"""Ranks whose traces are read."""
+REASONS = ("steps", "failed", "optimizer", "framework", "tensorflow", "chainer", "jax", "mxnet")
+"""Why a rank wrote no trace, as the recorder has it."""
+_STEPS = 10_000
+_TRACE = re.compile(r"rank-\d{1,9}\.json(\.gz)?\Z")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What one rank's recorder tells beside its trace."""
+
+    rank: int
+    complete: bool
+    """Whether it timed the steps behind the window, too: the rank needs to run no longer."""
+    plain: tuple[float, ...]
+    """Seconds of steps that were not recorded, before and after the window."""
+    recorded: tuple[float, ...]
+    """Seconds of the steps in the window."""
+    process_bytes: float | None = None
+    """The most main memory that the process had."""
+    device_bytes: float | None = None
+    """The most that its tensors had on the device."""
+    device: str = ""
+
+    @property
+    def overhead(self) -> float | None:
+        """By how much a recorded step is longer, as a share of a plain one; None: too few steps to tell."""
+        if len(self.plain) < 3 or len(self.recorded) < 3 or median(self.plain) <= 0:
+            return None
+        return median(self.recorded) / median(self.plain) - 1
+
+
+@dataclass(frozen=True)
+class NoTrace:
+    """Why a rank wrote no trace."""
+
+    rank: int
+    reason: str
+    """One of REASONS."""
+    text: str = ""
+    steps: int = 0
+    """Steps that it did."""
+    needed: int = 0
+    """Steps that the recorder needs."""
+
+
+def trace_files(run: RunDirectory) -> dict[int, Path]:
+    """Return rank → the path of its trace in a run, those of the lowest RANKS ranks."""
+    files = [file for file in rank_files(run.path / FOLDER, "") if _TRACE.match(file.name)]
+    return {rank_of(file): file for file in files[:RANKS]}
+
+
+def recordings(run: RunDirectory) -> list[Recording]:
+    """Return what the recorders of a run tell, by rank."""
+    return [
+        recording(rank_of(file), run.files.json(f"{FOLDER}/{file.name}"))
+        for file in rank_files(run.path / FOLDER, ".info.json")[:RANKS]
+    ]
+
+
+def recording(rank: int, value: Mapping[str, Any]) -> Recording:
+    """Return what a recorder's `rank-N.info.json` says, whatever lies there."""
+    seconds, peaks = mapping_of(value.get("seconds")), mapping_of(value.get("peak_bytes"))
+    return Recording(
+        rank,
+        value.get("complete") is True,
+        (*_times(seconds.get("before")), *_times(seconds.get("after"))),
+        _times(seconds.get("recorded")),
+        _positive(peaks.get("process")),
+        _positive(peaks.get("device")),
+        text_of(value.get("device")),
+    )
+
+
+def _times(value: Any) -> tuple[float, ...]:
+    return tuple(found for each in listed(value)[:_STEPS] if (found := _positive(each)) is not None)
+
+
+def _positive(value: Any) -> float | None:
+    found = finite(value)
+    return found if found is not None and 0 < found < 1e18 else None
+
+
+def missing(run: RunDirectory) -> list[NoTrace]:
+    """Return why ranks of a run wrote no trace, as far as they say so."""
+    known = set(trace_files(run))
+    found = []
+    for file in rank_files(run.path / FOLDER, ".note.json")[:RANKS]:
+        value = run.files.json(f"{FOLDER}/{file.name}")
+        reason = text_of(value.get("reason"))
+        if rank_of(file) not in known and reason in REASONS:
+            steps, needed = count_of(value.get("steps")), count_of(value.get("needed"))
+            found.append(NoTrace(rank_of(file), reason, text_of(value.get("text")), steps, needed))
+    return found
+
+
+def overhead(told: Sequence[Recording]) -> dict[str, Any] | None:
+    """Return what recording cost: the median over ranks, with the steps that it is known by; None when it is not."""
+    known = [each for each in told if each.overhead is not None]
+    if not known:
+        return None
+    return {
+        "share": rounded(median(each.overhead or 0.0 for each in known)),
+        "plain_seconds": rounded(median(median(each.plain) for each in known)),
+        "recorded_seconds": rounded(median(median(each.recorded) for each in known)),
+        "steps": min(len(each.plain) for each in known),
+    }

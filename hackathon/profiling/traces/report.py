@@ -1,0 +1,215 @@
+"""A profile: everything that is known from the traces of a run's ranks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from hackathon.profiling.shares import PARTS, RunShares, StepShares, mean_shares, rounded
+from hackathon.profiling.traces.activity import SHOWN, Activity, Gap, gaps, kernels, operators
+from hackathon.profiling.traces.alignment import UNALIGNED, Clock, clocks, matched
+from hackathon.profiling.traces.findings import ProfileFinding, findings, late_rank
+from hackathon.profiling.traces.intervals import length, within
+from hackathon.profiling.traces.reckoning import SECOND, RankTime, reckon, shares_of
+from hackathon.profiling.traces.recording import Recording, overhead
+from hackathon.profiling.traces.trace import Trace, read_trace
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+SCHEMA_VERSION = 1
+STRETCHES = 1500
+"""Stretches of one rank in the picture of a step."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the traces of some ranks say."""
+
+    traces: Mapping[int, Trace]
+    times: Mapping[int, RankTime]
+    clocks: Mapping[int, Clock]
+    shares: RunShares
+    operators: Sequence[Activity]
+    kernels: Sequence[Activity]
+    """All of them; SHOWN are told."""
+    gaps: Sequence[Gap]
+    findings: Sequence[ProfileFinding]
+    recordings: Sequence[Recording] = ()
+
+    @property
+    def verdict(self) -> str:
+        """What stands out, in one line."""
+        if self.findings:
+            return self.findings[0].message
+        compute = self.mean.share("compute")
+        if not self.marked:
+            return message("profile.verdict_unmarked")
+        return message("profile.verdict_nothing", share=f"{100 * (compute or 0.0):.0f}")
+
+    @property
+    def mean(self) -> StepShares:
+        """The mean over the ranks."""
+        return mean_shares(self.shares.ranks)
+
+    @property
+    def marked(self) -> bool:
+        """Whether the traces mark steps."""
+        return all(each.marked for each in self.times.values())
+
+    @property
+    def on_device(self) -> bool:
+        """Whether kernels of a device were recorded."""
+        return any(trace.on_device for trace in self.traces.values())
+
+    @property
+    def tensor_core_share(self) -> float | None:
+        """The share of Tensor Core kernels, by their names, in the time of all kernels; None without kernels."""
+        total = sum(each.seconds for each in self.kernels)
+        return sum(each.seconds for each in self.kernels if each.tensor_cores) / total if total else None
+
+    @property
+    def communication(self) -> tuple[float, float] | None:
+        """(Seconds in collectives, of those not overlapped by computing) per step; None when not known."""
+        if any(time.reason == "unmarked" for time in self.times.values()):
+            return None
+        inside = fmean(length(time.communicating) / SECOND / len(time.steps) for time in self.times.values())
+        exposed = fmean(
+            (time.spent("communication") + time.spent("waiting")) / len(time.steps) for time in self.times.values()
+        )
+        return max(inside, exposed), exposed
+
+    @property
+    def loader(self) -> tuple[float, float]:
+        """(Seconds in the loader, of those not overlapped by computing) per step."""
+        inside = fmean(length(time.loading) / SECOND / len(time.steps) for time in self.times.values())
+        exposed = (within(time.parts["data"], time.loading) for time in self.times.values())
+        pairs = zip(exposed, self.times.values(), strict=True)
+        return inside, fmean(length(moments) / SECOND / len(time.steps) for moments, time in pairs)
+
+    @property
+    def memory(self) -> dict[str, float]:
+        """What is known of memory, in bytes: the most of `device`, `tensors` (of the host) and `process`."""
+        found: dict[str, list[float]] = {}
+        for trace in self.traces.values():
+            for key, name in (("device", "device"), ("host", "tensors")):
+                if key in trace.peaks:
+                    found.setdefault(name, []).append(trace.peaks[key])
+        for each in self.recordings:
+            for name, value in (("device", each.device_bytes), ("process", each.process_bytes)):
+                if value is not None:
+                    found.setdefault(name, []).append(value)
+        return {name: max(values) for name, values in found.items()}
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the reader has to know: torn files, ranks that are missing, hosts whose clocks are not aligned."""
+        found = [
+            message(f"profile.remark_{trace.remark}", file=Path(trace.file).name)
+            for trace in self.traces.values()
+            if trace.remark
+        ]
+        if len(self.traces) < self.shares.processes:
+            found.append(message("profile.remark_missing", count=len(self.traces), processes=self.shares.processes))
+        if any(clock.basis == UNALIGNED for clock in self.clocks.values()):
+            found.append(message("profile.remark_unaligned"))
+        if not self.marked:
+            found.append(message("profile.remark_unmarked"))
+        reasons = {why for each in self.shares.ranks for _, why in each.unknown} - {"missing-ranks"}
+        found += [message(f"profile.remark_{why.replace('-', '_')}") for why in sorted(reasons)]
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values; seconds are per step."""
+        communication, late = self.communication, late_rank(self.times)
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "processes": self.shares.processes,
+            "ranks": [self._rank(each.rank, each.to_json()) for each in self.shares.ranks],
+            "late_rank": None if late is None else late[0],
+            "waited_for": [{"rank": rank, "seconds": rounded(seconds)} for rank, seconds in self.shares.caused],
+            "step": {name: rounded(getattr(self.mean, name)) for name in ("seconds", *PARTS)},
+            "communication": None if communication is None else
+            {"seconds": rounded(communication[0]), "exposed_seconds": rounded(communication[1])},
+            "loader": {"seconds": rounded(self.loader[0]), "exposed_seconds": rounded(self.loader[1])},
+            "operators": [each.to_json() for each in self.operators],
+            "kernels": [{**each.to_json(), "tensor_cores": each.tensor_cores} for each in self.kernels[:SHOWN]],
+            "tensor_core_share": rounded(self.tensor_core_share),
+            "gaps": [each.to_json() for each in self.gaps],
+            "memory_bytes": self.memory,
+            "overhead": overhead(self.recordings),
+            "findings": [each.to_json() for each in self.findings],
+            "verdict": self.verdict,
+            "remarks": self.remarks,
+        }  # fmt: skip
+
+    def _rank(self, rank: int, shares: dict[str, Any]) -> dict[str, Any]:
+        trace, clock = self.traces[rank], self.clocks[rank]
+        return {
+            **shares, "hostname": trace.host or None, "devices": list(trace.devices),
+            "clock": {"basis": clock.basis, "spread_seconds": rounded(clock.spread / SECOND)},
+        }  # fmt: skip
+
+    def typical_step(self) -> int | None:
+        """Return the number of the step whose length is the median, of those that all ranks have; None without any."""
+        lengths = [{step.number: step.end - step.begin for step in time.steps} for time in self.times.values()]
+        common = set.intersection(*(set(each) for each in lengths)) if lengths else set()
+        if not common:
+            return None
+        mean = {number: fmean(each[number] for each in lengths) for number in common}
+        middle = median(mean.values())
+        return min(common, key=lambda number: (abs(mean[number] - middle), number))
+
+    def stretches(self, number: int) -> dict[int, list[tuple[str, float, float]]]:
+        """Return rank → (part, begin, end) of a step, in seconds of one clock from the first beginning of it on.
+
+        Of a rank that changes often the longest STRETCHES are told.
+        """
+        found: dict[int, list[tuple[str, float, float]]] = {}
+        for rank, time in self.times.items():
+            windows = [(step.begin, step.end) for step in time.steps if step.number == number]
+            shift = self.clocks[rank].shift
+            spans = [
+                (part, (begin + shift) / SECOND, (end + shift) / SECOND)
+                for part in PARTS
+                for begin, end in within(time.parts[part], windows)
+            ]
+            longest = sorted(spans, key=lambda each: each[1] - each[2])[:STRETCHES]
+            found[rank] = sorted(longest, key=lambda each: each[1])
+        first = min((spans[0][1] for spans in found.values() if spans), default=0.0)
+        return {
+            rank: [(part, begin - first, end - first) for part, begin, end in spans] for rank, spans in found.items()
+        }
+
+
+def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = ()) -> Profile:
+    """Return the profile of some ranks' traces. Raises RequestError when two are of one rank, or none has any time."""
+    by_rank = _by_rank(traces)
+    processes = max(len(by_rank), *(trace.processes for trace in by_rank.values()))
+    pairs = matched(by_rank)
+    times = clocks(by_rank, pairs)
+    reckoned = reckon(by_rank, times, pairs, processes)
+    empty = [by_rank[rank].file for rank, each in reckoned.items() if not each.steps]
+    if empty:
+        raise RequestError("profile.no_time", file=empty[0])
+    return Profile(
+        by_rank, reckoned, times, shares_of(reckoned, processes), operators(by_rank, reckoned),
+        kernels(by_rank, reckoned), gaps(by_rank, reckoned), findings(reckoned), recordings,
+    )  # fmt: skip
+
+
+def read_profile(files: Sequence[Path | str], recordings: Sequence[Recording] = ()) -> Profile:
+    """Return the profile of trace files. Raises RequestError as `read_trace` and `profile_of` do."""
+    return profile_of([read_trace(file, number) for number, file in enumerate(files)], recordings)
+
+
+def _by_rank(traces: Sequence[Trace]) -> dict[int, Trace]:
+    """Return rank → trace, by rank. Where some do not say their rank, all are numbered in the order of the files."""
+    if not all(trace.told_rank for trace in traces):
+        return {number: replace(trace, rank=number, processes=len(traces)) for number, trace in enumerate(traces)}
+    found: dict[int, Trace] = {}
+    for trace in sorted(traces, key=lambda each: each.rank):
+        if trace.rank in found:
+            raise RequestError("profile.same_rank", rank=trace.rank, first=found[trace.rank].file, second=trace.file)
+        found[trace.rank] = trace
+    return found

@@ -1,0 +1,293 @@
+"""The trace of one rank: what of its events the reckoning needs, in little room."""
+
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hackathon.profiling.traces.kinds import ON_DEVICE, STEP, TOGETHER, Kind, collective_of, kind_of
+from hackathon.profiling.traces.stream import TraceStream
+from hackathon.text.errors import RequestError
+from hackathon.text.files import open_regular
+from hackathon.text.json_fields import finite, text_of
+
+EVENTS = 3_000_000
+"""Events of one trace that are kept at most; a step of a large model has some 10,000."""
+NAMES, LONGEST_NAME = 100_000, 500
+"""Different names that are kept, and letters of one: kernels of templates have thousands."""
+STEPS = 10_000
+LATEST, LONGEST_EVENT = 1e17, 1e13
+"""Microseconds beyond which no moment and no duration is believed."""
+MANY = "many"
+"""Why a trace was not read to its end: it has more events than are kept."""
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """A step as the rank's own program had it."""
+
+    number: int
+    begin: float
+    end: float
+    """Microseconds since the trace's origin."""
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One collective of this rank."""
+
+    begin: float
+    end: float
+    what: str
+    """`allreduce` and so on; empty when it is not known."""
+    group: str
+    """Its process group, as far as the trace tells."""
+    ranks: str
+    """The ranks of that group as the trace lists them, empty when it does not."""
+    members: int
+    """How many ranks that group has, 0: not told, so all."""
+    lane: int
+
+    @property
+    def together(self) -> bool:
+        """Whether no rank can leave it before all have entered it."""
+        return self.what in TOGETHER
+
+
+@dataclass
+class Trace:
+    """The events of one rank. Times are microseconds since `origin`."""
+
+    file: str
+    """What it is called."""
+    path: Path | str = ""
+    """Where to read it again."""
+    rank: int = 0
+    processes: int = 1
+    told_rank: bool = False
+    """Whether the trace itself says which rank it is."""
+    host: str = ""
+    base: float = 0.0
+    """Nanoseconds since 1970 that all its times are relative to; 0 in old traces."""
+    origin: float = 0.0
+    """The first time in the trace, in microseconds since `base`."""
+    devices: tuple[str, ...] = ()
+    """Names of the machine's devices."""
+    names: list[str] = field(default_factory=list)
+    kinds: bytearray = field(default_factory=bytearray)
+    begins: "array[float]" = field(default_factory=lambda: array("d"))
+    ends: "array[float]" = field(default_factory=lambda: array("d"))
+    name_of: "array[int]" = field(default_factory=lambda: array("L"))
+    lane_of: "array[int]" = field(default_factory=lambda: array("L"))
+    lanes: list[tuple[int, int]] = field(default_factory=list)
+    """(process, thread) or (device, stream) of each lane."""
+    steps: list[TraceStep] = field(default_factory=list)
+    collectives: list[Collective] = field(default_factory=list)
+    peaks: dict[str, float] = field(default_factory=dict)
+    """`host` or `device` → the most bytes that tensors had, where memory was recorded."""
+    remark: str = ""
+    """Why it was not read to its end, empty when it was."""
+    main: int = -1
+    """The lane of the program's main thread, -1: not known."""
+    count: int = 0
+    """Events with a duration in the file."""
+
+    @property
+    def on_device(self) -> bool:
+        """Whether it recorded kernels of a device."""
+        return any(Kind(kind) in ON_DEVICE for kind in set(self.kinds))
+
+    def of(self, *kinds: Kind) -> Iterator[int]:
+        """Yield the numbers of the events of some kinds."""
+        wanted = set(kinds)
+        return (number for number, kind in enumerate(self.kinds) if kind in wanted)
+
+    def span(self, number: int) -> tuple[float, float]:
+        """Return begin and end of an event."""
+        return self.begins[number], self.ends[number]
+
+    def name(self, number: int) -> str:
+        """Return the name of an event."""
+        return self.names[self.name_of[number]]
+
+
+def read_trace(path: Path | str, number: int = 0) -> Trace:
+    """Return what a file holds; `number` is its rank where it does not say so itself.
+
+    A torn file gives what can be read, with a remark. Raises RequestError: it cannot be opened, is no JSON, or has no
+    event of torch.profiler.
+    """
+    try:
+        with open_regular(path) as stream:
+            trace = read_stream(stream, str(path), number)
+            trace.path = path
+            return trace
+    except OSError as error:
+        raise RequestError("profile.unreadable", file=path, what=error.strerror or error) from error
+
+
+def read_stream(stream: BinaryIO, file: str, number: int = 0) -> Trace:
+    """Return what an open file holds, as `read_trace` does. Raises RequestError, OSError."""
+    source = TraceStream(stream, file)
+    reader = _Reader(Trace(file, rank=number))
+    for event in source.events():
+        if not reader.take(event):
+            break
+    trace = reader.finish()
+    trace.remark = trace.remark or source.remark
+    _take_values(trace, source.values)
+    if not trace.kinds:
+        raise RequestError("profile.no_events" if not source.remark else "profile.torn", file=file)
+    return trace
+
+
+class _Reader:
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._names: dict[str, int] = {}
+        self._lanes: dict[tuple[int, int], int] = {}
+        self._steps: dict[int, TraceStep] = {}
+        self._step_lanes: Counter[int] = Counter()
+        self._operator_lanes: Counter[int] = Counter()
+        self._calls: list[tuple[float, str]] = []
+        """When the program called for a collective, and for which."""
+        self._collective_on_host: list[Collective] = []
+        self._collective_on_device: list[Collective] = []
+        self._begun = False
+
+    def take(self, event: dict[str, Any]) -> bool:
+        """Keep what is wanted of an event; return False when there is no more room."""
+        begin, duration, name = finite(event.get("ts")), finite(event.get("dur")), event.get("name")
+        if not isinstance(name, str) or begin is None or abs(begin) > LATEST:
+            return True
+        if name == "[memory]":
+            self._take_memory(event.get("args"))
+            return True
+        category = event.get("cat")
+        if event.get("ph") != "X" or duration is None or not isinstance(category, str):
+            return True
+        if not 0 <= duration <= LONGEST_EVENT:
+            return True
+        self.trace.count += 1
+        kind = kind_of(category, name)
+        if kind is Kind.IGNORED:
+            return True
+        if len(self.trace.kinds) >= EVENTS:
+            self.trace.remark = MANY
+            return False
+        if not self._begun:
+            self.trace.origin, self._begun = begin, True
+        self._keep(event, kind, name, begin - self.trace.origin, begin - self.trace.origin + duration, category)
+        return True
+
+    def _keep(self, event: dict[str, Any], kind: Kind, name: str, begin: float, end: float, category: str) -> None:
+        trace = self.trace
+        arguments = event.get("args")
+        arguments = arguments if isinstance(arguments, dict) else {}
+        lane = self._lane(event, arguments, on_device=kind in ON_DEVICE or category.lower() == "kernel")
+        if kind is Kind.STEP:
+            self._step_lanes[lane] += 1
+            match = STEP.match(name)
+            if match and len(self._steps) < STEPS:
+                number = int(match[1])
+                self._steps.setdefault(number, TraceStep(number, begin, end))
+        elif kind is Kind.COLLECTIVE:
+            group, ranks = (str(arguments.get(f"Process Group {key}") or "")[:10_000] for key in ("Name", "Ranks"))
+            members = _members(arguments.get("Group size"), ranks)
+            made = Collective(begin, end, collective_of(name, arguments), group, ranks, members, lane)
+            on_device = category.lower() == "kernel"
+            (self._collective_on_device if on_device else self._collective_on_host).append(made)
+        elif kind is Kind.OPERATOR:
+            self._operator_lanes[lane] += 1
+        elif kind is Kind.BLOCKING and (what := collective_of(name, {})):
+            self._calls.append((begin, what))
+        trace.kinds.append(kind)
+        trace.begins.append(begin)
+        trace.ends.append(end)
+        trace.name_of.append(self._name(name))
+        trace.lane_of.append(lane)
+
+    def _name(self, name: str) -> int:
+        name = text_of(name[:LONGEST_NAME])
+        if name not in self._names:
+            if len(self._names) >= NAMES:
+                name = "…"
+            if name not in self._names:
+                self._names[name] = len(self.trace.names)
+                self.trace.names.append(name)
+        return self._names[name]
+
+    def _lane(self, event: dict[str, Any], arguments: dict[str, Any], on_device: bool) -> int:
+        first, second = event.get("pid"), event.get("tid")
+        if on_device:
+            first, second = arguments.get("device", first), arguments.get("stream", second)
+        key = _number(first), _number(second)
+        if key not in self._lanes:
+            self._lanes[key] = len(self.trace.lanes)
+            self.trace.lanes.append(key)
+        return self._lanes[key]
+
+    def _take_memory(self, arguments: Any) -> None:
+        if not isinstance(arguments, dict):
+            return
+        total, device = finite(arguments.get("Total Allocated")), finite(arguments.get("Device Type"))
+        if total is not None and total > 0 and device is not None:
+            name = "host" if device == 0 else "device"
+            self.trace.peaks[name] = max(total, self.trace.peaks.get(name, 0.0))
+
+    def finish(self) -> Trace:
+        """Return the trace with its steps and collectives in order."""
+        trace = self.trace
+        trace.steps = sorted(self._steps.values(), key=lambda step: step.begin)
+        # on a device the communication thread's ranges are the launching only
+        found = sorted(self._collective_on_device or self._collective_on_host, key=lambda each: (each.begin, each.end))
+        trace.collectives = found if self._collective_on_device else self._called(found)
+        lanes = self._step_lanes or self._operator_lanes
+        trace.main = lanes.most_common(1)[0][0] if lanes else -1
+        return trace
+
+    def _called(self, collectives: list[Collective]) -> list[Collective]:
+        """Return collectives that begin when the program called for them, if each has its call.
+
+        The communication thread takes them up later: on a busy machine by milliseconds, in which the rank has entered.
+        """
+        calls = sorted(self._calls)
+        if [what for _, what in calls] != [each.what for each in collectives]:
+            return collectives
+        pairs = zip(calls, collectives, strict=True)
+        return [replace(each, begin=min(begin, each.begin)) for (begin, _), each in pairs]
+
+
+def _members(size: Any, ranks: str) -> int:
+    """Return how many ranks a group has, by its size, else by its list, which Kineto cuts short with dots."""
+    found = finite(size)
+    if found is not None and 1 <= found <= 1_000_000:
+        return int(found)
+    return 0 if "..." in ranks else len(re.findall(r"\d+", ranks))
+
+
+def _number(value: Any) -> int:
+    """Return a process, thread, device or stream as a number; a word gets one that no process has."""
+    found = finite(value)
+    if found is None:
+        return -1
+    return int(found) if abs(found) < math.ldexp(1, 53) else -2
+
+
+def _take_values(trace: Trace, values: dict[str, Any]) -> None:
+    trace.base = finite(values.get("baseTimeNanoseconds")) or 0.0
+    host = values.get("host_name")
+    trace.host = host[:200] if isinstance(host, str) else ""
+    about = values.get("distributedInfo")
+    if isinstance(about, dict):
+        rank, processes = finite(about.get("rank")), finite(about.get("world_size"))
+        if rank is not None and processes is not None and 0 <= rank < processes <= 1_000_000:
+            trace.rank, trace.processes, trace.told_rank = int(rank), int(processes), True
+    devices = values.get("deviceProperties")
+    if isinstance(devices, list):
+        names = [str(each.get("name"))[:100] for each in devices[:64] if isinstance(each, dict) and each.get("name")]
+        trace.devices = tuple(names)

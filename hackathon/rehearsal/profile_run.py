@@ -1,0 +1,88 @@
+"""The run of a profile: a short job whose program is recorded from outside, and when it has been recorded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.jobs.plan import Plan
+from hackathon.jobs.request import Request
+from hackathon.profiling.traces.recording import FOLDER, recordings
+from hackathon.rehearsal.rehearsal import RehearsalLimits, is_enough, shortened, unfinished
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.record import REHEARSAL_TAG
+from hackathon.runs.source.snapshot import Source
+
+if TYPE_CHECKING:
+    from hackathon.jobs.resolve import Sources
+
+TAGS = (REHEARSAL_TAG, FOLDER)
+"""Tags of such a run: as one of `try` it is no result."""
+SKIPPED, RECORDED, SECONDS = 5, 10, 300
+"""Steps that are passed over, steps that are recorded, and seconds after which the run is ended all the same."""
+PLACE = "profiler"
+"""Folder of the run that stands first in the program's PYTHONPATH."""
+VARIABLE = "HK_PROFILE"
+UNRECORDED = ("tensorflow", "chainer", "keras", "jax", "mxnet")
+"""Frameworks whose programs torch.profiler does not see."""
+
+
+@dataclass(frozen=True)
+class RecordingLimits:
+    """What is recorded, and for how long the run may go on."""
+
+    skip: int = SKIPPED
+    steps: int = RECORDED
+    memory: bool = False
+    seconds: int = SECONDS
+
+    @property
+    def run(self) -> RehearsalLimits:
+        """When the run is ended for its time alone."""
+        return RehearsalLimits(self.seconds, 1 << 30)
+
+
+def recorded(request: Request, limits: RecordingLimits, longest: int | None) -> Request:
+    """Return a request whose program is recorded: shortened as a rehearsal's; `longest`: what the queue allows."""
+    path = request.variables.get("PYTHONPATH")
+    variables = {
+        **request.variables,
+        VARIABLE: f"{limits.skip},{limits.steps},{int(limits.memory)}",
+        "PYTHONPATH": f"$HK_RUN/{PLACE}" + (f":{path}" if path else "${PYTHONPATH:+:$PYTHONPATH}"),
+    }
+    return replace(shortened(request, limits.run, longest), variables=variables)
+
+
+def recorder_files() -> Mapping[str, bytes]:
+    """Return what lies in such a run beside its program: the recorder, under the name that Python looks for."""
+    import hackathon.profiling
+
+    recorder = Path(str(hackathon.profiling.__file__)).with_name("recorder.py")
+    return {f"{PLACE}/sitecustomize.py": recorder.read_bytes()}
+
+
+def unfinished_profile(planned: Plan, source: Source) -> dict[int, RunDirectory]:
+    """Return processes → the run of an interrupted call that records the same of the same program."""
+    wanted = {job.request.processes: job.request.variables.get(VARIABLE) for job in planned.jobs}
+    found = unfinished(planned, source, TAGS)
+    return {count: run for count, run in found.items() if _variables(run).get(VARIABLE) == wanted[count]}
+
+
+def _variables(run: RunDirectory) -> Mapping[str, Any]:
+    value = run.known().raw.get("variables")
+    return value if isinstance(value, dict) else {}
+
+
+def is_recorded(run: RunDirectory, limits: RecordingLimits) -> str:
+    """Return why a running job can be ended: `recorded`, `seconds` or `silent`; empty while it shall go on."""
+    run.files.appeared()
+    told = recordings(run)
+    if told and len(told) >= run.known().processes and all(each.complete for each in told):
+        return FOLDER
+    return is_enough(run, limits.run)
+
+
+def unseen(sources: "Sources") -> str:
+    """Return the framework of a program that cannot be recorded, empty for one that may be."""
+    framework = sources.recipe.framework if sources.recipe else sources.project.framework if sources.project else None
+    return str(framework) if framework in UNRECORDED else ""

@@ -1,0 +1,313 @@
+"""Texts of `hackathon profile` and of its page."""
+
+MESSAGES = {
+    # ---- options
+    "option_command": (
+        "Profile this command instead of the project's.",
+        "プロジェクトのコマンドの代わりに、このコマンドをプロファイルする",
+    ),
+    "option_from": (
+        "Read trace files of torch.profiler (.json, .json.gz) instead of running anything; one file for each rank.",
+        "実行せずに torch.profiler のトレース（.json、.json.gz）を読む。ランクごとに 1 ファイル",
+    ),
+    "option_skip": (
+        "Steps to pass over before anything is measured.",
+        "計測を始める前に飛ばすステップ数",
+    ),
+    "option_steps": ("Steps to record.", "記録するステップ数"),
+    "option_memory": (
+        "Also record the memory of tensors (more overhead).",
+        "テンソルのメモリも記録する（オーバーヘッドが増える）",
+    ),
+    "option_seconds": (
+        "End the run after this many seconds even if nothing was recorded.",
+        "記録できなくても、この秒数で実行を終了する",
+    ),
+    "option_html": (
+        "Write a report page; the page in the other language is written beside it.",
+        "レポートのページを書き出す。もう一方の言語のページも隣に書き出す",
+    ),
+    "option_trace": (
+        "Write the traces of all ranks as one file for ui.perfetto.dev (packed if the name ends with .gz).",
+        "全ランクのトレースを ui.perfetto.dev で開ける 1 ファイルに書き出す（名前が .gz で終われば圧縮）",
+    ),
+    # ---- while it runs
+    "goes_on": (
+        "continuing with run {run} of an interrupted `hackathon profile`",
+        "中断した `hackathon profile` の実行 {run} を引き継ぎます",
+    ),
+    "recording": (
+        "the run ends once {steps} {steps:step is|steps are} recorded; Ctrl-C stops waiting, the same command continues",
+        "{steps} ステップを記録すると実行を終了します。Ctrl-C で待つのをやめても、同じコマンドで続けられます",
+    ),
+    "merged": (
+        "{file}: {count} events; open it in https://ui.perfetto.dev",
+        "{file}: イベント {count} 件。https://ui.perfetto.dev で開けます",
+    ),
+    "page": ("page: {file}", "ページ: {file}"),
+    # ---- errors
+    "from_and_command": (
+        "--from reads traces and runs nothing: it cannot be combined with --command",
+        "--from はトレースを読むだけで何も実行しないため、--command と同時に指定できません",
+    ),
+    "one_target": ("more than one target: {targets}", "対象が複数あります: {targets}"),
+    "one_target_hint": (
+        "To read trace files, write --from before them.",
+        "トレースを読むには、ファイル名の前に --from を付けてください。",
+    ),
+    "command_of_recipe": (
+        "--command replaces the command of a project, and the target is a recipe",
+        "--command はプロジェクトのコマンドを置き換えますが、対象はレシピです",
+    ),
+    "command_of_recipe_hint": (
+        "Create a project for your program with `hackathon init`.",
+        "`hackathon init` で自分のプログラムのプロジェクトを作成してください。",
+    ),
+    "not_torch": (
+        "{framework} programs are not recorded: the recorder is torch.profiler",
+        "記録には torch.profiler を使うため、{framework} のプログラムは記録できません",
+    ),
+    "not_torch_hint": ("{offer}", "{offer}"),
+    "offer_tensorflow": (
+        "TensorFlow has its own profiler: `tf.profiler.experimental.start(DIR)` and `stop()`, shown by TensorBoard.",
+        "TensorFlow には独自のプロファイラがあります。`tf.profiler.experimental.start(DIR)` と `stop()` で記録し、TensorBoard で表示します。",
+    ),
+    "offer_keras": (
+        "Keras has its own: `keras.callbacks.TensorBoard(profile_batch=(10, 20))`, shown by TensorBoard.",
+        "Keras には独自の方法があります。`keras.callbacks.TensorBoard(profile_batch=(10, 20))` で記録し、TensorBoard で表示します。",
+    ),
+    "offer_chainer": (
+        "Chainer has its own: `with chainer.function_hooks.TimerHook() as hook: …; hook.print_report()`.",
+        "Chainer には独自の方法があります。`with chainer.function_hooks.TimerHook() as hook: …; hook.print_report()`",
+    ),
+    "offer_jax": (
+        "JAX has its own: `jax.profiler.trace(DIR)`, shown by Perfetto.",
+        "JAX には独自の方法があります。`jax.profiler.trace(DIR)` で記録し、Perfetto で表示します。",
+    ),
+    "offer_mxnet": (
+        "MXNet has its own: `mxnet.profiler.set_config(…)` and `set_state('run')`.",
+        "MXNet には独自の方法があります。`mxnet.profiler.set_config(…)` と `set_state('run')` を使います。",
+    ),
+    "unreadable": ("{file} cannot be read: {what}", "{file} を読めません: {what}"),
+    "not_json": (
+        "{file} is not a trace: it contains no JSON",
+        "{file} はトレースではありません（JSON ではありません）",
+    ),
+    "not_json_hint": (
+        'torch.profiler writes one with `export_chrome_trace("rank-0.json.gz")`.',
+        'torch.profiler では `export_chrome_trace("rank-0.json.gz")` で書き出せます。',
+    ),
+    "no_events": (
+        "{file} has no event of torch.profiler",
+        "{file} に torch.profiler のイベントがありません",
+    ),
+    "no_events_hint": (
+        "Traces of other programs (TensorFlow, Nsight) are not read.",
+        "ほかのプログラム（TensorFlow、Nsight）のトレースは読めません。",
+    ),
+    "torn": (
+        "{file} is damaged: no event of torch.profiler could be read",
+        "{file} は壊れています。torch.profiler のイベントを 1 つも読めませんでした",
+    ),
+    "same_rank": (
+        "{first} and {second} are both of rank {rank}",
+        "{first} と {second} はどちらもランク {rank} のトレースです",
+    ),
+    "same_rank_hint": (
+        "Give one file for each rank of one run.",
+        "1 回の実行について、ランクごとに 1 ファイルを指定してください。",
+    ),
+    "no_time": ("{file} records no time", "{file} には時間の記録がありません"),
+    "not_written": ("{file} could not be written: {what}", "{file} を書き込めませんでした: {what}"),
+    "none": ("run {run} has no trace", "実行 {run} にはトレースがありません"),
+    "none_hint": (
+        "The recorder waits for `torch.optim`. Programs started with `python -E`, `-I` or `-S`, or in a container without "
+        "the run's folder, do not load it. See why the run ended: hackathon diagnose {run!q}",
+        "記録は `torch.optim` の読み込みを待って始まります。`python -E`、`-I`、`-S` で起動したプログラムや、実行のフォルダが"
+        "見えないコンテナでは記録されません。終了の原因: hackathon diagnose {run!q}",
+    ),
+    "none_steps": (
+        "run {run} ended after {steps} {steps:step|steps}; recording takes {needed}",
+        "実行 {run} は {steps} ステップで終了しました。記録には {needed} ステップが必要です",
+    ),
+    "none_steps_hint": (
+        "Train longer, or record fewer steps: --skip 2 --steps 3",
+        "学習を長くするか、記録するステップを減らしてください: --skip 2 --steps 3",
+    ),
+    "none_failed": ("run {run} could not be recorded: {text}", "実行 {run} を記録できませんでした: {text}"),
+    "none_failed_hint": (
+        "The recorder needs torch 2.0 or newer.",
+        "記録には torch 2.0 以降が必要です。",
+    ),
+    "none_optimizer": (
+        "run {run} made no step of a torch optimizer, so no trace was written",
+        "実行 {run} では torch のオプティマイザのステップがなかったため、トレースがありません",
+    ),
+    "none_framework": (
+        "run {run} did not import torch, so no trace was written",
+        "実行 {run} は torch を読み込まなかったため、トレースがありません",
+    ),
+    "none_tensorflow": (
+        "run {run} is a TensorFlow program: torch.profiler cannot record it",
+        "実行 {run} は TensorFlow のプログラムのため、torch.profiler では記録できません",
+    ),
+    "none_tensorflow_hint": (
+        "Use `tf.profiler.experimental.start(DIR)` and `stop()`, and TensorBoard.",
+        "`tf.profiler.experimental.start(DIR)` と `stop()`、TensorBoard を使ってください。",
+    ),
+    "none_chainer": (
+        "run {run} is a Chainer program: torch.profiler cannot record it",
+        "実行 {run} は Chainer のプログラムのため、torch.profiler では記録できません",
+    ),
+    "none_chainer_hint": (
+        "Use `chainer.function_hooks.TimerHook`.",
+        "`chainer.function_hooks.TimerHook` を使ってください。",
+    ),
+    "none_jax": (
+        "run {run} is a JAX program: torch.profiler cannot record it",
+        "実行 {run} は JAX のプログラムのため、torch.profiler では記録できません",
+    ),
+    "none_mxnet": (
+        "run {run} is an MXNet program: torch.profiler cannot record it",
+        "実行 {run} は MXNet のプログラムのため、torch.profiler では記録できません",
+    ),
+    # ---- what is shown
+    "head": (
+        "{processes} {processes:process|processes}, {steps} recorded {steps:step|steps} of {milliseconds} ms, on {where}",
+        "{processes} プロセス、記録 {steps} ステップ（1 ステップ {milliseconds} ms）、{where}",
+    ),
+    "of_run": ("run {run}", "実行 {run}"),
+    "rank": ("rank", "ランク"),
+    "mean": ("mean", "平均"),
+    "part_data": ("data", "データ"),
+    "part_host": ("host", "ホスト"),
+    "part_compute": ("compute", "計算"),
+    "part_communication": ("communication", "通信"),
+    "part_waiting": ("waiting", "待ち"),
+    "part_other": ("other", "その他"),
+    "not_known": ("not known", "不明"),
+    "communication": (
+        "communication: {inside} ms a step in collectives, {exposed} ms of it not hidden by computing (waiting included)",
+        "通信: 集団通信は 1 ステップ {inside} ms、うち計算で隠れないのは {exposed} ms（待ちを含む）",
+    ),
+    "loader": (
+        "loader: {inside} ms a step, {exposed} ms of it not hidden by computing",
+        "データの読み込み: 1 ステップ {inside} ms、うち計算で隠れないのは {exposed} ms",
+    ),
+    "tensor_core_share": (
+        "Tensor Cores: {share} % of the time of kernels, judged by their names",
+        "Tensor コア: カーネル時間の {share} %（カーネル名による判定）",
+    ),
+    "memory_device": ("memory: at most {size} on a GPU", "メモリ: GPU で最大 {size}"),
+    "memory_tensors": ("memory: tensors of at most {size} on the host", "メモリ: ホストのテンソルは最大 {size}"),
+    "memory_process": ("memory: at most {size} of main memory in a process", "メモリ: プロセスの主記憶は最大 {size}"),
+    "overhead": (
+        "overhead of recording: {share} % ({recorded} ms a step, {plain} ms without, {steps} steps)",
+        "記録のオーバーヘッド: {share} %（1 ステップ {recorded} ms、記録なしで {plain} ms、{steps} ステップ）",
+    ),
+    "overhead_unknown": (
+        "overhead of recording: not known, too few steps without the profiler",
+        "記録のオーバーヘッド: 不明（記録しないステップが少ないため）",
+    ),
+    "overhead_foreign": (
+        "overhead of recording: not known, the traces do not tell",
+        "記録のオーバーヘッド: 不明（トレースからは分かりません）",
+    ),
+    "operators": ("operator (CPU, own time)", "演算（CPU、それ自体の時間）"),
+    "kernels": ("kernel", "カーネル"),
+    "calls": ("calls a step", "回数/ステップ"),
+    "milliseconds": ("ms a step", "ms/ステップ"),
+    "tensor_cores": ("Tensor Cores", "Tensor コア"),
+    "yes": ("yes", "あり"),
+    "no": ("no", "なし"),
+    "gaps": (
+        "longest gaps (nothing is computed, the program is busy elsewhere):",
+        "最も長い空き（計算が行われず、プログラムが別の処理をしている区間）:",
+    ),
+    "gap": (
+        "{milliseconds} ms on rank {rank} in step {step}: after {after}, before {before}",
+        "{milliseconds} ms、ランク {rank}、ステップ {step}: {after} の後、{before} の前",
+    ),
+    "nsys": ("With Nsight Systems, on each rank:", "Nsight Systems を使う場合（各ランクで）:"),
+    # ---- remarks
+    "remark_torn": (
+        "{file} is damaged; what stands before the damage was read",
+        "{file} は壊れています。壊れた箇所より前だけを読みました",
+    ),
+    "remark_cut": ("{file} is too large; only its beginning was read", "{file} は大きすぎるため、先頭だけを読みました"),
+    "remark_many": (
+        "{file} has too many events; only the first ones were read",
+        "{file} はイベントが多すぎるため、先頭だけを読みました",
+    ),
+    "remark_missing": (
+        "traces of {count} of {processes} ranks: waiting cannot be told from communication",
+        "{processes} ランク中 {count} ランクのトレースです。待ちと通信を区別できません",
+    ),
+    "remark_unaligned": (
+        "the hosts have too few collectives in common to align their clocks",
+        "ホスト間で共通の集団通信が少なすぎるため、時計を合わせられません",
+    ),
+    "remark_unmarked": (
+        "the traces mark no steps: all of the recording counts as one step",
+        "トレースにステップの区切りがないため、記録全体を 1 ステップとして扱います",
+    ),
+    "remark_unmatched": (
+        "the ranks recorded different collectives: waiting cannot be told from communication",
+        "ランクごとに記録された集団通信が異なるため、待ちと通信を区別できません",
+    ),
+    # ---- what stands out
+    "verdict_nothing": (
+        "nothing stands out: {share} % of a step is compute",
+        "目立つ問題はありません。ステップの {share} % が計算です",
+    ),
+    "verdict_unmarked": (
+        "no verdict: the traces mark no steps",
+        "判定できません。トレースにステップの区切りがありません",
+    ),
+    "found_loader": (
+        "loader-bound: {share} % of a step ({milliseconds} ms) waits for data",
+        "データの読み込みが律速: ステップの {share} %（{milliseconds} ms）がデータ待ちです",
+    ),
+    "advice_loader": (
+        "Give the DataLoader workers (num_workers=4, persistent_workers=True, pin_memory=True on GPUs) or do less per sample.",
+        "DataLoader のワーカーを増やす（num_workers=4、persistent_workers=True、GPU では pin_memory=True）か、サンプルごとの処理を減らしてください。",
+    ),
+    "found_host_bound": (
+        "host-bound: in {share} % of a step ({milliseconds} ms) nothing is computed while the program's own Python runs",
+        "ホストが律速: ステップの {share} %（{milliseconds} ms）は、プログラム自身の Python の実行中で計算が行われていません",
+    ),
+    "advice_host_bound": (
+        "Look at the longest gaps; log and call .item() less often, use larger batches, torch.compile or CUDA graphs.",
+        "最も長い空きを確認してください。ログ出力や .item() を減らす、バッチを大きくする、torch.compile や CUDA グラフを使う方法があります。",
+    ),
+    "found_communication": (
+        "communication-bound: {share} % of a step ({milliseconds} ms) is communication that computing does not hide",
+        "通信が律速: ステップの {share} %（{milliseconds} ms）は、計算で隠れない通信です",
+    ),
+    "advice_communication": (
+        "Try a larger batch, gradient accumulation, another bucket_cap_mb, or gradients in bf16.",
+        "バッチを大きくする、勾配を累積する、bucket_cap_mb を変える、勾配を bf16 で通信する、などを試してください。",
+    ),
+    "found_late_rank": (
+        "rank {rank} is late: the others wait for it during {share} % of a step ({milliseconds} ms)",
+        "ランク {rank} が遅れています。ほかのランクはステップの {share} %（{milliseconds} ms）の間それを待っています",
+    ),
+    "advice_late_rank": (
+        "Rank {rank} spends {more} ms a step more in {part} than the others. Compare its node, its data and its code path.",
+        "ランク {rank} は「{part}」に 1 ステップあたり {more} ms 長くかかっています。そのノード、データ、実行経路を比べてください。",
+    ),
+    # ---- the page
+    "page_title": ("Profile", "プロファイル"),
+    "page_step": ("One step on each rank", "各ランクの 1 ステップ"),
+    "page_step_text": (
+        "Step {step}, whose length is the median. All ranks on one clock, {milliseconds} ms from left to right.",
+        "長さが中央値のステップ {step}。全ランクの時計を合わせています。左端から右端まで {milliseconds} ms。",
+    ),
+    "page_shares": ("Where the time of a step goes", "1 ステップの時間の内訳"),
+    "page_numbers": ("Figures", "数値"),
+    "page_operators": ("Operators", "演算"),
+    "page_kernels": ("Kernels", "カーネル"),
+    "page_gaps": ("Longest gaps", "最も長い空き"),
+    "page_remarks": ("Remarks", "注意"),
+    "page_step_column": ("step (ms)", "ステップ (ms)"),
+}
