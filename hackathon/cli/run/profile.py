@@ -189,9 +189,8 @@ def _again(
 
 def _recorded(planned: "Plan", source: "Source", limits: "RecordingLimits", yes: bool) -> "RunDirectory":
     """Return the run of a profile when it has ended: submitted now, or by a call that was cut off."""
-    from hackathon.cli.shown import confirm
     from hackathon.cli.run.wait import wait
-    from hackathon.cli.shown import show_outcomes
+    from hackathon.cli.shown import confirm, show_outcomes
     from hackathon.rehearsal.profile_run import TAGS, recorder_files, unfinished_profile
     from hackathon.rehearsal.rehearsal import note_told
     from hackathon.runs.campaign import start

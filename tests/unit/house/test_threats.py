@@ -83,7 +83,8 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "metric pattern of a run": (
         dict.fromkeys(
-            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "predict", "check", *STUDIES),
+            ("results", "compare", "top", "dashboard", "publish", "slides", "event", "ready", "predict", "check",
+             *STUDIES),
             f"{UNIT}/logs/test_patterns.py::test_a_pattern_that_takes_long_is_ended_and_told_with_its_project",
         ),
         "shows no numbers of a run",
