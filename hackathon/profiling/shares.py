@@ -1,0 +1,220 @@
+"""Where the time of a step goes, per rank: data, host, compute, communication, waiting and other. Pure.
+
+All ranks leave an all-reduce or a barrier together, and none leaves it before the last one has entered. So of the
+times that the ranks spent in one collective the shortest is that of the rank that came last: it only communicated.
+What the others spent beyond that they waited. This needs no common clock.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+PARTS = ("data", "host", "compute", "communication", "waiting", "other")
+ALL = -1
+"""The `rank` of a mean over ranks."""
+NOTICED = 0.02
+"""Share of a step that the ranks wait at least before one of them is called late."""
+UNMARKED, IN_COMPUTE, OLD_RUNTIME, MISSING_RANKS, UNMATCHED = (
+    "unmarked", "in-compute", "old-runtime", "missing-ranks", "unmatched",
+)  # fmt: skip
+"""Why a part is not known: the program does not mark it; it is contained in compute; the runtime beside the program
+is an older one; not all ranks wrote their times; their collectives cannot be matched."""
+
+
+@dataclass(frozen=True)
+class StepShares:
+    """Where the time of a rank's steps goes, in seconds per step: the parts that are known add up to `seconds`."""
+
+    rank: int
+    steps: int
+    """Steps that the means are over."""
+    seconds: float
+    data: float | None = None
+    """Waiting for the next batch."""
+    host: float | None = None
+    """The program's own work on the CPU between the parts that it marks, such as Python code and logging."""
+    compute: float | None = None
+    communication: float | None = None
+    """Inside collectives after the last rank has entered them; with the waiting where that is not known."""
+    waiting: float | None = None
+    """Inside collectives before the last rank has entered them."""
+    other: float | None = None
+    """What is left: file access, sleeping, waiting for a CPU."""
+    unknown: tuple[tuple[str, str], ...] = ()
+    """(part, why it is not known), one of the reasons above."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the shares as JSON values, times with six digits."""
+        times = {name: rounded(getattr(self, name)) for name in ("seconds", *PARTS)}
+        return {"rank": self.rank, "steps": self.steps, **times, "unknown": dict(self.unknown)}
+
+    def share(self, *parts: str) -> float | None:
+        """Return the share of some parts in the step, 0…1; None when none of them is known."""
+        known = [value for part in parts if (value := getattr(self, part)) is not None]
+        return sum(known) / self.seconds if known and self.seconds > 0 else None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What a rank recorded of some steps in a row."""
+
+    first: int
+    last: int
+    """Numbers of its first and last step; steps are counted from 1 on each rank."""
+    seconds: float
+    """Of all its steps together."""
+    phases: Mapping[str, float]
+    """Phase → seconds, in the Meter's words."""
+    collectives: tuple[tuple[float, ...], ...] = ()
+    """For each step from the first: the seconds that the rank spent in each of its collectives."""
+
+
+@dataclass(frozen=True)
+class RunShares:
+    """Where the time of a run's steps goes."""
+
+    processes: int
+    ranks: tuple[StepShares, ...]
+    """Of those ranks that recorded times, by rank."""
+    caused: tuple[tuple[int, float], ...] = ()
+    """(rank, seconds per step for which all others together waited for it)."""
+
+    @property
+    def mean(self) -> StepShares:
+        """The mean over its ranks."""
+        return mean_shares(self.ranks)
+
+    @property
+    def late(self) -> int | None:
+        """The rank that the others wait for: it causes clearly more of the waiting than chance would give it."""
+        return late_rank([self])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the shares of a run as the results JSON has them."""
+        ranks = [each.to_json() for each in self.ranks]
+        return {"late_rank": self.late, "ranks": ranks}
+
+
+def run_shares(records: Mapping[int, Sequence[Interval]], processes: int) -> RunShares | None:
+    """Return where the time of a run's steps goes, from what each rank recorded; None when there is nothing.
+
+    What the program does not tell is not guessed: the part is None, with the reason.
+    """
+    ranks = {rank: each for rank, each in sorted(records.items()) if _seconds(each) > 0 and _steps(each) > 0}
+    if not ranks:
+        return None
+    marked = {phase for each in ranks.values() for interval in each for phase in interval.phases}
+    waits, caused, problem = _waiting(ranks, processes)
+    shares = tuple(_rank_shares(rank, each, marked, processes, waits.get(rank), problem) for rank, each in ranks.items())
+    return RunShares(processes, shares, tuple(sorted(caused.items())))
+
+
+def mean_shares(shares: Sequence[StepShares]) -> StepShares:
+    """Return the mean over ranks, of one run or of several; a part that one of them does not know is not known."""
+    unknown = {part: why for each in shares for part, why in each.unknown}
+    parts = {
+        name: None if name in unknown else fmean(getattr(each, name) or 0.0 for each in shares) for name in PARTS
+    }
+    steps = min(each.steps for each in shares)
+    return StepShares(ALL, steps, fmean(each.seconds for each in shares), **parts, unknown=tuple(unknown.items()))
+
+
+def late_rank(runs: Sequence[RunShares]) -> int | None:
+    """Return the rank that the others wait for in runs with equally many processes, None when there is none.
+
+    It causes more of the waiting than halfway between its chance (1 ÷ processes) and all, and there is enough of it.
+    """
+    caused: dict[int, float] = {}
+    for run in runs:
+        for rank, seconds in run.caused:
+            caused[rank] = caused.get(rank, 0.0) + seconds
+    total = sum(caused.values())
+    waiting = mean_shares([each for run in runs for each in run.ranks]).share("waiting") if runs else None
+    if not total or waiting is None or waiting < NOTICED:
+        return None
+    rank = max(caused, key=lambda each: caused[each])
+    return rank if caused[rank] / total > (1 + 1 / max(2, runs[0].processes)) / 2 else None
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a number with six digits; None stays."""
+    return None if value is None else float(f"{value:.6g}")
+
+
+def _seconds(intervals: Sequence[Interval]) -> float:
+    return sum(each.seconds for each in intervals)
+
+
+def _steps(intervals: Sequence[Interval]) -> int:
+    return sum(each.last - each.first + 1 for each in intervals)
+
+
+def _rank_shares(
+    rank: int, intervals: Sequence[Interval], marked: set[str], processes: int, waited: float | None, problem: str
+) -> StepShares:
+    """`waited`: the share of its communication for which the rank waited; `problem`: why it is not known."""
+    steps, seconds = _steps(intervals), _seconds(intervals)
+    spent = {phase: sum(each.phases.get(phase, 0.0) for each in intervals) / steps for phase in marked}
+    unknown: dict[str, str] = {}
+    data, compute, host = (spent.get(name) for name in ("data", "compute", "host"))
+    if data is None:
+        unknown["data"] = UNMARKED
+    if compute is None:
+        unknown["compute"] = unknown["host"] = UNMARKED
+        host = None
+    elif host is None:
+        unknown["host"] = OLD_RUNTIME
+    together = spent.get("communication", 0.0 if processes == 1 else None)
+    communication, waiting = together, None
+    if together is None:
+        unknown["communication"] = unknown["waiting"] = UNMARKED if compute is None else IN_COMPUTE
+    elif processes == 1:
+        waiting = 0.0
+    elif waited is None:
+        unknown["waiting"] = problem
+    else:
+        waiting = together * waited
+        communication = together - waiting
+    known = sum(each for each in (data, host, compute, communication, waiting) if each is not None)
+    other = max(0.0, seconds / steps - known)
+    return StepShares(
+        rank, steps, seconds / steps, data, host, compute, communication, waiting, other, tuple(unknown.items())
+    )
+
+
+def _waiting(
+    ranks: Mapping[int, Sequence[Interval]], processes: int
+) -> tuple[dict[int, float], dict[int, float], str]:
+    """Return (rank → share of its communication that is waiting, rank → seconds a step waited for it, why neither)."""
+    steps = {
+        rank: {
+            interval.first + number: spent
+            for interval in each
+            for number, spent in enumerate(interval.collectives)
+        }
+        for rank, each in ranks.items()
+    }  # fmt: skip
+    if not any(spent for each in steps.values() for spent in each.values()):
+        return {}, {}, OLD_RUNTIME
+    if len(ranks) < processes:
+        return {}, {}, MISSING_RANKS
+    waited = dict.fromkeys(ranks, 0.0)
+    caused = dict.fromkeys(ranks, 0.0)
+    spent_in = dict.fromkeys(ranks, 0.0)
+    matched = 0
+    for step in set.intersection(*(set(each) for each in steps.values())):
+        by_rank = {rank: each[step] for rank, each in steps.items()}
+        if len({len(each) for each in by_rank.values()}) != 1 or not next(iter(by_rank.values())):
+            continue
+        matched += 1
+        for number in range(len(next(iter(by_rank.values())))):
+            last = min(by_rank, key=lambda rank: by_rank[rank][number])
+            for rank, each in by_rank.items():
+                spent_in[rank] += each[number]
+                waited[rank] += each[number] - by_rank[last][number]
+                caused[last] += each[number] - by_rank[last][number]
+    if not matched:
+        return {}, {}, UNMATCHED
+    shares = {rank: waited[rank] / spent_in[rank] if spent_in[rank] > 0 else 0.0 for rank in ranks}
+    return shares, {rank: seconds / matched for rank, seconds in caused.items()}, ""
