@@ -132,6 +132,8 @@ def show_run(
     from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import RUN
     from hackathon.logs.final import metric_unit
+    from hackathon.profiling.sentences import point_sentence
+    from hackathon.profiling.shares import point_json
     from hackathon.scaling.collect import run_result
     from hackathon.scaling.doubts import merged
     from hackathon.scaling.show import check_rule, doubt_mark, doubt_text, number
@@ -150,6 +152,7 @@ def show_run(
                  "processes": result.processes, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
                  "sure": dict(result.sure), "metrics_from": record.metrics_from,
+                 "shares": result.shares.to_json() if result.shares is not None else None,
                  "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
     else:
@@ -166,6 +169,8 @@ def show_run(
                 for name, each in result.metrics.items()
             ],
         )  # fmt: skip
+        if result.shares is not None:
+            click.echo(point_sentence(result.processes, point_json([result.shares])))
         for doubt in doubts:
             click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
         if record.metrics_from != RUN:

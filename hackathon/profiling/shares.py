@@ -81,14 +81,20 @@ class RunShares:
     """(rank, seconds per step for which all others together waited for it)."""
 
     @property
-    def mean(self) -> StepShares:
-        """The mean over its ranks."""
-        return mean_shares(self.ranks)
-
-    @property
     def late(self) -> int | None:
         """The rank that the others wait for: it causes clearly more of the waiting than chance would give it."""
         return late_rank([self])
+
+    @classmethod
+    def from_fields(cls, value: Mapping[str, Any]) -> "RunShares":
+        """Return the shares from the mapping that `dataclasses.asdict` makes. Raises TypeError or ValueError."""
+        ranks = [
+            StepShares(**{**each, "unknown": tuple((str(part), str(why)) for part, why in each["unknown"])})
+            for each in value["ranks"]
+        ]
+        return cls(
+            int(value["processes"]), tuple(ranks), tuple((int(rank), float(each)) for rank, each in value["caused"])
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the shares of a run as the results JSON has them."""
@@ -106,16 +112,16 @@ def run_shares(records: Mapping[int, Sequence[Interval]], processes: int) -> Run
         return None
     marked = {phase for each in ranks.values() for interval in each for phase in interval.phases}
     waits, caused, problem = _waiting(ranks, processes)
-    shares = tuple(_rank_shares(rank, each, marked, processes, waits.get(rank), problem) for rank, each in ranks.items())
+    shares = tuple(
+        _rank_shares(rank, each, marked, processes, waits.get(rank), problem) for rank, each in ranks.items()
+    )
     return RunShares(processes, shares, tuple(sorted(caused.items())))
 
 
 def mean_shares(shares: Sequence[StepShares]) -> StepShares:
     """Return the mean over ranks, of one run or of several; a part that one of them does not know is not known."""
     unknown = {part: why for each in shares for part, why in each.unknown}
-    parts = {
-        name: None if name in unknown else fmean(getattr(each, name) or 0.0 for each in shares) for name in PARTS
-    }
+    parts = {name: None if name in unknown else fmean(getattr(each, name) or 0.0 for each in shares) for name in PARTS}
     steps = min(each.steps for each in shares)
     return StepShares(ALL, steps, fmean(each.seconds for each in shares), **parts, unknown=tuple(unknown.items()))
 
@@ -135,6 +141,14 @@ def late_rank(runs: Sequence[RunShares]) -> int | None:
         return None
     rank = max(caused, key=lambda each: caused[each])
     return rank if caused[rank] / total > (1 + 1 / max(2, runs[0].processes)) / 2 else None
+
+
+def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
+    """Return the mean of runs with equally many processes as the results JSON has it; None without any."""
+    if not runs:
+        return None
+    whole = mean_shares([each for run in runs for each in run.ranks]).to_json()
+    return {"late_rank": late_rank(runs), **{name: each for name, each in whole.items() if name != "rank"}}
 
 
 def rounded(value: float | None) -> float | None:
@@ -183,9 +197,7 @@ def _rank_shares(
     )
 
 
-def _waiting(
-    ranks: Mapping[int, Sequence[Interval]], processes: int
-) -> tuple[dict[int, float], dict[int, float], str]:
+def _waiting(ranks: Mapping[int, Sequence[Interval]], processes: int) -> tuple[dict[int, float], dict[int, float], str]:
     """Return (rank → share of its communication that is waiting, rank → seconds a step waited for it, why neither)."""
     steps = {
         rank: {

@@ -53,6 +53,7 @@ def run_result(
         settings=dict(known.study.settings) if known.study else {},
         doubts=judged.doubts if judged else (),
         work=judged.work if judged else None,
+        shares=judged.shares if judged else None,
     )
 
 

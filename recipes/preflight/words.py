@@ -24,7 +24,10 @@ TITLES = {
     "tmp": ("temporary files", "一時ファイル"),
 }
 STATES = {"ok": ("ok", "正常"), "warning": ("warning", "警告"), "failed": ("failed", "失敗")}
-HEAD = ("{failed} failed, {warnings} {warnings:warning|warnings}, {seconds} s", "失敗 {failed} 件、警告 {warnings} 件、{seconds} 秒")
+HEAD = (
+    "{failed} failed, {warnings} {warnings:warning|warnings}, {seconds} s",
+    "失敗 {failed} 件、警告 {warnings} 件、{seconds} 秒",
+)
 TEXTS = {
     "alone": ("one process: there is nobody to compare with", "プロセスが 1 つなので比較の対象なし"),
     "nodes_ok": (

@@ -61,7 +61,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     assert final["epochs"] == 20
     assert final["samples_per_s"] > 100
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", final["weights"])
-    shares = [final[f"{name}_share"] for name in ("data", "compute", "communication", "other")]
+    shares = [final[f"{name}_share"] for name in ("data", "host", "compute", "communication", "other")]
     assert sum(shares) == pytest.approx(1, abs=1e-4)
     assert all(share >= 0 for share in shares)
     return final

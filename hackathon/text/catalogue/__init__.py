@@ -43,6 +43,7 @@ FOLDERS = {
     "schedulers": "schedulers",
     "security": "readiness",
     "segments": "runs",
+    "shares": "profiling",
     "site": "web",
     "slides": "web",
     "suggest": "cli",

@@ -13,8 +13,8 @@ from support.paths import ROOT
 HOUSE = ROOT / "hackathon"
 FLOORS = {
     "cli": 9, "web": 8, "notify": 7.6, "readiness": 7.5, "survey": 7.4, "event": 7.3, "usage": 7.2, "board": 7.1,
-    "rehearsal": 5.7, "index": 5.5, "diagnosis": 5, "programs": 4.5, "scaling": 4, "profiling": 3.5, "logs": 3, "runs": 2, "jobs": 1,
-    "schedulers": 0.5, "config": 0, "access": -0.5, "text": -1, "": -2,
+    "rehearsal": 5.7, "index": 5.5, "diagnosis": 5, "programs": 4.5, "scaling": 4, "profiling": 3.5, "logs": 3,
+    "runs": 2, "jobs": 1, "schedulers": 0.5, "config": 0, "access": -0.5, "text": -1, "": -2,
 }  # fmt: skip
 BELOW = {
     "web": {"page": 1, "masking": 1, "views": 2, "crate": 3, "report": 4, "site": 5, "dashboard": 5, "survey_form": 6},

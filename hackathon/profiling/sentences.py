@@ -1,0 +1,78 @@
+"""Where the time of a step goes, in words: for results, pages, questions and reports."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hackathon.profiling.shares import NOTICED, PARTS
+from hackathon.text.messages import message
+
+SHOWN = 0.005
+"""Share of a step from which a part is named."""
+
+
+def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
+    """Return a point's shares as one sentence, the largest part first; `shares`: as the results JSON has them.
+
+    Communication is told with the waiting in it, as a program measures it.
+    """
+    seconds = shares["seconds"]
+    known = {part: shares[part] for part in PARTS if shares[part] is not None}
+    waiting = known.pop("waiting", None)
+    if waiting is not None:
+        known["communication"] += waiting
+    order = sorted(known, key=lambda part: -known[part])
+    parts = [
+        _part(part, known[part], seconds, waiting, shares["late_rank"])
+        for part in order
+        if known[part] >= SHOWN * seconds
+    ]
+    text = message(
+        "shares.point", processes=processes, step=duration(seconds), parts=message("shares.between").join(parts)
+    )
+    missing = unknown(shares)
+    return message("shares.not_known", text=text, parts=missing) if missing else text
+
+
+def unknown(shares: Mapping[str, Any]) -> str:
+    """Return the parts that are not known, each with the reason; empty when all are known."""
+    reasons: Mapping[str, str] = shares["unknown"]
+    # where communication is not known, waiting is not either, for the same reason
+    by_reason: dict[str, list[str]] = {}
+    for part in PARTS:
+        if part in reasons and not (part == "waiting" and "communication" in reasons):
+            by_reason.setdefault(reasons[part], []).append(part_name(part))
+    between = message("shares.between")
+    return between.join(
+        message("shares.why", names=between.join(names), why=message(f"shares.why_{reason.replace('-', '_')}"))
+        for reason, names in by_reason.items()
+    )
+
+
+def part_name(part: str) -> str:
+    """Return the word for one of PARTS."""
+    return message(f"shares.{part}")
+
+
+def duration(seconds: float) -> str:
+    """Return a step's time with three digits: `1.25 s`, `120 ms`, `85 µs`."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return f"{_three(seconds / size)} {unit}"
+    return f"{_three(seconds * 1e6)} µs"
+
+
+def percentage(share: float) -> str:
+    """Return a share of 1 in whole percent."""
+    return f"{100 * share:.0f} %"
+
+
+def _three(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _part(part: str, spent: float, seconds: float, waiting: float | None, late: int | None) -> str:
+    text = f"{part_name(part)} {percentage(spent / seconds)}"
+    if part != "communication" or not waiting or waiting < NOTICED * seconds:
+        return text
+    key = "shares.waiting_in_turn" if late is None else "shares.waiting_for"
+    return message(key, part=text, waiting=percentage(waiting / spent), rank=late)
