@@ -132,8 +132,8 @@ def show_run(
     from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import RUN
     from hackathon.logs.final import metric_unit
-    from hackathon.profiling.sentences import point_sentence
-    from hackathon.profiling.shares import point_json
+    from hackathon.profiling.points import run_json
+    from hackathon.profiling.sentences import sentences
     from hackathon.scaling.collect import run_result
     from hackathon.scaling.doubts import merged
     from hackathon.scaling.show import check_rule, doubt_mark, doubt_text, number
@@ -144,6 +144,7 @@ def show_run(
     check = record.check
     value = result.metrics.get(check.metric) if check else None
     passed = check.passes(value) if check else None
+    shares = run_json(result.shares)
     verdict = {**check.to_json(), "value": value, "passed": passed} if check else {}
     if form == "json":
         import json
@@ -152,7 +153,7 @@ def show_run(
                  "processes": result.processes, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
                  "sure": dict(result.sure), "metrics_from": record.metrics_from,
-                 "shares": result.shares.to_json() if result.shares is not None else None,
+                 "shares": shares,
                  "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
     else:
@@ -169,8 +170,8 @@ def show_run(
                 for name, each in result.metrics.items()
             ],
         )  # fmt: skip
-        if result.shares is not None:
-            click.echo(point_sentence(result.processes, point_json([result.shares])))
+        for line in sentences(result.processes, shares):
+            click.echo(line)
         for doubt in doubts:
             click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
         if record.metrics_from != RUN:

@@ -10,6 +10,22 @@ SHOWN = 0.005
 """Share of a step from which a part is named."""
 
 
+def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
+    """Return what is to be said of a point's shares: where the time goes, and what to try; nothing without shares.
+
+    `shares`: as the results JSON has them.
+    """
+    if not shares:
+        return []
+    told = [
+        message(
+            "shares.advice", processes=processes, text=f"{each['message']}{message('shares.then')}{each['confirm']}"
+        )
+        for each in shares["advice"]
+    ]
+    return [point_sentence(processes, shares), *told]
+
+
 def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
     """Return a point's shares as one sentence, the largest part first; `shares`: as the results JSON has them.
 

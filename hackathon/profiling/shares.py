@@ -21,6 +21,11 @@ UNMARKED, IN_COMPUTE, OLD_RUNTIME, MISSING_RANKS, UNMATCHED = (
 """Why a part is not known: the program does not mark it; it is contained in compute; the runtime beside the program
 is an older one; not all ranks wrote their times; their collectives cannot be matched."""
 
+_CONTAINED = {
+    "waiting": "communication", "communication": "compute", "compute": "other", "host": "other", "data": "other",
+}  # fmt: skip
+"""Part → the part that its time belongs to where it is not known."""
+
 
 @dataclass(frozen=True)
 class StepShares:
@@ -80,11 +85,6 @@ class RunShares:
     caused: tuple[tuple[int, float], ...] = ()
     """(rank, seconds per step for which all others together waited for it)."""
 
-    @property
-    def late(self) -> int | None:
-        """The rank that the others wait for: it causes clearly more of the waiting than chance would give it."""
-        return late_rank([self])
-
     @classmethod
     def from_fields(cls, value: Mapping[str, Any]) -> "RunShares":
         """Return the shares from the mapping that `dataclasses.asdict` makes. Raises TypeError or ValueError."""
@@ -95,11 +95,6 @@ class RunShares:
         return cls(
             int(value["processes"]), tuple(ranks), tuple((int(rank), float(each)) for rank, each in value["caused"])
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the shares of a run as the results JSON has them."""
-        ranks = [each.to_json() for each in self.ranks]
-        return {"late_rank": self.late, "ranks": ranks}
 
 
 def run_shares(records: Mapping[int, Sequence[Interval]], processes: int) -> RunShares | None:
@@ -119,9 +114,16 @@ def run_shares(records: Mapping[int, Sequence[Interval]], processes: int) -> Run
 
 
 def mean_shares(shares: Sequence[StepShares]) -> StepShares:
-    """Return the mean over ranks, of one run or of several; a part that one of them does not know is not known."""
+    """Return the mean over ranks, of one run or of several.
+
+    A part that one of them does not know is not known; what the others know of it is where it is contained.
+    """
     unknown = {part: why for each in shares for part, why in each.unknown}
-    parts = {name: None if name in unknown else fmean(getattr(each, name) or 0.0 for each in shares) for name in PARTS}
+    spent = {part: fmean(getattr(each, part) or 0.0 for each in shares) for part in PARTS}
+    for part, container in _CONTAINED.items():
+        if part in unknown:
+            spent[container] += spent.pop(part)
+    parts = {part: spent.get(part) for part in PARTS}
     steps = min(each.steps for each in shares)
     return StepShares(ALL, steps, fmean(each.seconds for each in shares), **parts, unknown=tuple(unknown.items()))
 
@@ -141,14 +143,6 @@ def late_rank(runs: Sequence[RunShares]) -> int | None:
         return None
     rank = max(caused, key=lambda each: caused[each])
     return rank if caused[rank] / total > (1 + 1 / max(2, runs[0].processes)) / 2 else None
-
-
-def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
-    """Return the mean of runs with equally many processes as the results JSON has it; None without any."""
-    if not runs:
-        return None
-    whole = mean_shares([each for run in runs for each in run.ranks]).to_json()
-    return {"late_rank": late_rank(runs), **{name: each for name, each in whole.items() if name != "rank"}}
 
 
 def rounded(value: float | None) -> float | None:

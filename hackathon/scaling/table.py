@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from statistics import median, stdev
 from typing import Any
 
-from hackathon.profiling.shares import RunShares, point_json
+from hackathon.profiling.points import point_json, run_json
+from hackathon.profiling.shares import RunShares
 from hackathon.runs.record import RecordedCheck
 from hackathon.scaling.doubts import Doubt, merged, point_doubts, work_doubt
 from hackathon.scaling.fit import Measured, fit
@@ -255,7 +256,7 @@ def _point(
 def _run(run: RunResult, doubts: Sequence[Doubt]) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": run.id, "job_id": run.job_id, "status": run.status, "value": _finite(run.value)}
     entry["doubts"] = merged(doubt.to_json() for doubt in doubts)
-    entry["shares"] = run.shares.to_json() if run.shares is not None else None
+    entry["shares"] = run_json(run.shares)
     if run.reason:
         entry["reason"] = run.reason
     if run.note:

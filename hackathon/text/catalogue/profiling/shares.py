@@ -27,6 +27,38 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "why_old_runtime": ("recorded by an older hackathon_runtime.py", "hackathon_runtime.py が古い"),
     "why_missing_ranks": ("not all ranks wrote their times", "時間を記録していないランクがある"),
     "why_unmatched": ("the collectives of the ranks do not match", "集団通信の回数がランクごとに異なる"),
+    "advice_slow_loader": (
+        "loading data takes {gain} of a step: add loader workers and prefetching, or put the data on a faster disk",
+        "データの読み込みがステップの {gain} を占めています。読み込みワーカーを増やす、先読みを使う、"
+        "データを速いディスクに置く、のいずれかを試してください",
+    ),
+    "advice_host_bound": (
+        "the program's own work between the parts of a step takes {gain}: log less often, avoid .item() and Python "
+        "loops over samples, or move this work to the loader's workers",
+        "ステップの区間の間にあるプログラム自身の処理が {gain} を占めています。ログ出力の回数、.item()、"
+        "サンプルごとの Python ループを減らすか、読み込みワーカーに移してください",
+    ),
+    "advice_exposed_communication": (
+        "communication that no computing hides takes {gain} of a step: try other bucket sizes, gradients in bf16 "
+        "(DDP communication hook), gradient accumulation, or a larger batch per process",
+        "計算で隠れない通信がステップの {gain} を占めています。バケットサイズの変更、bf16 での勾配通信（DDP の通信フック）、"
+        "勾配の累積、プロセスあたりのバッチの拡大を試してください",
+    ),
+    "advice_straggler": (
+        "all other ranks wait for rank {rank} during {gain} of a step; it spends more time than the others in: {cause}. "
+        "Check its node, its share of the data, and other processes on its cores or GPU",
+        "ほかの全ランクがランク {rank} を待っており、待ちはステップの {gain} です。このランクだけ長いのは「{cause}」です。"
+        "そのノード、割り当てられたデータの量、同じコアや GPU を使う別のプロセスを確認してください",
+    ),
+    "advice_imbalance": (
+        "the ranks wait for each other in turn during {gain} of a step: give all ranks equal work in each step, "
+        "for example batches of samples of similar length",
+        "ランクが交互に待ち合っており、待ちはステップの {gain} です。長さの近いサンプルでバッチを作るなど、"
+        "各ステップの仕事量をランク間でそろえてください",
+    ),
+    "confirm": ("if it helps, the share of {part} falls", "効果があれば、{part} の割合が下がります"),
+    "then": ("; ", "。"),
+    "advice": ("{processes} {processes:process|processes}, to try: {text}", "{processes} プロセス、対策の候補: {text}"),
     "none": (
         "where the time of a step goes is not known: the program records no step times (hackathon docs why-is-it-not-faster)",
         "1 ステップの時間の内訳は不明です。プログラムがステップの時間を記録していません（hackathon docs why-is-it-not-faster）",
