@@ -12,7 +12,6 @@ from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.silent import data, numerics, training, worlds
 from hackathon.logs.final import Numbers
 from hackathon.logs.metrics import rank_files
-from hackathon.profiling.meters import shares_of_run
 from hackathon.runs.record import RunRecord
 from hackathon.scaling.doubts import Doubt, RunJudgement
 
@@ -34,7 +33,7 @@ a mean."""
 
 
 def judge(run: Path, record: RunRecord, numbers: Numbers) -> RunJudgement:
-    """Return what makes the result of a successful run doubtful, and where its time went; `numbers`: its final ones.
+    """Return what makes the result of a successful run doubtful; `numbers`: its final ones.
 
     Only what can be shown counts: a run whose records do not tell is not doubted. Files that are missing, half-written
     or odd show nothing.
@@ -48,7 +47,7 @@ def judge(run: Path, record: RunRecord, numbers: Numbers) -> RunJudgement:
     found += _bad_loss(facts)
     found += _check_failed(record, numbers)
     found += _warm_up(facts, record, numbers)
-    return RunJudgement(tuple(found), training.samples_per_step(facts), shares_of_run(run, record.processes))
+    return RunJudgement(tuple(found), training.samples_per_step(facts))
 
 
 def _identical(facts: RunFacts) -> list[Doubt]:

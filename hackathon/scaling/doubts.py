@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hackathon.profiling.shares import RunShares
 from hackathon.text.messages import message
 
 FALSE, CHECK = "false", "check"
@@ -72,8 +71,6 @@ class RunJudgement:
     doubts: tuple[Doubt, ...] = ()
     work: float | None = None
     """Samples of a step over all processes, as the Meter told them; None when it did not."""
-    shares: RunShares | None = None
-    """Where the time of its steps goes; None when it did not tell."""
 
 
 def is_false(doubts: Iterable[Mapping[str, Any]]) -> bool:

@@ -256,7 +256,7 @@ def _point(
 def _run(run: RunResult, doubts: Sequence[Doubt]) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": run.id, "job_id": run.job_id, "status": run.status, "value": _finite(run.value)}
     entry["doubts"] = merged(doubt.to_json() for doubt in doubts)
-    entry["shares"] = run_json(run.shares)
+    entry["shares"] = run_json(run.shares if run.status == SUCCEEDED else None)
     if run.reason:
         entry["reason"] = run.reason
     if run.note:

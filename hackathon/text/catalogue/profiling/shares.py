@@ -57,6 +57,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "各ステップの仕事量をランク間でそろえてください",
     ),
     "confirm": ("if it helps, the share of {part} falls", "効果があれば、{part} の割合が下がります"),
+    "title": ("Where the time of a step goes", "1 ステップの時間の内訳"),
+    "axis": ("share of a step", "ステップに占める割合"),
+    "column_part": ("part", "区分"),
+    "column_step": ("step", "1 ステップ"),
+    "column_rank": ("rank", "ランク"),
+    "rank": ("rank {rank}", "ランク {rank}"),
+    "processes": ("{processes} {processes:process|processes}", "{processes} プロセス"),
     "then": ("; ", "。"),
     "advice": ("{processes} {processes:process|processes}, to try: {text}", "{processes} プロセス、対策の候補: {text}"),
     "none": (
