@@ -37,7 +37,7 @@ def study_shares(results: Mapping[str, Any]) -> list[Figure]:
         for point in each["points"]
         if point.get("shares")
     ]
-    return _figures("shares", message("shares.title"), message("scaling.plot_processes"), bars, bars, told)
+    return _figures(message("shares.by_processes"), message("scaling.plot_processes"), bars, bars, told)
 
 
 def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure]:
@@ -52,11 +52,10 @@ def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure
     drawn = ranks[:RANKS]
     drawn += [each for each in ranks[RANKS:] if each[1]["rank"] == late]
     told = [point_sentence(processes, shares)]
-    return _figures("shares", message("shares.title"), message("shares.column_rank"), drawn, ranks, told)
+    return _figures(message("shares.by_rank"), message("shares.column_rank"), drawn, ranks, told)
 
 
 def _figures(
-    name: str,
     title: str,
     head: str,
     drawn: Sequence[tuple[str, Mapping[str, Any]]],
@@ -72,7 +71,7 @@ def _figures(
     spec = filled(shipped("templates", "plots", "shares.vl.json"), fills, {"parts": _segments(drawn)})
     columns = (head, message("shares.column_step"), *(part_name(part) for part in known))
     table = tuple((who, duration(each["seconds"]), *(_cell(each, part) for part in known)) for who, each in rows)
-    return [Figure(name, title, " ".join(told), spec, columns, table)]
+    return [Figure("shares", title, " ".join(told), spec, columns, table)]
 
 
 def _segments(bars: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:

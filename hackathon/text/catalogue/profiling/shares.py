@@ -58,6 +58,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "confirm": ("if it helps, the share of {part} falls", "効果があれば、{part} の割合が下がります"),
     "title": ("Where the time of a step goes", "1 ステップの時間の内訳"),
+    "by_processes": ("Shares of a step by process count", "プロセス数ごとの内訳"),
+    "by_rank": ("Shares of a step by rank", "ランクごとの内訳"),
     "axis": ("share of a step", "ステップに占める割合"),
     "column_part": ("part", "区分"),
     "column_step": ("step", "1 ステップ"),
