@@ -6,6 +6,8 @@ from typing import Any
 from hackathon.profiling.shares import NOTICED, PARTS
 from hackathon.text.messages import message
 
+CHANGED = 3
+"""Percentage points from which the share of a part is said to have changed: it is measured that well."""
 SHOWN = 0.005
 """Share of a step from which a part is named."""
 
@@ -47,6 +49,39 @@ def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
     )
     missing = unknown(shares)
     return message("shares.not_known", text=text, parts=missing) if missing else text
+
+
+def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> list[str]:
+    """Return which shares of a step changed from one measurement to another, and whether advice on the old one helped.
+
+    `old`, `new`: shares as the results JSON has them for a point; nothing when one of them is missing.
+    """
+    if not old or not new:
+        return []
+
+    def percent(shares: Mapping[str, Any], part: str) -> float:
+        return round(100 * float(shares[part]) / float(shares["seconds"]))
+
+    both = [part for part in PARTS if old[part] is not None and new[part] is not None]
+    changes = {part: (percent(old, part), percent(new, part)) for part in both}
+    moved = [
+        message("shares.from_to", part=part_name(part), old=f"{before:.0f}", new=f"{after:.0f}")
+        for part, (before, after) in changes.items()
+        if abs(before - after) >= CHANGED
+    ]
+    told = message("shares.changed", processes=processes, parts=message("shares.between").join(moved))
+    tried = [each["part"] for each in old["advice"] if each["part"] in changes]
+    return [
+        *([told] if moved else []),
+        *(
+            message(
+                "shares.helped" if changes[part][0] - changes[part][1] >= CHANGED else "shares.helped_not",
+                processes=processes,
+                part=part_name(part),
+            )
+            for part in tried
+        ),
+    ]
 
 
 def unknown(shares: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hackathon.profiling.meters import intervals, shares_of_run
 from hackathon.profiling.points import point_json, run_json
-from hackathon.profiling.sentences import duration, sentences
+from hackathon.profiling.sentences import change_sentences, duration, sentences
 from hackathon.profiling.shares import PARTS, RunShares, late_rank, mean_shares
 from hackathon.text.messages import speaking
 from support.planted_steps import Step, plant, straggler
@@ -143,6 +143,24 @@ def test_who_waits_is_named_in_the_sentence(tmp_path: Path) -> None:
     assert told[1].startswith("4 processes, to try: all other ranks wait for rank 3 during 38 % of a step")
     with speaking("ja"):
         assert "（うち 56 % はランク 3 待ち）" in sentences(4, point_json([shares]))[0]
+
+
+def test_a_change_says_whether_the_advice_was_right(tmp_path: Path) -> None:
+    plans = {"old": Step(data=0.06), "new": Step(), "same": Step(data=0.061)}
+    points = {}
+    for name, step in plans.items():
+        plant(tmp_path / name, lambda *_, step=step: step, 2, 0.0)
+        shares = shares_of_run(tmp_path / name, 2)
+        points[name] = point_json([shares] if shares else [])
+    with speaking("en"):
+        assert change_sentences(2, points["old"], points["new"]) == [
+            "2 processes, shares of a step: data 38 % → 4 %, compute 51 % → 80 %, communication 6 % → 10 %",
+            "2 processes: the share of data fell, as the advice had said",
+        ]
+        same = "2 processes: the share of data did not fall; the advice on it has not helped so far"
+        assert change_sentences(2, points["old"], points["same"]) == [same]
+        assert change_sentences(2, points["new"], points["new"]) == []
+        assert change_sentences(2, points["old"], None) == []
 
 
 def test_a_run_without_records_has_no_shares(tmp_path: Path) -> None:

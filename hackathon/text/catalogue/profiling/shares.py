@@ -16,8 +16,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{part}（うち {waiting} はランク {rank} 待ち）",
     ),
     "waiting_in_turn": (
-        "{part} (of that {waiting} waiting for one rank or another)",
-        "{part}（うち {waiting} は待ち、待たせるランクはさまざま）",
+        "{part} (of that {waiting} waiting, for different ranks in turn)",
+        "{part}（うち {waiting} は待ち、遅れるランクは毎回異なる）",
     ),
     "between": (", ", "、"),
     "not_known": ("{text}; not known: {parts}", "{text}。不明: {parts}"),
@@ -57,6 +57,19 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "各ステップの仕事量をランク間でそろえてください",
     ),
     "confirm": ("if it helps, the share of {part} falls", "効果があれば、{part} の割合が下がります"),
+    "from_to": ("{part} {old} % → {new} %", "{part} {old} % → {new} %"),
+    "changed": (
+        "{processes} {processes:process|processes}, shares of a step: {parts}",
+        "{processes} プロセス、1 ステップの内訳: {parts}",
+    ),
+    "helped": (
+        "{processes} {processes:process|processes}: the share of {part} fell, as the advice had said",
+        "{processes} プロセス: 対策の候補のとおり、{part}の割合が下がりました",
+    ),
+    "helped_not": (
+        "{processes} {processes:process|processes}: the share of {part} did not fall; the advice on it has not helped so far",
+        "{processes} プロセス: {part}の割合は下がっていません。対策の効果はまだ出ていません",
+    ),
     "title": ("Where the time of a step goes", "1 ステップの時間の内訳"),
     "by_processes": ("Shares of a step by process count", "プロセス数ごとの内訳"),
     "by_rank": ("Shares of a step by rank", "ランクごとの内訳"),
