@@ -34,6 +34,26 @@ def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attach
     return attach(Finding("", "", "", state.explanation or state.state, [*found.unknown, *own][-1], ""))
 
 
+def step_time_of(run: "RunDirectory") -> Attached | None:
+    """Return where the time of a run's steps goes and what to try, as a finding without a rule; None if not known."""
+    from hackathon.diagnosis.findings import Finding
+    from hackathon.profiling.meters import shares_of_run
+    from hackathon.profiling.points import run_json
+    from hackathon.profiling.sentences import sentences
+    from hackathon.text.messages import LANGUAGES, language, speaking
+
+    processes = run.known().processes
+    shares = shares_of_run(run.path, processes)
+    if shares is None:
+        return None
+    said = {}
+    for code in LANGUAGES:
+        with speaking(code):
+            told, *advice = sentences(processes, run_json(shares))
+            said[code] = (told, "\n".join(advice))
+    return attach(Finding("", "", "", said[language()][0], None, said[language()][1], said=said))
+
+
 def post(
     board: Board,
     text: str,

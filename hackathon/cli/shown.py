@@ -151,6 +151,8 @@ def show_run(
     from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import RUN
     from hackathon.logs.final import metric_unit
+    from hackathon.profiling.points import run_json
+    from hackathon.profiling.sentences import sentences
     from hackathon.scaling.collect import run_result
     from hackathon.scaling.doubts import merged
     from hackathon.scaling.show import check_rule, doubt_mark, doubt_text, number
@@ -161,6 +163,7 @@ def show_run(
     check = record.check
     value = result.metrics.get(check.metric) if check else None
     passed = check.passes(value) if check else None
+    shares = run_json(result.shares)
     verdict = {**check.to_json(), "value": value, "passed": passed} if check else {}
     if form == "json":
         import json
@@ -169,6 +172,7 @@ def show_run(
                  "processes": result.processes, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
                  "sure": dict(result.sure), "metrics_from": record.metrics_from,
+                 "shares": shares,
                  "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
     else:
@@ -185,6 +189,8 @@ def show_run(
                 for name, each in result.metrics.items()
             ],
         )  # fmt: skip
+        for line in sentences(result.processes, shares):
+            click.echo(line)
         for doubt in doubts:
             click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
         if record.metrics_from != RUN:

@@ -12,6 +12,7 @@ from hackathon.index.cause import cause_kept, with_cause
 from hackathon.index.numbers import HostLoad, numbers, usage
 from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import RunEntry
+from hackathon.profiling.meters import shares_of_run
 from hackathon.runs.directory import REMOVED
 from hackathon.runs.events import job_events
 from hackathon.runs.lives import RunUse
@@ -100,6 +101,7 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
         whole=told.whole or not over,
         doubts=judged.doubts,
         work=judged.work,
+        shares=shares_of_run(run.path, record.processes) if state == SUCCEEDED else None,
         progress=newest if began or state == RUNNING else None,
         check_passed=record.check.passes(told.values.get(record.check.metric)) if over and record.check else None,
         gpu_percent=used.gpu_percent,

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from hackathon.profiling.shares import RunShares
 from hackathon.runs.lives import RunUse
 from hackathon.runs.record import NO_RESULTS, PROBE_TAG
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
@@ -103,6 +104,8 @@ class RunEntry:
     """Why its value may not be believed, by its own records."""
     work: float | None = None
     """Samples of a step over all processes; None when it did not tell."""
+    shares: RunShares | None = None
+    """Where the time of its steps goes; None when it did not tell, or did not succeed."""
     check_passed: bool | None = None
     gpu_percent: float | None = None
     """Mean utilisation of its GPUs over the last minutes, 0…100."""
@@ -179,6 +182,8 @@ class RunEntry:
         if kept.get("silent"):
             kept["silent"] = {code: tuple(texts) for code, texts in kept["silent"].items()}
         kept["doubts"] = tuple(Doubt.from_json(each) for each in kept.get("doubts") or ())
+        shares = kept.get("shares")
+        kept["shares"] = RunShares.from_fields(shares) if shares is not None else None
         kept["numbers"] = tuple((str(name), float(each)) for name, each in kept.get("numbers") or ())
         told = kept.get("told")
         kept["told"] = (

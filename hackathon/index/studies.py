@@ -217,7 +217,7 @@ def results_of(study: StudyRuns) -> dict[str, Any]:
     """Return a study's results from what the index holds: DESIGN's results JSON. Not to be changed."""
     runs = tuple(
         (run.id, run.job_id or None, run.processes, run.nodes or 1, run.state, run.reason, None, run.note, run.tags,
-         run.numbers, tuple(run.settings.items()), run.doubts, run.work)
+         run.numbers, tuple(run.settings.items()), run.doubts, run.work, run.shares)
         for run in study.runs
     )  # fmt: skip
     return _results(study.id, study.basis, runs, language())
@@ -227,8 +227,10 @@ def results_of(study: StudyRuns) -> dict[str, Any]:
 def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...], speaking: str) -> dict[str, Any]:
     """`speaking`: the language of the moment, in which doubts are told."""
     found = [
-        replace(RunResult(*values), metrics=dict(numbers), settings=dict(settings), doubts=doubts, work=work)
-        for *values, numbers, settings, doubts, work in runs
+        replace(
+            RunResult(*values), metrics=dict(numbers), settings=dict(settings), doubts=doubts, work=work, shares=shares
+        )
+        for *values, numbers, settings, doubts, work, shares in runs
     ]
     return collect.results_of(study, json.loads(basis), found)
 

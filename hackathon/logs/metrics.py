@@ -160,6 +160,16 @@ def _attempt_lines(run: Path, attempt: int | None) -> Iterator[tuple[bool, dict[
     return _of_attempt(read_lines(files[0], torn=True, last=METER) if files else (), attempt)
 
 
+def newest_lines(file: Path, most: int) -> list[dict[str, Any]]:
+    """Return the lines of the newest attempt among the last `most` bytes of a Meter's file; none when it has none."""
+    found: list[dict[str, Any]] = []
+    for fresh, line in _of_attempt(read_lines(file, torn=True, last=most), None):
+        if fresh:
+            found = []
+        found.append(line)
+    return found
+
+
 def _of_attempt(lines: Iterable[str], attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
     current = attempt
     for line in objects_of(lines):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.jobs.measured import DEFAULT_METRIC, RUN, study_as_measured
 from hackathon.jobs.settings import settings_text
 from hackathon.logs.final import Numbers, final_numbers, metric_unit, throughput
+from hackathon.profiling.meters import shares_of_run
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RecordedCheck, RunRecord
 from hackathon.scaling.doubts import RunJudgement
@@ -53,6 +54,7 @@ def run_result(
         settings=dict(known.study.settings) if known.study else {},
         doubts=judged.doubts if judged else (),
         work=judged.work if judged else None,
+        shares=shares_of_run(run, known.processes),
     )
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.final import throughput
+from hackathon.profiling.points import point_json
+from hackathon.profiling.shares import RunShares
 from hackathon.runs.record import RecordedCheck
 from hackathon.scaling.table import SUCCEEDED, lower_is_better
 
@@ -47,6 +49,8 @@ class Result:
     """The metric that its request names, where that is another one than `metric`."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What its study varies beside the process count."""
+    shares: RunShares | None = None
+    """Where the time of its steps goes; None when it did not tell."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,8 @@ class ComparedPoint:
     runs: tuple[int, int] = (0, 0)
     """Successful runs of both sides."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    shares: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] = (None, None)
+    """Where the time of a step goes on both sides, as the results JSON has it for a point."""
 
 
 def compare(
@@ -106,10 +112,15 @@ def compare(
         replace(
             _point(key[1], sides[0][key], sides[1][key], metric, tolerance, quality_tolerance),
             settings=sides[0][key][0].settings,
+            shares=(_shares(sides[0][key]), _shares(sides[1][key])),
         )
         for key in sorted(sides[0], key=lambda key: (order.index(key[0]), key[1]))
         if key in sides[1]
     ]
+
+
+def _shares(results: Sequence[Result]) -> Mapping[str, Any] | None:
+    return point_json([each.shares for each in results if each.state == SUCCEEDED and each.shares is not None])
 
 
 def _by_point(results: Sequence[Result]) -> dict[tuple[str, int], list[Result]]:

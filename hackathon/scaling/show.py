@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hackathon.jobs.settings import settings_text, value_text
+from hackathon.profiling.sentences import sentences
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
 from hackathon.text.csv_cells import harmless
@@ -122,7 +123,7 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
             elif number == 0:
                 lines.append(f"{message('scaling.each_series')}: {line}")
     for found in series:
-        own = [*_doubts(found), *_failures(found)]
+        own = [*_shares(found), *_doubts(found), *_failures(found)]
         lines += [line if len(series) == 1 else f"{label(found)}: {line}" for line in own]
     for point in points_of(results):
         for run in point["runs"]:
@@ -168,6 +169,13 @@ def _doubts(results: Mapping[str, Any]) -> list[str]:
         for point in results["points"]
         for doubt in point["doubts"]
     ]
+
+
+def _shares(results: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each point that tells where the time of its steps goes; one when none does."""
+    good = [point for point in results["points"] if point["value"] is not None]
+    told = [line for point in good for line in sentences(point["processes"], point["shares"])]
+    return told or ([message("shares.none")] if good else [])
 
 
 def _failures(results: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from statistics import median, stdev
 from typing import Any
 
+from hackathon.profiling.points import point_json, run_json
+from hackathon.profiling.shares import RunShares
 from hackathon.runs.record import RecordedCheck
 from hackathon.scaling.doubts import Doubt, merged, point_doubts, work_doubt
 from hackathon.scaling.fit import Measured, fit
@@ -53,6 +55,8 @@ class RunResult:
     """Samples of a step over all processes; None when it did not tell."""
     sure: Mapping[str, str] = field(default_factory=dict)
     """Metric → how sure it is, of those that customary words told (`logs.words.settled`)."""
+    shares: RunShares | None = None
+    """Where the time of its steps goes; None when it did not tell."""
 
 
 def results(
@@ -75,7 +79,8 @@ def results(
     times p/base in weak scaling, where its work grows with p. Beside the fields of every result, `baseline` (run id)
     stands in the series and `reason`, `note`, `tags` stand in points and runs where there is something to say.
     `doubts` of a run are those of its own records and of its work per step; a point has those of its runs and those
-    that it raises beside the others. A doubted value counts as any other: whoever shows it marks it.
+    that it raises beside the others. A doubted value counts as any other: whoever shows it marks it. `shares` of a run
+    and of a point, the mean of its successful runs: where the time of a step goes (`profiling.shares`), or None.
     """
     groups: dict[str, list[RunResult]] = {}
     for run in runs:
@@ -244,6 +249,7 @@ def _point(
         "speedup": None,
         "efficiency": None,
         "status": status,
+        "shares": point_json([run.shares for run in runs if run.status == SUCCEEDED and run.shares is not None]),
         "runs": [_run(run, doubts.get(run.id, ())) for run in runs],
     }
     point["doubts"] = merged(each for run in point["runs"] for each in run["doubts"])
@@ -256,6 +262,7 @@ def _point(
 def _run(run: RunResult, doubts: Sequence[Doubt]) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": run.id, "job_id": run.job_id, "status": run.status, "value": _finite(run.value)}
     entry["doubts"] = merged(doubt.to_json() for doubt in doubts)
+    entry["shares"] = run_json(run.shares if run.status == SUCCEEDED else None)
     if run.reason:
         entry["reason"] = run.reason
     if run.note:

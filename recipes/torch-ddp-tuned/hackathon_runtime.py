@@ -56,6 +56,7 @@ _SOURCES = (
     ("slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"),
 )  # fmt: skip
 _events = {}  # type: Dict[Optional[str], _Lines]
+COLLECTIVES = 64  # steps of a line whose collectives are kept one by one
 
 
 def identity(environ: Optional[Mapping[str, str]] = None) -> Identity:
@@ -232,9 +233,12 @@ class _Phase:
 
     def __enter__(self) -> None:
         self._outer = self._meter._switch(self._name)
+        self._began = self._meter._last
 
     def __exit__(self, *error: Any) -> None:
         self._meter._switch(self._outer)
+        if self._name == "communication":
+            self._meter._spent.append(self._meter._last - self._began)
 
 
 class Meter:
@@ -242,12 +246,17 @@ class Meter:
 
     The first `warmup` steps are marked and count nowhere. A line covers `every_steps` steps or `every_seconds`,
     whichever is over first; lines reach the file at most every `write_seconds`. Time in the phase `pause` (evaluation,
-    checkpoints) is not training time; other names are free. `show` prints each line for people, on rank 0.
+    checkpoints) is not training time; other names are free. Outside all phases, the time in which this thread had a
+    CPU is `host`, the rest `other`. `show` prints each line for people, on rank 0.
+
+    Each phase `communication` is one collective that all ranks leave together (all-reduce, barrier). Its seconds are
+    kept for each step: the shortest of all ranks' is that of the rank that came last, and the others waited for it.
     """
 
     def __init__(
         self, unit: str = "samples", warmup: int = 10, every_steps: int = 50, every_seconds: float = 10.0,
         write_seconds: float = 5.0, show: bool = False, clock: Callable[[], float] = time.perf_counter,
+        cpu_clock: Optional[Callable[[], float]] = getattr(time, "thread_time", None),
     ) -> None:  # fmt: skip
         self.unit, self.warmup, self.steps = unit, warmup, 0
         self._every_steps, self._every_seconds, self._write_seconds = every_steps, every_seconds, write_seconds
@@ -257,6 +266,9 @@ class Meter:
         self._rates, self._pending = [], []  # type: List[float], List[Dict[str, Any]]
         self._interval_steps, self._interval_count, self._values = 0, 0, {}  # type: int, int, Dict[str, Any]
         self._lines, self._sums, self._device = _Lines("metrics"), [], ""  # type: _Lines, List[str], str
+        self._cpu_clock, self._cpu = cpu_clock, cpu_clock() if cpu_clock else 0.0  # Python 3.6 has none
+        self._together = identity().world_size > 1
+        self._spent, self._collectives = [], []  # type: List[float], List[List[float]]
         atexit.register(self.flush)
 
     def phase(self, name: str) -> _Phase:
@@ -267,6 +279,8 @@ class Meter:
         """Give a part of one phase's time to another, e.g. the wait for the all-reduce inside `compute`."""
         self._times[source] = self._times.get(source, 0.0) - seconds
         self._times[target] = self._times.get(target, 0.0) + seconds
+        if target == "communication":
+            self._spent.append(seconds)
 
     def saw(self, *parts: Any) -> None:
         """Note checksums of the first four batches of this rank: they tell whether the ranks read different data."""
@@ -284,6 +298,9 @@ class Meter:
         self._interval_steps += 1
         self._interval_count += values.pop(self.unit, 0)
         self._values = values
+        if self._together and len(self._collectives) < COLLECTIVES:
+            self._collectives.append(self._spent)
+        self._spent = []
         due = self._interval_steps >= self._every_steps or self.steps == self.warmup
         if due or self._seconds() + self._clock() - self._last >= self._every_seconds:
             self._close()
@@ -307,7 +324,14 @@ class Meter:
 
     def _switch(self, phase: str) -> str:
         now, former = self._clock(), self._phase
-        self._times[former] = self._times.get(former, 0.0) + now - self._last
+        spent = now - self._last
+        if self._cpu_clock and former == "other":
+            busy = max(0.0, min(spent, self._cpu_clock() - self._cpu))
+            self._times["host"] = self._times.get("host", 0.0) + busy
+            spent -= busy
+        self._times[former] = self._times.get(former, 0.0) + spent
+        if self._cpu_clock and phase == "other":
+            self._cpu = self._cpu_clock()
         self._last, self._phase = now, phase
         return former
 
@@ -318,10 +342,14 @@ class Meter:
         """End the interval: make its line, and add it to the totals unless it is warm-up."""
         self._switch(self._phase)
         times, seconds, steps, count = self._times, self._seconds(), self._interval_steps, self._interval_count
+        collectives, self._collectives = self._collectives, []
         self._times, self._interval_steps, self._interval_count = {}, 0, 0
         if not steps or seconds <= 0:
             return
         line = _stamp(step=self.steps, seconds=round(seconds, 6))
+        line["interval"] = [self.steps - steps + 1, self.steps]
+        if any(collectives):
+            line["collectives"] = [[round(spent, 6) for spent in each] for each in collectives]
         line.update({self.unit: count, self.unit + "_per_s": count / seconds})
         if self.steps <= self.warmup:
             line["warmup"] = True
@@ -339,14 +367,15 @@ class Meter:
     def _emit(self, line: Dict[str, Any]) -> None:
         self._pending.append(line)
         if self._show:
-            texts = ["%s %s" % (k, "%.5g" % v if isinstance(v, float) else v) for k, v in line.items()]
+            shown = [(k, v) for k, v in line.items() if not isinstance(v, list)]
+            texts = ["%s %s" % (k, "%.5g" % v if isinstance(v, float) else v) for k, v in shown]
             print("  ".join(texts[2:]), flush=True)  # without t and attempt
         if self._clock() - self._wrote >= self._write_seconds:
             self.flush()
 
 
 def _shares(times: Dict[str, float]) -> Dict[str, Any]:
-    """Return `<phase>_share` of the training time; `other_share` is what no phase claims."""
+    """Return `<phase>_share` of the training time; no phase claims `host_share` and `other_share`."""
     named = {name: spent for name, spent in sorted(times.items()) if name != "pause"}
     total = sum(named.values())
     return {name + "_share": round(spent / total, 6) for name, spent in named.items()} if total else {}

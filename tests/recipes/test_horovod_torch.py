@@ -103,7 +103,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     assert final["weights_apart"] == 0
     assert final["epochs"] == 20
     assert final["samples_per_s"] > 100
-    shares = [final[f"{name}_share"] for name in ("data", "compute", "communication", "other")]
+    shares = [final[f"{name}_share"] for name in ("data", "host", "compute", "communication", "other")]
     assert sum(shares) == pytest.approx(1, abs=1e-4)
     assert all(share >= 0 for share in shares)
     return final

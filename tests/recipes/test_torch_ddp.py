@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from hackathon.profiling.meters import shares_of_run
+from hackathon.profiling.shares import PARTS
 from support.paths import RECIPES
 from support.training import Training, good
 
@@ -61,7 +63,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     assert final["epochs"] == 20
     assert final["samples_per_s"] > 100
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", final["weights"])
-    shares = [final[f"{name}_share"] for name in ("data", "compute", "communication", "other")]
+    shares = [final[f"{name}_share"] for name in ("data", "host", "compute", "communication", "other")]
     assert sum(shares) == pytest.approx(1, abs=1e-4)
     assert all(share >= 0 for share in shares)
     return final
@@ -83,6 +85,11 @@ def test_two_processes_learn_together(place: Place) -> None:
     good(place.train(2, "--lr", "0.1"))
     final = _final(place, 2)
     assert 0 < final["communication_share"] < 0.95
+    shares = shares_of_run(place.run, 2)
+    assert shares is not None
+    for each in shares.ranks:
+        assert each.unknown == () and each.steps > 100
+        assert sum(getattr(each, part) for part in PARTS) == pytest.approx(each.seconds, rel=0.01)
     steps = [line for line in place.metrics() if "samples" in line]
     assert sum(line["samples"] for line in steps) == 20 * (719 // 64) * 64 * 2
     assert place.metrics(1)[-1]["accuracy"] == final["accuracy"]  # every rank knows the whole test's result

@@ -135,7 +135,11 @@ def test_one_and_two_processes_learn_the_text_alike(site: Site) -> None:
         assert final["gradient_check"] < 1e-6
         assert final["rank_sum"] == processes * (processes + 1) // 2
         assert (final["steps"], final["stopped"]) == (400, False)
-        assert sum(final[f"{name}_share"] for name in ("data", "compute", "other")) == pytest.approx(1, abs=1e-4)
+        assert sum(final[f"{name}_share"] for name in ("data", "host", "compute", "other")) == pytest.approx(
+            1, abs=1e-4
+        )
+        unknown = {"communication": "in-compute", "waiting": "in-compute"} if processes > 1 else {}
+        assert point["shares"]["unknown"] == unknown
         assert "mfu" not in final
         assert sum(line["tokens"] for line in lines if "tokens" in line) == 400 * 16 * 64
         assert [path.name for path in (run.path / "checkpoints").iterdir()] == ["step-00000400"]

@@ -60,6 +60,9 @@ class PlannedRun:
     """Which of RATES the program tells."""
     printed: bool = False
     """Whether it prints its numbers in a known format instead of using the Meter."""
+    split: tuple[float, ...] = ()
+    """Shares of a step (data, host, compute, communication of rank 0, other) that every rank records; () for none.
+    The last rank is the one that the others wait for: it communicates half as long and computes the more."""
     cluster: str = "reedbush-h"
     nodes: int = 1
     lives: tuple[PlannedLife, ...] = (PlannedLife(),)
@@ -290,11 +293,14 @@ def _measured(path: Path, run: PlannedRun, lives: tuple[tuple[float, float | Non
         )
         (path / "logs/rank-0.log").write_text(text)
         return
+    _other_ranks(path, run, lives)
     rows: list[dict[str, Any]] = []
     for attempt, (start, _) in enumerate(lives, 1):
         last = attempt == len(lives)
         for i, rate in enumerate(rates if last else [1.0]):
             rows.append({"t": start + i, "attempt": attempt, "step": 10 * i, run.measured: rate, "loss": 2 / (i + 1)})
+            if run.split:
+                rows[-1] |= _step_times(run, 0, i)
             if run.padding:
                 rows[-1]["about"] = "x" * run.padding
             if last and run.accuracy is not None:
@@ -303,6 +309,29 @@ def _measured(path: Path, run: PlannedRun, lives: tuple[tuple[float, float | Non
         final = {"t": lives[-1][0] + len(rates), "attempt": len(lives), "final": True, run.measured: rates[-1]}
         rows.append(final if run.accuracy is None else {**final, "accuracy": run.accuracy})
     _lines(path / "metrics/rank-0.jsonl", rows)
+
+
+def _other_ranks(path: Path, run: PlannedRun, lives: tuple[tuple[float, float | None], ...]) -> None:
+    """Write the step times of the ranks but the first."""
+    for rank in range(1, run.processes if run.split else 1):
+        rows = [
+            {"t": start + i, "attempt": attempt, "step": 10 * i, **_step_times(run, rank, i)}
+            for attempt, (start, _) in enumerate(lives, 1)
+            for i in range(run.lines)
+        ]
+        _lines(path / f"metrics/rank-{rank}.jsonl", rows)
+
+
+def _step_times(run: PlannedRun, rank: int, interval: int) -> dict[str, Any]:
+    """Return what a Meter's line says of ten steps of 0.1 s."""
+    data, host, compute, communication, other = run.split
+    late = communication / 2 if rank == run.processes - 1 and run.processes > 1 else 0.0
+    return {
+        "seconds": 1.0, "interval": [10 * interval + 1, 10 * interval + 10],
+        "data_share": data, "host_share": host, "compute_share": round(compute + late, 6),
+        "communication_share": round(communication - late, 6), "other_share": other,
+        "collectives": [[round(0.1 * (communication - late), 6)]] * 10,
+    }  # fmt: skip
 
 
 def _clean_up(project: Path, path: Path) -> Path:
@@ -336,6 +365,7 @@ def _lines(path: Path, values: Iterable[Mapping[str, Any]]) -> None:
         os.utime(path, None)
 
 
+SPLITS = ((), (0.1, 0.05, 0.5, 0.3, 0.05), (0.4, 0.0, 0.6, 0.0, 0.0))
 RATE = st.floats(1.0, 1e5, allow_nan=False).map(lambda value: float(f"{value:.4g}"))
 
 
@@ -360,6 +390,8 @@ def planned_runs(draw: st.DrawFn, *, processes: int | None = None, single: bool 
         accuracy=draw(st.sampled_from((None, 0.95, 0.5))),
         measured=draw(st.sampled_from(("samples_per_s",) * 3 + RATES)),
         printed=draw(st.sampled_from((False, False, False, True))),
+        # with the numbers of all ranks a diagnosis finds causes of failures, which the index here does not look for
+        split=draw(st.sampled_from(SPLITS)) if state == "SUCCEEDED" else (),
         cluster=draw(st.sampled_from(tuple(CLUSTERS))),
         nodes=draw(st.sampled_from((1, 2))),
         lives=lives,

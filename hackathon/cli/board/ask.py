@@ -32,7 +32,7 @@ def command() -> None:
 @shared_options
 def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, as_json: bool) -> None:
     from hackathon.board.ask import run_in_trouble
-    from hackathon.board.post import finding_of, post
+    from hackathon.board.post import finding_of, post, step_time_of
     from hackathon.text.errors import HackathonError
 
     board = board_at(shared, quiet=True)
@@ -45,7 +45,7 @@ def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, 
         run = run_in_trouble(runs_folder())
     found = None
     try:
-        found = finding_of(run) if run else None
+        found = (finding_of(run) or step_time_of(run)) if run else None
     except HackathonError as error:  # a broken run directory is one more reason to ask for help
         click.echo(f"{message('cli.warning')}: {error.message}", err=True)
     words = text if text is None and found is not None else text_of(text, message("board.template"))

@@ -75,6 +75,7 @@ def _side(text: str, ask: bool) -> "list[Result]":
 def _of_run(run: Path, state: str) -> "Result":
     from hackathon.logs.final import final_numbers
     from hackathon.logs.metrics import final_texts
+    from hackathon.profiling.meters import shares_of_run
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.states import OPEN
     from hackathon.scaling.compare import Result
@@ -83,7 +84,7 @@ def _of_run(run: Path, state: str) -> "Result":
     found = final_numbers(run, record, over=state not in OPEN)
     settings = dict(record.study.settings) if record.study else {}
     return Result(run.name, record.processes or 1, state, found.metric, found.unit, found.values, final_texts(run),
-                  record.check, record.metric, settings)  # fmt: skip
+                  record.check, record.metric, settings, shares_of_run(run, record.processes))  # fmt: skip
 
 
 def _of_crate(crate: "Crate") -> "Result":
@@ -119,6 +120,7 @@ def _of_crate(crate: "Crate") -> "Result":
 def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None:
     from hackathon.cli.show import echo_table
     from hackathon.jobs.settings import value_text
+    from hackathon.profiling.sentences import change_sentences
 
     speed = next((point.speed for point in points if point.speed), None)
     quality = next((point.quality for point in points if point.quality), None)
@@ -136,6 +138,9 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
         row += [_equal(point.texts.get(name)) for name in texts]
         rows.append([*row, message(f"compare.verdict_{point.verdict}")])
     echo_table([*head, *texts, message("compare.verdict")], rows)
+    for point in points:
+        for line in change_sentences(point.processes, *point.shares):
+            click.echo(line)
     methods = dict.fromkeys(each.method for point in points for each in (point.speed,) if each is not None)
     for method in methods:
         click.echo(message(f"compare.method_{method}", tolerance=f"{tolerance:g}"), err=True)

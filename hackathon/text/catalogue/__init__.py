@@ -47,6 +47,7 @@ FOLDERS = {
     "schedulers": "schedulers",
     "security": "readiness",
     "segments": "runs",
+    "shares": "profiling",
     "site": "web",
     "slides": "web",
     "speedup": "tuning",

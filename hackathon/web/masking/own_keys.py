@@ -8,6 +8,7 @@ from typing import Any
 from hackathon.config.recipe import Check, Data, Metric
 from hackathon.jobs.request import Request
 from hackathon.logs.formats import UNITS
+from hackathon.profiling.shares import PARTS, UNMARKED, RunShares, StepShares
 from hackathon.runs.record import RecordedCheck as RunCheck
 from hackathon.runs.record import RunRecord, StudyPoint
 from hackathon.scaling.table import RunResult, results
@@ -41,8 +42,21 @@ def own_keys() -> frozenset[str]:
 
 def _every_result() -> dict[str, Any]:
     """Return the results of an invented study that has every part which results can have."""
+    shares = RunShares(2, (StepShares(0, 50, 1.0, 0.9, unknown=tuple((part, UNMARKED) for part in PARTS[1:])),))
     runs = [
-        RunResult(f"{size}", None, size, 1, "SUCCEEDED", "why", 100.0 * size**0.9, "note", ("tag",), {"accuracy": 1.0})
+        RunResult(
+            f"{size}",
+            None,
+            size,
+            1,
+            "SUCCEEDED",
+            "why",
+            100.0 * size**0.9,
+            "note",
+            ("tag",),
+            {"accuracy": 1.0},
+            shares=shares,
+        )
         for size in (1, 2, 4, 8)
     ]
     return results("s", "strong", "samples_per_s", "samples/s", runs, baseline=runs[0], check=RunCheck("accuracy", 0.9))

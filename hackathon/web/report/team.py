@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.studies import StudyRuns, TeamRuns, by_study, by_team, reached, results_of
+from hackathon.profiling.sentences import sentences
 from hackathon.scaling.show import number, percent
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import localized, message
@@ -40,6 +41,8 @@ class BestSpeedup:
     base_value: float | None
     study: str
     """The id of the study."""
+    step: tuple[str, ...] = ()
+    """Where the time of a step goes at that point, in words, with what to try."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,8 @@ def best_of(studies: Sequence[StudyRuns]) -> BestSpeedup | None:
         return None
     study = found.series
     results = results_of(study)
-    by_size = {point["processes"]: point["value"] for point in results["points"]}
+    by_size = {point["processes"]: point for point in results["points"]}
+    base = by_size.get(results["base_processes"])
     return BestSpeedup(
         speedup=found.speedup,
         efficiency=found.efficiency,
@@ -138,9 +142,10 @@ def best_of(studies: Sequence[StudyRuns]) -> BestSpeedup | None:
         mode=study.mode,
         clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),
         unit=line(results["unit"] or results["metric"], 40),
-        value=by_size.get(found.processes),
-        base_value=by_size.get(results["base_processes"]),
+        value=by_size[found.processes]["value"],
+        base_value=base["value"] if base else None,
         study=study.id,
+        step=tuple(sentences(found.processes, by_size[found.processes]["shares"])),
     )
 
 

@@ -213,8 +213,10 @@ def _with_pictures(found: tuple[str, dict[str, Any]], memory: Memory) -> tuple[s
     template, values = found
     if "figures" not in values or "problem" not in values:
         return None
-    pictures, problem = figures.drawn(values["figures"], memory)
-    return template, {**values, "figures": pictures, "problem": problem}
+    shares = values.get("shares", [])
+    pictures, problem = figures.drawn([*shares, *values["figures"]], memory)
+    told = {"shares": pictures[: len(shares)], "figures": pictures[len(shares) :], "problem": problem}
+    return template, {**values, **told}
 
 
 def made_by(maker: SiteBuilder, folder: Path, wanted: Sequence[str], workers: int) -> BuiltPart:

@@ -12,6 +12,9 @@ from hackathon.index.record import RunEntry, key_of
 from hackathon.index.studies import run_key
 from hackathon.logs.follow import SHARED
 from hackathon.logs.metrics import rank_of
+from hackathon.profiling.meters import shares_of_run
+from hackathon.profiling.points import run_json
+from hackathon.profiling.sentences import sentences
 from hackathon.runs.directory import RunDirectory, files_of
 from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, SUCCEEDED
 from hackathon.text.units import format_size
@@ -20,6 +23,7 @@ from hackathon.web.page import sanitize as clean
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.views.curves import Host, progress, telemetry
 from hackathon.web.views.run_view import RunView, end_texts, run_view
+from hackathon.web.views.shares import rank_shares
 from hackathon.web.views.timeline import Timeline, timeline
 from hackathon.web.views.verdict import Verdict, verdict, without_lines
 
@@ -89,6 +93,10 @@ class RunPage:
     verdict: Verdict
     progress: tuple[Figure, ...]
     devices: tuple[Figure, ...]
+    shares: tuple[Figure, ...]
+    """Where the time of a step goes, on each rank; () when it does not tell."""
+    where: tuple[str, ...]
+    """The same in words, with what to try."""
     hosts: tuple[Host, ...]
     kind: str
     """`gpu` or `cpu`: what the devices are; empty when nothing was measured."""
@@ -120,9 +128,14 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     if summary is None:
         return None
     page = run_page(source, summary)
-    figures, problem = drawn([*page.progress, *page.devices], source.memory)
-    count = len(page.progress)
-    page = replace(page, progress=tuple(figures[:count]), devices=tuple(figures[count:]))
+    figures, problem = drawn([*page.progress, *page.devices, *page.shares], source.memory)
+    each = iter(figures)
+    page = replace(
+        page,
+        progress=tuple(itertools.islice(each, len(page.progress))),
+        devices=tuple(itertools.islice(each, len(page.devices))),
+        shares=tuple(each),
+    )
     return {"view": page, "problem": problem}
 
 
@@ -154,6 +167,8 @@ def run_page(source: Catalog, summary: RunEntry) -> RunPage:
     found = found if with_logs else without_lines(found)
     logs, left = _logs(inside, summary, found, failed=failed) if with_logs else ([], 0)
     seconds, waits = _length(source, summary)
+    told = summary.shares if summary.state == SUCCEEDED else shares_of_run(path, summary.processes)
+    shares = run_json(told)
     spent = Ledger(source).of([summary]).of_team("")
     amounts = {each.kind: each for found in spent for each in found.amounts if each.used > 0}
     page = RunPage(
@@ -167,6 +182,8 @@ def run_page(source: Catalog, summary: RunEntry) -> RunPage:
         verdict=found,
         progress=tuple(curves),
         devices=tuple(devices),
+        shares=tuple(rank_shares(shares, summary.processes)),
+        where=tuple(sentences(summary.processes, shares)),
         hosts=tuple(hosts),
         kind=kind,
         logs=tuple(logs) if with_logs else None,

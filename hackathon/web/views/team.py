@@ -31,6 +31,7 @@ from hackathon.usage.usage import Ledger
 from hackathon.web.page.figures import drawn
 from hackathon.web.page.sanitize import line
 from hackathon.web.views.before_after import BeforeAfter, change, shown
+from hackathon.web.views.shares import study_shares
 from hackathon.web.views.study import RunRow, run_row, study_figures
 from hackathon.web.views.teams import TeamRow, team_row
 
@@ -119,8 +120,12 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     results = [results_of(study) for study in chosen]
     names = [line(study.name, 60) for study in chosen]
     made = study_figures(results[0], others=list(zip(names[1:], results[1:], strict=True))) if chosen else []
-    figures, problem = drawn(made, source.memory)
-    return {"view": team_page(team, source, studies, names), "figures": figures, "problem": problem}
+    shares = study_shares(results[0]) if chosen else []
+    figures, problem = drawn([*shares, *made], source.memory)
+    return {
+        "view": team_page(team, source, studies, names), "shares": figures[: len(shares)],
+        "figures": figures[len(shares) :], "problem": problem,
+    }  # fmt: skip
 
 
 def team_page(team: TeamRuns, source: Catalog, studies: Sequence[StudyRuns], curves: Sequence[str] = ()) -> TeamPage:

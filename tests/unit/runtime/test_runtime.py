@@ -262,7 +262,7 @@ def _train(meter: Any, clock: Clock, steps: int, seconds: Callable[[int], float]
 
 def test_meter_leaves_out_warm_up_and_splits_time(run: Path) -> None:
     clock = Clock()
-    meter = runtime.Meter(warmup=10, every_steps=20, clock=clock)
+    meter = runtime.Meter(warmup=10, every_steps=20, clock=clock, cpu_clock=lambda: 0.0)
     _train(meter, clock, 70, lambda step: 5.0 if step < 10 else 0.2 if 30 <= step < 50 else 0.1)
     result = meter.final(accuracy=0.97)
     assert result["samples_per_s"] == pytest.approx(80.0)  # the median of 80, 40, 80
@@ -274,8 +274,54 @@ def test_meter_leaves_out_warm_up_and_splits_time(run: Path) -> None:
     assert [line["step"] for line in intervals if "warmup" not in line] == [30, 50, 70]
     assert [line["samples"] for line in intervals[-3:]] == [160] * 3
     assert [line["seconds"] for line in intervals[-3:]] == pytest.approx([2.0, 4.0, 2.0])
+    assert [line["interval"] for line in intervals[-4:]] == [[9, 10], [11, 30], [31, 50], [51, 70]]
+    assert not any("collectives" in line for line in intervals)  # alone
     assert [line["loss"] for line in intervals[-3:]] == [29.0, 49.0, 69.0]
     assert final["final"] is True and final["samples_per_s"] == result["samples_per_s"] and final["attempt"] == 1
+
+
+def test_collectives_of_each_step_are_kept(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in TOOLKIT.items():
+        monkeypatch.setenv(name, value)
+    clock = Clock()
+    meter = runtime.Meter(warmup=1, every_steps=70, clock=clock)
+    for step in range(141):
+        clock.tick(0.001)
+        for _ in range(step % 3):
+            with meter.phase("communication"):
+                clock.tick(0.002)
+        meter.move(0.0005, "other", "communication")
+        meter.step(samples=1)
+    meter.final()
+    rank = int(TOOLKIT["HK_RANK"])
+    *intervals, _ = _lines(run / "metrics" / f"rank-{rank}.jsonl")
+    assert [line["interval"] for line in intervals] == [[1, 1], [2, 71], [72, 141]]
+    assert [len(line["collectives"]) for line in intervals] == [1, 64, 64]
+    assert intervals[1]["collectives"][:3] == [[0.002, 0.0005], [0.002, 0.002, 0.0005], [0.0005]]
+    assert len(json.dumps(intervals[1])) < 4096
+
+
+def test_work_on_the_cpu_outside_all_phases_is_the_host_s() -> None:
+    clock, busy = Clock(), Clock()
+    meter = runtime.Meter(warmup=0, clock=clock, cpu_clock=busy)
+    for _ in range(3):
+        clock.tick(0.2)  # not on a CPU
+        with meter.phase("compute"):
+            clock.tick(0.4)
+            busy.tick(0.4)
+        clock.tick(0.4)
+        busy.tick(0.3)
+        meter.step(samples=1)
+    result = meter.final()
+    shares = {name: result[f"{name}_share"] for name in ("host", "compute", "other")}
+    assert shares == pytest.approx({"host": 0.3, "compute": 0.4, "other": 0.3}, abs=1e-5)
+
+
+def test_without_a_clock_of_the_thread_nothing_is_said_of_the_host() -> None:
+    clock = Clock()
+    meter = runtime.Meter(warmup=0, clock=clock, cpu_clock=None)
+    _train(meter, clock, 5)
+    assert "host_share" not in meter.final()
 
 
 def test_pause_is_not_training_time() -> None:

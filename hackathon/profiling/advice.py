@@ -1,0 +1,85 @@
+"""What to try where a step's time goes to something else than computing, largest share first. Pure.
+
+Each piece of advice names the share that has to fall if it was right: the same measurement confirms it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from hackathon.profiling.shares import RunShares, late_rank, mean_shares, rounded
+from hackathon.text.messages import message
+
+STEPS = 10
+"""Steps of each rank that advice is made from at least."""
+LIMITS = {"data": 0.15, "host": 0.15, "communication": 0.20, "waiting": 0.10}
+"""Part → its share of a step from which it is worth an attempt."""
+_IDS = {"data": "slow-loader", "host": "host-bound", "communication": "exposed-communication"}
+_OWN = ("data", "host", "compute", "other")
+"""Parts that can make a rank late."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to try."""
+
+    id: str
+    """`slow-loader`, `host-bound`, `exposed-communication`, `straggler` or `imbalance`."""
+    part: str
+    """The part whose share has to fall."""
+    gain: float
+    """The most that it can save, as a share of a step: that of the part."""
+    rank: int | None = None
+    """The rank that the others wait for."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """For its message."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the advice as the results JSON has it, its texts in the current language."""
+        return {
+            "id": self.id, "part": self.part, "gain": rounded(self.gain), "rank": self.rank,
+            "message": self.message, "confirm": message("shares.confirm", part=message(f"shares.{self.part}")),
+        }  # fmt: skip
+
+    @property
+    def message(self) -> str:
+        """What is the matter and what to try, in the current language."""
+        values = {**self.values}
+        if "cause" in values:
+            values["cause"] = message(f"shares.{values['cause']}")
+        return message(f"shares.advice_{self.id.replace('-', '_')}", gain=f"{100 * self.gain:.0f} %", **values)
+
+
+def advice(runs: Sequence[RunShares]) -> list[Advice]:
+    """Return what to try after runs with equally many processes; nothing for healthy ones, or too few steps."""
+    ranks = [each for run in runs for each in run.ranks]
+    if not ranks or min(each.steps for each in ranks) < STEPS:
+        return []
+    mean, late = mean_shares(ranks), late_rank(runs)
+    others = mean_shares([each for each in ranks if each.rank != late] or ranks)
+    found = []
+    for part, limit in LIMITS.items():
+        share = (others if part == "waiting" else mean).share(part)
+        # communication with the waiting in it may be nothing but waiting
+        if share is None or share < limit or (part == "communication" and mean.waiting is None):
+            continue
+        if part != "waiting":
+            found.append(Advice(_IDS[part], part, share))
+        elif late is None:
+            found.append(Advice("imbalance", part, share))
+        else:
+            found.append(Advice("straggler", part, share, late, {"rank": str(late), "cause": _cause(runs, late)}))
+    return sorted(found, key=lambda each: -each.gain)
+
+
+def _cause(runs: Sequence[RunShares], late: int) -> str:
+    """Return the part in which the late rank spends the most more than the others."""
+    ranks = [each for run in runs for each in run.ranks]
+
+    def more(part: str) -> float:
+        own = [value for each in ranks if each.rank == late and (value := getattr(each, part)) is not None]
+        others = [value for each in ranks if each.rank != late and (value := getattr(each, part)) is not None]
+        return fmean(own) - fmean(others) if own and others else 0.0
+
+    return max(_OWN, key=more)

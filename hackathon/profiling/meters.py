@@ -1,0 +1,71 @@
+"""The shares of a run's steps from the lines that the runtime's Meter wrote on each rank."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hackathon.logs.metrics import newest_lines, rank_files, rank_of
+from hackathon.profiling.shares import Interval, RunShares, run_shares
+from hackathon.runs.directory import guarded
+from hackathon.text.json_fields import count_of, finite, listed
+
+TAIL = 256 << 10
+"""Bytes at the end of each rank's file that are read: some thousand steps."""
+RANKS = 4096
+"""Ranks whose files are read."""
+STEPS, COLLECTIVES = 64, 256
+"""Steps of a line, and collectives of a step, that count: as many as a Meter writes, or more."""
+_SHARE = "_share"
+
+
+def shares_of_run(run: Path, processes: int) -> RunShares | None:
+    """Return where the time of a run's steps goes; None when no rank recorded any steps behind the warm-up.
+
+    The newest attempt, and of files of more than TAIL bytes their ends. `processes`: of the run.
+    """
+    files = rank_files(guarded(run) / "metrics", ".jsonl")[:RANKS]
+    records = {rank_of(file): list(intervals(newest_lines(file, TAIL))) for file in files}
+    return run_shares({rank: each for rank, each in records.items() if rank < processes}, processes)
+
+
+def intervals(lines: Iterable[Mapping[str, Any]]) -> Iterator[Interval]:
+    """Yield what the lines of a Meter say behind the warm-up.
+
+    An older Meter does not say how many steps a line covers: they are those since the line before, and its first line
+    is passed over.
+    """
+    before: int | None = None
+    for line in lines:
+        if line.get("final"):
+            continue
+        first, last = _steps(line, before)
+        before = count_of(line.get("step")) or None
+        seconds = finite(line.get("seconds"))
+        if not line.get("warmup") and seconds and seconds > 0 and 0 < first <= last:
+            yield Interval(first, last, seconds, dict(_phases(line, seconds)), _collectives(line, seconds))
+
+
+def _steps(line: Mapping[str, Any], before: int | None) -> tuple[int, int]:
+    """Return the first and last step of a line; (0, 0) when they are not known."""
+    told = listed(line.get("interval"))
+    if len(told) == 2:
+        return count_of(told[0]), count_of(told[1])
+    return (before + 1, count_of(line.get("step"))) if before is not None else (0, 0)
+
+
+def _phases(line: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, float]]:
+    for name, value in line.items():
+        share = finite(value) if name.endswith(_SHARE) else None
+        if share is not None and 0 <= share <= 1:
+            yield name.removesuffix(_SHARE), share * seconds
+
+
+def _collectives(line: Mapping[str, Any], seconds: float) -> tuple[tuple[float, ...], ...]:
+    """Return the seconds of each step's collectives; a value that cannot be meant ends the list."""
+    found = []
+    for step in listed(line.get("collectives"))[:STEPS]:
+        spent = [value for each in listed(step)[:COLLECTIVES] if (value := finite(each)) is not None]
+        if len(spent) != len(listed(step)) or any(not 0 <= value <= seconds for value in spent):
+            break
+        found.append(tuple(spent))
+    return tuple(found)

@@ -1,0 +1,25 @@
+"""The shares of a run, and of the runs of a point together, with what to try."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hackathon.profiling.advice import advice
+from hackathon.profiling.shares import RunShares, late_rank, mean_shares
+
+
+def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
+    """Return the mean of runs with equally many processes as the results JSON has it; None without any."""
+    if not runs:
+        return None
+    whole = mean_shares([each for run in runs for each in run.ranks]).to_json()
+    return {
+        "late_rank": late_rank(runs),
+        **{name: each for name, each in whole.items() if name != "rank"},
+        "advice": [each.to_json() for each in advice(runs)],
+    }
+
+
+def run_json(run: RunShares | None) -> dict[str, Any] | None:
+    """Return the shares of one run and of its ranks as the results JSON has them; None stays."""
+    found = point_json([run] if run is not None else [])
+    return {**found, "ranks": [each.to_json() for each in run.ranks]} if found is not None and run is not None else None

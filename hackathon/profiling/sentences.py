@@ -1,0 +1,129 @@
+"""Where the time of a step goes, in words: for results, pages, questions and reports."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hackathon.profiling.shares import NOTICED, PARTS
+from hackathon.text.messages import message
+
+CHANGED = 3
+"""Percentage points from which the share of a part is said to have changed: it is measured that well."""
+SHOWN = 0.005
+"""Share of a step from which a part is named."""
+
+
+def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
+    """Return what is to be said of a point's shares: where the time goes, and what to try; nothing without shares.
+
+    `shares`: as the results JSON has them.
+    """
+    if not shares:
+        return []
+    told = [
+        message(
+            "shares.advice", processes=processes, text=f"{each['message']}{message('shares.then')}{each['confirm']}"
+        )
+        for each in shares["advice"]
+    ]
+    return [point_sentence(processes, shares), *told]
+
+
+def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
+    """Return a point's shares as one sentence, the largest part first; `shares`: as the results JSON has them.
+
+    Communication is told with the waiting in it, as a program measures it.
+    """
+    seconds = shares["seconds"]
+    known = {part: shares[part] for part in PARTS if shares[part] is not None}
+    waiting = known.pop("waiting", None)
+    if waiting is not None:
+        known["communication"] += waiting
+    order = sorted(known, key=lambda part: -known[part])
+    parts = [
+        _part(part, known[part], seconds, waiting, shares["late_rank"])
+        for part in order
+        if known[part] >= SHOWN * seconds
+    ]
+    text = message(
+        "shares.point", processes=processes, step=duration(seconds), parts=message("shares.between").join(parts)
+    )
+    missing = unknown(shares)
+    return message("shares.not_known", text=text, parts=missing) if missing else text
+
+
+def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> list[str]:
+    """Return which shares of a step changed from one measurement to another, and whether advice on the old one helped.
+
+    `old`, `new`: shares as the results JSON has them for a point; nothing when one of them is missing.
+    """
+    if not old or not new:
+        return []
+
+    def percent(shares: Mapping[str, Any], part: str) -> float:
+        return round(100 * float(shares[part]) / float(shares["seconds"]))
+
+    both = [part for part in PARTS if old[part] is not None and new[part] is not None]
+    changes = {part: (percent(old, part), percent(new, part)) for part in both}
+    moved = [
+        message("shares.from_to", part=part_name(part), old=f"{before:.0f}", new=f"{after:.0f}")
+        for part, (before, after) in changes.items()
+        if abs(before - after) >= CHANGED
+    ]
+    told = message("shares.changed", processes=processes, parts=message("shares.between").join(moved))
+    tried = [each["part"] for each in old["advice"] if each["part"] in changes]
+    return [
+        *([told] if moved else []),
+        *(
+            message(
+                "shares.helped" if changes[part][0] - changes[part][1] >= CHANGED else "shares.helped_not",
+                processes=processes,
+                part=part_name(part),
+            )
+            for part in tried
+        ),
+    ]
+
+
+def unknown(shares: Mapping[str, Any]) -> str:
+    """Return the parts that are not known, each with the reason; empty when all are known."""
+    reasons: Mapping[str, str] = shares["unknown"]
+    # where communication is not known, waiting is not either, for the same reason
+    by_reason: dict[str, list[str]] = {}
+    for part in PARTS:
+        if part in reasons and not (part == "waiting" and "communication" in reasons):
+            by_reason.setdefault(reasons[part], []).append(part_name(part))
+    between = message("shares.between")
+    return between.join(
+        message("shares.why", names=between.join(names), why=message(f"shares.why_{reason.replace('-', '_')}"))
+        for reason, names in by_reason.items()
+    )
+
+
+def part_name(part: str) -> str:
+    """Return the word for one of PARTS."""
+    return message(f"shares.{part}")
+
+
+def duration(seconds: float) -> str:
+    """Return a step's time with three digits: `1.25 s`, `120 ms`, `85 µs`."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return f"{_three(seconds / size)} {unit}"
+    return f"{_three(seconds * 1e6)} µs"
+
+
+def percentage(share: float) -> str:
+    """Return a share of 1 in whole percent."""
+    return f"{100 * share:.0f} %"
+
+
+def _three(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _part(part: str, spent: float, seconds: float, waiting: float | None, late: int | None) -> str:
+    text = f"{part_name(part)} {percentage(spent / seconds)}"
+    if part != "communication" or not waiting or waiting < NOTICED * seconds:
+        return text
+    key = "shares.waiting_in_turn" if late is None else "shares.waiting_for"
+    return message(key, part=text, waiting=percentage(waiting / spent), rank=late)

@@ -1,0 +1,102 @@
+"""Where the time of a step goes, as stacked bars: one for each process count of a study, or for each rank of a run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hackathon.profiling.sentences import duration, part_name, percentage, point_sentence
+from hackathon.profiling.shares import PARTS
+from hackathon.scaling.plot import filled
+from hackathon.scaling.show import label
+from hackathon.scaling.table import series_of
+from hackathon.text.messages import message
+from hackathon.text.paths import shipped
+from hackathon.web.page.figures import Figure
+
+COLOURS = {
+    "data": "#b45309", "host": "#8a3ffc", "compute": "#0b5cad", "communication": "#00806a", "waiting": "#c0267d",
+    "other": "#5b6675",
+}  # fmt: skip
+"""Part → its colour, told apart on white also by people who see few colours; white text can be read on each."""
+RANKS = 24
+"""Ranks of a run that have a bar; the table has all."""
+
+
+def study_shares(results: Mapping[str, Any]) -> list[Figure]:
+    """Return the picture of a study's points; none when no point tells where its time goes."""
+    series = series_of(results)
+    bars = [
+        (f"{label(each)} · {size}" if len(series) > 1 else size, point["shares"])
+        for each in series
+        for point in each["points"]
+        if point.get("shares")
+        for size in [message("shares.processes", processes=point["processes"])]
+    ]
+    told = [
+        point_sentence(point["processes"], point["shares"])
+        for each in series
+        for point in each["points"]
+        if point.get("shares")
+    ]
+    return _figures(message("shares.by_processes"), message("scaling.plot_processes"), bars, bars, told)
+
+
+def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure]:
+    """Return the picture of a run's ranks; none when no rank tells where its time goes.
+
+    `shares`: as the results JSON has them for a run. Of more than RANKS ranks the first are drawn and the late one.
+    """
+    if not shares:
+        return []
+    late = shares["late_rank"]
+    ranks = [(message("shares.rank", rank=each["rank"]), each) for each in shares["ranks"]]
+    drawn = ranks[:RANKS]
+    drawn += [each for each in ranks[RANKS:] if each[1]["rank"] == late]
+    told = [point_sentence(processes, shares)]
+    return _figures(message("shares.by_rank"), message("shares.column_rank"), drawn, ranks, told)
+
+
+def _figures(
+    title: str,
+    head: str,
+    drawn: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    told: Sequence[str],
+) -> list[Figure]:
+    if not rows:
+        return []
+    known = [part for part in PARTS if any(each[part] is not None for _, each in rows)]
+    fills = {
+        "names": [part_name(part) for part in known], "colours": [COLOURS[part] for part in known], "head": head,
+    }  # fmt: skip
+    spec = filled(shipped("templates", "plots", "shares.vl.json"), fills, {"parts": _segments(drawn)})
+    columns = (head, message("shares.column_step"), *(part_name(part) for part in known))
+    table = tuple((who, duration(each["seconds"]), *(_cell(each, part) for part in known)) for who, each in rows)
+    return [Figure("shares", title, " ".join(told), spec, columns, table)]
+
+
+def _segments(bars: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    segments = []
+    for who, each in bars:
+        begin = 0.0
+        for part in PARTS:
+            if not each[part]:
+                continue
+            share = each[part] / each["seconds"]
+            end = min(1.0, begin + share)
+            segments.append(
+                {
+                    "label": who, "part": part_name(part), "begin": _rounded(begin), "end": _rounded(end),
+                    "middle": _rounded((begin + end) / 2), "shown": percentage(share),
+                    "told": f"{percentage(share)} · {duration(each[part])}",
+                }
+            )  # fmt: skip
+            begin = end
+    return segments
+
+
+def _cell(shares: Mapping[str, Any], part: str) -> str:
+    return "–" if shares[part] is None else percentage(shares[part] / shares["seconds"])
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,74 @@
+"""Planted faults in real processes: the shares are those that the ranks' own clocks saw."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from hackathon.profiling.advice import LIMITS
+from hackathon.profiling.meters import shares_of_run
+from hackathon.profiling.points import point_json
+from support.paths import TESTS
+from support.planted_steps import FAULTS, STRENGTHS
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = TESTS / "support" / "planted_ranks.py"
+POINTS = 0.03
+SCALES = (1.0, 3.0)
+"""On a busy machine processes wake up late; beside longer steps that is less."""
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_planted_faults_are_found_in_real_processes(tmp_path: Path, processes: int) -> None:
+    wanted = [(fault, strength) for fault in FAULTS for strength in STRENGTHS] + [("healthy", 0.0)]
+    wrong: dict[tuple[str, float], str] = {}
+    for scale in SCALES:
+        runs = {each: tmp_path / f"{each[0]}-{each[1]}-{scale}" for each in wanted}
+        begun = [
+            subprocess.Popen([sys.executable, str(PROGRAM), str(run), str(processes), fault, str(strength), str(scale)])
+            for (fault, strength), run in runs.items()
+        ]  # they sleep most of the time, so all run at once
+        assert [each.wait(timeout=250) for each in begun] == [0] * len(begun)
+        wrong = {each: why for each, run in runs.items() if (why := difference(run, processes, *each))}
+        wanted = list(wrong)
+        if not wrong:
+            return
+    raise AssertionError("\n".join(f"{fault} {strength}: {why}" for (fault, strength), why in wrong.items()))
+
+
+def difference(run: Path, processes: int, fault: str, strength: float) -> str:
+    """Return what is wrong about the shares of a run; empty when they are right."""
+    truths = [json.loads((run / f"truth-{rank}.json").read_text()) for rank in range(processes)]
+    shares = shares_of_run(run, processes)
+    told = point_json([shares] if shares else [])
+    if shares is None or told is None:
+        return "no shares"
+    last = [max(moments) for moments in zip(*(truth["entered"] for truth in truths), strict=True)]
+    planted = []
+    for each, truth in zip(shares.ranks, truths, strict=True):
+        waited = sum(moment - own for moment, own in zip(last, truth["entered"], strict=True))
+        moved = sum(left - moment for moment, left in zip(last, truth["left"], strict=True))
+        known = {part: truth[part] for part in ("data", "host", "compute")}
+        known |= {"waiting": waited, "communication": moved}
+        known["other"] = truth["step"] - sum(known.values())
+        planted.append({part: spent / truth["step"] for part, spent in known.items()})
+        for part, share in planted[-1].items():
+            if abs((each.share(part) or 0.0) - share) > POINTS:
+                return f"rank {each.rank}: {part} is {share:.3f}, told {each.share(part)}"
+    late = told["late_rank"]
+    others = [each for rank, each in enumerate(planted) if rank != late]
+    ids = {advice["id"]: advice["part"] for advice in told["advice"]}
+    # a busy machine makes steps longer and ranks late: what is wanted follows from what came of the plan
+    for part, limit in LIMITS.items():
+        share = fmean(each[part] for each in (others if part == "waiting" else planted))
+        if share < limit - POINTS and part in ids.values():
+            return f"{part} is {share:.3f}, and the advice is {ids}"
+        if share > limit + POINTS and part not in ids.values():
+            return f"{part} is {share:.3f}, and the advice is {ids}"
+    if fault == "straggler" and (late, "straggler" in ids) != (processes - 1, True):
+        return f"late is {late}, advice {ids}"
+    return ""
