@@ -30,12 +30,13 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     from hackathon.jobs.sources import find_sources
     from hackathon.prediction.request import reachable
     from hackathon.runs.source.selection import Selection, selection_of
+    from hackathon.schedulers.known_nodes import known_nodes
     from hackathon.text.errors import RequestError
 
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
     try:
-        planned = plan_jobs(sources)
+        planned = plan_jobs(sources, nodes=known_nodes(sources.cluster))
     except CheckError as error:
         reports = read_sources(sources)
         if not as_json:
@@ -74,7 +75,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
         click.echo(budget_text(budget))
     if expected is not None:
         click.echo(_expected_text(expected))
-    echo_advice([request])
+    echo_advice([request], planned.nodes)
     if budget is not None:
         judge(budget, refuse)
     if sources.cluster.unverified:

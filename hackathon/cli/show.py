@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.cost import Cost
     from hackathon.jobs.request import Request
     from hackathon.jobs.settings import Settings
+    from hackathon.schedulers.machine import NodeGroup
 
 
 def encodes(text: str) -> bool:
@@ -52,11 +53,11 @@ def request_line(request: "Request", settings: "Settings | None" = None) -> str:
     return f"{line} [{printable(settings_text(settings))}]" if settings else line
 
 
-def echo_advice(requests: "Sequence[Request]") -> None:
+def echo_advice(requests: "Sequence[Request]", nodes: "Sequence[NodeGroup]" = ()) -> None:
     """Print what is allowed and yet likely not wanted, once each."""
     from hackathon.jobs.check import advice
 
-    for text in dict.fromkeys(text for request in requests for text in advice(request)):
+    for text in dict.fromkeys(text for request in requests for text in advice(request, nodes)):
         click.echo(f"{message('cli.warning')}: {text}", err=True)
 
 

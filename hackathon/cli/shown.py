@@ -30,7 +30,7 @@ def show_plan(plan: "Plan") -> None:
     if plan.preflight is not None:
         click.echo(request_line(plan.preflight.request), err=True)
     admit(plan)
-    echo_advice([job.request for job in plan.jobs])
+    echo_advice([job.request for job in plan.jobs], plan.nodes)
 
 
 def confirm(planned: "Plan", yes: bool, question: str) -> None:

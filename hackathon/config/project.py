@@ -64,6 +64,8 @@ class Project:
     """Ranks on a node; default the cluster's."""
     threads: Positive | None = None
     """Threads a rank; default cores ÷ processes_per_node."""
+    gpus_per_process: Positive | None = None
+    """GPUs of a rank; from 2 on a rank sees only its own, numbered from 0, and fewer ranks share a node."""
     memory: Size | None = None
     """Main memory of each node that a job asks for, e.g. 64 GiB; default what the site gives."""
     walltime: Walltime | None = None

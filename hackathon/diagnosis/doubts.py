@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import fmean, median
 
 from hackathon.diagnosis.facts import FactHit, RunFacts
-from hackathon.diagnosis.silent import data, numerics, training, worlds
+from hackathon.diagnosis.silent import data, exceptions, numerics, training, worlds
 from hackathon.logs.final import Numbers
 from hackathon.logs.metrics import rank_files
 from hackathon.runs.record import RunRecord
-from hackathon.scaling.doubts import Doubt, RunJudgement
+from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt, RunJudgement
 
 SAME_DATA = {"distinct": 0.5}
 SAME_LOSS = {"values": 4, "different": 3, "digits": 4}
@@ -23,10 +23,14 @@ FLAT_LOSS = {"values": 8, "steps": 200, "printed": 30, "improvement": 0.005, "sp
 BY_TEXT = {
     "fixed-world": ("several-worlds", "fixed"),
     "not-averaged": ("several-worlds", "apart"),
+    "around-wrapper": ("several-worlds", "around"),
     "same-data": ("identical-ranks", "text"),
+    "same-stream": ("identical-ranks", "stream"),
     "divided-batch": ("work-mismatch", "divided"),
 }
 """Rule about a program's text → (id, kind) of the doubt."""
+APART = {"": worlds.several_worlds, "launched": worlds.own_launcher, "spawned": worlds.own_ranks}
+"""Kind of the doubt `several-worlds` → what shows it."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
 """A first value below this share of the others' median is warm-up; of so many values at least; share by which it moves
 a mean."""
@@ -47,6 +51,9 @@ def judge(run: Path, record: RunRecord, numbers: Numbers) -> RunJudgement:
     found += _bad_loss(facts)
     found += _check_failed(record, numbers)
     found += _warm_up(facts, record, numbers)
+    false = any(SEVERITIES[each.id] == FALSE for each in found)
+    if not false and numbers.sure.get(numbers.metric) == "unsure" and numbers.value is not None:
+        found.append(Doubt("unsure-metric", {"metric": numbers.metric, "processes": str(record.processes)}))
     return RunJudgement(tuple(found), training.samples_per_step(facts))
 
 
@@ -82,8 +89,9 @@ def _check_failed(record: RunRecord, numbers: Numbers) -> list[Doubt]:
 
 def _apart(facts: RunFacts) -> list[Doubt]:
     """The ranks do not work together."""
-    for hit in worlds.several_worlds(facts, {}):
-        return [Doubt("several-worlds", hit.values, evidence=_place(hit))]
+    for kind, check in APART.items():
+        for hit in check(facts, {}):
+            return [Doubt("several-worlds", hit.values, kind, _place(hit))]
     return [Doubt("no-group", hit.values, evidence=_place(hit)) for hit in worlds.no_group(facts, {})]
 
 
@@ -92,12 +100,17 @@ def _by_text(facts: RunFacts, known: set[str]) -> list[Doubt]:
     if known & {"identical-ranks", "several-worlds", "no-group"}:
         return []
     found: dict[str, Doubt] = {}
-    for rule, place in worlds.by_text(facts, tuple(BY_TEXT)):
-        if rule == "divided-batch" and facts.record.mode != "weak":
+    for shown in worlds.by_text(facts, tuple(BY_TEXT)):
+        if shown.rule == "divided-batch" and facts.record.mode != "weak":
             continue
-        identifier, kind = BY_TEXT[rule]
+        identifier, kind = BY_TEXT[shown.rule]
         values = {"processes": str(facts.record.processes)}
-        found.setdefault(identifier, Doubt(identifier, values, kind, f"{place.file}:{place.line}"))
+        place = f"{shown.evidence.file}:{shown.evidence.line}"
+        found.setdefault(identifier, Doubt(identifier, values, kind, place))
+    for hit in exceptions.swallowed(facts, {}):
+        found.setdefault(
+            "work-mismatch", Doubt("work-mismatch", {"text": hit.values["text"]}, "swallowed", _place(hit))
+        )
     return list(found.values())
 
 

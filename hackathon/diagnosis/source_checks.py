@@ -11,7 +11,7 @@ from dataclasses import replace
 from hackathon.diagnosis.facts import FACTS, Check, FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.order import RulePlace
-from hackathon.diagnosis.silent.worlds import entry_of
+from hackathon.diagnosis.silent.worlds import start_of_run
 from hackathon.programs.scripts.findings import LintFinding
 from hackathon.runs import states
 from hackathon.text.errors import HackathonError
@@ -29,8 +29,7 @@ def of_program(rule: str) -> Check:
     """Return the check for what one rule about training programs finds in the text of a run."""
 
     def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-        entry = entry_of(facts.record)
-        if not entry or facts.record.processes < 2 or facts.status is None:
+        if facts.record.processes < 2 or facts.status is None:
             return []
         if facts.status.state == states.SUCCEEDED and rule != "starts-own-ranks":
             return []  # what they lead to ends a job
@@ -42,11 +41,14 @@ def of_program(rule: str) -> Check:
             processes=record.processes, nodes=record.nodes or None, per_node=record.processes_per_node or None,
             cluster=record.cluster, launcher=record.launcher or None, gpus=record.gpus_per_node > 0,
         )  # fmt: skip
-        try:
-            shown = told_by_text(facts.run.source(), entry, (rule,), situation)
-        except HackathonError:  # its record cannot be read any more
-            return []
-        return [_hit(facts, name, each) for name, each in shown]
+        hits: list[FactHit] = []
+        for entry in start_of_run(facts).files:
+            try:
+                shown = told_by_text(facts.run.source(), entry, (rule,), situation)
+            except HackathonError:  # its record cannot be read any more
+                return []
+            hits += [_hit(facts, name, each) for name, each in shown]
+        return hits
 
     return check
 

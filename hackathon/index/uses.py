@@ -108,7 +108,7 @@ def row_of(project: str, place: str, kept: int, use: RunUse) -> UseRow:
     account = use.account if use.asked else None  # one with a charge that goes on is asked for again
     value: list[Any] = [
         use.cluster, use.scheduler, use.job_id, use.team, use.user, use.nodes, use.gpus_per_node,
-        use.processes_per_node, use.walltime, use.created, use.queue, use.adopted, use.removed, use.state, use.sealed,
+        use.gpus_wanted, use.walltime, use.created, use.queue, use.adopted, use.removed, use.state, use.sealed,
         use.attempts, use.said, use.missed, use.waiting, use.size_odd,
         None if account is None else [account.whole, [[c.start, c.end, c.seconds, c.nodes, c.gpus, c.name]
                                                       for c in account.charges]], use.asked, use.doubt,

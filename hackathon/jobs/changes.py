@@ -12,6 +12,7 @@ from hackathon.text.units import format_walltime
 COMPARED = (
     "cluster", "scheduler", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads",
     "gpus_per_node", "walltime", "launcher", "starter", "mpi", "mpi_options", "binding", "directives", "memory",
+    "gpus_per_process",
     "scratch", "stop_before", "telemetry_seconds",
 )  # fmt: skip
 

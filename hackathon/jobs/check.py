@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
 from hackathon.schedulers import profiles, registry
 from hackathon.schedulers.dialect import TOKEN
+from hackathon.schedulers.machine import NodeGroup
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
@@ -58,12 +59,23 @@ def _nearest_text(violations: list[Violation], request: Request, nearest: Reques
     )
 
 
-def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs: Path | None = None) -> None:
-    """Check a request; raises CheckError with every violation. `runs` is where the run directory would lie."""
+def check(
+    request: Request,
+    cluster: Cluster,
+    recipe: Recipe | None = None,
+    runs: Path | None = None,
+    nodes: Sequence[NodeGroup] = (),
+) -> None:
+    """Check a request; raises CheckError with every violation. `runs` is where the run directory would lie.
+
+    `nodes`: the machine's, as its scheduler describes them, where the profile does not.
+    """
     violations = [
         *_queue_violations(request, cluster),
         *_core_violations(request, cluster),
         *_memory_violations(request, cluster),
+        *_gpu_violations(request, cluster),
+        *_node_violations(request, cluster, nodes),
         *_header_violations(request, cluster),
         *_launcher_violations(request, cluster, recipe),
         *(_place_violations(runs, request, cluster) if runs is not None else []),
@@ -73,9 +85,12 @@ def check(request: Request, cluster: Cluster, recipe: Recipe | None = None, runs
         raise CheckError(violations, nearest(request, cluster), request)
 
 
-def advice(request: Request) -> list[str]:
-    """Return what is allowed and yet likely not what was wanted, as texts for a person."""
+def advice(request: Request, nodes: Sequence[NodeGroup] = ()) -> list[str]:
+    """Return what is allowed and yet likely not what was wanted, as texts for a person; `nodes` as for `check`."""
     found = []
+    gpus = max((group.gpus or 0 for group in _given(request, nodes)), default=0)
+    if gpus and not request.gpus_per_node:
+        found.append(message("jobs.gpus_not_asked", gpus=gpus, cluster=request.cluster))
     if request.starter == "local" and not request.gpus_per_node:
         there = machine.cores()
         if request.processes_per_node * request.threads > there:
@@ -160,6 +175,50 @@ def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if most is None or request.memory <= most or "node.memory" in cluster.unverified:
         return []
     return [_violation("memory_over", memory=format_size(request.memory), most=format_size(most), cluster=cluster.name)]
+
+
+def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
+    """Return why ranks with several GPUs do not fit on a node: each sees only its own."""
+    wanted = request.processes_per_node * request.gpus_per_process
+    if request.gpus_per_process == 1 or wanted <= request.gpus_per_node or "node.gpus" in cluster.unverified:
+        return []
+    return [
+        _violation("gpus_over", processes=request.processes_per_node, each=request.gpus_per_process, wanted=wanted,
+                   gpus=request.gpus_per_node, cluster=cluster.name)
+    ]  # fmt: skip
+
+
+def _given(request: Request, nodes: Sequence[NodeGroup]) -> list[NodeGroup]:
+    """Return the nodes that a job may be given: those of its queue; all where it names none."""
+    return [group for group in nodes if request.queue is None or not group.queues or request.queue in group.queues]
+
+
+def _node_violations(request: Request, cluster: Cluster, nodes: Sequence[NodeGroup]) -> list[Violation]:
+    """Return what no node has that the scheduler described. A number that it did not tell refuses nothing."""
+    if not nodes:
+        return []
+    given = _given(request, nodes)
+    if not given:
+        known = ", ".join(dict.fromkeys(queue for group in nodes for queue in group.queues))
+        return [_violation("queue_unknown", queue=request.queue, cluster=cluster.name, known=known)]
+    found = []
+    count = sum(group.nodes for group in given)
+    if request.nodes > count:
+        found.append(_violation("nodes_over", nodes=request.nodes, queue=request.queue or "–", limit=count, unsure=""))
+    cores = [group.cpus or group.cores for group in given]
+    wanted = request.processes_per_node * request.threads
+    if all(cores) and wanted > (most := max(each or 0 for each in cores)):
+        found.append(
+            _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=wanted,
+                       cores=most, cluster=cluster.name)
+        )  # fmt: skip
+    memory = [group.memory for group in given]
+    if request.memory and all(memory) and request.memory > (largest := max(each or 0 for each in memory)):
+        found.append(
+            _violation("memory_over", memory=format_size(request.memory), most=format_size(largest),
+                       cluster=cluster.name)
+        )  # fmt: skip
+    return found
 
 
 def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:

@@ -35,11 +35,9 @@ def spent(node_seconds: float, gpu_seconds: float, rates: Rates | None) -> Spent
     return Spent(nodes, gpus, nodes * rates.per_node_hour + gpus * rates.per_gpu_hour)
 
 
-def gpus_given(
-    gpus_per_node: int, processes_per_node: int, cluster: Cluster | None, *, queue: str | None, nodes: int
-) -> int:
-    """Return the GPUs of each node that a job holds: all where its queue gives nodes, else as many as it asks for."""
-    used = min(gpus_per_node, processes_per_node)
+def gpus_given(gpus_per_node: int, wanted: int, cluster: Cluster | None, *, queue: str | None, nodes: int) -> int:
+    """Return the GPUs of each node that a job holds: all where its queue gives nodes, else as many as it wants."""
+    used = min(gpus_per_node, wanted)
     if cluster is None or profiles.known_dialect(cluster).gives_nodes(queue, nodes, used):
         return gpus_per_node
     return used
@@ -72,9 +70,7 @@ def cost(requests: Iterable[Request], cluster: Cluster, repeat: int = 1, longest
     jobs, node_seconds, gpu_seconds = 0, 0.0, 0.0
     for request in requests:
         seconds = float(request.walltime if longest is None else min(request.walltime, longest)) * repeat
-        gpus = gpus_given(
-            request.gpus_per_node, request.processes_per_node, cluster, queue=request.queue, nodes=request.nodes
-        )
+        gpus = gpus_given(request.gpus_per_node, request.gpus_wanted, cluster, queue=request.queue, nodes=request.nodes)
         jobs += repeat
         node_seconds += request.nodes * seconds
         gpu_seconds += request.nodes * gpus * seconds

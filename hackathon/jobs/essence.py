@@ -42,6 +42,8 @@ def essence(request: Request, cluster: Cluster, project: Path, template_folders:
         raise RequestError("jobs.essence_files", scheduler=request.scheduler, names=", ".join(dialect.file_names))
     if request.nodes > 1 and (not dialect.hosts_command or dialect.mpi_from_job):
         raise RequestError("jobs.essence_nodes", scheduler=request.scheduler)
+    if request.gpus_per_process > 1:
+        raise RequestError("jobs.essence_gpus", each=request.gpus_per_process)
     head, options = render_header(request, cluster, template_folders)
     lines = ["#!/bin/bash", *([] if dialect.this_machine else head.splitlines())]
     if options:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.render import JobScript
     from hackathon.jobs.resolve import Sources
     from hackathon.jobs.settings import Settings
+    from hackathon.schedulers.machine import NodeGroup
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Plan:
     jobs: tuple[PlannedJob, ...]
     repeat: int = 1
     """How often each job is submitted."""
+    nodes: "Sequence[NodeGroup]" = ()
+    """The machine's nodes, as its scheduler describes them; none where the profile does, or nobody was asked."""
     preflight: PlannedJob | None = None
     """The job that looks at the nodes first; the others start only if it finds nothing wrong."""
 
@@ -72,11 +75,13 @@ def plan_jobs(
     become: Callable[[Request], Request] | None = None,
     place: bool = True,
     script: bool = True,
+    nodes: "Sequence[NodeGroup]" = (),
 ) -> Plan:
     """Return the plan of the jobs that are wanted, by default the one that the sources resolve to.
 
     `become` makes of a checked request the one that is submitted: a small job in the project's place. `place=False`
-    does not check where the runs would lie; `script=False` does not render. Raises CheckError for the first request
+    does not check where the runs would lie; `script=False` does not render; `nodes` are those of the machine,
+    where its scheduler was asked. Raises CheckError for the first request
     that the cluster would not run, and as `render` does.
     """
     from hackathon.jobs.check import check
@@ -88,9 +93,9 @@ def plan_jobs(
         for each in cells
     )
     for job in jobs:
-        check(job.request, sources.cluster, sources.recipe, sources.runs if place else None)
+        check(job.request, sources.cluster, sources.recipe, sources.runs if place else None, nodes)
     if become is not None:
         jobs = tuple(replace(job, request=become(job.request)) for job in jobs)
     for job in jobs if script else ():
         assert job.script
-    return Plan(sources, jobs, repeat)
+    return Plan(sources, jobs, repeat, nodes)

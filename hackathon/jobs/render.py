@@ -107,6 +107,7 @@ def _values(request: Request, dialect: Dialect) -> dict[str, Any]:
         "mpi": request.mpi,
         "handed_on": False,
         "bound": request.binding is not None,
+        "several_gpus": request.gpus_per_process > 1,
         "assignments": assignments(request, dialect.reserved_exit_codes),
         "directive": directives(request, dialect),
     }
@@ -164,6 +165,8 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
         "HK_MPI_OPTIONS": request.mpi_options,
         "HK_COMMAND": request.command,
     }
+    if request.gpus_per_process > 1:
+        values["HK_GPUS_PER_PROCESS"] = request.gpus_per_process
     values |= binding.arrays(request)
     if codes := [str(code) for code in sorted(reserved_exit_codes)]:
         values["HK_RESERVED_EXIT_CODES"] = codes
@@ -197,7 +200,7 @@ def header(request: Request) -> Header:
         processes=request.processes,
         processes_per_node=request.processes_per_node,
         threads=request.threads,
-        gpus_per_node=min(request.gpus_per_node, request.processes_per_node),
+        gpus_per_node=request.gpus_wanted,
         walltime=request.walltime,
         memory=request.memory,
     )

@@ -76,11 +76,18 @@ class Request:
     """Run the live folder `source` instead of a snapshot."""
     memory: int | None = None
     """Bytes of main memory that are asked for on each node; None: what the site gives."""
+    gpus_per_process: int = 1
+    """GPUs of a rank; from 2 on a rank sees only its own."""
     exclude: tuple[str, ...] = ()
     """Paths or patterns in `source` that are linked into the run, not copied."""
     team: str | None = None
     origins: dict[str, str] = field(default_factory=dict)
     """Field or `parameters.NAME` → where its value came from."""
+
+    @property
+    def gpus_wanted(self) -> int:
+        """GPUs of each node that the ranks use."""
+        return min(self.gpus_per_node, self.processes_per_node * self.gpus_per_process)
 
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON values, with its schema version."""

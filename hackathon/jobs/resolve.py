@@ -109,6 +109,9 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     cores = machine.cores() if cluster.node.cores == "auto" else cluster.node.cores
     gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
     full = cluster.processes_per_node if cluster.processes_per_node != "auto" else gpus or cores
+    each = (project.gpus_per_process or 1) if project else 1
+    if each > 1 and gpus:
+        full = max(1, min(full, gpus // each))
     nodes, total, per_node = _shape(sources, choose, queue, full, gpus, processes)
     asked = choose.origins["processes_per_node"] != of_cluster
     threads = choose.pick("threads", _threads(cluster, cores, full, per_node if asked else full), of_cluster)
@@ -166,6 +169,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         directives=(*cluster.directives, *(here.directives if here else ())),
         source=str(sources.folder),
         in_place=bool(sources.options.in_place),
+        gpus_per_process=each,
         memory=(here.memory or None) if here else None,
         exclude=tuple(project.exclude) if project else (),
         team=here.team if here else None,

@@ -146,6 +146,8 @@ class _Move:
         self.cores = machine.cores() if cluster.node.cores == "auto" else cluster.node.cores
         full = cluster.processes_per_node
         self.full = full if full != "auto" else self.gpus or self.cores
+        if old.gpus_per_process > 1 and self.gpus:
+            self.full = max(1, min(self.full, self.gpus // old.gpus_per_process))
         self.origins: dict[str, str] = {"cluster": here.cluster_origin}
         self.whys: dict[str, str] = {}
         used = here.event.clusters.get(cluster.name) if here.event else None

@@ -36,7 +36,7 @@ _SECONDS = {"ms": 1e-3, "msec": 1e-3, "ミリ秒": 1e-3, "us": 1e-6, "μs": 1e-6
 _IS = r"['\")\]]{0,2}(?:\s{0,4}[:=]|\s?[はが]|(?=\s))\s{0,8}約?"
 _VALUE_UNIT = re.compile(rf"{_START}(?P<number>{_NUMBER})\s?(?P<factor>[kKM千万億])?\s?{_UNIT}")
 _UNIT_VALUE = re.compile(
-    rf"(?<![A-Za-z0-9_/.-])(?:train_|avg_|mean_)?{_UNIT}(?P<is>{_IS})(?P<number>{_NUMBER})"
+    rf"(?<![A-Za-z0-9_/.-])(?P<whole>total_|global_|overall_)?(?:train_|avg_|mean_)?{_UNIT}(?P<is>{_IS})(?P<number>{_NUMBER})"
     rf"(?:\s?(?P<factor>[kKM千万億])(?![A-Za-z]))?{_END}"
 )
 _EVERY_SECOND = re.compile(
@@ -87,6 +87,7 @@ _ALL_BEHIND = re.compile(
     r"\s?[(\[]?(?i:(?:in\s)?(?:total|overall|aggregated?|global|all)|合計|全体)(?![A-Za-z])(?!\s?[:=]?\s{0,4}[0-9])"
     rf"|\s(?i:on|over|across|with)\s[0-9]{{1,9}}\s(?i:{_DEVICE})"
 )
+_ALL_IN_BRACKETS = re.compile(r"\s?[(\[](?i:(?:in\s)?total|overall|aggregated?|global|all|合計|全体)[)\]]")
 _EACH_BEFORE = re.compile(rf"(?i)(?:\bper[-_ ]|/\s?){_DEVICE}\b|(?:GPU|{_DEVICE})\s?(?:あたり|当たり|毎|ごと)")
 _EACH_BEHIND = re.compile(
     rf"(?i)\s?[(\[]?(?:per[- ]|/\s?)(?:{_DEVICE})\b|\s?[(\[]?(?:1\s?)?(?:GPU|{_DEVICE})\s?(?:あたり|当たり)"
@@ -224,7 +225,11 @@ def _rate(text: str, match: re.Match[str], start: int, end: int) -> Found:
     behind = end > start and _EACH_BEHIND.match(text, end)
     if groups.get("in") or groups.get("each") or behind or _EACH_BEFORE.search(before):
         scope = EACH
-    elif _ALL_BEFORE.search(before) or (end > start and _ALL_BEHIND.match(text, end)):
+    elif (
+        groups.get("whole")
+        or _ALL_BEFORE.search(before)
+        or (_ALL_BEHIND.match(text, end) if end > start else _ALL_IN_BRACKETS.match(text, match.end()))
+    ):
         scope = ALL
     else:
         scope = ""

@@ -59,7 +59,7 @@ def is_ready(reports: Sequence[LintReport], found: Sequence[RehearsalFinding], s
 def _of_run(seen: Understood) -> list[RehearsalFinding]:
     if not seen.good and seen.ended != "silent":
         return [_failure(seen)]
-    made = [_of_doubt(seen, doubt) for doubt in seen.doubts]
+    made = [_of_doubt(seen, doubt) for doubt in seen.doubts if doubt.id != "unsure-metric"]  # told below, with its line
     if seen.trouble:
         made.append(RehearsalFinding("project.yaml", 0, "bad-pattern", "error", seen.trouble, processes=seen.processes))
     elif seen.ended == "silent" and not seen.metrics:

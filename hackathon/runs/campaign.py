@@ -60,7 +60,10 @@ def plan(
 
     Raises as `plan_jobs`, and what `admit` raises.
     """
-    made = plan_jobs(sources, wanted, repeat=repeat, become=become)
+    from hackathon.schedulers.known_nodes import known_nodes
+
+    nodes = known_nodes(sources.cluster)
+    made = plan_jobs(sources, wanted, repeat=repeat, become=become, nodes=nodes)
     if preflight:
         from hackathon.runs.preflight import preflight_request
 

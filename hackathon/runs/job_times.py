@@ -52,7 +52,7 @@ def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None
         user=run.path.stat().st_uid,
         nodes=nodes,
         gpus_per_node=gpus,
-        processes_per_node=record.processes_per_node or gpus,
+        gpus_wanted=record.processes_per_node * record.gpus_per_process or gpus,
         walltime=min(record.walltime, int(LONGEST)),
         created=moment_of(state.t_created) or record.created,
         queue=record.queue,

@@ -98,7 +98,8 @@ class RunUse:
     """Owner of the folder (uid)."""
     nodes: int
     gpus_per_node: int
-    processes_per_node: int
+    gpus_wanted: int
+    """GPUs of a node that its ranks use."""
     walltime: int
     """Seconds; 0 is not known."""
     created: float
@@ -196,7 +197,7 @@ def gpus_of(use: RunUse, life: Life, profile: "Cluster | None") -> int:
 def still_gpus(use: RunUse, profile: "Cluster | None") -> int:
     """Return the GPUs of each node that a run's job was given, or waits for."""
     if not use.adopted:
-        return gpus_given(use.gpus_per_node, use.processes_per_node, profile, queue=use.queue or None, nodes=use.nodes)
+        return gpus_given(use.gpus_per_node, use.gpus_wanted, profile, queue=use.queue or None, nodes=use.nodes)
     if profile is None or not known_dialect(profile).whole_nodes or not isinstance(profile.node.gpus, int):
         return 0
     return profile.node.gpus

@@ -23,7 +23,7 @@ def preflight_request(request: "Request", sources: "Sources") -> "Request":
 
     recipe, folder = load_recipe(RECIPE, [path.parent for path in sources.template_folders])
     known: dict[str, str] = {}
-    gpus = min(request.gpus_per_node, request.processes_per_node)
+    gpus = request.gpus_wanted
     if gpus:
         known["gpus"] = str(gpus)
     if sources.cluster.node.network and request.nodes > 1:

@@ -120,6 +120,8 @@ class RunRecord:
     threads: int = 0
     """Of a process."""
     gpus_per_node: int = 0
+    gpus_per_process: int = 1
+    """GPUs of a rank."""
     walltime: int = 0
     """Seconds asked for; 0 is not known."""
     launcher: str = ""
@@ -214,6 +216,7 @@ def read_record(run: Path, read: Callable[[str], object], *, in_project: bool = 
         processes_per_node=count_of(found.get("processes_per_node")),
         threads=count_of(found.get("threads")),
         gpus_per_node=count_of(found.get("gpus_per_node")),
+        gpus_per_process=count_of(found.get("gpus_per_process")) or 1,
         walltime=count_of(found.get("walltime")),
         launcher=text_of(found.get("launcher")),
         starter=text_of(found.get("starter")),

@@ -3,15 +3,19 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from hackathon.diagnosis.facts import FactHit, RunFacts, fact
 from hackathon.diagnosis.findings import Evidence
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs import states
-from hackathon.runs.record import RunRecord
 from hackathon.runs.source.program_text import ProgramText
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import open_regular
+
+if TYPE_CHECKING:
+    from hackathon.programs.training.entries import CommandStart
+    from hackathon.programs.training.situation import TrainingSituation
 
 HEAD = 64 << 10
 """Bytes at the beginning of a rank's log in which it says how large its world is."""
@@ -20,6 +24,7 @@ _WORLD = re.compile(
     r"(?i)(?<!parallel )(?<!local )(?<!local_)(?<!group )(?<!tp_)(?<!dp_)(?<!pp_)(?<!model )(?<!data )(?<!pipeline )"
     r"\bworld[ _-]?size[\"']?\s{0,3}(?:is\s+|[:=]\s{0,3})?(\d{1,6})\b"
 )
+_LOCAL = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]")
 _ALONE = re.compile(r"(?i)\brank[\"']?\s{0,3}[:=#]?\s{0,3}0\s{0,3}(?:of|/|out of)\s{0,3}1\b(?!\d)")
 
 
@@ -48,11 +53,14 @@ def several_worlds(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactH
 @fact("silent:no-group")
 def no_group(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """The program and all that it imports are there to read, and nothing of it can reach another process."""
-    entry = entry_of(run.record)
-    if run.record.processes < 2 or _failed(run):
+    if run.record.processes < 2 or failed(run):
         return []
+    start = start_of_run(run)
+    if not start.whole or len(start.files) != 1 or start.own_launcher is not None:
+        return []
+    (entry,) = start.files
     try:
-        program = ProgramText.read(run.run.source(), entry) if entry else None
+        program = ProgramText.read(run.run.source(), entry)
     except HackathonError:  # its record cannot be read any more
         return []
     if program is None or program.unknown:
@@ -64,36 +72,92 @@ def no_group(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 @fact("silent:not-averaged")
 def not_averaged(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """The text of the program says that its ranks train each for itself."""
-    if run.record.processes < 2 or _failed(run):
+    if run.record.processes < 2 or failed(run):
         return []
-    shown = by_text(run, ("fixed-world", "not-averaged"))[:1]
-    return [FactHit(evidence, {"processes": str(run.record.processes)}) for _, evidence in shown]
+    shown = by_text(run, ("fixed-world", "not-averaged", "around-wrapper"))[:1]
+    return [FactHit(each.evidence, {"processes": str(run.record.processes)}) for each in shown]
 
 
-def by_text(run: RunFacts, rules: tuple[str, ...]) -> list[tuple[str, Evidence]]:
-    """Return (rule, place) of what the text of a run's program shows, for these rules about training programs."""
-    entry = entry_of(run.record)
-    if not entry:
+@fact("silent:own-launcher")
+def own_launcher(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """Each process of the run starts a launcher that makes a world of its own, by the command or its script."""
+    if run.record.processes < 2 or failed(run):
         return []
+    launcher = start_of_run(run).own_launcher
+    if launcher is None:
+        return []
+    evidence = Evidence(f"source/{launcher.file}" if launcher.file else "request.json", launcher.line or None, "")
+    return [FactHit(evidence, {"processes": str(run.record.processes), "launcher": launcher.name})]
+
+
+@fact("silent:own-ranks")
+def own_ranks(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """Each process of the run starts ranks of its own, which meet on the machine that they run on."""
+    if run.record.processes < 2 or failed(run):
+        return []
+    from hackathon.programs.training.situation import TrainingSituation
+
+    record = run.record
+    situation = TrainingSituation(processes=record.processes, nodes=record.nodes or None)
+    shown = by_text(run, ("starts-own-ranks", "own-address"), situation)
+    starts = [each for each in shown if each.rule == "starts-own-ranks"]
+    if not starts or not any(each.rule == "own-address" and _LOCAL.search(each.message) for each in shown):
+        return []
+    return [FactHit(starts[0].evidence, {"processes": str(record.processes)})]
+
+
+@fact("silent:same-samples")
+def same_samples(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """The text of the program says that all ranks read the same samples."""
+    if run.record.processes < 2 or failed(run):
+        return []
+    shown = by_text(run, ("same-data", "same-stream"))[:1]
+    return [
+        FactHit(each.evidence, {"processes": str(run.record.processes), "place": place_of(each.evidence)})
+        for each in shown
+    ]
+
+
+def place_of(evidence: Evidence) -> str:
+    """Return `train.py:12` of a place in a run's source."""
+    return f"{evidence.file.removeprefix('source/')}:{evidence.line}"
+
+
+class ShownByText(NamedTuple):
+    """What the text of a run's program shows."""
+
+    rule: str
+    message: str
+    evidence: Evidence
+
+
+def by_text(run: RunFacts, rules: tuple[str, ...], situation: "TrainingSituation | None" = None) -> list[ShownByText]:
+    """Return what the text of a run's program shows, for these rules about training programs."""
     from hackathon.programs.training.read import told_by_text
 
+    found: list[ShownByText] = []
+    for entry in start_of_run(run).files:
+        try:
+            shown = told_by_text(run.run.source(), entry, rules, situation)
+        except HackathonError:
+            continue
+        found += [
+            ShownByText(each.rule, each.message, Evidence(f"source/{name}", each.line, "")) for name, each in shown
+        ]
+    return found
+
+
+def start_of_run(run: RunFacts) -> "CommandStart":
+    """Return what a run's command starts, by the text of its source."""
+    from hackathon.programs.training.entries import CommandStart, start_of
+
     try:
-        shown = told_by_text(run.run.source(), entry, rules)
-    except HackathonError:
-        return []
-    return [(each.rule, Evidence(f"source/{name}", each.line, "")) for name, each in shown]
+        return start_of(run.run.source(), run.record.command)
+    except HackathonError:  # its record cannot be read any more
+        return CommandStart()
 
 
-def entry_of(record: RunRecord) -> str:
-    """Return the Python file that a run's command starts; empty where something else starts the program."""
-    words = [word for word in record.command if word not in ("-u", "-B", "-O")]
-    if len(words) < 2 or not re.fullmatch(r"(?:.*/)?python[0-9.]*", words[0]) or not words[1].endswith(".py"):
-        return ""
-    parts = words[1].split("/")
-    return words[1] if ".." not in parts and parts[0] else ""
-
-
-def _failed(run: RunFacts) -> bool:
+def failed(run: RunFacts) -> bool:
     """Return whether it surely did not succeed: then other things are wrong."""
     return run.status is not None and run.status.state != states.SUCCEEDED
 

@@ -9,10 +9,14 @@ from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.situation import TrainingSituation
 
 _DIVIDED = re.compile(
-    r"Sampler\(|sampler\s*=|IterableDataset|split_by_node|split_dataset_by_node|\.shard\(|scatter_dataset|webdataset|\bwds\b|dali"
+    r"Sampler\(|sampler\s*=|split_by_node|split_dataset_by_node|\.shard\(|scatter_dataset|webdataset|\bwds\b|dali"
     r"|\[\s*\w*rank\w*\s*::|rank\s*(?:\(\))?\s*::|distribute_dataset|partition|Subset\("
+    r"|islice|%\s*[\w.]*(?:world|size|n_?ranks|nprocs|replicas)"
 )
 """Words of a program that may divide its data between ranks in another way."""
+_RANKED = re.compile(r"rank|world|shard|split|replica|worker|part|hash|local|env|host|node", re.I)
+"""Words with which a class or what it is given may tell ranks apart."""
+_RANDOM = re.compile(r"rand|shuffle|sample|choice|permut|normal|uniform|bernoulli", re.I)
 _SHARDED = re.compile(
     r"FSDP|FullyShardedDataParallel|fully_shard|state_dict_type|distributed\.checkpoint|\bdcp\b|DTensor"
 )
@@ -31,9 +35,12 @@ def check_data(program: TrainingProgram) -> None:
         return
     whole = not program.strangers
     divided = _DIVIDED.search(program.text)
+    streams = "IterableDataset" in program.text
     for module in program.modules:
-        if whole and not divided:
+        if whole and not divided and not streams:
             _no_sampler(module, "same-data" if _seeded(program) else "no-sampler")
+        if whole and not divided:
+            _same_stream(program, module)
         if whole and "set_epoch" not in program.text:
             _no_set_epoch(module)
         if not _SHARDED.search(program.text):
@@ -65,6 +72,31 @@ def _no_sampler(module: Module, rule: str) -> None:
         if rule == "same-data" and keyword(call, "generator"):
             continue
         module.look.add(rule, call.lineno, *_with_sampler(module, call, shuffle))
+
+
+def _same_stream(program: TrainingProgram, module: Module) -> None:
+    """An IterableDataset that speaks of no rank, and draws nothing by chance: every rank reads the same samples."""
+    for node in module.nodes:
+        if not isinstance(node, ast.ClassDef) or not any(
+            module.dotted(base).endswith("IterableDataset") and module.dotted(base).startswith("torch.")
+            for base in node.bases
+        ):
+            continue
+        words = module.words(node)
+        seeded = [call for call in ast.walk(node) if isinstance(call, ast.Call)
+                  and module.dotted(call.func).endswith("manual_seed")]  # fmt: skip
+        if _RANKED.search(words) or (
+            _RANDOM.search(words)
+            and not (seeded and all(isinstance(each, ast.Constant) for call in seeded for each in call.args))
+        ):
+            continue
+        made = program.callers.get(node.name, [])
+        if made and not any(_RANKED.search(_deep_words(other, each)) for other, call in made for each in _given(call)):
+            module.look.add("same-stream", node.lineno, name=node.name)
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)]
 
 
 def _with_sampler(module: Module, call: ast.Call, shuffle: ast.expr) -> tuple[Edit, ...]:

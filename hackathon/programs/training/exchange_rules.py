@@ -12,6 +12,18 @@ _EXCHANGES = re.compile(
     r"|isend|irecv|coalesc|average|\bsync|comm|allreduce|allgather|hook|\brpc\b|\bhvd\b|horovod|nccl_ops|functional_collectives"
 )
 """Words of a program that exchanges something between ranks, in any way: with one of them nothing is said."""
+_OTHER_EXCHANGES = re.compile(
+    r"FSDP|FullyShard|fully_shard|DistributedOptimizer|ZeroRedundancy|DTensor|all_reduce|allreduce|average|reduce_scatter"
+    r"|all_gather|hook|\brpc\b|\bhvd\b|horovod|setattr|getattr"
+)
+"""Words of a program that may average gradients without DistributedDataParallel."""
+_BOOKKEEPING = frozenset(
+    {
+        "module", "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "zero_grad",
+        "buffers", "named_buffers", "device",
+    }
+)  # fmt: skip
+"""What is used of a wrapped model without passing anything through it."""
 _BATCH = re.compile(r"batch|\bbs\b|bsz", re.I)
 _WORLD = re.compile(r"world|n_?procs?\b|num_?proc|n_?ranks?\b|num_?ranks|num_?workers_total|get_world_size", re.I)
 _PER_EPOCH = re.compile(r"len|size\(|dataset|samples|ceil|steps|epoch|math", re.I)
@@ -40,10 +52,12 @@ def check_exchange(program: TrainingProgram) -> None:
         if _is_number(keyword(call, "world_size"), 1) and not any(module.tests(call)):
             module.look.add("fixed-world", call.lineno)
     trains = program.called("backward")  # ranks that only predict need not exchange anything
-    if torch and trains and not _EXCHANGES.search(program.text):
+    if torch and trains and not _EXCHANGES.search(program.used_text):
         module, call = torch[0]
         module.look.add("not-averaged", call.lineno)
     for module in program.modules:
+        if torch and trains and not _OTHER_EXCHANGES.search(program.text):
+            _around_wrapper(module)
         _divided_batch(module)
         if torch and trains:
             _swallowed(program, module)
@@ -51,6 +65,49 @@ def check_exchange(program: TrainingProgram) -> None:
 
 def _is_number(node: ast.expr | None, value: int) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value == value
+
+
+def _around_wrapper(module: Module) -> None:
+    """A model is wrapped, and only what is inside the wrapper is ever called: then nothing is averaged.
+
+    `torch/csrc/distributed/c10d/reducer.cpp`: gradients are awaited only after the wrapper's own forward.
+    """
+    wrapped = {
+        target.id
+        for node in module.nodes
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name)
+        if isinstance(node.value, ast.Call)
+        if module.dotted(node.value.func) == "torch.nn.parallel.DistributedDataParallel"
+    }
+    if len(wrapped) != 1:
+        return
+    (name,) = wrapped
+    inner: list[ast.Call] = []
+    begins = min(node.lineno for node in module.nodes if isinstance(node, ast.Assign) and _gives(node, name, module))
+    for node in module.nodes:
+        if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Load):
+            continue
+        holder = module.parents.get(node)
+        if isinstance(holder, ast.Attribute) and holder.attr in _BOOKKEEPING:
+            call = module.parents.get(holder)
+            if holder.attr != "module":
+                continue
+            if isinstance(call, ast.Call) and call.func is holder:
+                inner.append(call)
+            elif not isinstance(call, ast.Attribute):
+                return  # it gets another name, under which anything may happen
+        elif node.lineno > begins or module.function(node) is not None:
+            return
+    if inner:
+        module.look.add("around-wrapper", inner[0].lineno, *module.replaced(inner[0].func, name), name=name)
+
+
+def _gives(node: ast.Assign, name: str, module: Module) -> bool:
+    return (
+        isinstance(node.value, ast.Call)
+        and module.dotted(node.value.func).endswith("DistributedDataParallel")
+        and (isinstance(node.targets[0], ast.Name) and node.targets[0].id == name)
+    )
 
 
 def _divided_batch(module: Module) -> None:

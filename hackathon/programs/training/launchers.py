@@ -35,6 +35,10 @@ _FLAGS = {
     "deepspeed": "",
     "horovodrun": "gloo mpi verbose",
 }
+_MEETS = frozenset({"nnodes", "rdzv_endpoint", "rdzv-endpoint", "node_rank", "node-rank", "master_addr", "master-addr"})
+"""Options of torchrun with which agents on several nodes may meet,"""
+_HERE = re.compile(r"0|1|1:1|(?:localhost|127\.0\.0\.1)(?::\d+)?")
+"""except with these values."""
 _SAME = {"mpiexec": "mpirun", "mpiexec.hydra": "mpirun"}
 
 
@@ -48,6 +52,8 @@ class Launched(NamedTuple):
     """The command without it; empty where an option does more than count ranks, or is unknown."""
     program: tuple[str, ...]
     """What it seems to start, for reading on; empty where nobody can say."""
+    own_world: bool = False
+    """Whether each process that starts it surely makes a world of its own: nothing names others to meet."""
 
 
 def launched(words: Sequence[str]) -> Launched | None:
@@ -66,9 +72,12 @@ def launched(words: Sequence[str]) -> Launched | None:
     kind = _SAME.get(name, name)
     counts, flags = set(_COUNTS[kind].split()), set(_FLAGS[kind].split())
     sure, module, bare = True, False, False
+    alone = kind == "torchrun"
     while rest and rest[0].startswith("-") and rest[0] != "--":
-        option, equals, _ = rest.pop(0).partition("=")
+        option, equals, value = rest.pop(0).partition("=")
         plain_name = option.lstrip("-")
+        if plain_name in _MEETS and not _HERE.fullmatch(value or (rest[0] if rest else "")):
+            alone = False
         if plain_name in ("m", "module") and kind in ("torchrun", "accelerate", "deepspeed"):
             module = True
         elif plain_name in ("no_python", "no-python") and kind in ("torchrun", "accelerate", "deepspeed"):
@@ -82,6 +91,7 @@ def launched(words: Sequence[str]) -> Launched | None:
         rest.pop(0)
     if not rest:
         return Launched(name, KEYS[name], (), ())
+    alone &= not rest[0].startswith(("$", "{"))
     if module:
         rest = ["python", "-m", *rest]
     elif not bare and rest[0].endswith(".py") and kind in ("torchrun", "accelerate", "deepspeed"):
@@ -89,7 +99,7 @@ def launched(words: Sequence[str]) -> Launched | None:
     inner = launched(rest)
     if inner is not None:  # mpirun torchrun …: people mean something by that
         return Launched(name, inner.key, (), inner.program)
-    return Launched(name, KEYS[name], tuple(rest) if sure else (), tuple(rest))
+    return Launched(name, KEYS[name], tuple(rest) if sure else (), tuple(rest), alone)
 
 
 def joined(words: Sequence[str]) -> str:

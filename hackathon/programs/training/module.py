@@ -50,6 +50,18 @@ class Module:
                     found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
         return found
 
+    @cached_property
+    def used_text(self) -> str:
+        """The text without imports, and the full names of those imports that are used: an import alone does nothing."""
+        lines = list(self.look.lines)
+        for node in self.nodes:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    if number <= len(lines) and ";" not in lines[number - 1]:
+                        lines[number - 1] = ""
+        used = {node.id for node in self.nodes if isinstance(node, ast.Name)}
+        return "\n".join([*lines, *(full for name, full in self.aliases.items() if name in used)])
+
     def dotted(self, node: ast.AST | None) -> str:
         """Return a name as it was imported: `mp.spawn` → `torch.multiprocessing.spawn`; empty for what has none."""
         parts: list[str] = []

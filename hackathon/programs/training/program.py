@@ -64,6 +64,11 @@ class TrainingProgram:
         """All of it."""
         return "\n".join("\n".join(module.look.lines) for module in self.modules)
 
+    @cached_property
+    def used_text(self) -> str:
+        """All of it without imports, but with the full names of what is used of them."""
+        return "\n".join(module.used_text for module in self.modules)
+
     def called(self, *names: str) -> bool:
         """Return whether a function is called; `names` are ends of dotted names."""
         return any(name.endswith(names) for module in self.modules for _, name in module.calls if name)

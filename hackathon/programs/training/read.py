@@ -13,6 +13,7 @@ from hackathon.programs.scripts.findings import Edit, LintFinding
 from hackathon.programs.scripts.lint import LintReport
 from hackathon.programs.scripts.source import read_script
 from hackathon.programs.training import data_rules, exchange_rules, launchers, rank_rules, shell_rules
+from hackathon.programs.training.entries import python_file
 from hackathon.programs.training.module import TooManyStepsError
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
@@ -70,8 +71,7 @@ def _from_command(folder: Path, words: list[str], look: FileLook, situation: Tra
     if "{" in name or "$" in name or name.startswith(("/", "~")) or ".." in name.split("/"):
         return []
     if start.kind == "module":
-        path = name.replace(".", "/")
-        name = next((each for each in (f"{path}/__main__.py", f"{path}.py") if inside(folder, each)), "")
+        name = python_file(folder, start)
         return _program(folder, (name,), situation) if name else []
     if not start.kind or not name:
         return []

@@ -1,7 +1,8 @@
 """Rules about a shell script that a project's command starts: it runs once for each rank."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from hackathon.programs.scripts.body_rules import downloads
 from hackathon.programs.scripts.findings import Edit
@@ -17,14 +18,35 @@ _OWN = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RAN
 _FIXED = re.compile(r"[\w.:,-]+")
 
 
-def check_shell(look: FileLook, situation: TrainingSituation) -> list[str]:
-    """Look through a script; return the Python files that it starts, as they stand there."""
-    script = scan(tuple(look.lines))
-    choices = set(_chosen(look, script.outside))
-    programs = []
+class ScriptCommand(NamedTuple):
+    """A command of a script without the variables that it sets."""
+
+    command: Command
+    sets: tuple[tuple[str, str], ...]
+    words: tuple[str, ...]
+    sure: bool
+    """Whether it runs in any case: it stands in no `if`, loop, function or bracket."""
+
+    @property
+    def line(self) -> int:
+        """Where it stands."""
+        return self.command.line
+
+
+def script_commands(lines: Sequence[str]) -> Iterator[ScriptCommand]:
+    """Yield the commands of a script in their order."""
+    script = scan(tuple(lines))
+    choices = set(_chosen(lines, script.outside))
     for command in script.commands:
         sets, words = _parts(command)
-        sure = command.line not in choices and not command.depth
+        yield ScriptCommand(command, tuple(sets), words, command.line not in choices and not command.depth)
+
+
+def check_shell(look: FileLook, situation: TrainingSituation) -> list[str]:
+    """Look through a script; return the Python files that it starts, as they stand there."""
+    programs, moves = [], False
+    for command, sets, words, sure in script_commands(look.lines):
+        moves |= command.words[:1] == ("cd",)
         for name, value in sets if sure else ():
             _variable(look, command, name, value)
         if sure:
@@ -42,7 +64,7 @@ def check_shell(look: FileLook, situation: TrainingSituation) -> list[str]:
         start = started(inner.program if inner else words)
         if start.kind == "python" and _FIXED.fullmatch(start.file.replace("/", ".")):
             programs.append(start.file)
-    return programs if not any(each.words[:1] == ("cd",) for each in script.commands) else []
+    return [] if moves else programs
 
 
 def _parts(command: Command) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
@@ -82,10 +104,10 @@ def _launch(look: FileLook, command: Command, words: tuple[str, ...]) -> None:
     look.add("launcher-in-script", command.line, *edits, launcher=found.launcher, key=found.key)
 
 
-def _chosen(look: FileLook, outside: frozenset[int]) -> Iterator[int]:
+def _chosen(lines: Sequence[str], outside: frozenset[int]) -> Iterator[int]:
     """Yield the lines inside `if` and `case`: what stands there may never run."""
     depth = 0
-    for number, line in enumerate(look.lines, 1):
+    for number, line in enumerate(lines, 1):
         if number in outside or len(line) > LONGEST:
             continue
         word = line.strip()

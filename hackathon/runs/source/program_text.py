@@ -156,6 +156,11 @@ class ProgramText:
         return cls(tuple(seen), "" if learns else entry)
 
 
+def text_lines(folder: Path, name: str) -> tuple[str, ...]:
+    """Return the lines of a text file beneath a folder, of which LARGEST bytes are read; none when it cannot be."""
+    return _read(folder, name, LARGEST).lines
+
+
 def inside(folder: Path, name: str) -> bool:
     """Return whether a name leads to a regular file beneath a folder; no link leads out of it."""
     path = folder / name

@@ -120,6 +120,17 @@ if [ "$hk_mode" = rank ]; then
 fi
 export HK_RANK=$RANK HK_LOCAL_RANK=$LOCAL_RANK
 
+if [ -n "${HK_GPUS_PER_PROCESS:-}" ]; then # a rank has several GPUs, and sees only those, numbered from 0
+  IFS=, read -r -a hk_gpus <<<"${CUDA_VISIBLE_DEVICES:-$(seq -s, 0 $((HK_PROCESSES_PER_NODE * HK_GPUS_PER_PROCESS - 1)))}"
+  hk_first=$((LOCAL_RANK * HK_GPUS_PER_PROCESS))
+  # a scheduler that gave each rank its own has nothing left to divide
+  if [ "${#hk_gpus[@]}" -ge $((hk_first + HK_GPUS_PER_PROCESS)) ] && [ "${#hk_gpus[@]}" -gt "$HK_GPUS_PER_PROCESS" ]; then
+    hk_gpus=("${hk_gpus[@]:hk_first:HK_GPUS_PER_PROCESS}")
+    CUDA_VISIBLE_DEVICES=$(IFS=, && echo "${hk_gpus[*]}")
+    export CUDA_VISIBLE_DEVICES
+  fi
+fi
+
 # ---- this rank's own log, record and scratch space; none of them may end the job ----
 if { : >>"logs/rank-$RANK.log"; } 2>/dev/null; then exec >>"logs/rank-$RANK.log" 2>&1; fi
 hk_event() { # name, further members of the object

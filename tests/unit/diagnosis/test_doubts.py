@@ -106,8 +106,16 @@ def command(*words: str) -> dict[str, Any]:
         ({"train.py": "import importlib\nimportlib.import_module(name)\n"}, command("python", "train.py"), False),
         ({"train.py": "import os\nrank = os.environ['RANK']\n"}, command("python", "train.py"), False),
         ({"train.py": "def broken(:\n"}, command("python", "train.py"), False),
-        ({"train.py": PLAIN, "helper.py": HELPER, "run.sh": "python train.py\n"}, command("bash", "run.sh"), False),
-        ({"train.py": PLAIN, "helper.py": HELPER}, command("python", "-m", "train"), False),
+        ({"train.py": PLAIN, "helper.py": HELPER, "run.sh": "python train.py\n"}, command("bash", "run.sh"), True),
+        ({"train.py": PLAIN, "helper.py": HELPER, "run.sh": "set -e\nexport A=1\nexec python -u train.py | tee log\n"},
+         command("bash", "run.sh"), True),
+        ({"train.py": PLAIN, "helper.py": HELPER, "run.sh": "python train.py\n./more\n"}, command("./run.sh"), False),
+        ({"train.py": PLAIN, "helper.py": HELPER, "run.sh": "cd x\npython train.py\n"},
+         command("bash", "run.sh"), False),
+        ({"train.py": PLAIN, "helper.py": HELPER, "run.sh": "$PYTHON train.py\n"}, command("bash", "run.sh"), False),
+        ({"train.py": PLAIN, "helper.py": HELPER}, command("python", "-m", "train"), True),
+        ({"train.py": PLAIN, "helper.py": HELPER}, command("python", "-m", "train.py"), False),
+        ({"train.py": PLAIN, "helper.py": HELPER}, command("mpirun", "-np", "2", "python", "train.py"), True),
         ({"train.py": PLAIN, "helper.py": HELPER}, command("python", "../train.py"), False),
         ({}, command("python", "train.py"), False),
     ],
@@ -127,6 +135,10 @@ def test_no_group_needs_a_program_that_is_known_whole(
 JOINED = "import torch\nimport torch.distributed as dist\n{seed}dist.init_process_group('gloo'{world})\n{rest}"
 SEEDED = "torch.manual_seed(0)\n"
 LOADER = "loader = torch.utils.data.DataLoader(data, batch_size={batch}, shuffle=True{sampler})\n"
+STREAM = (
+    "from torch.utils.data import DataLoader, IterableDataset\nclass Stream(IterableDataset):\n"
+    "    def __iter__(self):\n        yield from open('data.txt').readlines(){take}\n"
+)
 WRAPPED = "model = torch.nn.parallel.DistributedDataParallel(net)\n"
 
 
@@ -143,6 +155,23 @@ WRAPPED = "model = torch.nn.parallel.DistributedDataParallel(net)\n"
         ("", "", WRAPPED + "mine = batch_size // dist.get_world_size()\n", {"mode": "weak"}, {"work-mismatch"}),
         ("", "", WRAPPED + "mine = batch_size // dist.get_world_size()\n", {"mode": "strong"}, set()),
         ("", "", WRAPPED + "steps = len(data) // (batch_size * dist.get_world_size())\n", {"mode": "weak"}, set()),
+        ("", "", WRAPPED + "model.module(x).sum().backward()\n", {}, {"several-worlds"}),
+        ("", "", WRAPPED + "model(x).sum().backward()\nprint(model.module(x))\n", {}, set()),
+        ("", "", WRAPPED + "net = model.module\nmodel.module(x).sum().backward()\nstep(model)\n", {}, set()),
+        ("", "", WRAPPED + STREAM.format(take="") + "loader = DataLoader(Stream())\n", {}, {"identical-ranks"}),
+        ("", "", WRAPPED + STREAM.format(take="[rank::2]") + "loader = DataLoader(Stream())\n", {}, set()),
+        ("", "", WRAPPED + STREAM.format(take="") + "loader = DataLoader(Stream(part[rank]))\n", {}, set()),
+        ("", "", WRAPPED + STREAM.format(take="") + "it = islice(DataLoader(Stream()), a, None, b)\n", {}, set()),
+        ("", "", WRAPPED + STREAM.format(take="[randint(0, 3):]") + "loader = DataLoader(Stream())\n", {}, set()),
+        # an import alone wraps nothing; what is used under another name does
+        (
+            "",
+            "from torch.nn.parallel import DistributedDataParallel as DDP\n",
+            "net(x).sum().backward()\n",
+            {},
+            {"several-worlds"},
+        ),
+        ("", "from torch.nn.parallel import DistributedDataParallel as W\n", "W(net)(x).sum().backward()\n", {}, set()),
         # nobody can say what that does
         ("", "", "import mylab\nnet(x).sum().backward()\n", {}, set()),
     ],
@@ -156,6 +185,79 @@ def test_what_the_text_says_about_ranks_that_do_not_share_the_work(
     assert set(found) == doubts_
     for doubt in found.values():
         assert doubt.evidence.startswith("source/train.py:")
+
+
+SPAWNS = """\
+import os, torch, torch.distributed as dist, torch.multiprocessing as mp
+def main(rank, world):
+    os.environ["MASTER_ADDR"] = "{address}"
+    dist.init_process_group("gloo", rank=rank, world_size=world)
+mp.spawn(main, args=(2,), nprocs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "script", "program", "kind"),
+    [
+        ("torchrun --standalone --nproc_per_node=2 train.py", "", WRAPPED, "launched"),
+        ("torchrun --nproc_per_node=2 train.py", "", WRAPPED, "launched"),
+        ("torchrun --nnodes=1 --rdzv-endpoint=localhost:0 --rdzv-backend=c10d train.py", "", WRAPPED, "launched"),
+        ("python -m torch.distributed.run --nproc_per_node 2 train.py", "", WRAPPED, "launched"),
+        ("bash run.sh", "torchrun --nproc_per_node 2 train.py", WRAPPED, "launched"),
+        ("bash run.sh", "if [ $# = 1 ]; then torchrun --nproc_per_node 2 train.py; fi", WRAPPED, None),
+        ("bash run.sh", "torchrun --nnodes=$N --rdzv_endpoint=$MASTER_ADDR:29500 train.py", WRAPPED, None),
+        ("torchrun --nnodes 2 --node_rank $SLURM_NODEID --master_addr $HOST train.py", "", WRAPPED, None),
+        ("bash run.sh", "torchrun $ARGS train.py", WRAPPED, None),
+        ("python train.py", "", SPAWNS.format(address="localhost"), "spawned"),
+        ("python train.py", "", SPAWNS.format(address="n1"), None),
+        ("python train.py", "", SPAWNS.replace("mp.spawn(main, args=(2,), nprocs=2)", "main(0, 2)"), None),
+    ],
+)
+def test_ranks_that_the_program_starts_itself(
+    make: Make, words: str, script: str, program: str, kind: str | None
+) -> None:
+    run = make(2, **command(*words.split()))
+    run.program(f"import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n{program}")
+    (run.path / "source" / "run.sh").write_text(f"#!/bin/bash\n{script}\n")
+    found = judged(run)
+    assert {each.kind for each in found.values()} == ({kind} if kind else set()), found
+    assert set(found) <= {"several-worlds"} and all("2 processes" in each.message for each in found.values())
+
+
+@pytest.mark.parametrize(
+    ("handler", "line", "doubted"),
+    [
+        ("print('skipped', error)", "skipped [gloo/transport/tcp/pair.cc:547] Connection closed by peer", True),
+        ("traceback.print_exc()", "Traceback (most recent call last):", True),
+        ("print('skipped', error)", "step 4 loss 0.5", False),
+        ("raise", "Traceback (most recent call last):", False),
+    ],
+)
+def test_a_training_that_ended_in_a_handler(make: Make, handler: str, line: str, doubted: bool) -> None:
+    run = make(2, **command("python", "train.py"))
+    run.program(
+        JOINED.format(world="", seed="import traceback\n", rest=WRAPPED)
+        + f"try:\n    model(x).sum().backward()\nexcept Exception as error:\n    {handler}\n"
+    )
+    run.log(1, "step 3 loss 0.6", line)
+    found = judged(run)
+    assert set(found) == ({"work-mismatch"} if doubted else set())
+    if doubted:
+        assert (found["work-mismatch"].kind, found["work-mismatch"].evidence) == ("swallowed", "logs/rank-1.log:2")
+
+
+@pytest.mark.parametrize(
+    ("line", "metrics", "doubted"),
+    [
+        ("812.0 samples/s", {}, True), ("812.0 samples/s in total", {}, False), ("812.0 samples/s/gpu", {}, False),
+        ("3.5 it/s", {}, False), ("loss 0.5", {}, False),
+        ("812.0 samples/s", {"samples_per_s": {"pattern": "([0-9.]+) samples/s", "ranks": "sum"}}, False),
+    ],
+)  # fmt: skip
+def test_a_rate_of_which_nobody_says_whose_it_is(make: Make, line: str, metrics: dict[str, Any], doubted: bool) -> None:
+    run = make(2, metrics=metrics, **command("python", "train.py"))
+    run.log(0, line, line)
+    assert set(judged(run)) == ({"unsure-metric"} if doubted else set())
 
 
 def test_one_process_needs_no_group(make: Make) -> None:

@@ -1,10 +1,15 @@
 """Where a job runs comes from the project, also for a recipe that is run inside it; threads fit on the node."""
 
+import os
+import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from hackathon.jobs.check import CheckError, check
+from hackathon.jobs.cost import cost
+from hackathon.jobs.essence import essence
 from hackathon.jobs.options import Options
 from hackathon.jobs.render import render
 from hackathon.jobs.request import Request
@@ -107,6 +112,68 @@ def test_memory_that_a_scheduler_has_no_words_for_is_refused(team: Path, cluster
     with pytest.raises(CheckError) as caught:
         check(asked, sources.cluster)
     assert [each.id for each in caught.value.violations] == ["memory_unknown"]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "each", "per_node", "line"),
+    [
+        ("abci3", None, 8, "ngpus=8"), ("abci3", 1, 8, "ngpus=8"), ("abci3", 2, 4, "ngpus=8"),
+        ("abci3", 3, 2, "ngpus=6"), ("abci3", 8, 1, "ngpus=8"),
+    ],
+)  # fmt: skip
+def test_several_gpus_for_each_process(team: Path, cluster: str, each: int | None, per_node: int, line: str) -> None:
+    text = f"name: digits\ncommand: python train.py\ncluster: {cluster}\ngroup: gx11\n"
+    (team / "project.yaml").write_text(text + (f"gpus_per_process: {each}\n" if each else ""))
+    asked, sources = _request(None)
+    assert (asked.processes_per_node, asked.processes) == (per_node, per_node)
+    check(asked, sources.cluster)
+    job = render(asked, sources.cluster, sources.template_folders).job
+    assert ("HK_GPUS_PER_PROCESS" in job) is ((each or 1) > 1)
+    assert cost([asked], sources.cluster).gpu_hours == pytest.approx(8 * asked.walltime / 3600)
+    assert asked.gpus_wanted == int(line.partition("=")[2])
+    with pytest.raises(RequestError, match="gpus_per_process") if (each or 1) > 1 else nullcontext():
+        essence(asked, sources.cluster, team)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "each", "per_node"), [("abci3", 9, None), ("abci3", 4, 3), ("reedbush-u", 2, None)]
+)
+def test_more_gpus_than_a_node_has_are_refused(team: Path, cluster: str, each: int, per_node: int | None) -> None:
+    (team / "project.yaml").write_text(
+        f"name: digits\ncommand: python train.py\ncluster: {cluster}\ngroup: gx11\ngpus_per_process: {each}\n"
+    )
+    asked, sources = _request(None, Options(processes_per_node=per_node))
+    with pytest.raises(CheckError, match="GPU") as caught:
+        check(asked, sources.cluster)
+    assert "gpus_over" in [violation.id for violation in caught.value.violations]
+
+
+@pytest.mark.parametrize(
+    ("visible", "local_rank", "expected"),
+    [
+        (None, 0, "0,1"), (None, 1, "2,3"), ("4,5,6,7", 1, "6,7"), ("GPU-a,GPU-b,GPU-c,GPU-d", 0, "GPU-a,GPU-b"),
+        ("2,3", 1, "2,3"),  # the scheduler gave this rank its own
+        ("4,5,6", 1, "4,5,6"),  # too few: the program says so
+    ],
+)  # fmt: skip
+def test_a_rank_sees_only_its_own_gpus(team: Path, visible: str | None, local_rank: int, expected: str) -> None:
+    (team / "project.yaml").write_text(
+        "name: digits\ncommand: python train.py\ncluster: abci3\ngroup: gx11\ngpus_per_process: 2\n"
+    )
+    asked, sources = _request(None, Options(processes_per_node=2))
+    rank = render(asked, sources.cluster, sources.template_folders).rank
+    begin = rank.index('if [ -n "${HK_GPUS_PER_PROCESS:-}" ]')
+    block = rank[begin : rank.index("\nfi\n", begin) + 4]
+    given = {"LOCAL_RANK": str(local_rank), "HK_GPUS_PER_PROCESS": "2", "HK_PROCESSES_PER_NODE": "2"}
+    given |= {"CUDA_VISIBLE_DEVICES": visible} if visible else {}
+    script = ["bash", "-c", f'{block}echo "$CUDA_VISIBLE_DEVICES"']
+    told = subprocess.run(script, env={"PATH": os.environ["PATH"], **given}, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == expected
+    unset = subprocess.run(
+        script, env={"PATH": os.environ["PATH"], "LOCAL_RANK": "1", "CUDA_VISIBLE_DEVICES": "0,1"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert unset.stdout.strip() == "0,1"
 
 
 def test_this_machine_gives_what_it_has(team: Path) -> None:

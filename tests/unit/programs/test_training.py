@@ -39,6 +39,7 @@ for epoch in range(10):
     for x, y in loader:
         model(x).sum().backward()
 """
+WRAP = "model = DDP(Net())\n"
 DDP = HEAD + SETUP + LOOP
 AROUND = (
     DDP
@@ -46,6 +47,13 @@ AROUND = (
     + "try:\n    main()\nexcept {} as error:\n    {}\n"
 )
 ALONE = "import torch\nfrom torch.utils.data import DataLoader\nmodel = torch.nn.Linear(2, 2)\nmodel(x).backward()\n"
+STREAM = (
+    HEAD
+    + "class Lines(torch.utils.data.IterableDataset):\n    def __iter__(self):\n        for line in self.lines:\n"
+    + "            yield line\n"
+    + SETUP
+    + "loader = DataLoader(Lines(), batch_size=32)\nfor x in loader:\n    model(x).sum().backward()\n"
+)
 SPAWN = (
     HEAD
     + """\
@@ -133,16 +141,24 @@ def found(
          "loader = DataLoader(data.shard(hvd.size(), hvd.rank()), shuffle=True)\n"),
         ("same-data", HEAD + SETUP + "torch.manual_seed(0)\nloader = DataLoader(data, batch_size=32, shuffle=True)\n",
          HEAD + SETUP + "torch.manual_seed(0)\nsampler = DistributedSampler(data, shuffle=False)\n"),
-        ("fixed-world", HEAD + 'dist.init_process_group("gloo", rank=0, world_size=1)\n' + LOOP,
-         HEAD + 'dist.init_process_group("gloo", rank=r, world_size=int(os.environ["WORLD_SIZE"]))\n' + LOOP),
-        ("fixed-world", HEAD + 'dist.init_process_group("gloo", init_method="env://", world_size=1, rank=0)\n' + LOOP,
-         HEAD + 'if alone:\n    dist.init_process_group("gloo", world_size=1, rank=0)\n' + LOOP),
+        ("fixed-world", HEAD + 'dist.init_process_group("gloo", rank=0, world_size=1)\n' + WRAP + LOOP,
+         HEAD + 'dist.init_process_group("gloo", rank=r, world_size=int(os.environ["WORLD_SIZE"]))\n' + WRAP + LOOP),
+        ("fixed-world",
+         HEAD + 'dist.init_process_group("gloo", init_method="env://", world_size=1, rank=0)\n' + WRAP + LOOP,
+         HEAD + 'if alone:\n    dist.init_process_group("gloo", world_size=1, rank=0)\n' + WRAP + LOOP),
         ("not-averaged", "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n" + ALONE,
          "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n" + ALONE
          + "for p in model.parameters():\n    dist.all_reduce(p.grad)\n"),
         ("not-averaged", "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n" + ALONE,
          "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n"
          + ALONE.replace("model(x).backward()", "print(model(x))")),
+        ("around-wrapper", DDP.replace("        model(x)", "        model.module(x)"), DDP),
+        ("around-wrapper", DDP.replace("        model(x)", "        model.module(x)"),
+         DDP.replace("        model(x)", "        model.module(x)") + "def other(x):\n    return model(x)\n"),
+        ("same-stream", STREAM, STREAM.replace("lines:", "lines[self.rank :: self.world]:")),
+        ("same-stream", STREAM, STREAM.replace("Lines()", "Lines(rank)")),
+        ("same-stream", STREAM.replace("for line", "torch.manual_seed(0)\n        torch.randn(2)\n        for line"),
+         STREAM.replace("for line", "torch.randn(2)\n        for line")),
         ("divided-batch", DDP + "mine = batch_size // dist.get_world_size()\n",
          DDP + "steps = len(data) // (batch_size * dist.get_world_size())\n"),
         ("divided-batch", DDP + "args.batch_size = int(args.batch_size / world_size)\n",

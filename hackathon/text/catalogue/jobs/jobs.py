@@ -153,6 +153,23 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "`memory: {memory}` is more than a node of {cluster} has, {most}",
         "`memory: {memory}` は {cluster} のノードのメモリ {most} を超えています",
     ),
+    "gpus_not_asked": (
+        "the nodes have {gpus} GPUs, and the profile {cluster} asks for none. `hackathon clusters new NAME` writes a profile of "
+        "this machine",
+        "ノードには GPU が {gpus} 基ありますが、プロファイル {cluster} は GPU を要求しません。`hackathon clusters new NAME` で、このマシンの"
+        "プロファイルを作れます",
+    ),
+    "gpus_over": (
+        "{processes} {processes:process|processes} per node × `gpus_per_process: {each}` need {wanted} GPUs; a node of {cluster} "
+        "has {gpus} (--processes-per-node)",
+        "1ノード {processes} プロセス × `gpus_per_process: {each}` には GPU が {wanted} 基必要ですが、{cluster} のノードは {gpus} 基です"
+        "（--processes-per-node）",
+    ),
+    "essence_gpus": (
+        "the short script does not divide the GPUs of a node between processes (`gpus_per_process: {each}`): use "
+        "`hackathon render --to DIR`",
+        "短いスクリプトではノードの GPU をプロセスに分けられません（`gpus_per_process: {each}`）。`hackathon render --to DIR` を使ってください",
+    ),
     "memory_unknown": (
         "it is not known how {scheduler} is asked for memory here: write this site's option under `directives:` instead of "
         "`memory:`",

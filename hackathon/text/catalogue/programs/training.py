@@ -67,6 +67,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "この DataLoader にはサンプラーがなく、乱数のシードも全ランクで同じなので、全ランクが同じバッチで学習します。プロセスを増やしても"
         "同じ計算を繰り返すだけです。DistributedSampler でデータを分割してください。",
     ),
+    "around_wrapper": (
+        "`{name}.module(…)` goes around DistributedDataParallel, which averages gradients only after its own forward: each rank "
+        "trains by itself, and the scaling result would be false. Call `{name}(…)`.",
+        "`{name}.module(…)` は DistributedDataParallel を通りません。勾配が平均されるのは `{name}(…)` を呼び出したときだけなので、各ランクが"
+        "別々に学習し、スケーリングの結果は誤ったものになります。`{name}(…)` を呼び出してください。",
+    ),
+    "same_stream": (
+        "`{name}` yields the same samples on every rank: an IterableDataset is not divided by a sampler, and more processes do the "
+        "same work again. Let each rank take its own share, for example every `world_size`-th sample from `rank` on.",
+        "`{name}` は全ランクで同じサンプルを返します。IterableDataset はサンプラーでは分割されず、プロセスを増やしても同じ計算を"
+        "繰り返すだけです。`rank` 番目から `world_size` 個おきに取るなど、ランクごとに分けてください。",
+    ),
     "divided_batch": (
         "`{text}`: the program divides the batch by the number of processes itself, so the total stays the same. That is strong "
         "scaling: put `scaling: {{strong: {{by_program: true}}}}` into project.yaml and use --mode strong.",

@@ -25,6 +25,28 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the {processes} processes join one group and exchange neither gradients nor weights: each one trains by itself",
         "{processes} プロセスは 1 つのグループに参加していますが、勾配も重みも交換せず、別々に学習しています",
     ),
+    "several_worlds_around": (
+        "the {processes} processes exchange no gradients: the program calls `model.module(…)`, which goes around "
+        "DistributedDataParallel, so each one trains by itself",
+        "プログラムが `model.module(…)` を呼び出し、DistributedDataParallel を通らないため、{processes} プロセスが勾配を交換せず、"
+        "別々に学習しています",
+    ),
+    "several_worlds_launched": (
+        "each of the {processes} processes starts `{launcher}`, and with it a group of its own",
+        "{processes} プロセスのそれぞれが `{launcher}` を起動し、別々のグループになっています",
+    ),
+    "several_worlds_spawned": (
+        "each of the {processes} processes starts ranks of its own that meet on the local machine: they form {processes} groups",
+        "{processes} プロセスのそれぞれがローカルホストで待ち合わせるランクを起動し、{processes} 組に分かれています",
+    ),
+    "identical_ranks_stream": (
+        "all {processes} ranks train with the same samples: the IterableDataset is not divided",
+        "{processes} ランクすべてが同じサンプルで学習しています（IterableDataset が分割されていません）",
+    ),
+    "work_mismatch_swallowed": (
+        "the training ended early: an exception was caught ({text}), and the program went on as if it had succeeded",
+        "例外（{text}）が捕まえられ、学習が途中で終わっていますが、プログラムは成功したものとして終了しています",
+    ),
     "identical_ranks_text": (
         "all {processes} ranks train with the same batches: the DataLoader has no sampler, and the seed is the same",
         "{processes} ランクすべてが同じバッチで学習しています（DataLoader にサンプラーがなく、シードも同じです）",
@@ -56,6 +78,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "warm_up_included": (
         "the mean includes the warm-up: without the first value it is {without} instead of {value}",
         "平均にウォームアップが含まれています。最初の値を除くと {value} ではなく {without} になります",
+    ),
+    "unsure_metric": (
+        "the output does not say whether {metric} is one process's or that of all {processes}; it is taken for all. Print it with "
+        "the word total or the unit per GPU, or write `ranks: sum` under `metrics:`",
+        "出力からは、{metric} が 1 プロセスの値か全 {processes} プロセスの値かがわかりません（全体の値とみなしています）。total という語か "
+        "GPU あたりの単位を付けて表示するか、`metrics:` に `ranks: sum` と書いてください",
     ),
     "super_linear": (
         "the efficiency of {efficiency} % is higher than the noise of the repeats explains",

@@ -1,0 +1,47 @@
+"""Exceptions that a program caught and went on after: its job succeeded, and the training did not go to its end."""
+
+import re
+from collections.abc import Mapping
+
+from hackathon.diagnosis.facts import FactHit, RunFacts, fact
+from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.silent.worlds import by_text, failed, place_of
+from hackathon.logs.metrics import rank_files
+from hackathon.text.files import open_regular
+
+MOST = 1 << 20
+"""Bytes at the end of a rank's log that are read."""
+RANKS = 64
+"""Ranks whose logs are read."""
+_LOST = re.compile(
+    rb"Traceback \(most recent call last\)|(?:gloo/transport/[\w/.]+:\d+\] )?Connection (?:closed|reset) by peer"
+    rb"|gloo/transport/[\w/.]+:\d+"
+    rb"|NCCL (?:WARN|error)|nccl(?:System|Remote|Internal|UnhandledCuda)Error|DistBackendError|Broken pipe"
+    rb"|Watchdog caught collective|CUDA out of memory|CUDA error"
+)
+"""What is printed of a step that failed, on the rank itself or on those that waited for it."""
+
+
+@fact("silent:swallowed-exception")
+def swallowed(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """The text of the program catches exceptions of its training, and a rank's log has what such a one leaves there."""
+    if run.record.processes < 2 or failed(run):
+        return []
+    shown = by_text(run, ("swallowed-exception",))
+    if not shown:
+        return []
+    for path in rank_files(run.path / "logs", ".log")[:RANKS]:
+        try:
+            with open_regular(path) as stream:
+                size = stream.seek(0, 2)
+                stream.seek(max(0, size - MOST))
+                text = stream.read(MOST)
+        except (OSError, ValueError):
+            continue
+        match = _LOST.search(text)
+        if match:
+            line = text.count(b"\n", 0, match.start()) + 1 if size <= MOST else None
+            evidence = Evidence(f"logs/{path.name}", line, "")
+            said = match[0].decode("ascii", "replace").rpartition("] ")[2]
+            return [FactHit(evidence, {"text": said, "place": place_of(shown[0].evidence)})]
+    return []

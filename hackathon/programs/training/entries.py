@@ -1,0 +1,98 @@
+"""What a command starts in the end: Python files, directly, as modules, or by way of a shell script."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.programs.training import launchers
+from hackathon.programs.training.shell_rules import script_commands
+from hackathon.runs.source.program_text import inside, text_lines
+
+_FIXED = re.compile(r"[\w.:,/-]+")
+_PLAIN = frozenset(
+    {
+        ":", "[", "[[", ".", "((", "cd", "date", "echo", "env", "exit", "export", "false", "hash", "hostname", "id",
+        "local", "ls", "mkdir", "module", "nvidia-smi", "printf", "pwd", "read", "set", "shift", "shopt", "sleep",
+        "source", "tee", "test", "trap", "true", "type", "ulimit", "umask", "unset", "wait", "which", "conda", "rm",
+        "cp", "mv", "ln", "cat", "df", "free", "lscpu", "touch", "declare", "readonly", "nproc", "uname", "whoami",
+        "basename", "dirname", "realpath",
+    }
+)  # fmt: skip
+"""Commands of a script that train nothing."""
+
+
+@dataclass(frozen=True)
+class OwnLauncher:
+    """A launcher that makes a world of its own in each process that starts it."""
+
+    name: str
+    file: str
+    """The script that has it; empty for the command itself."""
+    line: int
+
+
+@dataclass(frozen=True)
+class CommandStart:
+    """What a command starts."""
+
+    files: tuple[str, ...] = ()
+    """Python files below the program's folder."""
+    whole: bool = False
+    """Whether that is all that may train: no other program, no file that cannot be read."""
+    own_launcher: OwnLauncher | None = None
+
+
+def start_of(folder: Path, words: tuple[str, ...]) -> CommandStart:
+    """Return what a command starts, as far as it can be told from its words and the script that they name."""
+    found = launchers.launched(words)
+    own = None
+    if found is not None:
+        own = OwnLauncher(found.launcher, "", 0) if found.own_world else None
+        words = found.program
+    start = launchers.started(words)
+    if start.kind in ("python", "module"):
+        name = python_file(folder, start)
+        return CommandStart((name,) if name else (), bool(name), own)
+    if start.kind == "shell" or (start.kind == "file" and start.file.endswith(".sh")):
+        return _of_script(folder, beneath(start.file), own)
+    if start.kind == "file" and start.file.endswith(".py") and inside(folder, beneath(start.file)):
+        return CommandStart((beneath(start.file),), True, own)
+    return CommandStart(own_launcher=own)
+
+
+def python_file(folder: Path, start: launchers.Start) -> str:
+    """Return the file of `python FILE` or `python -m MODULE` below a folder; empty where it is not there."""
+    if start.kind != "module":
+        name = beneath(start.file)
+        return name if name and inside(folder, name) else ""
+    path = start.file.replace(".", "/")
+    return next((each for each in (f"{path}/__main__.py", f"{path}.py") if inside(folder, each)), "")
+
+
+def beneath(name: str) -> str:
+    """Return a path without `.` and doubled slashes; empty for one that may lead out of the folder, or is not known."""
+    if not _FIXED.fullmatch(name) or name.startswith("/") or ".." in name.split("/"):
+        return ""
+    return os.path.normpath(name)
+
+
+def _of_script(folder: Path, name: str, own: OwnLauncher | None) -> CommandStart:
+    if not name or not inside(folder, name):
+        return CommandStart(own_launcher=own)
+    lines = text_lines(folder, name)
+    files: dict[str, None] = {}
+    whole = True
+    for command in script_commands(lines):
+        found = launchers.launched(command.words)
+        if found is not None and found.own_world and command.sure and own is None:
+            own = OwnLauncher(found.launcher, name, command.line)
+        start = launchers.started(found.program if found else command.words)
+        file = python_file(folder, start) if start.kind in ("python", "module") else ""
+        if file:
+            files[file] = None
+        elif command.words and (found is not None or command.words[0] not in _PLAIN):
+            whole = False
+        if command.words[:1] == ("cd",):
+            return CommandStart(own_launcher=own)
+    return CommandStart(tuple(files), whole and bool(files), own)

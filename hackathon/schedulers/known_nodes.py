@@ -1,0 +1,83 @@
+"""What a scheduler says of its nodes where the profile does not know them: asked seldom, and kept for a day.
+
+The shape of a machine changes rarely, and a login node's scheduler is asked as rarely as can be.
+"""
+
+import hashlib
+import os
+import time
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from hackathon.config.cluster import Cluster
+from hackathon.schedulers import profiles, runner
+from hackathon.schedulers.base import Scheduler, SchedulerError
+from hackathon.schedulers.foreign import KEPT as SITE_VARIABLES
+from hackathon.schedulers.machine import NodeGroup
+from hackathon.text.files import read_json, write_json
+from hackathon.text.paths import user_cache
+
+KEPT = 24 * 3600.0
+"""Seconds for which an answer counts."""
+PATIENCE = 10.0
+"""Seconds that the scheduler may take."""
+_FIELDS = {entry.name for entry in fields(NodeGroup)}
+
+
+def known_nodes(cluster: Cluster) -> tuple[NodeGroup, ...]:
+    """Return the machine's nodes as its scheduler describes them; none where the profile describes them itself.
+
+    None as well where the scheduler does not tell, is not on this machine, or does not answer: nothing is known then.
+    """
+    if cluster.node.cores != "auto" or profiles.dialect_of(cluster).this_machine:
+        return ()
+    scheduler = profiles.scheduler_of(cluster)
+    argvs = scheduler.nodes_argv()
+    if not argvs:
+        return ()
+    path = _place(cluster, argvs)
+    kept = _read(path)
+    if kept is not None:
+        return kept
+    return _asked(scheduler, path)
+
+
+def _asked(scheduler: Scheduler, path: Path | None) -> tuple[NodeGroup, ...]:
+    try:
+        found = tuple(runner.nodes(scheduler, timeout=PATIENCE, delays=()))
+    except SchedulerError:
+        return ()
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, {"t": time.time(), "nodes": [asdict(group) for group in found]})
+        except OSError:
+            pass  # it is asked again the next time
+    return found
+
+
+def _place(cluster: Cluster, argvs: list[list[str]]) -> Path | None:
+    """Return where the answer lies: for this scheduler on this machine, since a home may be that of several."""
+    where = [os.uname().nodename, *(os.environ.get(name, "") for name in sorted(SITE_VARIABLES))]
+    digest = hashlib.sha256(repr([cluster.scheduler, argvs, where]).encode()).hexdigest()[:16]
+    try:
+        return user_cache() / "nodes" / f"{digest}.json"
+    except RuntimeError:
+        return None
+
+
+def _read(path: Path | None) -> tuple[NodeGroup, ...] | None:
+    content: Any = read_json(path) if path is not None else None
+    try:
+        if not 0 <= time.time() - float(content["t"]) < KEPT:
+            return None
+        return tuple(_group(each) for each in content["nodes"])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _group(value: dict[str, Any]) -> NodeGroup:
+    if set(value) != _FIELDS:  # written by another version of the toolkit
+        raise ValueError("not a group of nodes")
+    return NodeGroup(**{**value, "queues": tuple(value["queues"])})

@@ -1,0 +1,92 @@
+"""The generic profile does not know the nodes: `check` asks the scheduler once a day, and `render` never does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hackathon.cli.main import run
+from hackathon.schedulers import known_nodes
+from hackathon.schedulers.slurm.parse import FIELD
+
+ROWS = (
+    ("main", "4", "8", "16000", "2", "4", "1", "gpu:a100:4"),
+    ("main", "2", "16", "32000", "2", "8", "1", "(null)"),
+    ("small", "1", "4", "8000", "1", "4", "1", "(null)"),
+)
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project for the shipped profile, and the file in which a `sinfo` notes that it was called."""
+    (tmp_path / "project.yaml").write_text("name: own\ncommand: python train.py\ncluster: slurm\nthreads: 1\n")
+    (tmp_path / "train.py").write_text("print('500 samples/s')\n")
+    (tmp_path / "rows").write_text("".join(FIELD.join(row) + "\n" for row in ROWS))
+    program = tmp_path / "bin" / "sinfo"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho called >>{tmp_path}/calls\ncat {tmp_path}/rows\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "calls"
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    """Return the ids of what `check` refuses."""
+    run(["check", "--json", *words])
+    return [each["id"] for each in json.loads(capsys.readouterr().out)["violations"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("--queue", "main", "--nodes", "6"), []),
+        (("--queue", "main", "--nodes", "7"), ["nodes_over"]),
+        (("--nodes", "8"), ["nodes_over"]),
+        (("--queue", "small", "--nodes", "2"), ["nodes_over"]),
+        (("--queue", "mian"), ["queue_unknown"]),
+        (("--queue", "main", "--processes-per-node", "16"), []),
+        (("--queue", "main", "--processes-per-node", "17"), ["cores_over"]),
+        (("--queue", "small", "--processes-per-node", "2", "--threads", "3"), ["cores_over"]),
+    ],
+)
+def test_what_no_node_has_is_refused(
+    calls: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], wanted: list[str]
+) -> None:
+    assert told(capsys, *words) == wanted
+
+
+def test_memory(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (calls.parent / "project.yaml").open("a") as project:
+        project.write("memory: 20 GiB\n")
+    assert told(capsys, "--queue", "main") == []
+    assert told(capsys, "--queue", "small") == ["memory_over"]
+
+
+def test_gpus_that_the_profile_does_not_ask_for_are_told(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--queue", "main"]) == 0
+    assert "the nodes have 4 GPUs" in capsys.readouterr().err
+    assert run(["check", "--queue", "small"]) == 0
+    assert "GPUs" not in capsys.readouterr().err
+
+
+def test_the_scheduler_is_asked_once_and_never_by_render(
+    calls: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["render"]) == 0 and not calls.exists()
+    before = capsys.readouterr().out
+    told(capsys)
+    told(capsys, "--nodes", "2")
+    assert calls.read_text().count("called") == 1
+    assert run(["render"]) == 0 and capsys.readouterr().out == before
+    monkeypatch.setattr(known_nodes, "KEPT", 0.0)
+    told(capsys)
+    assert calls.read_text().count("called") == 2
+
+
+@pytest.mark.parametrize("rows", ["garbage\n", ""])
+def test_no_answer_refuses_nothing(calls: Path, capsys: pytest.CaptureFixture[str], rows: str) -> None:
+    (calls.parent / "rows").write_text(rows)
+    assert told(capsys, "--queue", "anything", "--nodes", "900") == []
+    (calls.parent / "bin" / "sinfo").unlink()
+    assert told(capsys, "--queue", "anything", "--nodes", "900") == []
