@@ -1,7 +1,7 @@
 """`hackathon profile` with a real training of two ranks: what was planted is found, what was not is not claimed.
 
 The program notes its own times, and how long it had no CPU while it computed. They are the truth, so that no test
-depends on how busy the machine is: within 3 points, and where the machine is busy, within what the program lost by that.
+depends on how busy the machine is: shares agree within 3 points, and on a busy machine within what the program lost.
 """
 
 import json
