@@ -51,17 +51,17 @@ def main() -> None:
         batch = next(batches)
         loaded = time.perf_counter()
         time.sleep(args.host + (args.late if rank == 1 else 0.0))
-        slept = time.perf_counter()
+        slept, busy = time.perf_counter(), time.thread_time()
         for _ in range(4):
             torch.mm(matrix, matrix)
         layer(batch).sum().backward()
-        entered = time.perf_counter()
+        entered, busy = time.perf_counter(), time.thread_time() - busy
         dist.all_reduce(layer.weight.grad)
         left = time.perf_counter()
         optimizer.step()
         optimizer.zero_grad()
         with notes.open("a") as stream:
-            print(json.dumps([begin, loaded, slept, entered, left, time.perf_counter()]), file=stream)
+            print(json.dumps([begin, loaded, slept, entered, left, time.perf_counter(), busy]), file=stream)
     print("samples/s: 1", flush=True)
 
 

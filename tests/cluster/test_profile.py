@@ -1,6 +1,7 @@
 """`hackathon profile` with a real training of two ranks: what was planted is found, what was not is not claimed.
 
-The program notes its own times. They are the truth, so that no test depends on how busy the machine is.
+The program notes its own times, and how long it had no CPU while it computed. They are the truth, so that no test
+depends on how busy the machine is: shares agree within 3 points, and on a busy machine within what the program lost.
 """
 
 import json
@@ -92,6 +93,7 @@ def truth(run: Path) -> list[dict[str, float]]:
             "host": fmean(each[2] - each[1] for each in own) + fmean(each[5] - each[4] for each in own[:-1]),
             "waiting": fmean(came - each[3] for came, each in zip(last, own, strict=True)),
             "communication": fmean(each[4] - came for came, each in zip(last, own, strict=True)),
+            "without-cpu": fmean(max(0.0, each[3] - each[2] - each[6]) for each in own),
             "seconds": (own[-1][4] - own[0][0]) / STEPS,
         })  # fmt: skip
     return found
@@ -106,15 +108,20 @@ def run_of(site: Site) -> Path:
 def test_shares_are_those_that_the_program_noted(profiles: dict[str, tuple[Site, dict[str, Any]]], name: str) -> None:
     site, found = profiles[name]
     assert found["processes"] == 2 and found["run"] == run_of(site).name and found["remarks"] == []
-    for rank, noted in zip(found["ranks"], truth(run_of(site)), strict=True):
+    told = truth(run_of(site))
+    # between a note and the operator behind it a rank may lose its CPU, as it does within the operators
+    points = POINTS + max(noted["without-cpu"] / noted["seconds"] for noted in told)
+    for rank, noted in zip(found["ranks"], told, strict=True):
         length = noted["seconds"]
         assert rank["steps"] == STEPS and rank["seconds"] == pytest.approx(length, rel=0.03)
         assert sum(rank[part] for part in PARTS) == pytest.approx(rank["seconds"], rel=0.01)
         for part in ("data", "waiting"):
-            assert rank[part] / length == pytest.approx(noted[part] / length, abs=POINTS), (part, rank, noted)
-        # waking up after a collective leaves no trace: it may count as the host's
-        assert rank["host"] / length >= noted["host"] / length - POINTS, (rank, noted)
-        assert rank["host"] / length <= (noted["host"] + noted["communication"]) / length + POINTS, (rank, noted)
+            assert rank[part] / length == pytest.approx(noted[part] / length, abs=points), (part, rank, noted)
+        # waking up after a collective, and waiting for a CPU between two operators, leave no trace: they may count as
+        # the host's
+        assert rank["host"] / length >= noted["host"] / length - points, (rank, noted)
+        most = noted["host"] + noted["communication"] + noted["without-cpu"]
+        assert rank["host"] / length <= most / length + points, (rank, noted)
 
 
 def test_what_was_planted_is_named(profiles: dict[str, tuple[Site, dict[str, Any]]]) -> None:
@@ -122,7 +129,8 @@ def test_what_was_planted_is_named(profiles: dict[str, tuple[Site, dict[str, Any
     named = {each["id"]: each for each in found["findings"]}
     noted = truth(run_of(site))
     assert found["late_rank"] == 1 and named["late-rank"]["rank"] == 1
-    assert named["late-rank"]["share"] == pytest.approx(noted[0]["waiting"] / noted[0]["seconds"], abs=POINTS)
+    points = POINTS + max(each["without-cpu"] / each["seconds"] for each in noted)
+    assert named["late-rank"]["share"] == pytest.approx(noted[0]["waiting"] / noted[0]["seconds"], abs=points)
     assert {"loader", "late-rank"} <= set(named)
     assert found["gaps"][0]["rank"] == 1 and found["gaps"][0]["seconds"] >= 0.08
     assert found["operators"][0]["name"] and found["memory_bytes"]["process"] > 50e6
@@ -137,8 +145,10 @@ def test_a_healthy_program_gives_no_claim_that_its_own_times_do_not_bear_out(
     parts = {"loader": "data", "communication": "communication", "late-rank": "waiting", "host-bound": "host"}
     limits = {"loader": 0.10, "communication": 0.25, "late-rank": 0.05, "host-bound": 0.25}
     for each in found["findings"]:
-        most = max(rank[parts[each["id"]]] / rank["seconds"] for rank in noted)
-        assert most >= limits[each["id"]] - POINTS, (each, noted)
+        more = ("communication", "without-cpu") if each["id"] == "host-bound" else ()
+        most = max(sum(rank[part] for part in (parts[each["id"]], *more)) / rank["seconds"] for rank in noted)
+        points = POINTS + max(rank["without-cpu"] / rank["seconds"] for rank in noted)
+        assert most >= limits[each["id"]] - points, (each, noted)
 
 
 def test_its_run_is_no_result_and_is_shown_again(profiles: dict[str, tuple[Site, dict[str, Any]]]) -> None:
