@@ -27,7 +27,7 @@ COMMANDS = {
         "convert": "convert", "port": "port",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
-    "speed": {"profile": "run.profile", "speedup": "run.speedup", "predict": "predict", "plan": "plan"},
+    "speed": {"profile": "speed.profile", "speedup": "speed.speedup", "predict": "speed.predict", "plan": "speed.plan"},
     "team": {
         "docs": "docs", "doctor": "machine.doctor", "clusters": "clusters.clusters", "ask": "board.ask",
         "board": "board.board", "standup": "board.standup", "ready": "event.ready", "slides": "slides",

@@ -29,15 +29,18 @@ class Walltime(click.ParamType[int]):
 
 
 class Size(click.ParamType[int]):
-    """Bytes from 16GB or 16GiB."""
+    """Bytes from 16GB (10⁹), 16GiB (2³⁰) or a number; at least one."""
 
     name = "SIZE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
-            return parse_size(value)
+            size = parse_size(value)
         except ValueError:
+            size = 0
+        if size <= 0:
             self.fail(message("cli.bad_size", value=value), param, ctx)
+        return size
 
 
 class Assignment(click.ParamType[tuple[str, str]]):

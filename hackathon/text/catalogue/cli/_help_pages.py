@@ -117,26 +117,6 @@ PAGES: dict[str, tuple[str, str]] = {
         "  hackathon rerun k3x9 --cluster slurm --queue gpu\n"
         "  hackathon rerun ~/Downloads/run-k3x9.zip --cluster laptop --wait",
     ),
-    "predict_short": ("Predict throughput at sizes that were not measured.", "測定していない規模の性能を予測する"),
-    "predict_help": (
-        "Predict value, 90 % interval and efficiency at process counts that were not measured. SOURCE is a study of this "
-        "project (default: the newest), a CSV table with the columns processes,value and optionally "
-        "nodes,repeat,mode,unit,series, or - for a table on standard input. Rows that contradict the others are told. "
-        "The last line names the run that would narrow the interval most.\n"
-        "\n"
-        "\b\n"
-        "  hackathon predict --processes 16,32\n"
-        "  hackathon predict table.csv --processes 64 --processes-per-node 4\n"
-        "  hackathon predict table.csv --processes 64 --history former.csv --json",
-        "測定していないプロセス数での値、90 % 区間、効率を予測します。予測元には、このプロジェクトの測定（既定は最新）、列 "
-        "processes,value（任意: nodes,repeat,mode,unit,series）の CSV 表、または標準入力の表を表す - を指定します。"
-        "他と矛盾する行も表示します。最後の行は、区間を最も狭める次の測定です。\n"
-        "\n"
-        "\b\n"
-        "  hackathon predict --processes 16,32\n"
-        "  hackathon predict table.csv --processes 64 --processes-per-node 4\n"
-        "  hackathon predict table.csv --processes 64 --history former.csv --json",
-    ),
     "option_predict_processes": (
         "Process counts to predict, separated by commas.",
         "予測するプロセス数（コンマ区切り）",

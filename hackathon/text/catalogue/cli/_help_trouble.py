@@ -24,57 +24,6 @@ TROUBLE: dict[str, tuple[str, str]] = {
         "  hackathon try --processes 1,4 --seconds 120\n"
         "  hackathon try --json",
     ),
-    "speedup_short": ("Measure what makes one process faster.", "1 プロセスを速くする設定を測定"),
-    "speedup_help": (
-        "Measure, on one process, what makes the program faster: each known option alone against the program as it is, in "
-        "rounds with a random order, then the ones that win together. For a recipe, options are its parameters; for your "
-        "own program, parameters that you declared and environment variables. What would need lines in the program is "
-        "listed with these lines. A claim is made only outside the noise, and the loss is compared over the same steps. "
-        "Also as `tune-up`. After Ctrl-C the same command continues.\n"
-        "\n"
-        "\b\n"
-        "  hackathon speedup\n"
-        "  hackathon speedup torch-ddp-tuned --try workers=2,4 --try amp=bf16\n"
-        "  hackathon speedup --apply\n"
-        "  hackathon speedup --largest-batch --memory 8GB",
-        "1 プロセスで、プログラムを速くする設定を測定します。既知のオプションを 1 つずつ、無作為な順序で現状と比べ、有効なものを"
-        "まとめて測定します。レシピではパラメータ、自作プログラムでは宣言済みのパラメータと環境変数が対象です。プログラムに行の追加が"
-        "必要なものは、その行を表示します。誤差の範囲を超えたときだけ速いと判定し、同じステップの損失も比べます。`tune-up` でも"
-        "実行できます。Ctrl-C のあとは同じコマンドで続けられます。\n"
-        "\n"
-        "\b\n"
-        "  hackathon speedup\n"
-        "  hackathon speedup torch-ddp-tuned --try workers=2,4 --try amp=bf16\n"
-        "  hackathon speedup --apply\n"
-        "  hackathon speedup --largest-batch --memory 8GB",
-    ),
-    "profile_short": (
-        "Record a few steps and show where their time goes.",
-        "数ステップを記録し、時間の内訳を表示",
-    ),
-    "profile_help": (
-        "Run a program for a short time with torch.profiler, without a change in it, and show where the time of a step goes "
-        "on each rank: data, host, compute, communication, waiting. Also shows the operators and kernels that take the most "
-        "time, gaps, memory, and what the recording itself cost. A run that has traces is shown again; another run is run "
-        "once more and recorded. Nothing of it counts as a result. After Ctrl-C the same command continues.\n"
-        "\n"
-        "\b\n"
-        "  hackathon profile --processes 2\n"
-        "  hackathon profile torch-ddp --processes 4 --html profile.html\n"
-        "  hackathon profile k3m9x2qa --trace merged.json.gz\n"
-        "  hackathon profile --command 'python train.py --batch-size 256'\n"
-        "  hackathon profile --from traces/rank-*.json.gz",
-        "プログラムを変更せずに torch.profiler で短時間実行し、1 ステップの時間の内訳をランクごとに表示します（データ、ホスト、計算、"
-        "通信、待ち）。時間のかかる演算とカーネル、空き、メモリ、記録自体のオーバーヘッドも表示します。トレースのある実行は再表示し、"
-        "ない実行はもう一度実行して記録します。測定結果には数えません。Ctrl-C のあとは同じコマンドで続けられます。\n"
-        "\n"
-        "\b\n"
-        "  hackathon profile --processes 2\n"
-        "  hackathon profile torch-ddp --processes 4 --html profile.html\n"
-        "  hackathon profile k3m9x2qa --trace merged.json.gz\n"
-        "  hackathon profile --command 'python train.py --batch-size 256'\n"
-        "  hackathon profile --from traces/rank-*.json.gz",
-    ),
     "option_force": (
         "Submit although the text of the program has errors.",
         "プログラムにエラーが見つかっても投入する",

@@ -4,9 +4,9 @@ from hackathon.text.catalogue.cli._help_clusters import CLUSTERS
 from hackathon.text.catalogue.cli._help_data import DATA
 from hackathon.text.catalogue.cli._help_event import EVENT
 from hackathon.text.catalogue.cli._help_pages import PAGES
-from hackathon.text.catalogue.cli._help_plan import PLAN
 from hackathon.text.catalogue.cli._help_rules import RULES
 from hackathon.text.catalogue.cli._help_scripts import SCRIPTS
+from hackathon.text.catalogue.cli._help_speed import SPEED
 from hackathon.text.catalogue.cli._help_survey import SURVEY
 from hackathon.text.catalogue.cli._help_trouble import TROUBLE
 
@@ -375,7 +375,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **PAGES,
     **EVENT,
     **CLUSTERS,
-    **PLAN,
+    **SPEED,
     **SCRIPTS,
     **SURVEY,
 }

@@ -44,10 +44,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "pip install numpy (or: pip install 'hackathon[plan]'). Without a network: on a machine with one, pip download numpy -d wheelhouse; copy the folder; pip install --no-index --find-links wheelhouse numpy",
         "pip install numpy（または pip install 'hackathon[plan]'）を実行してください。ネットワークがない場合は、接続できるマシンで pip download numpy -d wheelhouse を実行し、フォルダをコピーして pip install --no-index --find-links wheelhouse numpy を実行してください",
     ),
-    "bad_size": (
-        "{value!r} is not a size such as 16GB or 16GiB",
-        "{value!r} は 16GB、16GiB のような大きさではありません",
-    ),
     "objective": (
         "unknown objective {name}: choose {names}",
         "目的関数 {name} はありません。{names} から選んでください",

@@ -58,7 +58,7 @@ def command(
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
-    from hackathon.cli.run.profile_shown import show_json, show_profile, write_pages
+    from hackathon.cli.speed.profile_shown import show_json, show_profile, write_pages
     from hackathon.profiling.traces.merged import write_merged
     from hackathon.profiling.traces.report import read_profile
     from hackathon.rehearsal.profile_run import RecordingLimits

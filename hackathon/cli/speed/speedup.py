@@ -57,7 +57,7 @@ def command(
         _largest(program, memory, seconds, again, yes, as_json)
         return
     result = _compared(program, tried, seconds, rounds, again, yes)
-    from hackathon.cli.run.speedup_shown import show_json, show_table
+    from hackathon.cli.speed.speedup_shown import show_json, show_table
 
     (show_json if as_json else show_table)(result)
     if apply_it:
@@ -175,7 +175,7 @@ def _apply(program: "SingleProcess", result: "SpeedupResult", yes: bool) -> None
 def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: bool, yes: bool, as_json: bool) -> None:
     import json
 
-    from hackathon.cli.run.speedup_shown import show_largest
+    from hackathon.cli.speed.speedup_shown import show_largest
     from hackathon.text.errors import RequestError
     from hackathon.tuning.batches import STARTS, batch_measurement, read_largest
 

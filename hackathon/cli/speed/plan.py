@@ -5,29 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hackathon.cli.options import Processes, named
+from hackathon.cli.options import Processes, Size, named
 from hackathon.parallel.plan.bound import OBJECTIVES
 from hackathon.parallel.plan.cost import MODES
 from hackathon.text.messages import message
-from hackathon.text.units import parse_size
 
 if TYPE_CHECKING:
     from hackathon.parallel.plan.request import PlanResult
-
-
-class Size(click.ParamType[int]):
-    """Bytes from 16GB (10⁹), 16GiB (2³⁰) or a number."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            size = parse_size(value)
-        except ValueError:
-            size = 0
-        if size <= 0:
-            self.fail(message("plan.bad_size", value=value), param, ctx)
-        return size
 
 
 @named("plan")

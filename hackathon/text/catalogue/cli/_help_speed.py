@@ -1,0 +1,133 @@
+"""What `--help` shows of the commands for speed and size; a part of `help`."""
+
+SPEED: dict[str, tuple[str, str]] = {
+    "speedup_short": ("Measure what makes one process faster.", "1 プロセスを速くする設定を測定"),
+    "speedup_help": (
+        "Measure, on one process, what makes the program faster: each known option alone against the program as it is, in "
+        "rounds with a random order, then the ones that win together. For a recipe, options are its parameters; for your "
+        "own program, parameters that you declared and environment variables. What would need lines in the program is "
+        "listed with these lines. A claim is made only outside the noise, and the loss is compared over the same steps. "
+        "Also as `tune-up`. After Ctrl-C the same command continues.\n"
+        "\n"
+        "\b\n"
+        "  hackathon speedup\n"
+        "  hackathon speedup torch-ddp-tuned --try workers=2,4 --try amp=bf16\n"
+        "  hackathon speedup --apply\n"
+        "  hackathon speedup --largest-batch --memory 8GB",
+        "1 プロセスで、プログラムを速くする設定を測定します。既知のオプションを 1 つずつ、無作為な順序で現状と比べ、有効なものを"
+        "まとめて測定します。レシピではパラメータ、自作プログラムでは宣言済みのパラメータと環境変数が対象です。プログラムに行の追加が"
+        "必要なものは、その行を表示します。誤差の範囲を超えたときだけ速いと判定し、同じステップの損失も比べます。`tune-up` でも"
+        "実行できます。Ctrl-C のあとは同じコマンドで続けられます。\n"
+        "\n"
+        "\b\n"
+        "  hackathon speedup\n"
+        "  hackathon speedup torch-ddp-tuned --try workers=2,4 --try amp=bf16\n"
+        "  hackathon speedup --apply\n"
+        "  hackathon speedup --largest-batch --memory 8GB",
+    ),
+    "profile_short": (
+        "Record a few steps and show where their time goes.",
+        "数ステップを記録し、時間の内訳を表示",
+    ),
+    "profile_help": (
+        "Run a program for a short time with torch.profiler, without a change in it, and show where the time of a step goes "
+        "on each rank: data, host, compute, communication, waiting. Also shows the operators and kernels that take the most "
+        "time, gaps, memory, and what the recording itself cost. A run that has traces is shown again; another run is run "
+        "once more and recorded. Nothing of it counts as a result. After Ctrl-C the same command continues.\n"
+        "\n"
+        "\b\n"
+        "  hackathon profile --processes 2\n"
+        "  hackathon profile torch-ddp --processes 4 --html profile.html\n"
+        "  hackathon profile k3m9x2qa --trace merged.json.gz\n"
+        "  hackathon profile --command 'python train.py --batch-size 256'\n"
+        "  hackathon profile --from traces/rank-*.json.gz",
+        "プログラムを変更せずに torch.profiler で短時間実行し、1 ステップの時間の内訳をランクごとに表示します（データ、ホスト、計算、"
+        "通信、待ち）。時間のかかる演算とカーネル、空き、メモリ、記録自体のオーバーヘッドも表示します。トレースのある実行は再表示し、"
+        "ない実行はもう一度実行して記録します。測定結果には数えません。Ctrl-C のあとは同じコマンドで続けられます。\n"
+        "\n"
+        "\b\n"
+        "  hackathon profile --processes 2\n"
+        "  hackathon profile torch-ddp --processes 4 --html profile.html\n"
+        "  hackathon profile k3m9x2qa --trace merged.json.gz\n"
+        "  hackathon profile --command 'python train.py --batch-size 256'\n"
+        "  hackathon profile --from traces/rank-*.json.gz",
+    ),
+    "predict_short": ("Predict throughput at sizes that were not measured.", "測定していない規模の性能を予測する"),
+    "predict_help": (
+        "Predict value, 90 % interval and efficiency at process counts that were not measured. SOURCE is a study of this "
+        "project (default: the newest), a CSV table with the columns processes,value and optionally "
+        "nodes,repeat,mode,unit,series, or - for a table on standard input. Rows that contradict the others are told. "
+        "The last line names the run that would narrow the interval most.\n"
+        "\n"
+        "\b\n"
+        "  hackathon predict --processes 16,32\n"
+        "  hackathon predict table.csv --processes 64 --processes-per-node 4\n"
+        "  hackathon predict table.csv --processes 64 --history former.csv --json",
+        "測定していないプロセス数での値、90 % 区間、効率を予測します。予測元には、このプロジェクトの測定（既定は最新）、列 "
+        "processes,value（任意: nodes,repeat,mode,unit,series）の CSV 表、または標準入力の表を表す - を指定します。"
+        "他と矛盾する行も表示します。最後の行は、区間を最も狭める次の測定です。\n"
+        "\n"
+        "\b\n"
+        "  hackathon predict --processes 16,32\n"
+        "  hackathon predict table.csv --processes 64 --processes-per-node 4\n"
+        "  hackathon predict table.csv --processes 64 --history former.csv --json",
+    ),
+    "option_plan_graph": (
+        "Operators of the model with their costs (graph.json).",
+        "モデルのオペレータとコスト（graph.json）",
+    ),
+    "option_plan_devices": ("Devices and bandwidths (devices.json).", "デバイスと帯域（devices.json）"),
+    "option_plan_micro_batches": ("Micro-batches in a step.", "1 ステップのマイクロバッチ数"),
+    "option_plan_gpus": ("Number of devices, instead of that in the file.", "デバイス数（ファイルの値より優先）"),
+    "option_plan_memory": (
+        "Memory of a device, instead of that in the file: 16GB, 16GiB.",
+        "1 デバイスのメモリ（ファイルの値より優先）。16GB、16GiB など",
+    ),
+    "option_plan_objective": (
+        "What to minimise: step: the simulated time of a step; max-load: the load of the busiest stage; fill: the "
+        "estimate of RaNNC.",
+        "最小化するもの。step はシミュレーションのステップ時間、max-load は最も遅いステージの負荷、fill は RaNNC の見積もり",
+    ),
+    "option_plan_stages": ("Use exactly so many stages.", "ステージ数を固定する"),
+    "option_plan_replicas": (
+        "Replicas of each stage, or one number for all stages.",
+        "各ステージのレプリカ数。数が 1 つなら全ステージに適用",
+    ),
+    "option_plan_recompute": (
+        "Compute activations again in the backward pass: in no stage, where it helps, in all stages.",
+        "backward で活性を再計算するステージ。never はなし、auto は有効な場合だけ、all はすべて",
+    ),
+    "option_plan_offload": (
+        "Keep parameters in main memory: in no stage, where it helps, in all stages.",
+        "パラメータをメインメモリに置くステージ。never はなし、auto は有効な場合だけ、all はすべて",
+    ),
+    "option_plan_seconds": ("Time limit of the search.", "探索時間の上限（秒）"),
+    "option_plan_exact": (
+        "Search without a time limit until the plan is proven.",
+        "時間制限なしで、証明できるまで探索する",
+    ),
+    "option_plan_output": ("Write plan.json to a file.", "plan.json をファイルに書く"),
+    "option_plan_svg": ("Write a picture of the step and the memory.", "ステップとメモリの図を書く"),
+    "plan_short": ("Cut a model over several devices.", "モデルを複数のデバイスに分割"),
+    "plan_help": (
+        "Decide how a model that is too big or too slow for one device is cut into the stages of a pipeline: which operators, "
+        "how many replicas, where to recompute or to offload. The plan comes with a lower bound: no other plan of the same "
+        "cost model is faster. `step` is proven for small graphs; larger ones get the best plan found within --seconds and "
+        "its gap. Nothing is run. Needs numpy. Exit code 1: no plan fits in memory.\n"
+        "\n"
+        "\b\n"
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8\n"
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --gpus 4 --memory 16GB\n"
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json",
+        "1 台のデバイスには大きすぎる、または遅すぎるモデルを、パイプラインのステージに分割する計画を作ります。"
+        "オペレータの割り当て、レプリカ数、再計算とオフロードを使うステージを決めます。計画には下界が付きます。"
+        "同じコストモデルのどの計画も、下界より速くなりません。`step` は小さいグラフでは最良であることを証明し、"
+        "大きいグラフでは --seconds 以内に見つかった最良の計画と、下界との差を示します。"
+        "何も実行しません。numpy が必要です。終了コード 1 は、メモリに収まる計画がないことを表します。\n"
+        "\n"
+        "\b\n"
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8\n"
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --gpus 4 --memory 16GB\n"
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json",
+    ),
+}
