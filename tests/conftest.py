@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hackathon.text.messages import set_language
-from support.patience import STRETCH
 
 # examples have no time limit of their own, nor has making them: on a busy machine they are slow, which says nothing
 # about the code
@@ -49,6 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     do not stand in line; all tests on the real Grid Engine, slow or not, share one. What is slow comes after the rest,
     what needs Horovod after that: it may still be compiled. Limits of tests are stretched in any case.
     """
+    from support.patience import STRETCH  # not above: what is imported by then has its assertions not rewritten
+
     for item in items:
         if limit := item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(STRETCH * limit.args[0]), append=False)

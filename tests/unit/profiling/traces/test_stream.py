@@ -123,6 +123,7 @@ def test_bytes_in_the_middle_do_no_harm(raw: bytes, place: int) -> None:
      b'{"traceEvents":{}}', b'{"traceEvents":[1,2', b'{"traceEvents":["' + b"x" * 100_000, b'{"' + b"k" * 100_000,
      b'{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","ts":' + b"9" * 5000 + b',"dur":1}]}',
      b"{" + b" " * 100_000],
+    ids=[f"case-{number}" for number in range(15)],  # the values are long, and one of them holds the time
 )  # fmt: skip
 def test_what_is_no_trace_is_refused(raw: bytes) -> None:
     with pytest.raises(RequestError, match="trace") as caught:
