@@ -118,7 +118,9 @@ def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
     module = words[1] if words[0] == "-m" else ""
     sys.argv = words[1:] if module else words
     first = os.getcwd() if module else str(Path(words[0]).resolve().parent)  # noqa: PTH109
-    sys.path[:] = [first, *filter(None, told["environment"].get("PYTHONPATH", "").split(":")), *sys.path[1:]]
+    sys.path[:] = [*filter(None, told["environment"].get("PYTHONPATH", "").split(":")), *sys.path[1:]]
+    customize()
+    sys.path.insert(0, first)
     status = 0
     try:
         if module:
@@ -141,6 +143,18 @@ def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status & 0xFF)
+
+
+def customize() -> None:
+    """Import `sitecustomize`, as `site` does before the program's folder is in the path: a job lays one there."""
+    sys.modules.pop("sitecustomize", None)
+    try:
+        importlib.import_module("sitecustomize")
+    except ModuleNotFoundError as error:
+        if error.name != "sitecustomize":
+            traceback.print_exc()
+    except Exception:
+        traceback.print_exc()
 
 
 main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])

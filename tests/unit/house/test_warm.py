@@ -83,3 +83,14 @@ def test_a_signal_to_the_client_reaches_the_program(tmp_path: Path) -> None:
         assert process.stdout is not None and process.stdout.readline() == "here\n"
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 5
+
+
+@pytest.mark.parametrize(("name", "forked_too"), [("hackathon-python", True), ("somebody-s", False)])
+def test_what_a_job_lays_in_the_way_of_python_is_imported_first(tmp_path: Path, name: str, forked_too: bool) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "sitecustomize.py").write_text("import sys\nsys.before = [name for name in sys.path if name]\n")
+    program = "import sys\nprint(sys.before[0], '' in sys.path, sys.path[0] in sys.before)\n"
+    (tmp_path / "late.py").write_text(f"{program}print('hackathon.runs' in sys.modules)\n")
+    forked, fresh = _both(["late.py"], tmp_path, LANG="C.UTF-8", PYTHONPATH=str(tmp_path / name))
+    first = f"{tmp_path / name} False False\n"
+    assert forked == (0, f"{first}{forked_too}\n", "") and fresh == (0, f"{first}False\n", "")
