@@ -32,6 +32,7 @@ def make_bridge() -> tuple[str, str]:
         bridge, subnet = f"hk{third}", f"10.77.{third}"
         if f" {subnet}." in used or _ip("link", "add", bridge, "type", "bridge", may_fail=True):
             continue
+        _forget_nodes(bridge)  # of a lab that was killed: its bridge is gone, so nobody is there any more
         _ip("addr", "add", f"{subnet}.254/24", "dev", bridge)
         _ip("link", "set", bridge, "up")
         return bridge, subnet
@@ -58,9 +59,13 @@ def make_node(bridge: str, number: int, address: str) -> None:
 
 def remove(bridge: str) -> None:
     """Remove a lab's bridge and the networks of its nodes."""
+    _forget_nodes(bridge)
+    _ip("link", "del", bridge, may_fail=True)
+
+
+def _forget_nodes(bridge: str) -> None:
     for path in Path("/run/netns").glob(f"{bridge}n*"):
         _ip("netns", "del", path.name, may_fail=True)
-    _ip("link", "del", bridge, may_fail=True)
 
 
 def _ip(*words: str, may_fail: bool = False) -> int:
