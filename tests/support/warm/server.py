@@ -114,6 +114,8 @@ def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
     random.seed()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
+    if "torch" in sys.modules:
+        sys.modules["torch"].seed()
     words = told["words"]
     module = words[1] if words[0] == "-m" else ""
     sys.argv = words[1:] if module else words
