@@ -124,11 +124,11 @@ def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
     customize()
     sys.path.insert(0, first)
     status = 0
-    try:
+    try:  # what the program made stays until the process ends: a DDP model that dies after its group can wait for ever
         if module:
-            runpy.run_module(module, run_name="__main__", alter_sys=True)
+            _kept = runpy.run_module(module, run_name="__main__", alter_sys=True)
         else:
-            runpy.run_path(str(Path(words[0]).absolute()), run_name="__main__")
+            _kept = runpy.run_path(str(Path(words[0]).absolute()), run_name="__main__")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
         if isinstance(end.code, str):
