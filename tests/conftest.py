@@ -84,7 +84,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
     """Give every test its own settings and caches, English messages and no HACKATHON_* of the caller's shell.
 
-    A Slurm that other tests have started in this session answers only those that are for Slurm.
+    A Slurm that other tests have started before answers only those that are for Slurm.
     """
     if request.node.get_closest_marker("slurm") is None and "slurm" not in request.fixturenames:
         monkeypatch.delenv("SLURM_CONF", raising=False)
