@@ -14,12 +14,14 @@ from hackathon.index.projects import Bounds, ProjectFolder
 from hackathon.index.uses import read_uses
 from hackathon.runs.lives import LIMIT, MARKERS, SCHEDULER, Held
 from support.backends import Run, Site, SlurmBackend, until
+from support.patience import STRETCH
 from support.slurm_lab.lab import SlurmLab
 
 pytestmark = pytest.mark.slurm
-LATE = 3.0
-"""Seconds between Slurm's clock and a script's own markers on a busy machine: Slurm counts whole seconds, from the
-moment it gave the nodes to the moment it has them back. Measured here: 0.0 to 1.1 s."""
+LATE = STRETCH * 3.0
+"""Seconds between Slurm's clock and a script's own markers: Slurm counts whole seconds, from the moment it gave the
+nodes to the moment it has them back, or to a requeue, after which the script still has to die. Measured: 0.0 to 1.1 s
+on a quiet machine, 3.2 s on a busy one."""
 PROFILE = {"dialect": {"gpu_request": "gpus-per-node"}, "node": {"cores": 4, "gpus": 2}, "processes_per_node": 1,
            "rates": {"per_node_hour": 2, "per_gpu_hour": 3}}  # fmt: skip
 
