@@ -23,6 +23,7 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
 
     `request`: what would run, where the cluster can run it.
     """
+    from hackathon.jobs.installed import installed_packages
     from hackathon.programs.training.read import read_project
     from hackathon.programs.training.situation import TrainingSituation
     from hackathon.schedulers import profiles
@@ -43,6 +44,7 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
         launcher=request.launcher if request is not None else None,
         launcher_given=project.launcher is not None,
         gpus=request.gpus_per_node > 0 if request is not None else None,
+        packages=installed_packages(request) if request is not None else None,
     )
     return read_project(sources.folder, project.command, situation)
 

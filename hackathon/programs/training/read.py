@@ -15,6 +15,7 @@ from hackathon.programs.scripts.source import read_script
 from hackathon.programs.training import data_rules, exchange_rules, launchers, rank_rules, shell_rules
 from hackathon.programs.training.entries import python_file
 from hackathon.programs.training.module import TooManyStepsError
+from hackathon.programs.training.package_rules import check_packages
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
@@ -150,6 +151,8 @@ def _program(folder: Path, entries: tuple[str, ...], situation: TrainingSituatio
         data_rules.check_data(program)
         data_rules.check_machine(program, situation)
         exchange_rules.check_exchange(program)
+    if situation.packages is not None:
+        check_packages(program, situation.packages)
     if len(entries) == 1 and situation.processes != 1:
         _alone(program, folder, entries[0], situation)
     return [*(module.look for module in program.modules), *program.broken]

@@ -34,6 +34,7 @@ RULES: dict[str, LintRule] = {
     # ---- the machine
     "path-not-visible": LintRule("warning", "changed"),
     "download-in-job": LintRule("warning", "changed"),
+    "package-missing": LintRule("warning", "refused"),
     # ---- a shell script that the command starts
     "launcher-in-script": LintRule("error", "changed"),
     "address-in-script": LintRule("error", "changed"),

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from hackathon.jobs.installed import InstalledPackages
+
 
 @dataclass(frozen=True)
 class TrainingSituation:
@@ -23,3 +25,5 @@ class TrainingSituation:
     """The project says what starts the ranks."""
     gpus: bool | None = None
     """The nodes have GPUs."""
+    packages: InstalledPackages | None = None
+    """What the job's Python can import."""

@@ -106,14 +106,14 @@ def imports(folder: Path, file: ProgramFile) -> Iterator[tuple[str, str]]:
     for node in ast.walk(file.tree) if file.tree else ():
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield _own_file(folder, beside, alias.name), alias.name
+                yield own_file(folder, beside, alias.name), alias.name
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
             inner = [f"{module}.{alias.name}" if module else alias.name for alias in node.names]
-            found = [(own, each) for each in inner if (own := _own_file(folder, beside, each))]
+            found = [(own, each) for each in inner if (own := own_file(folder, beside, each))]
             yield from found
             if module:
-                own = _own_file(folder, beside, module)
+                own = own_file(folder, beside, module)
                 if own or not found:
                     yield own, module
             elif node.level and not found:
@@ -175,7 +175,7 @@ def inside(folder: Path, name: str) -> bool:
         return False
 
 
-def _own_file(folder: Path, beside: str, module: str) -> str:
+def own_file(folder: Path, beside: str, module: str) -> str:
     """Return the file of a program's own module, beside the file that imports it or at the top; empty for others."""
     path = module.replace(".", "/")
     for start in dict.fromkeys((f"{beside}/" if beside else "", "")):

@@ -222,6 +222,7 @@ READERS: dict[str, tuple[str, str]] = {
     "index/studies.py": ("_results", "cache"),
     "index/uses.py": ("use_in", "cache"),
     "jobs/environments.py": ("lacks_framework", OWN),
+    "jobs/installed.py": ("_text", OWN),
     "jobs/settings.py": ("values_of", "the command line"),
     "logs/formats.py": ("_chainer_log", "file of a run"),
     "logs/pattern_reader.py": ("found_apart main", CHILD),

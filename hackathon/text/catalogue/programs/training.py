@@ -137,6 +137,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the nodes of {cluster} do not see {path}; they see {visible}",
         "{cluster} の計算ノードから {path} は見えません（見えるフォルダ: {visible}）",
     ),
+    "package_missing": (
+        "`{name}` is not installed in {environment}, the Python environment that the job will use. Install it there before you "
+        "submit ({pip}), or choose another environment.",
+        "ジョブが使う Python 環境 {environment} に `{name}` がありません。投入する前にインストールするか（{pip}）、別の環境を選んでください。",
+    ),
     "download_in_job": (
         "`{what}` downloads inside the job unless the data are already there, and the nodes of {cluster} have no Internet access. "
         "List the data under `data:` and run `hackathon data fetch` on the login node.",

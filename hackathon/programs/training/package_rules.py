@@ -1,0 +1,58 @@
+"""Packages that a program imports at its start and that the environment of its job lacks."""
+
+import ast
+import shlex
+import sys
+
+from hackathon.jobs.installed import InstalledPackages
+from hackathon.programs.training.program import TrainingProgram
+from hackathon.runs.source.program_text import own_file
+
+STANDARD = sys.stdlib_module_names | {"asynchat", "asyncore", "cgi", "crypt", "distutils", "imp", "pipes", "smtpd"}
+"""Modules of Python itself, of older versions too: the job's may be one."""
+PROJECTS = {
+    **dict.fromkeys(
+        ("torch", "torchvision", "torchaudio", "numpy", "scipy", "pandas", "matplotlib", "tqdm", "h5py", "chainer",
+         "keras", "tensorflow", "timm", "einops", "transformers", "datasets", "accelerate", "lightning", "wandb", "tensorboard",
+         "horovod", "mpi4py", "seaborn", "torchmetrics", "optuna", "evaluate", "peft", "omegaconf", "pyarrow")
+    ),
+    "cv2": "opencv-python-headless", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image",
+    "yaml": "pyyaml", "bs4": "beautifulsoup4", "dotenv": "python-dotenv", "pytorch_lightning": "pytorch-lightning",
+    "MeCab": "mecab-python3", "hydra": "hydra-core", "sentence_transformers": "sentence-transformers",
+    "torch_geometric": "torch-geometric",
+}  # fmt: skip
+"""Module → what pip calls it (None: the same). Of others nobody guesses: a like name may be somebody else's package."""
+
+
+def check_packages(program: TrainingProgram, packages: InstalledPackages) -> None:
+    """Tell of each module that is imported outside any `try`, `if` or function and lies nowhere.
+
+    Nothing for a program that changes where Python looks.
+    """
+    if "sys.path" in program.text or "site.addsitedir" in program.text:
+        return
+    told: set[str] = set()
+    for module in program.modules:
+        beside = module.name.rpartition("/")[0]
+        for node in module.tree.body:
+            for name in _imported(node):
+                root = name.partition(".")[0]
+                if root in told or root in STANDARD or root in packages.names or root == "hackathon_runtime":
+                    continue
+                folders = {program.folder, program.folder / beside}
+                if own_file(program.folder, beside, name) or any((each / root).is_dir() for each in folders):
+                    continue
+                if any((each / f"{root}.py").exists() for each in folders):
+                    continue
+                told.add(root)
+                wanted = (PROJECTS[root] or root) if root in PROJECTS else "…"
+                pip = f"`{shlex.quote(str(packages.environment))}/bin/python -m pip install {wanted}`"
+                module.look.add(
+                    "package-missing", node.lineno, name=root, environment=str(packages.environment), pip=pip
+                )
+
+
+def _imported(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [each.name for each in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
