@@ -14,7 +14,7 @@ PROJECTS = {
     **dict.fromkeys(
         ("torch", "torchvision", "torchaudio", "numpy", "scipy", "pandas", "matplotlib", "tqdm", "h5py", "chainer",
          "keras", "tensorflow", "timm", "einops", "transformers", "datasets", "accelerate", "lightning", "wandb",
-         "tensorboard", "horovod", "mpi4py", "seaborn", "torchmetrics", "optuna", "evaluate", "peft", "omegaconf", "pyarrow")
+         "tensorboard", "horovod", "mpi4py", "seaborn", "torchmetrics", "optuna", "evaluate", "peft", "omegaconf")
     ),
     "cv2": "opencv-python-headless", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image",
     "yaml": "pyyaml", "bs4": "beautifulsoup4", "dotenv": "python-dotenv", "pytorch_lightning": "pytorch-lightning",
