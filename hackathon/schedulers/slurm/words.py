@@ -87,6 +87,7 @@ DOWN = re.compile(
 """Words of a controller, a database or a munge that does not answer."""
 
 REFUSALS = (
+    (re.compile(r"establish a configuration source|fetch_config: DNS SRV lookup failed"), "not_set_up"),
     (re.compile(r"invalid partition", re.IGNORECASE), "unknown_queue"),
     (re.compile(r"partition.*(?:inactive|not available|down|drain)", re.IGNORECASE), "queue_disabled"),
     (

@@ -94,6 +94,12 @@ FAILED = "sbatch: error: Batch job submission failed: "
         (FAILED + "Requested time limit is invalid (missing or exceeds some limit)", "over_limit", False),
         (FAILED + "Invalid account or account/partition combination specified", "bad_group", False),
         ("sbatch: error: Unable to open file job.sh", "bad_script", False),
+        (
+            "sbatch: error: fetch_config: DNS SRV lookup failed\n"
+            "sbatch: fatal: Could not establish a configuration source",
+            "not_set_up",
+            False,
+        ),
         ("sbatch: error: something that nobody has seen", "refused", False),
     ],
 )

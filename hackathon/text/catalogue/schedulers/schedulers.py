@@ -133,6 +133,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "キューは現在ジョブを受け付けていません: {words}",
     ),
     "queue_disabled_hint": ("Choose another queue or try later.", "別のキューを選ぶか、後で試してください。"),
+    "not_set_up": (
+        "The scheduler's commands are installed here, but no cluster is configured on this machine: {words}",
+        "スケジューラのコマンドはありますが、このマシンにはクラスタの設定がありません: {words}",
+    ),
+    "not_set_up_hint": (
+        "To run on this machine, add `--cluster laptop`. On a login node, load the module that the centre names, or set SLURM_CONF.",
+        "このマシンで実行するには `--cluster laptop` を付けてください。ログインノードでは、センターの案内にあるモジュールを読み込むか、"
+        "SLURM_CONF を設定してください。",
+    ),
     "over_limit": (
         "The request exceeds a limit of the queue or the server: {words}",
         "要求がキューまたはサーバの制限を超えています: {words}",
