@@ -69,6 +69,7 @@ def difference(run: Path, processes: int, fault: str, strength: float) -> str:
             return f"{part} is {share:.3f}, and the advice is {ids}"
         if share > limit + POINTS and part not in ids.values():
             return f"{part} is {share:.3f}, and the advice is {ids}"
-    if fault == "straggler" and (late, "straggler" in ids) != (processes - 1, True):
+    waits = fmean(each["waiting"] for each in others) > LIMITS["waiting"] + POINTS
+    if fault == "straggler" and waits and (late, "straggler" in ids) != (processes - 1, True):
         return f"late is {late}, advice {ids}"
     return ""
