@@ -70,7 +70,7 @@ class TunedOption:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GainEvidence:
     """What is known of a run's program and machine beside the shares of its steps."""
 
     framework: str = ""
@@ -137,7 +137,7 @@ class Attempt:
         }  # fmt: skip
 
 
-def advice_on(runs: Sequence[RunShares], evidence: Evidence) -> list[Advice]:
+def advice_on(runs: Sequence[RunShares], evidence: GainEvidence) -> list[Advice]:
     """Return the advice from shares of runs with equally many processes, and from a profile what they do not tell."""
     found = advice(runs)
     parts = {each.part for each in found}
@@ -146,7 +146,7 @@ def advice_on(runs: Sequence[RunShares], evidence: Evidence) -> list[Advice]:
     return sorted([*found, *more], key=lambda each: -each.gain)
 
 
-def attempts(found: Sequence[Advice], mean: StepShares | None, evidence: Evidence) -> list[Attempt]:
+def attempts(found: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
     """Return what to try, the largest expected gain first; nothing for a healthy run of which nothing was measured.
 
     `found`: the advice from the shares; `mean`: the shares over the ranks.
@@ -162,7 +162,7 @@ def attempts(found: Sequence[Advice], mean: StepShares | None, evidence: Evidenc
     return sorted(made, key=lambda each: -each.expected.gain)
 
 
-def expected_of(advice: Advice, changed: Sequence[str], evidence: Evidence) -> Expected:
+def expected_of(advice: Advice, changed: Sequence[str], evidence: GainEvidence) -> Expected:
     """Return the gain that was to be expected of advice once some parameters were changed: that of the best of them."""
     switches = [each for each in SWITCHES if each.advice == advice.id and each.parameter in changed]
     if not switches:
@@ -187,7 +187,7 @@ def name_of(identifier: str, settings: Mapping[str, Scalar]) -> str:
     return message(f"gains.name_{identifier.replace('-', '_')}", settings=settings_words(settings))
 
 
-def _of_advice(advice: Advice, evidence: Evidence) -> list[Attempt]:
+def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
     made: list[Attempt] = []
     for switch in SWITCHES:
         if switch.advice != advice.id or switch.parameter not in evidence.parameters:
@@ -219,7 +219,7 @@ def _part(advice: Advice, saves: float) -> Expected:
     return Expected(advice.gain * saves, True, "part", values=_words(advice, saves))
 
 
-def _gain(advice: Advice, switch: Switch, evidence: Evidence) -> Expected:
+def _gain(advice: Advice, switch: Switch, evidence: GainEvidence) -> Expected:
     saves = switch.saves
     if switch.halves_bytes and evidence.network is not None and evidence.framework in ("torch", "horovod"):
         start, speed = evidence.network
@@ -236,22 +236,22 @@ def _words(advice: Advice, saves: float) -> dict[str, str]:
     return {"part": message(f"shares.{advice.part}"), "share": percent(advice.gain), "saves": percent(saves)}
 
 
-def _is_set(settings: Mapping[str, Scalar], evidence: Evidence) -> bool:
+def _is_set(settings: Mapping[str, Scalar], evidence: GainEvidence) -> bool:
     return all(evidence.parameters.get(name) == value for name, value in settings.items())
 
 
-def _tuned(row: TunedOption, evidence: Evidence, advice: Advice) -> Expected:
+def _tuned(row: TunedOption, evidence: GainEvidence, advice: Advice) -> Expected:
     """Return what a table says of an option that advice is about, at most the share of the part."""
     return _measured(row, evidence, 1.0, advice.gain)
 
 
-def _tuned_gain(row: TunedOption, mean: StepShares | None, evidence: Evidence) -> Expected:
+def _tuned_gain(row: TunedOption, mean: StepShares | None, evidence: GainEvidence) -> Expected:
     """Return what a table says of an option: in one process nobody communicates, so of the rest of the step."""
     outside = (mean.share("communication", "waiting") if mean is not None else None) or 0.0
     return _measured(row, evidence, 1.0 - outside, 1.0)
 
 
-def _measured(row: TunedOption, evidence: Evidence, scale: float, most: float) -> Expected:
+def _measured(row: TunedOption, evidence: GainEvidence, scale: float, most: float) -> Expected:
     def saved(ratio: float | None) -> float | None:
         return None if ratio is None or ratio <= 0 else min(most, scale * (1 - 1 / ratio))
 
@@ -262,7 +262,7 @@ def _measured(row: TunedOption, evidence: Evidence, scale: float, most: float) -
     return Expected(saved(row.ratio) or 0.0, bound, "speedup", low, high, values)
 
 
-def _scaling(found: Sequence[Advice], mean: StepShares | None, evidence: Evidence) -> list[Attempt]:
+def _scaling(found: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
     """Return that a study scales badly, where the shares do not say by what: the program does not tell them."""
     told = mean is not None and mean.communication is not None
     lost = 1 - evidence.efficiency if evidence.efficiency is not None else 0.0

@@ -6,8 +6,8 @@ from typing import Any
 
 from hackathon.profiling.gains import (
     TUNED,
-    Evidence,
     Expected,
+    GainEvidence,
     advice_on,
     attempts,
     expected_of,
@@ -25,7 +25,7 @@ CAME_TRUE, NOT, NOISE, UNKNOWN = "came-true", "not", "noise", "unknown"
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredGain:
     """How much less time a sample takes than before, as a share; with its 95 % interval."""
 
     gain: float
@@ -48,7 +48,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AdviceOutcome:
     """A piece of advice that the older runs had, and what became of it."""
 
     id: str
@@ -59,7 +59,7 @@ class Outcome:
     """Why so: `faster`, `slower`, `share` (faster, but the part's share has not fallen), `noise`, `once`,
     `unmeasured`."""
     expected: Expected
-    measured: Measured | None
+    measured: MeasuredGain | None
     changed: tuple[Change, ...]
     """What differs that the advice names."""
     others: tuple[Change, ...]
@@ -142,9 +142,9 @@ def _change(each: Change) -> str:
 
 
 def outcomes(
-    old: Sequence[RunShares], new: Sequence[RunShares], evidence: Evidence, measured: Measured | None,
+    old: Sequence[RunShares], new: Sequence[RunShares], evidence: GainEvidence, measured: MeasuredGain | None,
     changes: Sequence[Change],
-) -> list[Outcome]:  # fmt: skip
+) -> list[AdviceOutcome]:  # fmt: skip
     """Return what became of each piece of advice of the older runs, the largest expected gain first.
 
     All runs have equally many processes. `evidence`: on the older ones; `changes`: what differs between the sides. An
@@ -163,7 +163,7 @@ def outcomes(
         shares = shares if after is not None and getattr(after, each.part) is not None else (shares[0], None)
         verdict, reason = _verdict(measured, shares)
         made.append(
-            Outcome(
+            AdviceOutcome(
                 each.id, each.part, verdict, reason, expected, measured,
                 tuple(change for change in changes if change.name in mine),
                 tuple(change for change in changes if change.name not in mine), {}, *shares,
@@ -175,7 +175,7 @@ def outcomes(
             continue
         verdict, reason = _verdict(measured, (None, None))
         made.append(
-            Outcome(
+            AdviceOutcome(
                 TUNED, "", verdict, reason, attempt.expected, measured,
                 tuple(change for change in changes if change.name in mine),
                 tuple(change for change in changes if change.name not in mine), attempt.settings,
@@ -189,7 +189,7 @@ def _was_set(settings: Mapping[str, Any], changes: Sequence[Change]) -> bool:
     return all(settings_words({name: value}) == f"{name}={after.get(name)}" for name, value in settings.items())
 
 
-def _verdict(measured: Measured | None, shares: tuple[float | None, float | None]) -> tuple[str, str]:
+def _verdict(measured: MeasuredGain | None, shares: tuple[float | None, float | None]) -> tuple[str, str]:
     if measured is None:
         return UNKNOWN, "unmeasured"
     if not measured.repeated:

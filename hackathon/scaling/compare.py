@@ -14,8 +14,8 @@ from typing import Any
 
 from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.final import throughput
-from hackathon.profiling.gains import Evidence
-from hackathon.profiling.outcomes import Change, Measured, Outcome, outcomes
+from hackathon.profiling.gains import GainEvidence
+from hackathon.profiling.outcomes import AdviceOutcome, Change, MeasuredGain, outcomes
 from hackathon.profiling.points import point_json
 from hackathon.profiling.shares import RunShares
 from hackathon.runs.record import RecordedCheck
@@ -53,7 +53,7 @@ class Result:
     """What its study varies beside the process count."""
     shares: RunShares | None = None
     """Where the time of its steps goes; None when it did not tell."""
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: GainEvidence = field(default_factory=GainEvidence)
     """What says how much advice on it can gain."""
 
 
@@ -93,7 +93,7 @@ class ComparedPoint:
     settings: Mapping[str, Any] = field(default_factory=dict)
     shares: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] = (None, None)
     """Where the time of a step goes on both sides, as the results JSON has it for a point."""
-    tried: tuple[Outcome, ...] = ()
+    tried: tuple[AdviceOutcome, ...] = ()
     """What became of each piece of advice that the old runs had."""
 
 
@@ -137,7 +137,7 @@ def _with_shares(
 ) -> ComparedPoint:
     """Return a point with where the time goes on both sides, and with what became of the old side's advice."""
     before, after = ([each for each in side if each.state == SUCCEEDED] for side in (old, new))
-    tried: tuple[Outcome, ...] = ()
+    tried: tuple[AdviceOutcome, ...] = ()
     if changes is not None and before and after:
         one, other = ([each.shares for each in side if each.shares is not None] for side in (before, after))
         differs = changes(before[0], after[0])
@@ -145,7 +145,7 @@ def _with_shares(
     return replace(point, settings=old[0].settings, shares=(_shares(old), _shares(new)), tried=tried)
 
 
-def saved(speed: Difference | None) -> Measured | None:
+def saved(speed: Difference | None) -> MeasuredGain | None:
     """Return how much less time a sample takes on the new side, as a share; None where that is not known."""
     if speed is None or speed.change is None or speed.low is None or speed.high is None:
         return None
@@ -155,7 +155,7 @@ def saved(speed: Difference | None) -> Measured | None:
         return -change if lower_is_better(speed.unit) else 1 - 1 / max(1 + change, 1e-9)
 
     low, high = sorted((gain(speed.low), gain(speed.high)))
-    return Measured(gain(speed.change), low, high, repeated=speed.method != "tolerance", differs=speed.differs)
+    return MeasuredGain(gain(speed.change), low, high, repeated=speed.method != "tolerance", differs=speed.differs)
 
 
 def _shares(results: Sequence[Result]) -> Mapping[str, Any] | None:

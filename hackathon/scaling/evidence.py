@@ -10,7 +10,7 @@ from typing import Any
 
 from hackathon.config.fields import Scalar
 from hackathon.jobs.settings import value_text
-from hackathon.profiling.gains import Evidence, TunedOption
+from hackathon.profiling.gains import GainEvidence, TunedOption
 from hackathon.profiling.outcomes import Change
 from hackathon.profiling.shares import RunShares, mean_shares
 from hackathon.runs.directory import RunDirectory, find_runs
@@ -32,7 +32,7 @@ FIELDS = ("recipe", "cluster", "queue", "launcher", "nodes", "processes_per_node
 
 def evidence_of(
     run: RunDirectory, *, before: str = "", recipes: bool = True, shares: RunShares | None = None
-) -> Evidence:
+) -> GainEvidence:
     """Return what is known of a run beside its shares.
 
     `before`: the id of the first run that counts no more; a table that was measured later told nobody what to do.
@@ -41,7 +41,7 @@ def evidence_of(
     """
     record = run.known()
     unknown = shares is not None and record.processes > 1 and mean_shares(shares.ranks).waiting is None
-    return Evidence(
+    return GainEvidence(
         framework=record.framework,
         own_program=not record.recipe,
         parameters=_scalars(record.parameters),
@@ -105,7 +105,7 @@ def program_digest(run: RunDirectory) -> str:
     return text_of(run.files.json("source.json").get("digest"))
 
 
-def with_efficiency(evidence: Evidence, point: Mapping[str, Any], base: int | None) -> Evidence:
+def with_efficiency(evidence: GainEvidence, point: Mapping[str, Any], base: int | None) -> GainEvidence:
     """Return the evidence with what a study tells of its point."""
     return replace(evidence, efficiency=finite(point.get("efficiency")), base=base or 0)
 

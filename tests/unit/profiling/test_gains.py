@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hackathon.cli.main import run as hackathon
 from hackathon.config.load import load_recipe
 from hackathon.profiling.advice import Advice
-from hackathon.profiling.gains import TUNED, Evidence, TunedOption, attempts, expected_of
+from hackathon.profiling.gains import TUNED, GainEvidence, TunedOption, attempts, expected_of
 from hackathon.profiling.shares import StepShares
 from hackathon.profiling.switches import SWITCHES, value_for
 from hackathon.text.files import write_json
@@ -235,7 +235,7 @@ def test_nothing_is_advised_twice_and_the_text_reads(
 
 
 def test_a_study_that_loses_speed_untold_is_pointed_at_the_profile() -> None:
-    bad = Evidence(efficiency=0.6, base=1, processes=4)
+    bad = GainEvidence(efficiency=0.6, base=1, processes=4)
     (found,) = attempts([], None, bad)
     assert found.id == "poor-scaling" and found.expected.gain == pytest.approx(0.4)
     assert attempts([], None, replace(bad, efficiency=0.8)) == []
@@ -260,7 +260,7 @@ def test_no_gain_is_more_than_its_part(
 ) -> None:
     advice = Advice(fault, "data", gain, 0 if fault == "straggler" else None, {"rank": "0", "cause": "data"})
     rows = tuple(TunedOption({name: 4}, ratio, None, None, "faster", ratio > 1, "r") for name in parameters)
-    evidence = Evidence("torch", False, parameters, lambda *_: True, 4, rows, network, processes=processes)
+    evidence = GainEvidence("torch", False, parameters, lambda *_: True, 4, rows, network, processes=processes)
     made = attempts([advice], None, evidence)
     about = [each for each in made if each.id == fault]
     assert about and all(0 <= each.expected.gain <= gain + 1e-9 for each in about)

@@ -74,7 +74,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "then": ("; {text}", "。{text}"),
     "verdict_came_true": ("came true", "期待どおり"),
-    "verdict_not": ("did not come true", "効果なし"),
+    "verdict_not": ("did not help", "効果なし"),
     "verdict_noise": ("inside the noise", "ノイズの範囲内"),
     "verdict_unknown": ("not known", "不明"),
     "verdict_untried": ("not tried", "未実施"),
@@ -84,7 +84,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "it is faster, but the share of {part} has not fallen: something else did it",
         "速くなりましたが、{part}の割合は下がっていないため、別の原因です",
     ),
-    "reason_noise": ("the difference is no larger than that of the repeats", "差は反復のばらつきを超えません"),
+    "reason_noise": ("the difference does not exceed that of the repeats", "差は反復のばらつきを超えません"),
     "reason_once": (
         "each side ran once, so the noise is not known: repeat it (`--repeat 3`)",
         "どちらも 1 回だけの実行で、ばらつきが不明です。繰り返してください（`--repeat 3`）",
