@@ -68,7 +68,7 @@ def _show_roofline(profile: "Profile") -> None:
     if profile.roofline is not None:
         head = [
             message(f"profile.{name}")
-            for name in ("operators", "gflops", "gflops_per_s", "gb_per_s", "peak_share", "intensity", "bound")
+            for name in ("operator", "gflops", "gflops_per_s", "gb_per_s", "peak_share", "intensity", "bound")
         ]
         echo_table(head, operator_rows(profile.roofline))
 

@@ -310,6 +310,7 @@ MESSAGES = {
     "page_gaps": ("Longest gaps", "最も長い空き"),
     "page_remarks": ("Remarks", "注意"),
     "page_step_column": ("step (ms)", "ステップ (ms)"),
+    "operator": ("operator", "演算"),
     "gflops": ("GFLOP", "GFLOP"),
     "gflops_per_s": ("GFLOP/s", "GFLOP/s"),
     "gb_per_s": ("GB/s", "GB/s"),
