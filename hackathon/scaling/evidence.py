@@ -19,7 +19,7 @@ from hackathon.scaling.cluster_measurements import measured
 from hackathon.text.errors import HackathonError
 from hackathon.text.json_fields import finite, listed, mapping_of, text_of
 
-RUNS = 300
+RUNS = 200
 """Newest runs of a project among which tables and profiles are looked for."""
 ROWS = 100
 """Rows of a table that count."""

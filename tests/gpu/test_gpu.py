@@ -74,7 +74,9 @@ def _telemetry(run: Path) -> list[dict[str, str]]:
     ],
     ids=["ddp-digits", "ddp-images", "ddp-tuned", "fsdp-lm"],
 )
-def test_a_recipe_trains_on_the_gpu(place: Place, recipe: str, options: tuple[str, ...], request: Any) -> None:
+def test_a_recipe_trains_on_the_gpu(
+    place: Place, recipe: str, options: tuple[str, ...], request: Any, figures: dict[str, Any]
+) -> None:
     place.good("init", "--recipe", recipe)
     place.good("submit", "--cluster", "laptop", "--processes", "1", "--walltime", "00:08:00", "--wait", *options)
     run = place.run()
@@ -88,6 +90,7 @@ def test_a_recipe_trains_on_the_gpu(place: Place, recipe: str, options: tuple[st
     (facts,) = (json.loads(file.read_text()) for file in (run / "env").glob("*.json"))
     assert torch.cuda.get_device_name().split()[-1] in json.dumps(facts)
     busiest = max(float(row["utilisation_percent"]) for row in rows)
+    figures |= throughput
     _tell(test=request.node.callspec.id, **throughput, busiest_percent=busiest, metrics=result["metrics"])
 
 

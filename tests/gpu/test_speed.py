@@ -1,4 +1,4 @@
-"""Speed on a GPU: a profile with kernels, a table of speedup, the largest batch by real OOM, throughput and its goals."""
+"""Speed on a GPU: a profile with kernels, a table of speedup, the largest batch by real OOM, throughput goals."""
 
 import json
 from pathlib import Path

@@ -59,20 +59,29 @@ def _point_json(point: "ComparedPoint") -> dict[str, Any]:
 
 
 def _with_evidence(old: "list[Result]", new: "list[Result]", folder: Path) -> "list[Result]":
-    """Return the old side with what says how much its advice could gain, as it was known before the new side."""
+    """Return the old side with what says how much its advice could gain, as it was known before the new side.
+
+    Of each point the first successful run has it: repeats tell the same, and all runs of the project are looked at.
+    """
     from dataclasses import replace
 
+    from hackathon.jobs.settings import settings_text
     from hackathon.runs.directory import RunDirectory, list_ids
     from hackathon.scaling.evidence import evidence_of
 
     known = set(list_ids(folder))
-
-    def evidence(each: "Result") -> "Result":
-        found = evidence_of(RunDirectory(folder / each.id), before=first, shares=each.shares)
-        return replace(each, evidence=found)
-
     first = min((each.id for each in new if each.id in known), default="")
-    return [evidence(each) if each.id in known else each for each in old]
+    seen: set[tuple[int, str]] = set()
+    made = []
+    for each in old:
+        point = each.processes, settings_text(each.settings)
+        if each.id in known and each.state == "SUCCEEDED" and point not in seen:
+            seen.add(point)
+            evidence = evidence_of(RunDirectory(folder / each.id), before=first, shares=each.shares)
+            made.append(replace(each, evidence=evidence))
+        else:
+            made.append(each)
+    return made
 
 
 def _changes(old: "Result", new: "Result", folder: Path) -> "list[Change]":

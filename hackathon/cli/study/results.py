@@ -111,7 +111,7 @@ def show_study(
     from hackathon.prediction.results import with_predictions
     from hackathon.scaling.collect import study_results
     from hackathon.scaling.show import render
-    from hackathon.scaling.table import failed
+    from hackathon.scaling.table import failed, points_of
 
     results = with_predictions(study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge))
     if form in ("table", "md"):  # JSON and CSV are those of the pages
@@ -123,6 +123,8 @@ def show_study(
     )
     if results["metrics_from"] == PROJECT:
         click.echo(message("suggest.from_project"), err=True)
+    if form == "table" and any((point["shares"] or {}).get("advice") for point in points_of(results)):
+        click.echo(message("gains.pointer", name=study.id[-8:]), err=True)
     if _without_value(results):
         click.echo(message("suggest.try", name=study.id[-8:]), err=True)
     trouble: HackathonError | None = None

@@ -117,6 +117,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "column_expected": ("expected gain", "期待した短縮"),
     "column_measured": ("measured gain", "測定した短縮"),
     "column_verdict": ("verdict", "判定"),
+    "pointer": (
+        "what each piece of advice can gain, and the command to try it: `hackathon results {name} --advice`",
+        "それぞれの対策で期待できる短縮とコマンド: `hackathon results {name} --advice`",
+    ),
     "option_advice": (
         "What to try, with the expected gain of each and the command to type.",
         "試す対策を、期待できる短縮とコマンドとともに表示する。",
