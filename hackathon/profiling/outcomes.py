@@ -154,10 +154,12 @@ def outcomes(
     before = mean_shares([each for run in old for each in run.ranks]) if old else None
     after = mean_shares([each for run in new for each in run.ranks]) if new else None
     parameters = {each.name for each in changes if each.parameter}
+    offered = attempts(found, before, evidence)
     made = []
     for each in found:
         mine = parameters & names_of(each.id)
-        expected = expected_of(each, sorted(mine), evidence)
+        told = [its.expected for its in offered if its.id == each.id and mine & set(its.settings)]
+        expected = max(told, key=lambda its: its.gain, default=expected_of(each, sorted(mine), evidence))
         shares = (before.share(each.part) if before else None, after.share(each.part) if after else None)
         # a part that a side does not know is not known to have fallen
         shares = shares if after is not None and getattr(after, each.part) is not None else (shares[0], None)
@@ -169,7 +171,7 @@ def outcomes(
                 tuple(change for change in changes if change.name not in mine), {}, *shares,
             )
         )  # fmt: skip
-    for attempt in attempts(found, before, evidence):
+    for attempt in offered:
         mine = parameters & set(attempt.settings)
         if attempt.id != TUNED or not mine or not _was_set(attempt.settings, changes):
             continue

@@ -1,6 +1,7 @@
 """Advice with its expected gain and the command to type, and whether `compare` finds that it came true."""
 
 import json
+import random
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,8 +16,10 @@ from hackathon.cli.main import run as hackathon
 from hackathon.config.load import load_recipe
 from hackathon.profiling.advice import Advice
 from hackathon.profiling.gains import TUNED, GainEvidence, TunedOption, attempts, expected_of
-from hackathon.profiling.shares import StepShares
+from hackathon.profiling.outcomes import Change, outcomes
+from hackathon.profiling.shares import RunShares, StepShares
 from hackathon.profiling.switches import SWITCHES, value_for
+from hackathon.scaling.compare import difference, saved
 from hackathon.text.files import write_json
 from support.planted_steps import FAULTS, Plan, Step, exposed_communication, healthy, plant, slow_loader, straggler
 from support.recorded_run import RecordedRun
@@ -44,7 +47,7 @@ class Project:
 
     def identifier(self) -> str:
         self.count += 1
-        return f"20260101-{self.count:06d}-own-2p-{'abcdefghijklmnop'[self.count]}aaaaaaa"
+        return f"20260101-{self.count:06d}-own-2p-{'abcdefghijklmnopqrstuvwxyz'[self.count]}aaaaaaa"
 
     def runs(self, plan: Plan, strength: float, repeats: int = 3, processes: int = 2, **record: Any) -> str:
         """Make some repeats, and return their ids as `compare` takes them."""
@@ -217,6 +220,9 @@ def test_a_table_of_speedup_gives_its_measured_gain(project: Project, told: Told
     # workers that were measured are offered as measured, and what did not help is not
     (found,) = advice(late.split(",")[0])
     assert found["settings"] == {"workers": 2} and found["expected"]["basis"] == "speedup"
+    again = project.runs(healthy, 0.0, processes=1, **{**RECIPE, "parameters": {**TUNED_RECIPE, "workers": 2}})
+    (outcome,) = told("compare", late, again)[1]["points"][0]["tried"]
+    assert outcome["expected"] == found["expected"] and outcome["verdict"] == "came-true"
 
 
 def test_nothing_is_advised_twice_and_the_text_reads(
@@ -274,3 +280,24 @@ def test_more_workers_than_threads_are_not_advised() -> None:
     assert [value_for(workers, now, threads) for now, threads in ((0, 0), (0, 1), (0, 3), (2, 2), (4, 64))] == [
         4, 2, 3, None, None
     ]  # fmt: skip
+
+
+def test_false_claims_are_rare_where_nothing_changed() -> None:
+    """Of 400 pairs of three repeats each with 2 % noise: by the share none, by speed alone some 2 %."""
+    draw = random.Random(20261125)
+
+    def shares(data: float) -> RunShares:
+        step = StepShares(0, 50, 0.1, 0.1 * data, 0.0, 0.1 * (1 - data), 0.0, 0.0, 0.0)
+        return RunShares(1, (step,))
+
+    evidence = GainEvidence(
+        parameters={"amp": "none"}, tuned=(TunedOption({"amp": "bf16"}, 1.3, 1.2, 1.4, "faster", True, "r"),)
+    )
+    came_true = {"data": 0, "": 0}
+    for _ in range(400):
+        old, new = ([100 * draw.gauss(1, 0.02) for _ in range(3)] for _ in range(2))
+        sides = [[shares(0.4 + draw.gauss(0, 0.01)) for _ in range(3)] for _ in range(2)]
+        measured = saved(difference("samples_per_s", "samples/s", old, new, 0.05))
+        for each in outcomes(sides[0], sides[1], evidence, measured, [Change("amp", "none", "bf16")]):
+            came_true[each.part] += each.verdict == "came-true"
+    assert came_true["data"] == 0 and came_true[""] <= 0.05 * 400, came_true
