@@ -55,7 +55,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{run}, {processes} {processes:process|processes}: what to try, the largest expected gain first",
         "{run}、{processes} プロセス: 対策の候補（期待できる短縮の大きい順）",
     ),
-    "expected": ("expected gain: {gain} of a step; {why}", "期待できる短縮: ステップの {gain}。{why}"),
+    "expected": ("expected gain: {gain} of a step; {why}", "期待できる短縮（ステップに対する割合）: {gain}。{why}"),
     "type": ("try: {command}", "実行するコマンド: {command}"),
     "needs_lines": ("the program needs:", "プログラムに必要な行:"),
     "needs_environment": (
@@ -67,7 +67,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "no parameter of this program acts on it",
         "このプログラムには、これに効くパラメータがありません",
     ),
-    "new_run": ("NEW", "新しい実行"),
+    "new_run": ("NEW", "NEW"),
     "outcome": (
         "advice on {name}: {verdict}; expected gain {expected}, measured {measured}",
         "{name}への対策: {verdict}。期待した短縮 {expected}、測定した短縮 {measured}",
