@@ -23,6 +23,7 @@ from hackathon.scaling.compare import difference, saved
 from hackathon.text.files import write_json
 from support.planted_steps import FAULTS, Plan, Step, exposed_communication, healthy, plant, slow_loader, straggler
 from support.recorded_run import RecordedRun
+from support.samples.runs import Sample, write_study
 
 TUNED_RECIPE = {name: each.default for name, each in load_recipe("torch-ddp-tuned")[0].parameters.items()}
 Told = Callable[..., tuple[int, dict[str, Any]]]
@@ -248,6 +249,25 @@ def test_a_study_that_loses_speed_untold_is_pointed_at_the_profile() -> None:
     assert attempts([], None, replace(bad, processes=1)) == []
     told = StepShares(0, 20, 0.1, communication=0.0, waiting=0.0)
     assert attempts([], told, bad) == []  # the shares say that it is not communication
+
+
+def test_each_point_of_a_study_has_a_list_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write_study(tmp_path / "train", [Sample(1, 100.0), Sample(2, 190.0), Sample(4, 240.0)]).id
+    monkeypatch.chdir(tmp_path / "train")
+    code, found = told("results", study, "--advice", "--no-ask")
+    assert code == 0 and [point["processes"] for point in found["points"]] == [1, 2, 4]
+    assert [[each["id"] for each in point["advice"]] for point in found["points"]] == [[], [], ["poor-scaling"]]
+    (lost,) = found["points"][2]["advice"]
+    assert lost["expected"]["gain"] == pytest.approx(0.4) and "hackathon profile" in lost["message"]
+    assert lost["command"] is None
+    assert hackathon(["results", study, "--advice", "--no-ask"]) == 0
+    assert "at most 40 %" in capsys.readouterr().out
+    failed = write_study(tmp_path / "bad", [Sample(2, None, "FAILED", exit_code=1)]).id
+    monkeypatch.chdir(tmp_path / "bad")
+    assert hackathon(["results", failed, "--advice", "--no-ask"]) == 2
+    assert "none of its runs has succeeded" in capsys.readouterr().err
 
 
 scalars = st.one_of(st.booleans(), st.integers(-3, 100), st.floats(allow_nan=False), st.text(max_size=4))
