@@ -128,9 +128,11 @@ def _takes(record: RunRecord) -> Callable[[str, Scalar], bool]:
         return lambda name, value: name in own and type(own[name]) is type(value) and not isinstance(value, str)
     from hackathon.config.load import load_recipe
 
+    if "/" in record.recipe:  # a record of others names no file that is to be read
+        return lambda name, value: False
     try:
         declared = load_recipe(record.recipe)[0].parameters
-    except HackathonError:
+    except (HackathonError, OSError):
         return lambda name, value: False
 
     def takes(name: str, value: Scalar) -> bool:

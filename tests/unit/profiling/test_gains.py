@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run as hackathon
@@ -19,7 +19,9 @@ from hackathon.profiling.gains import TUNED, GainEvidence, TunedOption, attempts
 from hackathon.profiling.outcomes import Change, outcomes
 from hackathon.profiling.shares import RunShares, StepShares
 from hackathon.profiling.switches import SWITCHES, value_for
+from hackathon.runs.directory import RunDirectory
 from hackathon.scaling.compare import difference, saved
+from hackathon.scaling.evidence import evidence_of
 from hackathon.text.files import write_json
 from support.planted_steps import FAULTS, Plan, Step, exposed_communication, healthy, plant, slow_loader, straggler
 from support.recorded_run import RecordedRun
@@ -49,6 +51,11 @@ class Project:
     def identifier(self) -> str:
         self.count += 1
         return f"20260101-{self.count:06d}-own-2p-{'abcdefghijklmnopqrstuvwxyz'[self.count]}aaaaaaa"
+
+    def long(self) -> str:
+        """Return an id of any number of runs."""
+        self.count += 1
+        return f"20260101-{self.count:06d}-own-1p-aaaaaaaa"
 
     def runs(self, plan: Plan, strength: float, repeats: int = 3, processes: int = 2, **record: Any) -> str:
         """Make some repeats, and return their ids as `compare` takes them."""
@@ -268,6 +275,35 @@ def test_each_point_of_a_study_has_a_list_of_its_own(
     monkeypatch.chdir(tmp_path / "bad")
     assert hackathon(["results", failed, "--advice", "--no-ask"]) == 2
     assert "none of its runs has succeeded" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("recipe", ["/somewhere/torch-ddp-tuned", "../torch-ddp-tuned", "no-such-recipe", "\x00"])
+def test_a_record_that_names_no_shipped_recipe_gets_no_switch(project: Project, told: Told, recipe: str) -> None:
+    run = project.runs(slow_loader, 0.1, 1, **{**RECIPE, "recipe": recipe})
+    (advice,) = told("results", run, "--advice")[1]["points"][0]["advice"]
+    assert advice["settings"] == {} and advice["command"] is None and advice["lines"] is None
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["options", "settings", "ratio", "low", "wins", "kind", "amp"]), inner)
+        ),
+        max_leaves=10,
+    ),
+    parameters=st.dictionaries(st.text(max_size=5) | st.just("workers"), st.none() | st.integers() | st.text()),
+)
+def test_whatever_stands_in_tables_and_records_is_data(project: Project, rows: Any, parameters: dict[str, Any]) -> None:
+    table = RecordedRun(project.folder.parent / "random" / f"{random.random()}" / project.long(), 1, tags=["speedup"])
+    (table.path / "client").mkdir()
+    write_json(table.path / "client/speedup.json", {"options": rows} if not isinstance(rows, dict) else rows)
+    run = RecordedRun(table.path.parent / project.long(), 1, parameters=parameters)
+    evidence = evidence_of(RunDirectory(run.path))
+    made = attempts([Advice("slow-loader", "data", 0.5)], None, evidence)
+    json.dumps([each.to_json() for each in made], allow_nan=False)
 
 
 scalars = st.one_of(st.booleans(), st.integers(-3, 100), st.floats(allow_nan=False), st.text(max_size=4))
