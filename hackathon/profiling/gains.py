@@ -17,6 +17,8 @@ from hackathon.text.messages import message
 
 TUNED, SCALING = "measured-option", "poor-scaling"
 """Ids of advice that does not come from shares: an option that a speedup table measured; a study that scales badly."""
+FEW = "few"
+"""Verdict of a table on an option that had too few rounds: it says nothing."""
 LOST = 0.25
 """Share of a step that a study must lose before its scaling alone is worth advice: the 75 % line of its table."""
 BUCKET_MB = 25
@@ -105,6 +107,8 @@ class Attempt:
     lines: str = ""
     """What a program of one's own needs."""
     advice: Advice | None = None
+    ruled_out: tuple[str, ...] = ()
+    """Settings that a table of speedup measured, and that did not help."""
 
     @property
     def message(self) -> str:
@@ -133,7 +137,8 @@ class Attempt:
         return {
             "id": self.id, "part": self.part or None, "rank": self.advice.rank if self.advice else None,
             "message": self.message, "expected": self.expected.to_json(), "settings": dict(self.settings),
-            "environment": self.environment, "lines": self.lines or None, "confirm": self.confirm,
+            "ruled_out": list(self.ruled_out), "environment": self.environment, "lines": self.lines or None,
+            "confirm": self.confirm,
         }  # fmt: skip
 
 
@@ -189,11 +194,13 @@ def name_of(identifier: str, settings: Mapping[str, Scalar]) -> str:
 
 def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
     made: list[Attempt] = []
+    out: list[str] = []
     for switch in SWITCHES:
         if switch.advice != advice.id or switch.parameter not in evidence.parameters:
             continue
         value = value_for(switch, evidence.parameters[switch.parameter], evidence.threads)
-        rows = [row for row in evidence.tuned if set(row.settings) == {switch.parameter}]
+        rows = [row for row in evidence.tuned if set(row.settings) == {switch.parameter} and row.verdict != FEW]
+        out += [settings_words(row.settings) for row in rows if not row.wins]
         best = max((row for row in rows if row.wins), key=lambda row: row.ratio, default=None)
         if best is not None and not _is_set(best.settings, evidence):
             made.append(Attempt(advice.id, advice.part, _tuned(best, evidence, advice), best.settings, advice=advice))
@@ -202,6 +209,8 @@ def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
             made.append(Attempt(advice.id, advice.part, gain, {switch.parameter: value}, advice=advice))
     if made:
         return made
+    if out:
+        return [Attempt(advice.id, advice.part, _share(advice), advice=advice, ruled_out=tuple(out))]
     lines, saves = LINES.get((evidence.framework, advice.id), ("", 1.0))
     if not evidence.own_program or names_of(advice.id) & set(evidence.parameters):
         return [Attempt(advice.id, advice.part, _share(advice), advice=advice)]

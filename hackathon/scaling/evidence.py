@@ -171,6 +171,8 @@ def _tables(run: RunDirectory, record: RunRecord, before: str) -> tuple[TunedOpt
 def _row(value: Mapping[str, Any], run: str) -> TunedOption | None:
     """Return a row that was measured and keeps the training as it is; None for others and for what is no row."""
     ratio, settings = finite(value.get("ratio")), _scalars(mapping_of(value.get("settings")))
+    if value.get("verdict") == "failed" and settings:
+        return TunedOption(settings, 1.0, None, None, "failed", False, run)
     if ratio is None or ratio <= 0 or not settings or value.get("kind") == "batch":
         return None
     low, high = finite(value.get("low")), finite(value.get("high"))

@@ -47,6 +47,8 @@ def show_advice(name: str, points: "Sequence[tuple[RunDirectory, int, list[Attem
                     click.echo("       " + printable(f"{variable}: {json.dumps(value, ensure_ascii=False)}"))
             elif each["command"]:
                 click.echo("   " + printable(message("gains.type", command=each["command"])))
+            elif each["ruled_out"]:
+                click.echo("   " + printable(message("gains.ruled_out", what=", ".join(each["ruled_out"]))))
             elif each["part"] and each["id"] not in ("straggler", "imbalance"):
                 click.echo("   " + message("gains.no_switch"))
             told_by = message("gains.confirm", command=each["confirm_command"], text=each["confirm"])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hackathon.cli.main import run as hackathon
 from hackathon.config.load import load_recipe
 from hackathon.profiling.advice import Advice
-from hackathon.profiling.gains import TUNED, GainEvidence, TunedOption, attempts, expected_of
+from hackathon.profiling.gains import TUNED, Attempt, GainEvidence, TunedOption, attempts, expected_of
 from hackathon.profiling.outcomes import Change, outcomes
 from hackathon.profiling.shares import RunShares, StepShares
 from hackathon.profiling.switches import SWITCHES, value_for
@@ -231,6 +231,24 @@ def test_a_table_of_speedup_gives_its_measured_gain(project: Project, told: Told
     again = project.runs(healthy, 0.0, processes=1, **{**RECIPE, "parameters": {**TUNED_RECIPE, "workers": 2}})
     (outcome,) = told("compare", late, again)[1]["points"][0]["tried"]
     assert outcome["expected"] == found["expected"] and outcome["verdict"] == "came-true"
+
+
+def test_what_was_measured_without_a_gain_is_not_offered_and_too_few_rounds_say_nothing() -> None:
+    advice = Advice("slow-loader", "data", 0.5)
+
+    def offered(*verdicts: str) -> Attempt:
+        rows = tuple(
+            TunedOption({"workers": 2 + number}, 1.9, None, None, verdict, verdict == "faster", "run")
+            for number, verdict in enumerate(verdicts)
+        )
+        evidence = GainEvidence(parameters={"workers": 0}, takes=lambda *_: True, tuned=rows)
+        (found,) = attempts([advice], None, evidence)
+        return found
+
+    assert offered("few").settings == {"workers": 4} and offered("few").expected.basis == "share"
+    for verdict in ("none", "slower", "failed"):
+        assert offered(verdict).settings == {} and offered(verdict).ruled_out == ("workers=2",)
+    assert offered("none", "faster").settings == {"workers": 3}
 
 
 def test_nothing_is_advised_twice_and_the_text_reads(

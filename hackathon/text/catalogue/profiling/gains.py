@@ -63,6 +63,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "project.yaml の `variables:` に書く内容:",
     ),
     "confirm": ("confirm: {command}; {text}", "確認: {command}。{text}"),
+    "ruled_out": (
+        "measured by `hackathon speedup` without a gain: {what}",
+        "`hackathon speedup` の測定では効果なし: {what}",
+    ),
     "no_switch": (
         "no parameter of this program acts on it",
         "このプログラムには、これに効くパラメータがありません",
