@@ -114,7 +114,7 @@ def _point_json(run: "RunDirectory", processes: int, made: "list[Attempt]", know
 
 def confirm_command(run: "RunDirectory") -> str:
     """Return the command that says whether it came true; the runs to come have no names yet."""
-    return f"hackathon compare {run.id[-8:]} {message('gains.new_run')}"
+    return shlex.join(["hackathon", "compare", run.id[-8:], message("gains.new_run")])
 
 
 def command_for(run: "RunDirectory", attempt: "Attempt") -> str | None:

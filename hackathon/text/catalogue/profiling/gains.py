@@ -122,8 +122,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "column_measured": ("Measured gain", "測定した短縮"),
     "column_verdict": ("Verdict", "判定"),
     "pointer": (
-        "what each piece of advice can gain, and the command to try it: `hackathon results {name} --advice`",
-        "それぞれの対策で期待できる短縮とコマンド: `hackathon results {name} --advice`",
+        "what each piece of advice can gain, and the command to try it: `hackathon results {name!q} --advice`",
+        "それぞれの対策で期待できる短縮とコマンド: `hackathon results {name!q} --advice`",
     ),
     "option_advice": (
         "What to try, with the expected gain of each and the command to type.",
