@@ -191,6 +191,8 @@ def show_run(
         )  # fmt: skip
         for line in sentences(result.processes, shares):
             click.echo(line)
+        if shares is not None and shares["advice"]:
+            click.echo(message("gains.pointer", name=run.id[-8:]), err=True)
         for doubt in doubts:
             click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
         if record.metrics_from != RUN:

@@ -165,6 +165,8 @@ class Cluster:
     """What a job costs."""
     peak_tflops: dict[str, Amount] = field(default_factory=dict)
     """Dense peak of one GPU by data type, in TFLOPS."""
+    memory_gb_s: Positive | None = None
+    """Bandwidth of one GPU's memory, in GB/s (10^9 bytes)."""
     stop_before: Walltime = 60
     """How long before the walltime the `stop` file appears."""
     telemetry_seconds: Natural = 10

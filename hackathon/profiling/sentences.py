@@ -52,7 +52,7 @@ def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
 
 
 def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> list[str]:
-    """Return which shares of a step changed from one measurement to another, and whether advice on the old one helped.
+    """Return which shares of a step changed from one measurement to another.
 
     `old`, `new`: shares as the results JSON has them for a point; nothing when one of them is missing.
     """
@@ -70,18 +70,7 @@ def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping
         if abs(before - after) >= CHANGED
     ]
     told = message("shares.changed", processes=processes, parts=message("shares.between").join(moved))
-    tried = [each["part"] for each in old["advice"] if each["part"] in changes]
-    return [
-        *([told] if moved else []),
-        *(
-            message(
-                "shares.helped" if changes[part][0] - changes[part][1] >= CHANGED else "shares.helped_not",
-                processes=processes,
-                part=part_name(part),
-            )
-            for part in tried
-        ),
-    ]
+    return [told] if moved else []
 
 
 def unknown(shares: Mapping[str, Any]) -> str:

@@ -58,7 +58,11 @@ def recorder_files() -> Mapping[str, bytes]:
     import hackathon.profiling
 
     recorder = Path(str(hackathon.profiling.__file__)).with_name("recorder.py")
-    return {f"{PLACE}/sitecustomize.py": recorder.read_bytes()}
+    probe = recorder.with_name("device_probe.py")
+    return {
+        f"{PLACE}/sitecustomize.py": recorder.read_bytes(),
+        f"{PLACE}/hackathon_device_probe.py": probe.read_bytes(),
+    }
 
 
 def unfinished_profile(planned: Plan, source: Source) -> dict[int, RunDirectory]:

@@ -7,13 +7,15 @@ knows the noise, and a stated tolerance takes its place. Pure.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, variance
 from typing import Any
 
 from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.final import throughput
+from hackathon.profiling.gains import GainEvidence
+from hackathon.profiling.outcomes import AdviceOutcome, Change, MeasuredGain, outcomes
 from hackathon.profiling.points import point_json
 from hackathon.profiling.shares import RunShares
 from hackathon.runs.record import RecordedCheck
@@ -51,6 +53,8 @@ class Result:
     """What its study varies beside the process count."""
     shares: RunShares | None = None
     """Where the time of its steps goes; None when it did not tell."""
+    evidence: GainEvidence = field(default_factory=GainEvidence)
+    """What says how much advice on it can gain."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,12 @@ class ComparedPoint:
     settings: Mapping[str, Any] = field(default_factory=dict)
     shares: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] = (None, None)
     """Where the time of a step goes on both sides, as the results JSON has it for a point."""
+    tried: tuple[AdviceOutcome, ...] = ()
+    """What became of each piece of advice that the old runs had."""
+
+
+Changes = Callable[[Result, Result], Sequence[Change]]
+"""(An old result, a new one) → what differs between their runs."""
 
 
 def compare(
@@ -98,25 +108,54 @@ def compare(
     metric: str = "",
     tolerance: float = TOLERANCE,
     quality_tolerance: float = QUALITY_TOLERANCE,
+    changes: Changes | None = None,
 ) -> list[ComparedPoint]:
     """Return the comparison for each point that both sides have; [] when there is none.
 
     A point is a number of processes with the settings that a study varies: runs of other settings are never compared.
     The points come settings by settings, in each the smallest first. `metric` replaces the old side's own: what its
-    request names, else the throughput that the runs of both sides tell. Only successful runs count.
+    request names, else the throughput that the runs of both sides tell. Only successful runs count. `changes`: with it,
+    a point tells what became of the old runs' advice.
     """
     metric = metric or _told(old, new)
     sides = [_by_point(side) for side in (old, new)]
     order = list(dict.fromkeys(settings for settings, _ in sides[0]))
     return [
-        replace(
+        _with_shares(
             _point(key[1], sides[0][key], sides[1][key], metric, tolerance, quality_tolerance),
-            settings=sides[0][key][0].settings,
-            shares=(_shares(sides[0][key]), _shares(sides[1][key])),
+            sides[0][key],
+            sides[1][key],
+            changes,
         )
         for key in sorted(sides[0], key=lambda key: (order.index(key[0]), key[1]))
         if key in sides[1]
     ]
+
+
+def _with_shares(
+    point: ComparedPoint, old: Sequence[Result], new: Sequence[Result], changes: Changes | None
+) -> ComparedPoint:
+    """Return a point with where the time goes on both sides, and with what became of the old side's advice."""
+    before, after = ([each for each in side if each.state == SUCCEEDED] for side in (old, new))
+    tried: tuple[AdviceOutcome, ...] = ()
+    if changes is not None and before and after:
+        one, other = ([each.shares for each in side if each.shares is not None] for side in (before, after))
+        differs = changes(before[0], after[0])
+        tried = tuple(outcomes(one, other, before[0].evidence, saved(point.speed), differs))
+    return replace(point, settings=old[0].settings, shares=(_shares(old), _shares(new)), tried=tried)
+
+
+def saved(speed: Difference | None) -> MeasuredGain | None:
+    """Return how much less time a sample takes on the new side, as a share; None where that is not known."""
+    if speed is None or speed.change is None or speed.low is None or speed.high is None:
+        return None
+
+    def gain(change: float) -> float:
+        """`change` of a rate r: time falls by 1 − 1/r; of a time it is the gain itself."""
+        return -change if lower_is_better(speed.unit) else 1 - 1 / max(1 + change, 1e-9)
+
+    low, high = sorted((gain(speed.low), gain(speed.high)))
+    return MeasuredGain(gain(speed.change), low, high, repeated=speed.method != "tolerance", differs=speed.differs)
 
 
 def _shares(results: Sequence[Result]) -> Mapping[str, Any] | None:

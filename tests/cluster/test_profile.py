@@ -151,6 +151,27 @@ def test_a_healthy_program_gives_no_claim_that_its_own_times_do_not_bear_out(
         assert most >= limits[each["id"]] - points, (each, noted)
 
 
+def test_flops_are_exact_and_the_device_is_measured_in_the_job(
+    profiles: dict[str, tuple[Site, dict[str, Any]]],
+) -> None:
+    """Four products of 500 × 500 matrices, and a layer of 16 × 4 for 8 samples with the gradient of its weights."""
+    site, found = profiles["healthy"]
+    roof = found["roofline"]
+    assert roof["flops"] == pytest.approx(4 * 2 * 500**3 + 2 * 2 * 8 * 16 * 4, rel=5e-6)
+    assert roof["flops_per_s"] == pytest.approx(roof["flops"] / found["step"]["seconds"], rel=1e-3)
+    peak = roof["peaks"]["flops_per_s"]["fp32"]
+    assert peak["source"] == "probe" and roof["mfu"] == pytest.approx(roof["flops_per_s"] / peak["value"], rel=1e-3)
+    # on a machine that others use, the probe may be the slower one by as much as they take
+    lost = max(rank["without-cpu"] / rank["seconds"] for rank in truth(run_of(site)))
+    assert 0 < roof["mfu"] < 1 + lost
+    assert roof["peaks"]["bytes_per_s"]["value"] > 0
+    (product,) = (each for each in roof["operators"] if each["name"] == "aten::mm")
+    assert product["bound"] == ("memory" if product["flops_per_byte"] < peak["value"]
+                                / roof["peaks"]["bytes_per_s"]["value"] else "compute")  # fmt: skip
+    text = site.run("profile", found["run"][-8:]).decode()
+    assert "MFU" in text and "measured in this job" in text
+
+
 def test_its_run_is_no_result_and_is_shown_again(profiles: dict[str, tuple[Site, dict[str, Any]]]) -> None:
     site, found = profiles["faults"]
     assert site.run("results", code=2) == b""

@@ -6,14 +6,12 @@ Each test prints its figures; `GPU_FIGURES=FILE` gathers them as lines of JSON.
 import csv
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.paths import ROOT
+from support.gpu_place import Place
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -41,34 +39,6 @@ NO_SUCH_GPU = """
 import torch
 torch.zeros(1, device=f"cuda:{torch.cuda.device_count()}")
 """
-
-
-class Place:
-    """A folder in which commands are called as a participant would."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
-        environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-        environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environ['PATH']}"
-        command = [sys.executable, "-m", "hackathon", *words]
-        return subprocess.run(command, cwd=self.folder, env=environ, capture_output=True, text=True, check=False)
-
-    def good(self, *words: str) -> str:
-        done = self.call(*words)
-        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
-
-    def run(self) -> Path:
-        (found,) = sorted((self.folder / "runs").iterdir())
-        return found
-
-    def program(self, text: str) -> "Place":
-        """Make a project around a program of one's own."""
-        self.folder.joinpath("train.py").write_text(text)
-        self.good("init", "--command", "python train.py")
-        return self
 
 
 @pytest.fixture
@@ -104,7 +74,9 @@ def _telemetry(run: Path) -> list[dict[str, str]]:
     ],
     ids=["ddp-digits", "ddp-images", "ddp-tuned", "fsdp-lm"],
 )
-def test_a_recipe_trains_on_the_gpu(place: Place, recipe: str, options: tuple[str, ...], request: Any) -> None:
+def test_a_recipe_trains_on_the_gpu(
+    place: Place, recipe: str, options: tuple[str, ...], request: Any, figures: dict[str, Any]
+) -> None:
     place.good("init", "--recipe", recipe)
     place.good("submit", "--cluster", "laptop", "--processes", "1", "--walltime", "00:08:00", "--wait", *options)
     run = place.run()
@@ -118,6 +90,7 @@ def test_a_recipe_trains_on_the_gpu(place: Place, recipe: str, options: tuple[st
     (facts,) = (json.loads(file.read_text()) for file in (run / "env").glob("*.json"))
     assert torch.cuda.get_device_name().split()[-1] in json.dumps(facts)
     busiest = max(float(row["utilisation_percent"]) for row in rows)
+    figures |= throughput
     _tell(test=request.node.callspec.id, **throughput, busiest_percent=busiest, metrics=result["metrics"])
 
 

@@ -30,6 +30,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     traces = gloo_traces(4, {2: 12.0})
     for step in range(6):
         traces[0].operator(32 * step + 5, 32 * step + 6, HOSTILE)
+    for event in (event for trace in traces for event in trace.events if event["name"] == "aten::mm"):
+        event["args"] = {"Input Dims": [[512, 256], [256, 1024]], "Input type": ["float", "float"]}
     files = [str(trace.write(made)) for trace in traces]
     assert hackathon(["profile", "--html", str(made / "cpu.html"), "--from", *files]) == 0
     gpu = MadeTrace(0, 1)

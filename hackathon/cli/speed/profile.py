@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.resolve import Sources
     from hackathon.profiling.traces.report import Profile
+    from hackathon.profiling.traces.roofline import Peaks
     from hackathon.rehearsal.profile_run import RecordingLimits
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.source.snapshot import Source
@@ -225,6 +226,20 @@ def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "Recor
     return False
 
 
+def _declared_peaks(run: "RunDirectory") -> "Peaks | None":
+    """Return the peaks of a GPU as the profile of the run's cluster has them; None where there is no such profile."""
+    from hackathon.profiling.traces.roofline import Peak, Peaks
+    from hackathon.schedulers.profiles import load_cluster
+
+    try:
+        cluster = load_cluster(run.known().cluster, [])
+    except (HackathonError, OSError):
+        return None
+    flops = {kind: Peak(value * 1e12, cluster.name) for kind, value in cluster.peak_tflops.items()}
+    memory = Peak(cluster.memory_gb_s * 1e9, cluster.name) if cluster.memory_gb_s is not None else None
+    return Peaks(flops, memory)
+
+
 def _profile_of_run(run: "RunDirectory") -> "Profile":
     """Return the profile of a run's traces. Raises HackathonError that says why it has none."""
     from hackathon.cli.shown import show_tail
@@ -234,7 +249,7 @@ def _profile_of_run(run: "RunDirectory") -> "Profile":
 
     files = trace_files(run)
     if files:
-        return read_profile(list(files.values()), recordings(run))
+        return read_profile(list(files.values()), recordings(run), _declared_peaks(run))
     show_tail(run.path)
     for why in missing(run):
         text = printable(why.text)

@@ -40,6 +40,7 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
                 for each in activities
             ]
             echo_table(head, rows)
+    _show_roofline(profile)
     if profile.gaps:
         click.echo()
         click.echo(message("profile.gaps"))
@@ -54,6 +55,22 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
         click.echo(finding.message)
     for finding in profile.findings:
         click.echo(f"  → {finding.advice}")
+
+
+def _show_roofline(profile: "Profile") -> None:
+    """Print how much of the device a step uses, and where its operators lie under the roof."""
+    from hackathon.cli.show import echo_table, printable
+    from hackathon.profiling.traces.roof_sentences import operator_rows, roof_sentences
+
+    click.echo()
+    for line in roof_sentences(profile):
+        click.echo(printable(line))
+    if profile.roofline is not None:
+        head = [
+            message(f"profile.{name}")
+            for name in ("operator", "gflops", "gflops_per_s", "gb_per_s", "peak_share", "intensity", "bound")
+        ]
+        echo_table(head, operator_rows(profile.roofline))
 
 
 def show_json(profile: "Profile", run: "RunDirectory | None") -> None:

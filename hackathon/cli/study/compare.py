@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.profiling.outcomes import Change
     from hackathon.runs.crate.archive import Crate
     from hackathon.scaling.compare import ComparedPoint, Difference, Result
 
@@ -26,26 +27,73 @@ if TYPE_CHECKING:
 def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_json: bool) -> None:
     from hackathon.scaling.compare import GOOD, compare, overall
 
+    folder = runs_folder()
     sides = [[each for part in text.split(",") if part for each in _side(part, not no_ask)] for text in (old, new)]
     known = sorted({name for side in sides for each in side for name in each.metrics})
     if metric and known and metric not in known:
         raise RequestError("compare.no_metric", metric=metric, known=", ".join(known))
-    points = compare(*sides, metric=metric, tolerance=tolerance / 100)
+    sides[0] = _with_evidence(sides[0], sides[1], folder)
+    points = compare(
+        *sides, metric=metric, tolerance=tolerance / 100, changes=lambda one, other: _changes(one, other, folder)
+    )
     if not points:
         sizes = [", ".join(_places(side)) or "–" for side in sides]
         raise RequestError("compare.no_common", old=old, new=new, old_sizes=sizes[0], new_sizes=sizes[1])
     verdict = overall(points)
     if as_json:
         import json
-        from dataclasses import asdict
 
         told = {"old": [each.id for each in sides[0]], "new": [each.id for each in sides[1]], "verdict": verdict,
-                "tolerance": tolerance / 100, "points": [asdict(point) for point in points]}  # fmt: skip
+                "tolerance": tolerance / 100, "points": [_point_json(point) for point in points]}  # fmt: skip
         click.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
     else:
         _show(points, verdict, tolerance)
     if verdict not in GOOD:
         raise click.exceptions.Exit(1)
+
+
+def _point_json(point: "ComparedPoint") -> dict[str, Any]:
+    from dataclasses import asdict, replace
+
+    return {**asdict(replace(point, tried=())), "tried": [each.to_json() for each in point.tried]}
+
+
+def _with_evidence(old: "list[Result]", new: "list[Result]", folder: Path) -> "list[Result]":
+    """Return the old side with what says how much its advice could gain, as it was known before the new side.
+
+    Of each point the first successful run has it: repeats tell the same, and all runs of the project are looked at.
+    """
+    from dataclasses import replace
+
+    from hackathon.jobs.settings import settings_text
+    from hackathon.runs.directory import RunDirectory, list_ids
+    from hackathon.scaling.evidence import evidence_of
+
+    known = set(list_ids(folder))
+    first = min((each.id for each in new if each.id in known), default="")
+    seen: set[tuple[int, str]] = set()
+    made = []
+    for each in old:
+        point = each.processes, settings_text(each.settings)
+        if each.id in known and each.state == "SUCCEEDED" and point not in seen:
+            seen.add(point)
+            evidence = evidence_of(RunDirectory(folder / each.id), before=first, shares=each.shares)
+            made.append(replace(each, evidence=evidence))
+        else:
+            made.append(each)
+    return made
+
+
+def _changes(old: "Result", new: "Result", folder: Path) -> "list[Change]":
+    """Return what differs between the runs of two results; nothing for a run of a crate."""
+    from hackathon.runs.directory import RunDirectory, list_ids
+    from hackathon.scaling.evidence import changes, program_digest
+
+    known = set(list_ids(folder))
+    if old.id not in known or new.id not in known:
+        return []
+    one, other = RunDirectory(folder / old.id), RunDirectory(folder / new.id)
+    return changes(one.known(), other.known(), (program_digest(one), program_digest(other)))
 
 
 def _places(side: "list[Result]") -> list[str]:
@@ -118,7 +166,7 @@ def _of_crate(crate: "Crate") -> "Result":
 
 
 def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None:
-    from hackathon.cli.show import echo_table
+    from hackathon.cli.show import echo_table, printable
     from hackathon.jobs.settings import value_text
     from hackathon.profiling.sentences import change_sentences
 
@@ -141,6 +189,8 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
     for point in points:
         for line in change_sentences(point.processes, *point.shares):
             click.echo(line)
+        for outcome in point.tried:
+            click.echo(message("shares.advice_of", processes=point.processes, text=printable(outcome.message)))
     methods = dict.fromkeys(each.method for point in points for each in (point.speed,) if each is not None)
     for method in methods:
         click.echo(message(f"compare.method_{method}", tolerance=f"{tolerance:g}"), err=True)

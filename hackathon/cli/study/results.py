@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--metric", metavar="NAME", help=message("help.option_metric"))
 @click.option("--curve", metavar="METRIC", help=message("segments.option_curve"))
 @click.option("--suggest", is_flag=True, help=message("suggest.option_suggest"))
+@click.option("--advice", is_flag=True, help=message("gains.option_advice"))
 @click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
 def command(
     name: str | None,
@@ -40,6 +41,7 @@ def command(
     metric: str | None,
     curve: str | None,
     suggest: bool,
+    advice: bool,
     no_ask: bool,
 ) -> None:
     from hackathon.cli.run.segments import show_chain, show_curve
@@ -59,7 +61,11 @@ def command(
         study, run = next(iter(find_studies(folder.parent)), None), newest(_measured(find_runs(folder)))
         if run is not None and study is not None:  # the newest of both; a study's own run is that study
             run = None if run.study or run.created < study.record()["created"] else run
-    if suggest and (run is not None or study is not None):
+    if advice:
+        if form not in ("table", "json") or plot or curve or suggest:
+            raise RequestError("gains.advice_alone")
+        _advise(study, run, folder, as_json=form == "json", ask=not no_ask)
+    elif suggest and (run is not None or study is not None):
         from hackathon.cli.study.suggest import show_suggestions
 
         runs = [run] if run is not None else runs_of(study) if study is not None else []
@@ -73,6 +79,19 @@ def command(
     elif study is not None:
         states = status(runs_of(study), ask=not no_ask)
         show_study(study, states, form, plot=plot, baseline=baseline, metric=metric)
+    else:
+        raise RequestError("cli.no_study", folder=folder.parent)
+
+
+def _advise(study: "Study | None", run: "RunDirectory | None", folder: Path, *, as_json: bool, ask: bool) -> None:
+    from hackathon.cli.study.advice_shown import advice_of_run, advice_of_study
+    from hackathon.runs.status import status
+    from hackathon.runs.study import runs_of
+
+    if run is not None:
+        advice_of_run(run, status([run], ask=ask)[0], as_json)
+    elif study is not None:
+        advice_of_study(study, status(runs_of(study), ask=ask), as_json)
     else:
         raise RequestError("cli.no_study", folder=folder.parent)
 
@@ -92,7 +111,7 @@ def show_study(
     from hackathon.prediction.results import with_predictions
     from hackathon.scaling.collect import study_results
     from hackathon.scaling.show import render
-    from hackathon.scaling.table import failed
+    from hackathon.scaling.table import failed, points_of
 
     results = with_predictions(study_results(study, states, metric=metric, baseline=_baseline(baseline), judge=judge))
     if form in ("table", "md"):  # JSON and CSV are those of the pages
@@ -104,6 +123,8 @@ def show_study(
     )
     if results["metrics_from"] == PROJECT:
         click.echo(message("suggest.from_project"), err=True)
+    if form == "table" and any((point["shares"] or {}).get("advice") for point in points_of(results)):
+        click.echo(message("gains.pointer", name=study.id[-8:]), err=True)
     if _without_value(results):
         click.echo(message("suggest.try", name=study.id[-8:]), err=True)
     trouble: HackathonError | None = None

@@ -18,6 +18,8 @@ RANKS = 1024
 """Ranks whose traces are read."""
 REASONS = ("steps", "failed", "optimizer", "framework", "tensorflow", "chainer", "jax", "mxnet")
 """Why a rank wrote no trace, as the recorder has it."""
+PRECISIONS = ("fp32", "bf16", "fp16")
+"""What the probe measures."""
 _STEPS = 10_000
 _TRACE = re.compile(r"rank-\d{1,9}\.json(\.gz)?\Z")
 
@@ -38,6 +40,10 @@ class Recording:
     device_bytes: float | None = None
     """The most that its tensors had on the device."""
     device: str = ""
+    flops_per_s: tuple[tuple[str, float], ...] = ()
+    """(precision, what a product of matrices reached); () where nothing was probed."""
+    bytes_per_s: float | None = None
+    """What a copy in the device's memory reached."""
 
     @property
     def overhead(self) -> float | None:
@@ -78,6 +84,8 @@ def recordings(run: RunDirectory) -> list[Recording]:
 def recording(rank: int, value: Mapping[str, Any]) -> Recording:
     """Return what a recorder's `rank-N.info.json` says, whatever lies there."""
     seconds, peaks = mapping_of(value.get("seconds")), mapping_of(value.get("peak_bytes"))
+    probed = mapping_of(value.get("device_peaks"))
+    rates = mapping_of(probed.get("flops_per_s"))
     return Recording(
         rank,
         value.get("complete") is True,
@@ -86,6 +94,8 @@ def recording(rank: int, value: Mapping[str, Any]) -> Recording:
         _positive(peaks.get("process")),
         _positive(peaks.get("device")),
         text_of(value.get("device")),
+        tuple((name, rate) for name in PRECISIONS if (rate := _positive(rates.get(name))) is not None),
+        _positive(probed.get("bytes_per_s")),
     )
 
 

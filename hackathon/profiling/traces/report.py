@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -13,6 +14,7 @@ from hackathon.profiling.traces.findings import ProfileFinding, findings, late_r
 from hackathon.profiling.traces.intervals import length, within
 from hackathon.profiling.traces.reckoning import SECOND, RankTime, reckon, shares_of
 from hackathon.profiling.traces.recording import Recording, overhead
+from hackathon.profiling.traces.roofline import Peaks, Roofline, peaks_of, roofline
 from hackathon.profiling.traces.trace import Trace, read_trace
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -36,6 +38,18 @@ class Profile:
     gaps: Sequence[Gap]
     findings: Sequence[ProfileFinding]
     recordings: Sequence[Recording] = ()
+    declared: Peaks | None = None
+    """Peaks of the GPU as the cluster's profile has them."""
+
+    @cached_property
+    def roofline(self) -> Roofline | None:
+        """How much of the device a step uses; None where the traces do not tell its work."""
+        return roofline(self.traces, self.times, self.peaks)
+
+    @property
+    def peaks(self) -> Peaks:
+        """What the device reaches."""
+        return peaks_of(self.recordings, self.declared if self.on_device else None)
 
     @property
     def verdict(self) -> str:
@@ -137,6 +151,7 @@ class Profile:
             "tensor_core_share": rounded(self.tensor_core_share),
             "gaps": [each.to_json() for each in self.gaps],
             "memory_bytes": self.memory,
+            "roofline": self.roofline.to_json() if self.roofline is not None else None,
             "overhead": overhead(self.recordings),
             "findings": [each.to_json() for each in self.findings],
             "verdict": self.verdict,
@@ -182,8 +197,11 @@ class Profile:
         }
 
 
-def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = ()) -> Profile:
-    """Return the profile of some ranks' traces. Raises RequestError when two are of one rank, or none has any time."""
+def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = (), declared: Peaks | None = None) -> Profile:
+    """Return the profile of some ranks' traces; `declared`: peaks of the cluster's GPU.
+
+    Raises RequestError when two are of one rank, or none has any time.
+    """
     by_rank = _by_rank(traces)
     processes = max(len(by_rank), *(trace.processes for trace in by_rank.values()))
     pairs = matched(by_rank)
@@ -194,13 +212,15 @@ def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = ()) ->
         raise RequestError("profile.no_time", file=empty[0])
     return Profile(
         by_rank, reckoned, times, shares_of(reckoned, processes), operators(by_rank, reckoned),
-        kernels(by_rank, reckoned), gaps(by_rank, reckoned), findings(reckoned), recordings,
+        kernels(by_rank, reckoned), gaps(by_rank, reckoned), findings(reckoned), recordings, declared,
     )  # fmt: skip
 
 
-def read_profile(files: Sequence[Path | str], recordings: Sequence[Recording] = ()) -> Profile:
+def read_profile(
+    files: Sequence[Path | str], recordings: Sequence[Recording] = (), declared: Peaks | None = None
+) -> Profile:
     """Return the profile of trace files. Raises RequestError as `read_trace` and `profile_of` do."""
-    return profile_of([read_trace(file, number) for number, file in enumerate(files)], recordings)
+    return profile_of([read_trace(file, number) for number, file in enumerate(files)], recordings, declared)
 
 
 def _by_rank(traces: Sequence[Trace]) -> dict[int, Trace]:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from hackathon.profiling.traces.kinds import ON_DEVICE, STEP, TOGETHER, Kind, collective_of, kind_of
 from hackathon.profiling.traces.stream import TraceStream
+from hackathon.profiling.traces.work import Work, work_of
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.json_fields import finite, text_of
@@ -87,6 +88,10 @@ class Trace:
     """(process, thread) or (device, stream) of each lane."""
     steps: list[TraceStep] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
+    work: dict[int, Work] = field(default_factory=dict)
+    """Number of an operator → what it has to do, of those that are counted and whose shapes were recorded."""
+    shaped: bool = False
+    """Whether shapes were recorded."""
     peaks: dict[str, float] = field(default_factory=dict)
     """`host` or `device` → the most bytes that tensors had, where memory was recorded."""
     remark: str = ""
@@ -203,6 +208,9 @@ class _Reader:
             (self._collective_on_device if on_device else self._collective_on_host).append(made)
         elif kind is Kind.OPERATOR:
             self._operator_lanes[lane] += 1
+            trace.shaped = trace.shaped or "Input Dims" in arguments
+            if (work := work_of(name, arguments)) is not None:
+                trace.work[len(trace.kinds)] = work
         elif kind is Kind.BLOCKING and (what := collective_of(name, {})):
             self._calls.append((begin, what))
         trace.kinds.append(kind)

@@ -19,6 +19,7 @@ FOLDERS = {
     "environments": "runs",
     "event": "event",
     "event_check": "event",
+    "gains": "profiling",
     "grid": "jobs",
     "help": "cli",
     "jobs": "jobs",

@@ -42,7 +42,12 @@ class StepPicture:
 def profile_page(profile: "Profile", language: str, title: str, others: Sequence[tuple[str, str]]) -> str:
     """Return the page in a language; `title`: the run or the files, `others`: (language, address) of the same page."""
     from hackathon.profiling.traces.recording import overhead
+    from hackathon.profiling.traces.roof_sentences import operator_rows, roof_sentences
+    from hackathon.text.messages import speaking
 
+    with speaking(language):
+        roof_lines = roof_sentences(profile)
+        roof_rows = operator_rows(profile.roofline) if profile.roofline is not None else []
     return render(
         "profile.html.j2",
         Site(title=title, masked=False),
@@ -54,6 +59,8 @@ def profile_page(profile: "Profile", language: str, title: str, others: Sequence
         parts=PARTS,
         picture=step_picture(profile),
         overhead=overhead(profile.recordings),
+        roof_lines=roof_lines,
+        roof_rows=roof_rows,
     )
 
 

@@ -14,6 +14,7 @@ from hackathon.text.messages import localized, message
 from hackathon.web.page.dates import days_text
 from hackathon.web.page.figures import Figure
 from hackathon.web.page.sanitize import block, line
+from hackathon.web.report.gains import AdviceRow, advice_rows
 from hackathon.web.report.team import TeamResult, strangers, team_results
 from hackathon.web.views.board import PostView, board_view
 from hackathon.web.views.scaling import Overview, overview, overview_figures
@@ -90,6 +91,8 @@ class ReportView:
     schedule: tuple[DayView, ...]
     tutors: TutorsView
     teams: tuple[TeamResult, ...]
+    advice: tuple[AdviceRow, ...]
+    """What became of the advice that the teams' runs had."""
     used: tuple[UsedRow, ...]
     used_in_all: tuple[UsedRow, ...]
     """By cluster, over all teams."""
@@ -145,6 +148,7 @@ def report_view(
         schedule=schedule_view(source).days if rules.schedule else (),
         tutors=_tutors(event),
         teams=tuple(team_results(source)),
+        advice=_advice(source),
         used=used,
         used_in_all=sums,
         problems=problems,
@@ -176,6 +180,13 @@ def _of_teams(source: Catalog, known: set[str]) -> Catalog:
     projects = [project for team in by_team(source) if team.name in known for project in source.projects
                 if project.path in team.projects]  # fmt: skip
     return replace(source, summaries=runs, projects=projects)
+
+
+def _advice(source: Catalog) -> tuple[AdviceRow, ...]:
+    from hackathon.index.studies import by_team
+
+    came = (team for team in by_team(source) if team.team is not None and team.team.took_part)
+    return tuple(row for team in came for row in advice_rows(team))
 
 
 def _text(value: object) -> str:

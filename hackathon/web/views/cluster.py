@@ -215,6 +215,9 @@ def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
         )
         for kind, value in cluster.peak_tflops.items()
     ]
+    if cluster.memory_gb_s is not None:
+        bandwidth = f"{shown(float(cluster.memory_gb_s))} GB/s"
+        made.append(ClusterFact(message("machines.bandwidth"), bandwidth, "memory_gb_s" not in unsure))
     return tuple(each for each in made if each.value)
 
 

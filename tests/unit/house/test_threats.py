@@ -118,7 +118,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "recipe": (
         dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "env", "data", "rerun"), TRUST)
-        | {"recipes": WRITTEN, "init": WRITTEN},
+        | {"recipes": WRITTEN, "init": WRITTEN, "results": WRITTEN, "compare": WRITTEN},
         "needs no recipe",
     ),
     "requirements of a recipe or project": (
@@ -130,7 +130,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         {"survey": SURVEY, "publish": SURVEY, "event": SURVEY, "dashboard": SURVEY}, "shows no answers"
     ),
     "trace of a profiler": (
-        {"profile": f"{UNIT}/profiling/traces/test_stream.py::test_whatever_lies_in_a_file_is_read_or_refused"},
+        dict.fromkeys(
+            ("profile", "results", "compare"),
+            f"{UNIT}/profiling/traces/test_stream.py::test_whatever_lies_in_a_file_is_read_or_refused",
+        ),
         "reads no traces",
     ),
     "crate": ({"rerun": CRATE, "compare": f"{FAULTS}/test_foreign_formats.py::test_a_crate"}, "takes no crate"),

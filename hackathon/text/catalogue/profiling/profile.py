@@ -310,4 +310,37 @@ MESSAGES = {
     "page_gaps": ("Longest gaps", "最も長い空き"),
     "page_remarks": ("Remarks", "注意"),
     "page_step_column": ("step (ms)", "ステップ (ms)"),
+    "operator": ("operator", "演算"),
+    "gflops": ("GFLOP", "GFLOP"),
+    "gflops_per_s": ("GFLOP/s", "GFLOP/s"),
+    "gb_per_s": ("GB/s", "GB/s"),
+    "peak_share": ("of the peak", "ピーク比"),
+    "intensity": ("FLOP/byte", "FLOP/バイト"),
+    "bound": ("bound by", "律速"),
+    "bound_memory": ("memory", "メモリ"),
+    "bound_compute": ("computing", "演算"),
+    "roof_title": ("How much of the device a step uses", "デバイスの利用率"),
+    "roof_unknown": (
+        "FLOPs of a step: not known. The traces mark no steps, have no shapes, or no product of matrices, convolution or attention.",
+        "1 ステップの FLOP 数: 不明。トレースにステップの区切りか形状の記録がないか、行列積・畳み込み・アテンションがありません。",
+    ),
+    "roof_flops": (
+        "One step of a process: {flops}FLOP in products of matrices, convolutions and attention, {rate}FLOP/s",
+        "1 プロセスの 1 ステップ: 行列積・畳み込み・アテンションで {flops}FLOP、{rate}FLOP/s",
+    ),
+    "mfu": ("MFU {share} % of {peaks}", "MFU {share} %（ピーク: {peaks}）"),
+    "mfu_unknown": (
+        "MFU: not known, for the device's peak is not. A recording that runs to its end measures it; the cluster's profile may have `peak_tflops`.",
+        "MFU: デバイスのピークが不明のため不明。記録が最後まで動けば測定されます。クラスタのプロファイルの `peak_tflops` でも指定できます。",
+    ),
+    "peak_of": ("{rate}FLOP/s in {precision} ({source})", "{precision} {rate}FLOP/s（{source}）"),
+    "roof_bytes": (
+        "These operators read and write {rate}B/s, each byte counted once; the whole step moves more",
+        "これらの演算の読み書きは {rate}B/s（各バイトを 1 回と数える）。ステップ全体ではこれより多くなります",
+    ),
+    "memory_peak": ("Peak of the memory: {rate}B/s ({source})", "メモリのピーク: {rate}B/s（{source}）"),
+    "source_probe": (
+        "measured in this job, all ranks of a node at once",
+        "このジョブで測定、ノードの全ランク同時",
+    ),
 }

@@ -62,14 +62,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{processes} {processes:process|processes}, shares of a step: {parts}",
         "{processes} プロセス、1 ステップの内訳: {parts}",
     ),
-    "helped": (
-        "{processes} {processes:process|processes}: the share of {part} fell, as the advice had said",
-        "{processes} プロセス: 対策の候補のとおり、{part}の割合が下がりました",
-    ),
-    "helped_not": (
-        "{processes} {processes:process|processes}: the share of {part} did not fall; the advice on it has not helped so far",
-        "{processes} プロセス: {part}の割合は下がっていません。対策の効果はまだ出ていません",
-    ),
     "title": ("Where the time of a step goes", "1 ステップの時間の内訳"),
     "by_processes": ("Shares of a step by process count", "プロセス数ごとの内訳"),
     "by_rank": ("Shares of a step by rank", "ランクごとの内訳"),
@@ -81,6 +73,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "processes": ("{processes} {processes:process|processes}", "{processes} プロセス"),
     "then": ("; ", "。"),
     "advice": ("{processes} {processes:process|processes}, to try: {text}", "{processes} プロセス、対策の候補: {text}"),
+    "advice_of": ("{processes} {processes:process|processes}, {text}", "{processes} プロセス、{text}"),
     "none": (
         "where the time of a step goes is not known: the program records no step times (hackathon docs why-is-it-not-faster)",
         "1 ステップの時間の内訳は不明です。プログラムがステップの時間を記録していません（hackathon docs why-is-it-not-faster）",

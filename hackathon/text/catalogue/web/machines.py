@@ -20,6 +20,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "cores": ("Cores", "コア数"),
     "memory": ("Memory", "メモリ"),
     "network": ("Network", "ネットワーク"),
+    "bandwidth": ("Memory bandwidth of a GPU", "GPU のメモリ帯域"),
     "peak": ("Peak of a GPU, {kind}", "GPU のピーク性能（{kind}）"),
     "queues": ("Queues", "キュー"),
     "queues_caption": ("Limits per job in each queue", "各キューのジョブの上限"),

@@ -1,0 +1,162 @@
+"""`hackathon results --advice`: what to try, with the expected gain, the command to type, and what confirms it."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.profiling.gains import Attempt
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.record import RunRecord
+    from hackathon.runs.status import RunStatus
+    from hackathon.runs.study import Study
+
+REPEAT = 3
+"""Repeats with which the noise is known well enough."""
+
+
+def show_advice(name: str, points: "Sequence[tuple[RunDirectory, int, list[Attempt], bool]]", as_json: bool) -> None:
+    """Print what to try at each point: (a run of it, processes, attempts, whether its shares are known)."""
+    import json
+
+    told = [_point_json(*each) for each in points]
+    if as_json:
+        click.echo(json.dumps({"of": name, "points": told}, ensure_ascii=False, indent=1, allow_nan=False))
+        return
+    from hackathon.cli.show import printable
+
+    for point in told:
+        click.echo(message("gains.head", run=name, processes=point["processes"]))
+        if not point["advice"]:
+            click.echo("  " + message("gains.none" if point["known"] else "gains.none_unknown"))
+        for number, each in enumerate(point["advice"], 1):
+            click.echo(printable(f"{number}. {each['message']}"))
+            gain = each["expected"]
+            click.echo("   " + printable(message("gains.expected", gain=gain["text"], why=gain["why"])))
+            if each["lines"]:
+                click.echo("   " + message("gains.needs_lines"))
+                for line in each["lines"].split("\n"):
+                    click.echo(f"       {printable(line)}")
+            elif each["environment"]:
+                click.echo("   " + message("gains.needs_environment"))
+                for variable, value in each["environment"].items():
+                    click.echo("       " + printable(f"{variable}: {json.dumps(value, ensure_ascii=False)}"))
+            elif each["command"]:
+                click.echo("   " + printable(message("gains.type", command=each["command"])))
+            elif each["ruled_out"]:
+                click.echo("   " + printable(message("gains.ruled_out", what=", ".join(each["ruled_out"]))))
+            elif each["part"] and each["id"] not in ("straggler", "imbalance"):
+                click.echo("   " + message("gains.no_switch"))
+            told_by = message("gains.confirm", command=each["confirm_command"], text=each["confirm"])
+            click.echo("   " + printable(told_by))
+
+
+def advice_of_run(run: "RunDirectory", status: "RunStatus", as_json: bool) -> None:
+    """Print what to try after one run. Raises RequestError where it has not succeeded."""
+    _show(run.id, [([run], {}, None)] if status.state == "SUCCEEDED" else [], as_json)
+
+
+def advice_of_study(study: "Study", states: "list[RunStatus]", as_json: bool) -> None:
+    """Print what to try at each point of a study. Raises RequestError where none has succeeded."""
+    from hackathon.diagnosis.doubts import judge
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.scaling.collect import study_results
+    from hackathon.scaling.table import series_of
+
+    points: list[tuple[list[RunDirectory], Mapping[str, Any], int | None]] = []
+    for series in series_of(study_results(study, states, judge=judge)):
+        for point in series["points"]:
+            ids = [each["id"] for each in point["runs"] if each["status"] == "SUCCEEDED"]
+            if ids:
+                runs = [RunDirectory(study.runs_folder / each) for each in ids]
+                points.append((runs, point, series["base_processes"]))
+    _show(study.id, points, as_json)
+
+
+def _show(
+    name: str, points: "Sequence[tuple[list[RunDirectory], Mapping[str, Any], int | None]]", as_json: bool
+) -> None:
+    from hackathon.profiling.gains import advice_on, attempts
+    from hackathon.profiling.meters import shares_of_run
+    from hackathon.profiling.shares import mean_shares
+    from hackathon.scaling.evidence import evidence_of, with_efficiency
+    from hackathon.text.errors import RequestError
+
+    if not points:
+        raise RequestError("gains.needs_measured", name=name)
+    found = []
+    for runs, point, base in points:
+        processes = runs[0].known().processes or 1
+        shares = [each for run in runs if (each := shares_of_run(run.path, processes)) is not None]
+        evidence = evidence_of(runs[0], shares=shares[0] if shares else None)
+        evidence = with_efficiency(evidence, point, base)
+        mean = mean_shares([each for run in shares for each in run.ranks]) if shares else None
+        made = attempts(advice_on(shares, evidence), mean, evidence)
+        found.append((runs[0], processes, made, bool(shares)))
+    show_advice(name, found, as_json)
+
+
+def _point_json(run: "RunDirectory", processes: int, made: "list[Attempt]", known: bool) -> dict[str, Any]:
+    return {
+        "processes": processes,
+        "run": run.id,
+        "known": known,
+        "advice": [
+            {**each.to_json(), "command": command_for(run, each), "confirm_command": confirm_command(run)}
+            for each in made
+        ],
+    }
+
+
+def confirm_command(run: "RunDirectory") -> str:
+    """Return the command that says whether it came true; the runs to come have no names yet."""
+    return shlex.join(["hackathon", "compare", run.id[-8:], message("gains.new_run")])
+
+
+def command_for(run: "RunDirectory", attempt: "Attempt") -> str | None:
+    """Return the command that repeats a run with what is to be tried; None where no parameter does it."""
+    if not attempt.settings or attempt.environment:
+        return None
+    record = run.known()
+    words = ["hackathon", "submit"]
+    if record.recipe and not (run.path.parent.parent / "project.yaml").is_file():
+        words.append(record.recipe)
+    words += _options(record)
+    for name, value in {**_asked(run), **attempt.settings}.items():
+        words += ["-p", _setting(name, value)]
+    return shlex.join([*words, "--repeat", str(REPEAT)])
+
+
+def _options(record: "RunRecord") -> list[str]:
+    """Return the options with which a run was asked for, and its process count."""
+    from hackathon.jobs.resolve import COMMAND_LINE
+
+    words = []
+    for field in ("cluster", "queue", "group", "nodes", "processes", "processes_per_node", "launcher"):
+        value = getattr(record, field)
+        if value and (record.origins.get(field) == COMMAND_LINE or field == "processes"):
+            words += [f"--{field.replace('_', '-')}", str(value)]
+    return words
+
+
+def _asked(run: "RunDirectory") -> dict[str, Any]:
+    """Return the parameters that a run was given on the command line, or by its study."""
+    from hackathon.jobs.resolve import COMMAND_LINE
+
+    record = run.known()
+    given = {
+        name: value
+        for name, value in record.parameters.items()
+        if record.origins.get(f"parameters.{name}") == COMMAND_LINE
+    }
+    return {**given, **{name: value for name, value in run.settings.items() if name in record.parameters}}
+
+
+def _setting(name: str, value: Any) -> str:
+    from hackathon.jobs.settings import value_text
+
+    return f"{name}={value_text(value)}"

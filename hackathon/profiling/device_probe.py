@@ -1,0 +1,83 @@
+"""What this process's device reaches: products of matrices in each precision, and copies in its memory.
+
+`hackathon profile` puts it beside the recorder, which calls it once everything else is measured; it takes about two
+seconds. It measures with the program's own threads and settings (such as TF32), while the other ranks of the node do
+the same, so it is what a process can have there. Nothing of the toolkit is imported: it runs in the program's Python
+(3.6 or newer).
+"""
+
+import sys
+import time
+from typing import Any
+
+SECONDS = 0.5
+"""Of each measurement."""
+SHORTEST = 0.02
+"""Seconds that a product takes at least: smaller ones measure their start."""
+SIZES = {"cpu": (256, 2048), "cuda": (1024, 8192)}
+"""Device → rows of the matrices that are tried, from … to …; doubled until a product takes SHORTEST."""
+COPIED = {"cpu": 1 << 26, "cuda": 1 << 29}
+"""Device → bytes of a copy: more than its caches hold."""
+PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+
+
+def device_peaks() -> Any:
+    """Return {"device", "flops_per_s": {precision: …}, "bytes_per_s"}: the best of what was measured."""
+    torch = sys.modules["torch"]  # type: Any
+    device = "cuda" if torch.cuda.is_available() and torch.cuda.is_initialized() else "cpu"
+    found = {"device": device, "flops_per_s": {}, "bytes_per_s": None}  # type: Any
+    with torch.no_grad():
+        for kind, name in PRECISIONS.items():
+            if device == "cpu" and kind == "float16":
+                continue  # few CPUs have it, and the others take minutes
+            try:
+                found["flops_per_s"][name] = matmul_rate(torch, device, getattr(torch, kind))
+            except Exception:  # no such precision there, or no memory left
+                continue
+        try:
+            found["bytes_per_s"] = copy_rate(torch, device)
+        except Exception:
+            pass
+    return found
+
+
+def matmul_rate(torch: Any, device: str, kind: Any) -> float:
+    """Return the FLOP/s of a product of two square matrices, the fastest of those in SECONDS."""
+    size, largest = SIZES[device]
+    while True:
+        left = torch.ones(size, size, dtype=torch.float32, device=device).to(kind)
+        right = torch.ones(size, size, dtype=torch.float32, device=device).to(kind)
+        torch.mm(left, right)
+        # a process may lose its CPU in one of them
+        took = min(seconds_of(torch, device, lambda: torch.mm(left, right)) for _ in range(3))  # noqa: B023
+        if took >= SHORTEST or size >= largest:
+            break
+        size *= 2
+    return float(2.0 * size**3 / best(torch, device, lambda: torch.mm(left, right), took))
+
+
+def copy_rate(torch: Any, device: str) -> float:
+    """Return the bytes per second of a copy, read and written ones, the fastest of those in SECONDS."""
+    source = torch.ones(COPIED[device] // 4, dtype=torch.float32, device=device)
+    target = torch.empty_like(source)
+    took = seconds_of(torch, device, lambda: target.copy_(source))
+    return float(2.0 * COPIED[device] / best(torch, device, lambda: target.copy_(source), took))
+
+
+def best(torch: Any, device: str, work: Any, fastest: float) -> float:
+    """Return the seconds of the fastest of many times, `fastest` or less."""
+    end = time.perf_counter() + SECONDS
+    while time.perf_counter() < end:
+        fastest = min(fastest, seconds_of(torch, device, work))
+    return fastest
+
+
+def seconds_of(torch: Any, device: str, work: Any) -> float:
+    """Return how long some work takes, with what it started on the device."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+    begin = time.perf_counter()
+    work()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return max(time.perf_counter() - begin, 1e-9)

@@ -1,0 +1,284 @@
+"""Advice with the gain that is to be expected, and whether it came true. Pure.
+
+A gain is a share of a step: 0.2 saves a fifth of its time. It is computed from what was measured: the part's share,
+what a change can save of it, a table of `hackathon speedup`, a fit of `clusters measure`. Where these only say what
+cannot be exceeded, it is a bound.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.config.fields import Scalar
+from hackathon.profiling.advice import Advice, advice
+from hackathon.profiling.shares import RunShares, StepShares, rounded
+from hackathon.profiling.switches import LINES, SWITCHES, Switch, names_of, value_for
+from hackathon.text.messages import message
+
+TUNED, SCALING = "measured-option", "poor-scaling"
+"""Ids of advice that does not come from shares: an option that a speedup table measured; a study that scales badly."""
+FEW = "few"
+"""Verdict of a table on an option that had too few rounds: it says nothing."""
+LOST = 0.25
+"""Share of a step that a study must lose before its scaling alone is worth advice: the 75 % line of its table."""
+BUCKET_MB = 25
+"""MiB of gradients that DistributedDataParallel sends at once, unless told otherwise. Source: its documentation."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a change is expected to save."""
+
+    gain: float
+    """Share of a step."""
+    bound: bool
+    """It is the most that can be saved, not an estimate."""
+    basis: str
+    """`share`, `part` (of the share a part can be saved), `network`, `speedup` or `scaling`."""
+    low: float | None = None
+    high: float | None = None
+    """Its interval, where it was measured."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """For the sentence on its basis."""
+
+    @property
+    def text(self) -> str:
+        """The gain as a person reads it: `at most 24 %`, `31 % (27–35 %)`."""
+        if self.bound:
+            return message("gains.at_most", gain=percent(self.gain))
+        if self.low is None or self.high is None:
+            return percent(self.gain)
+        return message("gains.interval", gain=percent(self.gain), low=percent(self.low), high=percent(self.high))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values, texts in the current language."""
+        return {
+            "gain": rounded(self.gain), "bound": self.bound, "low": rounded(self.low), "high": rounded(self.high),
+            "basis": self.basis, "text": self.text, "why": message(f"gains.basis_{self.basis}", **self.values),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TunedOption:
+    """A row of a stored table of `hackathon speedup` for the same program with the same parameters."""
+
+    settings: Mapping[str, Scalar]
+    ratio: float
+    low: float | None
+    high: float | None
+    verdict: str
+    wins: bool
+    run: str
+
+
+@dataclass(frozen=True)
+class GainEvidence:
+    """What is known of a run's program and machine beside the shares of its steps."""
+
+    framework: str = ""
+    own_program: bool = False
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+    takes: Callable[[str, Scalar], bool] = lambda name, value: False
+    """Whether the program declares a parameter and takes a value for it."""
+    threads: int = 0
+    """Of a process; 0: not known."""
+    tuned: tuple[TunedOption, ...] = ()
+    network: tuple[float, float] | None = None
+    """(seconds that an all-reduce costs at least, bytes per second) between as many processes, as measured."""
+    efficiency: float | None = None
+    """Parallel efficiency of its point in its study."""
+    base: int = 0
+    """Processes of the point that the efficiency is measured from."""
+    processes: int = 1
+    profiled: RunShares | None = None
+    """What a profile of the same program tells, where the run's own records do not tell communication."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One thing to try, with the gain that is to be expected."""
+
+    id: str
+    part: str
+    """The part whose share has to fall; empty for a measured option."""
+    expected: Expected
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
+    """Parameters to set, or `env.VARIABLE`; empty where no parameter does it."""
+    lines: str = ""
+    """What a program of one's own needs."""
+    advice: Advice | None = None
+    ruled_out: tuple[str, ...] = ()
+    """Settings that a table of speedup measured, and that did not help."""
+
+    @property
+    def message(self) -> str:
+        """What is the matter and what to try, in the current language."""
+        if self.advice is not None:
+            return self.advice.message
+        key = self.id.replace("-", "_")
+        return message(f"gains.advice_{key}", settings=settings_words(self.settings), **self.expected.values)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables to set from outside; empty where it is a matter of parameters."""
+        return {
+            name.removeprefix("env."): str(value) for name, value in self.settings.items() if name.startswith("env.")
+        }
+
+    @property
+    def confirm(self) -> str:
+        """What will be measured if it helps."""
+        if not self.part:
+            return message("gains.confirm_speed")
+        return message("shares.confirm", part=message(f"shares.{self.part}"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values, texts in the current language."""
+        return {
+            "id": self.id, "part": self.part or None, "rank": self.advice.rank if self.advice else None,
+            "message": self.message, "expected": self.expected.to_json(), "settings": dict(self.settings),
+            "ruled_out": list(self.ruled_out), "environment": self.environment, "lines": self.lines or None,
+            "confirm": self.confirm,
+        }  # fmt: skip
+
+
+def advice_on(runs: Sequence[RunShares], evidence: GainEvidence) -> list[Advice]:
+    """Return the advice from shares of runs with equally many processes, and from a profile what they do not tell."""
+    found = advice(runs)
+    parts = {each.part for each in found}
+    profiled = advice([evidence.profiled]) if evidence.profiled is not None else []
+    more = [each for each in profiled if each.part not in parts and each.part in ("communication", "waiting")]
+    return sorted([*found, *more], key=lambda each: -each.gain)
+
+
+def attempts(found: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
+    """Return what to try, the largest expected gain first; nothing for a healthy run of which nothing was measured.
+
+    `found`: the advice from the shares; `mean`: the shares over the ranks.
+    """
+    made = [each for one in found for each in _of_advice(one, evidence)]
+    named = {name for each in made for name in each.settings}
+    made += [
+        Attempt(TUNED, "", _tuned_gain(row, mean, evidence), row.settings)
+        for row in evidence.tuned
+        if row.wins and not set(row.settings) <= named and not _is_set(row.settings, evidence)
+    ]
+    made += _scaling(found, mean, evidence)
+    return sorted(made, key=lambda each: -each.expected.gain)
+
+
+def expected_of(advice: Advice, changed: Sequence[str], evidence: GainEvidence) -> Expected:
+    """Return the gain that was to be expected of advice once some parameters were changed: that of the best of them."""
+    switches = [each for each in SWITCHES if each.advice == advice.id and each.parameter in changed]
+    if not switches:
+        return _share(advice)
+    return max((_gain(advice, each, evidence) for each in switches), key=lambda each: each.gain)
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with a digit behind the point below 10 %."""
+    return f"{100 * share:.1f} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
+
+
+def settings_words(settings: Mapping[str, Scalar]) -> str:
+    """Return settings as they are typed."""
+    from hackathon.jobs.settings import settings_text
+
+    return settings_text(settings)
+
+
+def name_of(identifier: str, settings: Mapping[str, Scalar]) -> str:
+    """Return a few words for a piece of advice."""
+    return message(f"gains.name_{identifier.replace('-', '_')}", settings=settings_words(settings))
+
+
+def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
+    made: list[Attempt] = []
+    out: list[str] = []
+    for switch in SWITCHES:
+        if switch.advice != advice.id or switch.parameter not in evidence.parameters:
+            continue
+        value = value_for(switch, evidence.parameters[switch.parameter], evidence.threads)
+        rows = [row for row in evidence.tuned if set(row.settings) == {switch.parameter} and row.verdict != FEW]
+        out += [settings_words(row.settings) for row in rows if not row.wins]
+        best = max((row for row in rows if row.wins), key=lambda row: row.ratio, default=None)
+        if best is not None and not _is_set(best.settings, evidence):
+            made.append(Attempt(advice.id, advice.part, _tuned(best, evidence, advice), best.settings, advice=advice))
+        elif value is not None and not rows and evidence.takes(switch.parameter, value):
+            gain = _gain(advice, switch, evidence)
+            made.append(Attempt(advice.id, advice.part, gain, {switch.parameter: value}, advice=advice))
+    if made:
+        return made
+    if out:
+        return [Attempt(advice.id, advice.part, _share(advice), advice=advice, ruled_out=tuple(out))]
+    lines, saves = LINES.get((evidence.framework, advice.id), ("", 1.0))
+    if not evidence.own_program or names_of(advice.id) & set(evidence.parameters):
+        return [Attempt(advice.id, advice.part, _share(advice), advice=advice)]
+    gain = _share(advice) if saves == 1.0 else _part(advice, saves)
+    if lines and advice.id == "exposed-communication":
+        gain = _gain(advice, next(each for each in SWITCHES if each.parameter == "hook"), evidence)
+    return [Attempt(advice.id, advice.part, gain, lines=lines, advice=advice)]
+
+
+def _share(advice: Advice) -> Expected:
+    return Expected(advice.gain, True, "share", values=_words(advice, 1.0))
+
+
+def _part(advice: Advice, saves: float) -> Expected:
+    return Expected(advice.gain * saves, True, "part", values=_words(advice, saves))
+
+
+def _gain(advice: Advice, switch: Switch, evidence: GainEvidence) -> Expected:
+    saves = switch.saves
+    if switch.halves_bytes and evidence.network is not None and evidence.framework in ("torch", "horovod"):
+        start, speed = evidence.network
+        size = evidence.parameters.get("bucket_mb", BUCKET_MB)
+        if isinstance(size, (int, float)) and not isinstance(size, bool) and size > 0 and speed > 0:
+            transfer = size * 2**20 / speed
+            saves = 0.5 * transfer / (start + transfer)
+            values = {**_words(advice, saves), "size": f"{size:g}"}
+            return Expected(advice.gain * saves, True, "network", values=values)
+    return _share(advice) if saves >= 1.0 else _part(advice, saves)
+
+
+def _words(advice: Advice, saves: float) -> dict[str, str]:
+    return {"part": message(f"shares.{advice.part}"), "share": percent(advice.gain), "saves": percent(saves)}
+
+
+def _is_set(settings: Mapping[str, Scalar], evidence: GainEvidence) -> bool:
+    return all(evidence.parameters.get(name) == value for name, value in settings.items())
+
+
+def _tuned(row: TunedOption, evidence: GainEvidence, advice: Advice) -> Expected:
+    """Return what a table says of an option that advice is about, at most the share of the part."""
+    return _measured(row, evidence, 1.0, advice.gain)
+
+
+def _tuned_gain(row: TunedOption, mean: StepShares | None, evidence: GainEvidence) -> Expected:
+    """Return what a table says of an option: in one process nobody communicates, so of the rest of the step."""
+    outside = (mean.share("communication", "waiting") if mean is not None else None) or 0.0
+    return _measured(row, evidence, 1.0 - outside, 1.0)
+
+
+def _measured(row: TunedOption, evidence: GainEvidence, scale: float, most: float) -> Expected:
+    def saved(ratio: float | None) -> float | None:
+        return None if ratio is None or ratio <= 0 else min(most, scale * (1 - 1 / ratio))
+
+    values = {"ratio": f"{row.ratio:.2f}", "run": row.run[-8:]}
+    # measured in one process: with more of them it is what the step without communication could save
+    bound = evidence.processes > 1
+    low, high = (None, None) if bound else (saved(row.low), saved(row.high))
+    return Expected(saved(row.ratio) or 0.0, bound, "speedup", low, high, values)
+
+
+def _scaling(found: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
+    """Return that a study scales badly, where the shares do not say by what: the program does not tell them."""
+    told = mean is not None and mean.communication is not None
+    lost = 1 - evidence.efficiency if evidence.efficiency is not None else 0.0
+    if told or found or evidence.processes <= evidence.base or lost < LOST:
+        return []
+    values = {
+        "lost": percent(lost), "efficiency": percent(1 - lost), "base": str(evidence.base),
+        "processes": str(evidence.processes),
+    }  # fmt: skip
+    return [Attempt(SCALING, "", Expected(lost, True, "scaling", values=values))]

@@ -1,0 +1,206 @@
+"""Whether advice came true: the gain that was expected beside the one that two measurements show. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.profiling.gains import (
+    TUNED,
+    Expected,
+    GainEvidence,
+    advice_on,
+    attempts,
+    expected_of,
+    name_of,
+    percent,
+    settings_words,
+)
+from hackathon.profiling.shares import RunShares, mean_shares, rounded
+from hackathon.profiling.switches import names_of
+from hackathon.text.messages import message
+
+CHANGED = 0.03
+"""Share of a step by which that of a part has to fall to say that it fell: it is measured that well."""
+CAME_TRUE, NOT, NOISE, UNKNOWN = "came-true", "not", "noise", "unknown"
+
+
+@dataclass(frozen=True)
+class MeasuredGain:
+    """How much less time a sample takes than before, as a share; with its 95 % interval."""
+
+    gain: float
+    low: float
+    high: float
+    repeated: bool
+    """Whether at least one side was measured twice, so that the noise is known."""
+    differs: bool
+    """Whether it is more than noise."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A parameter that differs between two runs, or another thing that is on record."""
+
+    name: str
+    before: str
+    after: str
+    parameter: bool = True
+
+
+@dataclass(frozen=True)
+class AdviceOutcome:
+    """A piece of advice that the older runs had, and what became of it."""
+
+    id: str
+    part: str
+    verdict: str
+    """CAME_TRUE, NOT, NOISE or UNKNOWN."""
+    reason: str
+    """Why so: `faster`, `slower`, `share` (faster, but the part's share has not fallen), `noise`, `once`,
+    `unmeasured`."""
+    expected: Expected
+    measured: MeasuredGain | None
+    changed: tuple[Change, ...]
+    """What differs that the advice names."""
+    others: tuple[Change, ...]
+    """What else differs."""
+    settings: Mapping[str, Any]
+    part_before: float | None = None
+    part_after: float | None = None
+    """The part's share of a step before and after."""
+
+    @property
+    def beyond(self) -> bool:
+        """Whether more was saved than the advice can explain."""
+        most = self.expected.gain if self.expected.bound or self.expected.high is None else self.expected.high
+        return self.verdict == CAME_TRUE and self.measured is not None and self.measured.low > most
+
+    @property
+    def name(self) -> str:
+        """A few words for the advice."""
+        return name_of(self.id, self.settings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values, texts in the current language."""
+        measured = self.measured
+        return {
+            "id": self.id, "part": self.part or None, "verdict": self.verdict, "reason": self.reason,
+            "expected": self.expected.to_json(),
+            "measured": None if measured is None else {
+                "gain": rounded(measured.gain), "low": rounded(measured.low), "high": rounded(measured.high),
+                "repeated": measured.repeated,
+            },
+            "beyond_expected": self.beyond,
+            "changed": [{"name": each.name, "before": each.before, "after": each.after} for each in self.changed],
+            "other_changes": [{"name": each.name, "before": each.before, "after": each.after} for each in self.others],
+            "part_share": {"before": rounded(self.part_before), "after": rounded(self.part_after)},
+            "message": self.message,
+        }  # fmt: skip
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict in a few words."""
+        return message(f"gains.verdict_{self.verdict.replace('-', '_')}")
+
+    @property
+    def measured_text(self) -> str:
+        """The measured gain as a person reads it; `–` where there is none."""
+        if self.measured is None:
+            return "–"
+        if not self.measured.repeated:
+            return percent(self.measured.gain)
+        low, high = percent(self.measured.low), percent(self.measured.high)
+        return message("gains.interval", gain=percent(self.measured.gain), low=low, high=high)
+
+    @property
+    def changed_text(self) -> str:
+        """What differs that the advice names: `workers 0 → 4`; empty when nothing does."""
+        return message("shares.between").join(f"{each.name} {each.before} → {each.after}" for each in self.changed)
+
+    @property
+    def message(self) -> str:
+        """The whole in one sentence or two, in the current language."""
+        told = message(
+            "gains.outcome", name=self.name, verdict=self.verdict_text, expected=self.expected.text,
+            measured=self.measured_text,
+        )  # fmt: skip
+        more = [message(f"gains.reason_{self.reason}", part=message(f"shares.{self.part}") if self.part else "")]
+        if self.changed:
+            more.append(message("gains.changed", what=self.changed_text))
+        elif self.others:
+            what = message("shares.between").join(_change(each) for each in self.others)
+            more.append(message("gains.changed_others", what=what))
+        else:
+            more.append(message("gains.changed_nothing"))
+        if self.beyond:
+            more.append(message("gains.beyond"))
+        return told + "".join(message("gains.then", text=each) for each in more)
+
+
+def _change(each: Change) -> str:
+    return f"{each.name} {each.before} → {each.after}" if each.parameter else message(f"gains.changed_{each.name}")
+
+
+def outcomes(
+    old: Sequence[RunShares], new: Sequence[RunShares], evidence: GainEvidence, measured: MeasuredGain | None,
+    changes: Sequence[Change],
+) -> list[AdviceOutcome]:  # fmt: skip
+    """Return what became of each piece of advice of the older runs, the largest expected gain first.
+
+    All runs have equally many processes. `evidence`: on the older ones; `changes`: what differs between the sides. An
+    option of a speedup table counts only where it was changed.
+    """
+    found = advice_on(old, evidence)
+    before = mean_shares([each for run in old for each in run.ranks]) if old else None
+    after = mean_shares([each for run in new for each in run.ranks]) if new else None
+    parameters = {each.name for each in changes if each.parameter}
+    offered = attempts(found, before, evidence)
+    made = []
+    for each in found:
+        mine = parameters & names_of(each.id)
+        told = [its.expected for its in offered if its.id == each.id and mine & set(its.settings)]
+        expected = max(told, key=lambda its: its.gain, default=expected_of(each, sorted(mine), evidence))
+        shares = (before.share(each.part) if before else None, after.share(each.part) if after else None)
+        # a part that a side does not know is not known to have fallen
+        shares = shares if after is not None and getattr(after, each.part) is not None else (shares[0], None)
+        verdict, reason = _verdict(measured, shares)
+        made.append(
+            AdviceOutcome(
+                each.id, each.part, verdict, reason, expected, measured,
+                tuple(change for change in changes if change.name in mine),
+                tuple(change for change in changes if change.name not in mine), {}, *shares,
+            )
+        )  # fmt: skip
+    for attempt in offered:
+        mine = parameters & set(attempt.settings)
+        if attempt.id != TUNED or not mine or not _was_set(attempt.settings, changes):
+            continue
+        verdict, reason = _verdict(measured, (None, None))
+        made.append(
+            AdviceOutcome(
+                TUNED, "", verdict, reason, attempt.expected, measured,
+                tuple(change for change in changes if change.name in mine),
+                tuple(change for change in changes if change.name not in mine), attempt.settings,
+            )
+        )  # fmt: skip
+    return sorted(made, key=lambda each: -each.expected.gain)
+
+
+def _was_set(settings: Mapping[str, Any], changes: Sequence[Change]) -> bool:
+    after = {each.name: each.after for each in changes if each.parameter}
+    return all(settings_words({name: value}) == f"{name}={after.get(name)}" for name, value in settings.items())
+
+
+def _verdict(measured: MeasuredGain | None, shares: tuple[float | None, float | None]) -> tuple[str, str]:
+    if measured is None:
+        return UNKNOWN, "unmeasured"
+    if not measured.repeated:
+        return UNKNOWN, "once"
+    if not measured.differs:
+        return NOISE, "noise"
+    if measured.gain <= 0:
+        return NOT, "slower"
+    before, after = shares
+    if before is not None and after is not None and before - after < CHANGED:
+        return NOT, "share"
+    return CAME_TRUE, "faster"

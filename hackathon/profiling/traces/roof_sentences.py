@@ -1,0 +1,66 @@
+"""How much of its device a step uses, in words, for the terminal and the page."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hackathon.profiling.traces.roofline import PROBE, Peak, Roofline
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.profiling.traces.report import Profile
+
+SHOWN = 8
+"""Operators that are shown."""
+
+
+def roof_sentences(profile: "Profile") -> list[str]:
+    """Return what is known of FLOP/s, MFU, bytes/s and the peaks that were used, or why it is not."""
+    roof = profile.roofline
+    if roof is None:
+        return [message("profile.roof_unknown")]
+    told = [message("profile.roof_flops", flops=_number(roof.flops), rate=_number(roof.achieved))]
+    if roof.utilisation is None:
+        told.append(message("profile.mfu_unknown"))
+    else:
+        peaks = message("shares.between").join(
+            message("profile.peak_of", precision=name, rate=_number(peak.value), source=_source(peak))
+            for name, peak in roof.sources
+        )
+        told.append(message("profile.mfu", share=f"{100 * roof.utilisation:.1f}", peaks=peaks))
+    memory = roof.peaks.memory
+    told.append(message("profile.roof_bytes", rate=_number(roof.bytes / roof.seconds)))
+    if memory is not None:
+        told.append(message("profile.memory_peak", rate=_number(memory.value), source=_source(memory)))
+    return told
+
+
+def operator_rows(roof: Roofline) -> list[Sequence[str]]:
+    """Return a row for each counted operator: FLOPs, FLOP/s, bytes/s, share of the peak, intensity, what bounds it."""
+    unknown = message("profile.not_known")
+    rows: list[Sequence[str]] = []
+    for each in roof.operators[:SHOWN]:
+        share, bound = roof.utilisation_of(each), roof.bound_of(each)
+        rows.append(
+            [
+                each.name,
+                f"{each.flops / 1e9:.4g}",
+                unknown if each.seconds is None else f"{each.flops / each.seconds / 1e9:.4g}",
+                unknown if each.seconds is None else f"{each.bytes / each.seconds / 1e9:.4g}",
+                unknown if share is None else f"{100 * share:.0f} %",
+                unknown if each.intensity is None else f"{each.intensity:.3g}",
+                unknown if bound is None else message(f"profile.bound_{bound}"),
+            ]
+        )
+    return rows
+
+
+def _source(peak: Peak) -> str:
+    return message("profile.source_probe") if peak.source == PROBE else peak.source
+
+
+def _number(value: float) -> str:
+    """Return a number with its prefix: `12.3 G`, `989 T`."""
+    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.3g} {prefix}"
+    return f"{value:.3g} "

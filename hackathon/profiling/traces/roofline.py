@@ -1,0 +1,208 @@
+"""How much of its device a step uses: achieved FLOP/s and bytes/s against peaks, and which of the two bounds it. Pure.
+
+MFU is the model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of a step ÷ its time ÷ the device's peak in the
+precision of each operator. The roofline (Williams et al. 2009): below peak FLOP/s ÷ peak bytes/s FLOPs per byte, memory
+bounds an operator, above computing does. What is not known stays None.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from hackathon.profiling.shares import rounded
+from hackathon.profiling.traces.reckoning import SECOND, RankTime
+from hackathon.profiling.traces.recording import Recording
+from hackathon.profiling.traces.trace import Trace
+
+FASTER = 1.1
+"""By how much the probe has to exceed a peak to show that it is none."""
+PROBE = "probe"
+"""Source of a peak that the profile's own job measured."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """What a device reaches at most."""
+
+    value: float
+    """FLOP/s or bytes/s."""
+    source: str
+    """PROBE, or the name of the cluster whose profile says so."""
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The peaks of the device of one process."""
+
+    flops: Mapping[str, Peak]
+    """By precision (`fp32`, `bf16`)."""
+    memory: Peak | None = None
+
+
+@dataclass(frozen=True)
+class OperatorWork:
+    """What an operator has to do in a step, and how fast it was; the mean over ranks."""
+
+    name: str
+    flops: float
+    bytes: float
+    seconds: float | None
+    """Its own time; None on a device, where the trace has the time of its start only."""
+    by_precision: Mapping[str, float]
+
+    @property
+    def intensity(self) -> float | None:
+        """FLOPs per byte."""
+        return self.flops / self.bytes if self.bytes > 0 else None
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """Where a step lies under the roof."""
+
+    seconds: float
+    """Of a step."""
+    operators: Sequence[OperatorWork]
+    """Those that are counted, the most FLOPs first."""
+    peaks: Peaks
+
+    @property
+    def flops(self) -> float:
+        """FLOPs of a step of one process."""
+        return sum(each.flops for each in self.operators)
+
+    @property
+    def achieved(self) -> float:
+        """FLOP/s of a step of one process."""
+        return self.flops / self.seconds
+
+    @property
+    def bytes(self) -> float:
+        """Bytes that the counted operators read and write in a step: of the step at least so many."""
+        return sum(each.bytes for each in self.operators)
+
+    @property
+    def utilisation(self) -> float | None:
+        """MFU: the share of a step that its FLOPs take at the peaks; None where the peak of a precision is missing."""
+        return self._at_peak(self.operators, self.seconds)
+
+    @property
+    def sources(self) -> list[tuple[str, Peak]]:
+        """(precision, peak) of those that count for this step."""
+        used = {name for each in self.operators for name in each.by_precision}
+        return [(name, self.peaks.flops[name]) for name in sorted(used) if name in self.peaks.flops]
+
+    def utilisation_of(self, operator: OperatorWork) -> float | None:
+        """Return an operator's share of the peak; None where its time or the peak is not known."""
+        return self._at_peak([operator], operator.seconds) if operator.seconds else None
+
+    def bound_of(self, operator: OperatorWork) -> str | None:
+        """Return `memory` or `compute`, by the operator's FLOPs per byte; None where a peak is not known."""
+        ridge = self._ridge(operator)
+        if ridge is None or operator.intensity is None:
+            return None
+        return "memory" if operator.intensity < ridge else "compute"
+
+    def _ridge(self, operator: OperatorWork) -> float | None:
+        """Return the FLOPs per byte at which both peaks are reached."""
+        at_peak = self._at_peak([operator], 1.0)
+        if not at_peak or self.peaks.memory is None or self.peaks.memory.value <= 0:
+            return None
+        return operator.flops / at_peak / self.peaks.memory.value
+
+    def _at_peak(self, operators: Sequence[OperatorWork], seconds: float) -> float | None:
+        needed = 0.0
+        for each in operators:
+            for precision, flops in each.by_precision.items():
+                peak = self.peaks.flops.get(precision)
+                if peak is None or peak.value <= 0:
+                    return None
+                needed += flops / peak.value
+        return needed / seconds if seconds > 0 else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values: FLOPs, bytes and seconds of a step of one process."""
+        memory = self.peaks.memory
+        return {
+            "flops": rounded(self.flops), "flops_per_s": rounded(self.achieved), "mfu": rounded(self.utilisation),
+            "counted_bytes": rounded(self.bytes), "counted_bytes_per_s": rounded(self.bytes / self.seconds),
+            "peaks": {
+                "flops_per_s": {name: {"value": rounded(each.value), "source": each.source}
+                                for name, each in self.peaks.flops.items()},
+                "bytes_per_s": {"value": rounded(memory.value), "source": memory.source} if memory else None,
+            },
+            "operators": [
+                {
+                    "name": each.name, "flops": rounded(each.flops), "bytes": rounded(each.bytes),
+                    "precision": sorted(each.by_precision), "seconds": rounded(each.seconds),
+                    "flops_per_s": rounded(each.flops / each.seconds) if each.seconds else None,
+                    "bytes_per_s": rounded(each.bytes / each.seconds) if each.seconds else None,
+                    "peak_share": rounded(self.utilisation_of(each)), "flops_per_byte": rounded(each.intensity),
+                    "bound": self.bound_of(each),
+                }
+                for each in self.operators
+            ],
+        }  # fmt: skip
+
+
+def roofline(traces: Mapping[int, Trace], times: Mapping[int, RankTime], peaks: Peaks) -> Roofline | None:
+    """Return where a step lies; None where a trace marks no steps or has no shapes, or nothing that is counted."""
+    if not all(trace.shaped for trace in traces.values()) or not all(time.marked for time in times.values()):
+        return None
+    flops: dict[str, dict[str, float]] = {}
+    moved: dict[str, float] = {}
+    spent: dict[str, float] = {}
+    for rank, trace in traces.items():
+        steps = times[rank].steps
+        scale = 1 / len(steps) / len(traces)
+        for number in _counted(trace, steps[0].begin, steps[-1].end):
+            name, work = trace.name(number), trace.work[number]
+            mine = flops.setdefault(name, {})
+            mine[work.precision] = mine.get(work.precision, 0.0) + work.flops * scale
+            moved[name] = moved.get(name, 0.0) + work.bytes * scale
+            took = (trace.ends[number] - trace.begins[number]) / SECOND
+            spent[name] = spent.get(name, 0.0) + took * scale
+    # on a device an operator's own event is its start only
+    timed = not any(trace.on_device for trace in traces.values())
+    found = [
+        OperatorWork(name, sum(each.values()), moved[name], spent[name] if timed and spent[name] > 0 else None, each)
+        for name, each in flops.items()
+    ]
+    if not found or sum(each.flops for each in found) <= 0:
+        return None
+    seconds = sum(time.seconds / len(time.steps) for time in times.values()) / len(times)
+    return Roofline(seconds, sorted(found, key=lambda each: -each.flops), peaks)
+
+
+def _counted(trace: Trace, begin: float, end: float) -> Iterator[int]:
+    """Yield the counted operators that begin in a stretch, without those that another counted one calls."""
+    numbers = [number for number in trace.work if begin <= trace.begins[number] < end]
+    inside: dict[int, float] = {}
+    for number in sorted(numbers, key=lambda each: (trace.begins[each], -trace.ends[each])):
+        lane = trace.lane_of[number]
+        if trace.begins[number] >= inside.get(lane, -inf):
+            inside[lane] = trace.ends[number]
+            yield number
+
+
+def peaks_of(recordings: Sequence[Recording], declared: Peaks | None = None) -> Peaks:
+    """Return the peaks: those of the cluster's profile first, for others what the probe measured; the least over ranks.
+
+    `declared`: of the cluster's GPU; they do not count for a step on CPUs.
+    """
+    measured: dict[str, list[float]] = {}
+    copied = [each.bytes_per_s for each in recordings if each.bytes_per_s]
+    for each in recordings:
+        for name, value in each.flops_per_s:
+            measured.setdefault(name, []).append(value)
+    flops = {name: Peak(min(values), PROBE) for name, values in measured.items() if len(values) == len(recordings)}
+    memory = Peak(min(copied), PROBE) if copied and len(copied) == len(recordings) else None
+    if declared is not None:
+        # a product that is faster than its precision allows is computed in another one, such as TF32
+        other = {
+            name for name, each in declared.flops.items() if name in flops and flops[name].value > FASTER * each.value
+        }
+        flops |= {name: each for name, each in declared.flops.items() if name not in other}
+        memory = declared.memory or memory
+    return Peaks(flops, memory)

@@ -1,0 +1,157 @@
+"""What an operator has to do: its FLOPs and the bytes that it reads and writes, from shapes in a trace. Pure.
+
+Counted is what torch's own counter counts: products of matrices, convolutions and attention, a multiplication and an
+addition as two FLOPs (torch.utils.flop_counter). Bytes are those of the operands and the result, each once: a cache can
+spare some, a second pass can cost more.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+SIZES = {"double": 8, "float": 4, "c10::BFloat16": 2, "c10::Half": 2, "long int": 8, "int": 4, "bool": 1}
+"""Type of an input as a trace names it → bytes of an element."""
+NAMES = {"double": "fp64", "float": "fp32", "c10::BFloat16": "bf16", "c10::Half": "fp16"}
+"""The same → as a cluster's profile calls it."""
+LARGEST = 10**12
+"""Elements along a dimension that are believed."""
+DIMENSIONS = 8
+ATTENTION = re.compile(r"aten::_scaled_dot_product_(?:flash|efficient|cudnn)_attention(?:_for_cpu)?(_backward)?\Z")
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Of one call of an operator."""
+
+    flops: float
+    bytes: float
+    precision: str
+    """`fp32`, `bf16` …, that of its first input."""
+
+
+def work_of(name: str, arguments: Mapping[str, Any]) -> Work | None:
+    """Return what an operator has to do; None for one that is not counted, and where its shapes were not recorded."""
+    rule = _RULES.get(name) or (_attention if ATTENTION.match(name) else None)
+    if rule is None:
+        return None
+    shapes, kinds, words = _shapes(arguments.get("Input Dims")), arguments.get("Input type"), _words(arguments)
+    if shapes is None or not isinstance(kinds, list) or not kinds:
+        return None
+    precision, size = NAMES.get(str(kinds[0])), SIZES.get(str(kinds[0]))
+    if precision is None or size is None:
+        return None
+    try:
+        found = rule(name, shapes, words)
+    except (IndexError, ValueError, ZeroDivisionError):
+        return None
+    if found is None:
+        return None
+    flops, elements = found
+    if not 0 <= flops < 1e30 or not 0 <= elements < 1e30:
+        return None
+    return Work(float(flops), float(elements) * size, precision)
+
+
+def _shapes(value: Any) -> list[Shape] | None:
+    """Return the shape of each input; () of one that is no tensor. None for anything else than a list of those."""
+    if not isinstance(value, list):
+        return None
+    found: list[Shape] = []
+    for each in value:
+        # the reader of traces takes every number for a float
+        if isinstance(each, list) and len(each) <= DIMENSIONS and all(_is_size(size) for size in each):
+            found.append(tuple(int(size) for size in each))
+        else:
+            found.append(())
+    return found
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= LARGEST and value % 1 == 0
+
+
+def _words(arguments: Mapping[str, Any]) -> list[str]:
+    value = arguments.get("Concrete Inputs")
+    return [str(each)[:100] for each in value[:32]] if isinstance(value, list) else []
+
+
+def _numbers(words: Sequence[str], at: int) -> list[int]:
+    return [int(each) for each in re.findall(r"-?\d{1,9}", words[at])]
+
+
+def _matrices(a: Shape, b: Shape) -> tuple[int, int] | None:
+    """Return (FLOPs, elements) of a product of two matrices."""
+    if len(a) != 2 or len(b) != 2 or a[1] != b[0]:
+        return None
+    return 2 * a[0] * a[1] * b[1], prod(a) + prod(b) + a[0] * b[1]
+
+
+def _mm(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
+    return _matrices(shapes[0], shapes[1])
+
+
+def _addmm(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
+    found = _matrices(shapes[1], shapes[2])
+    return (found[0], found[1] + prod(shapes[0])) if found and shapes[0] else found
+
+
+def _bmm(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
+    a, b = shapes[1:3] if name.endswith("baddbmm") else shapes[:2]
+    if len(a) != 3 or len(b) != 3 or a[0] != b[0]:
+        return None
+    found = _matrices(a[1:], b[1:])
+    return (a[0] * found[0], a[0] * found[1]) if found else None
+
+
+def _convolution(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
+    """Forward: input, weight, bias, stride, padding, dilation, transposed, output padding, groups."""
+    given, weight = shapes[0], shapes[1]
+    if words[6].lower() != "false" or len(given) != len(weight) or len(given) < 3:
+        return None  # of a transposed one the result is not reckoned
+    stride, padding, dilation = (_numbers(words, at) for at in (3, 4, 5))
+    spatial = [
+        (size + 2 * pad - dilate * (kernel - 1) - 1) // step + 1
+        for size, kernel, step, pad, dilate in zip(given[2:], weight[2:], stride, padding, dilation, strict=True)
+    ]
+    if any(each < 0 for each in spatial):
+        return None
+    result = given[0] * weight[0] * prod(spatial)
+    return 2 * result * prod(weight[1:]), prod(given) + prod(weight) + result
+
+
+def _convolution_backward(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
+    """Backward: gradient of the result, input, weight, …, transposed at 7, which gradients are wanted at 10."""
+    gradient, given, weight = shapes[:3]
+    if words[7].lower() != "false" or len(gradient) < 3 or len(given) != len(weight):
+        return None
+    wanted = [each.lower() == "true" for each in re.findall(r"[A-Za-z]+", words[10])]
+    count = sum(wanted[:2])
+    read = (
+        count * (prod(gradient)) + wanted[0] * (prod(weight) + prod(given)) + wanted[1] * (prod(given) + prod(weight))
+    )
+    return count * 2 * prod(gradient) * prod(weight[1:]), read
+
+
+def _attention(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
+    """Two products forward; backward five: the scores once more, and a gradient for each operand of both."""
+    match = ATTENTION.match(name)
+    backward = match is not None and bool(match[1])
+    query, key, value = shapes[1:4] if backward else shapes[:3]
+    if not len(query) == len(key) == len(value) == 4 or query[3] != key[3] or key[2] != value[2]:
+        return None
+    scores = 2 * query[0] * query[1] * query[2] * key[2] * query[3]
+    weighted = 2 * query[0] * query[1] * query[2] * key[2] * value[3]
+    result = prod(query[:3]) * value[3]
+    operands = prod(query) + prod(key) + prod(value)
+    if backward:
+        return 3 * scores + 2 * weighted, 2 * operands + 2 * result
+    return scores + weighted, operands + result
+
+
+_RULES = {
+    "aten::mm": _mm, "aten::addmm": _addmm, "aten::bmm": _bmm, "aten::baddbmm": _bmm,
+    "aten::convolution": _convolution, "aten::convolution_backward": _convolution_backward,
+}  # fmt: skip

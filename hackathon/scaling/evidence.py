@@ -1,0 +1,194 @@
+"""What is on record of a run that says what advice on it can gain: its parameters, tables of speedup, the network.
+
+Files of a run are data. Whether a recipe takes a value is asked of the recipe itself; a program of one's own takes
+other numbers and switches for the parameters that it was started with.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hackathon.config.fields import Scalar
+from hackathon.jobs.settings import value_text
+from hackathon.profiling.gains import GainEvidence, TunedOption
+from hackathon.profiling.outcomes import Change
+from hackathon.profiling.shares import RunShares, mean_shares
+from hackathon.runs.directory import RunDirectory, find_runs
+from hackathon.runs.record import SPEEDUP_TAG, RunRecord
+from hackathon.scaling.cluster_measurements import measured
+from hackathon.text.errors import HackathonError
+from hackathon.text.json_fields import finite, listed, mapping_of, text_of
+
+RUNS = 200
+"""Newest runs of a project among which tables and profiles are looked for."""
+ROWS = 100
+"""Rows of a table that count."""
+PROFILE_TAG = "profile"
+LENGTH = frozenset({"epochs", "steps", "steps_per_epoch", "seed", "checkpoint_every", "snapshot_every", "resume"})
+"""Parameters that say how long a program trains, not how fast."""
+FIELDS = ("recipe", "cluster", "queue", "launcher", "nodes", "processes_per_node", "threads", "gpus_per_node")
+"""Fields of a request that may make a difference beside the parameters."""
+
+
+def evidence_of(
+    run: RunDirectory, *, before: str = "", recipes: bool = True, shares: RunShares | None = None
+) -> GainEvidence:
+    """Return what is known of a run beside its shares.
+
+    `before`: the id of the first run that counts no more; a table that was measured later told nobody what to do.
+    `recipes`: whether the recipe may be read; without, no value is offered, and gains are known all the same.
+    `shares`: its own; what they do not tell of communication is asked of a profile, whose traces take seconds to read.
+    """
+    record = run.known()
+    unknown = shares is not None and record.processes > 1 and mean_shares(shares.ranks).waiting is None
+    return GainEvidence(
+        framework=record.framework,
+        own_program=not record.recipe,
+        parameters=_scalars(record.parameters),
+        takes=_takes(record) if recipes else lambda name, value: False,
+        threads=record.threads,
+        tuned=_tables(run, record, before),
+        network=_network(record),
+        processes=record.processes or 1,
+        profiled=_profiled(run) if unknown else None,
+    )
+
+
+def _profiled(run: RunDirectory) -> RunShares | None:
+    """Return the shares that a profile of the same program with as many processes tells; None without one.
+
+    The newest one counts. Reading traces takes seconds.
+    """
+    from hackathon.profiling.traces.recording import recordings, trace_files
+    from hackathon.profiling.traces.report import read_profile
+
+    record = run.known()
+    for other in find_runs(run.path.parent)[:RUNS]:
+        its = other.known()
+        if PROFILE_TAG not in its.tags or its.processes != record.processes or not _same_program(record, its, {}):
+            continue
+        files = trace_files(other)
+        if len(files) == record.processes:
+            try:
+                return read_profile(list(files.values()), recordings(other)).shares
+            except HackathonError:
+                continue
+    return None
+
+
+def changes(before: RunRecord, after: RunRecord, programs: tuple[str, str] = ("", "")) -> list[Change]:
+    """Return what differs between two runs: parameters first. `programs`: digests of their programs, where known."""
+    old, new = _scalars(before.parameters), _scalars(after.parameters)
+    found = [
+        Change(name, _text(old.get(name)), _text(new.get(name)))
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name) and name not in LENGTH
+    ]
+    found += [
+        Change(name, _text(getattr(before, name)), _text(getattr(after, name)))
+        for name in FIELDS
+        if getattr(before, name) != getattr(after, name)
+    ]
+    own = {name: (mapping_of(each.raw.get("variables"))) for name, each in (("old", before), ("new", after))}
+    found += [
+        Change(f"env.{name}"[:80], text_of(own["old"].get(name)) or "–", text_of(own["new"].get(name)) or "–")
+        for name in sorted({*own["old"], *own["new"]})
+        if own["old"].get(name) != own["new"].get(name)
+    ]
+    if all(programs) and programs[0] != programs[1]:
+        found.append(Change("program", "", "", parameter=False))
+    return found
+
+
+def program_digest(run: RunDirectory) -> str:
+    """Return the digest of a run's program; empty where it is not known."""
+    return text_of(run.files.json("source.json").get("digest"))
+
+
+def with_efficiency(evidence: GainEvidence, point: Mapping[str, Any], base: int | None) -> GainEvidence:
+    """Return the evidence with what a study tells of its point."""
+    return replace(evidence, efficiency=finite(point.get("efficiency")), base=base or 0)
+
+
+def _scalars(values: Mapping[str, Any]) -> dict[str, Scalar]:
+    return {str(name): each for name, each in values.items() if isinstance(each, (str, int, float, bool))}
+
+
+def _text(value: Any) -> str:
+    if value is None or value == "":
+        return "–"
+    return value_text(value)[:80] if isinstance(value, (str, int, float, bool)) else "–"
+
+
+def _takes(record: RunRecord) -> Callable[[str, Scalar], bool]:
+    """Return what says whether a run's program takes a value for a parameter."""
+    if not record.recipe:
+        own = _scalars(record.parameters)
+        # any text would do for a program of one's own, and nobody says what this one means
+        return lambda name, value: name in own and type(own[name]) is type(value) and not isinstance(value, str)
+    from hackathon.config.load import load_recipe
+
+    if "/" in record.recipe:  # a record of others names no file that is to be read
+        return lambda name, value: False
+    try:
+        declared = load_recipe(record.recipe)[0].parameters
+    except (HackathonError, OSError):
+        return lambda name, value: False
+
+    def takes(name: str, value: Scalar) -> bool:
+        from hackathon.jobs.parameters import read_value
+
+        try:
+            return name in declared and read_value(name, declared[name], value) == value
+        except HackathonError:
+            return False
+
+    return takes
+
+
+def _same_program(one: RunRecord, other: RunRecord, without: Mapping[str, Any]) -> bool:
+    """Return whether two runs have the same program with the same parameters, but for some and for its length."""
+    left = {*LENGTH, *without}
+    pairs = ({name: each for name, each in record.parameters.items() if name not in left} for record in (one, other))
+    return (one.name, one.recipe) == (other.name, other.recipe) and next(pairs) == next(pairs)
+
+
+def _tables(run: RunDirectory, record: RunRecord, before: str) -> tuple[TunedOption, ...]:
+    """Return the options of the newest table of speedup for the same program on the same cluster."""
+    for other in find_runs(run.path.parent)[:RUNS]:
+        if before and other.id >= before:
+            continue
+        its = other.known()
+        if SPEEDUP_TAG not in its.tags or its.cluster != record.cluster:
+            continue
+        rows = [_row(mapping_of(each), other.id) for each in listed(other.client("speedup").get("options"))[:ROWS]]
+        found = tuple(row for row in rows if row is not None and _same_program(record, its, row.settings))
+        if found:
+            return found
+    return ()
+
+
+def _row(value: Mapping[str, Any], run: str) -> TunedOption | None:
+    """Return a row that was measured and keeps the training as it is; None for others and for what is no row."""
+    ratio, settings = finite(value.get("ratio")), _scalars(mapping_of(value.get("settings")))
+    if value.get("verdict") == "failed" and settings:
+        return TunedOption(settings, 1.0, None, None, "failed", False, run)
+    if ratio is None or ratio <= 0 or not settings or value.get("kind") == "batch":
+        return None
+    low, high = finite(value.get("low")), finite(value.get("high"))
+    return TunedOption(settings, ratio, low, high, text_of(value.get("verdict")), value.get("wins") is True, run)
+
+
+def _network(record: RunRecord) -> tuple[float, float] | None:
+    """Return (seconds that an all-reduce costs at least, bytes per second) as measured with as many processes."""
+    if not record.cluster or "/" in record.cluster:
+        return None
+    for entry in measured(record.cluster):
+        if entry["processes"] != record.processes:
+            continue
+        fits = mapping_of(mapping_of(entry["operations"].get("all-reduce")).get("fits"))
+        line = mapping_of(fits.get("large"))
+        start, speed = finite(line.get("alpha_us")), finite(line.get("beta_gb_s"))
+        if start is not None and speed is not None and start >= 0 and speed > 0:
+            return start / 1e6, speed * 1e9
+    return None

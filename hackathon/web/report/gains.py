@@ -1,0 +1,129 @@
+"""What the report says of advice: which gain a team's runs could expect, what was changed, and what came of it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import TeamRuns
+from hackathon.profiling.advice import advice
+from hackathon.profiling.gains import GainEvidence, expected_of, name_of
+from hackathon.profiling.outcomes import AdviceOutcome
+from hackathon.profiling.switches import names_of
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.record import RunRecord
+from hackathon.scaling.compare import Result, compare
+from hackathon.scaling.evidence import LENGTH, changes
+from hackathon.scaling.table import SUCCEEDED
+from hackathon.text.messages import message
+from hackathon.web.page.sanitize import line
+
+ROWS = 5
+"""Pieces of advice that a report tells of a team."""
+RUNS = 200
+"""Newest runs of a team that are looked at."""
+
+
+@dataclass(frozen=True)
+class AdviceRow:
+    """A piece of advice to a team, and what came of it."""
+
+    team: str
+    advice: str
+    processes: int
+    changed: str
+    """`workers: 0 → 4`; empty where it was not tried."""
+    expected: str
+    measured: str
+    verdict: str
+    """`came-true`, `not`, `noise`, `unknown` or `untried`."""
+    gain: float
+    """MeasuredGain where it came true, else expected: what rows are ordered by."""
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict in words."""
+        return message(f"gains.verdict_{self.verdict.replace('-', '_')}")
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Runs of one program with equal parameters on equally many processes."""
+
+    record: RunRecord
+    runs: tuple[RunEntry, ...]
+
+    @property
+    def results(self) -> list[Result]:
+        """What they bring into a comparison."""
+        return [
+            Result(run.id, run.processes, run.state, run.metric, run.unit,
+                   {run.metric: run.value} if run.value is not None else {}, shares=run.shares)
+            for run in self.runs
+        ]  # fmt: skip
+
+
+def advice_rows(team: TeamRuns) -> list[AdviceRow]:
+    """Return what became of the advice that a team's runs had: what came true first, then what is not tried yet.
+
+    Of each piece of advice at one size the first later measurement counts in which a parameter that it names differs,
+    and nothing else.
+    """
+    points = _points(team)
+    rows: dict[tuple[str, str, int, str], AdviceRow] = {}
+    for number, point in enumerate(points):
+        shares = [run.shares for run in point.runs if run.shares is not None]
+        for each in advice(shares):
+            row = _tried(team.name, each.id, point, points[number + 1 :])
+            if row is None:
+                gain = expected_of(each, (), GainEvidence())
+                row = AdviceRow(line(team.name, 100), name_of(each.id, {}), point.record.processes, "", gain.text, "–",
+                                "untried", gain.gain)  # fmt: skip
+            key = (point.record.name, each.id, point.record.processes, point.record.cluster)
+            before = rows.get(key)
+            if before is None or _rank(row) < _rank(before):
+                rows[key] = row
+    return sorted(rows.values(), key=_rank)[:ROWS]
+
+
+def _rank(row: AdviceRow) -> tuple[int, float]:
+    return ("came-true", "not", "noise", "unknown", "untried").index(row.verdict), -row.gain
+
+
+def _tried(team: str, identifier: str, point: _Point, later: Sequence[_Point]) -> AdviceRow | None:
+    for other in later:
+        outcome = _outcome(identifier, point, other)
+        if outcome is not None:
+            gain = outcome.measured.gain if outcome.measured is not None else outcome.expected.gain
+            return AdviceRow(
+                line(team, 100), outcome.name, point.record.processes, line(outcome.changed_text, 200),
+                outcome.expected.text, outcome.measured_text, outcome.verdict, gain,
+            )  # fmt: skip
+    return None
+
+
+def _outcome(identifier: str, point: _Point, other: _Point) -> AdviceOutcome | None:
+    """Return what became of advice between two points; None where they do not differ in what it names alone."""
+    same = ("name", "recipe", "cluster", "processes", "nodes")
+    if any(getattr(point.record, name) != getattr(other.record, name) for name in same):
+        return None
+    differs = changes(point.record, other.record)
+    if not differs or not {each.name for each in differs} <= names_of(identifier):
+        return None
+    compared = compare(point.results, other.results, changes=lambda one, two: differs)
+    return next((each for found in compared for each in found.tried if each.id == identifier), None)
+
+
+def _points(team: TeamRuns) -> list[_Point]:
+    """Return a team's measured points, the earliest first."""
+    good = [run for run in team.work if run.state == SUCCEEDED and run.shares is not None and not run.is_false]
+    groups: dict[str, list[tuple[RunRecord, RunEntry]]] = {}
+    for run in sorted(good, key=lambda each: each.id)[-RUNS:]:
+        record = RunDirectory(Path(run.project) / "runs" / run.id).known()
+        if not record.readable:
+            continue
+        kept = {name: value for name, value in record.parameters.items() if name not in LENGTH}
+        key = [run.project, record.name, record.cluster, record.processes, record.nodes, kept]
+        groups.setdefault(json.dumps(key, sort_keys=True, default=str), []).append((record, run))
+    return [_Point(each[0][0], tuple(run for _, run in each)) for each in groups.values()]
