@@ -9,14 +9,16 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
 
 from hackathon.profiling.shares import PARTS
+from hackathon.profiling.traces.findings import DATA, DEVIATIONS
 from support.backends import Backend, LocalBackend, Site, until
 from support.paths import TESTS
+from support.patience import STRETCH
 from support.traces import gloo_traces
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
@@ -77,13 +79,19 @@ def profiles(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> dict
     return made
 
 
-def truth(run: Path) -> list[dict[str, float]]:
-    """Return what each rank noted of the recorded steps: seconds per step, and the step's length."""
+def notes_of(run: Path) -> list[list[list[float]]]:
+    """Return, of each rank, its moments in each recorded step."""
     notes = [
         [json.loads(line) for line in (run / f"notes-{rank}.jsonl").read_text().splitlines()[FIRST : FIRST + STEPS]]
         for rank in range(2)
     ]
     assert all(len(each) == STEPS for each in notes)
+    return notes
+
+
+def truth(run: Path) -> list[dict[str, float]]:
+    """Return what each rank noted of the recorded steps: seconds per step, and the step's length."""
+    notes = notes_of(run)
     found = []
     for own, other in (notes, notes[::-1]):
         last = [max(one[3], another[3]) for one, another in zip(own, other, strict=True)]
@@ -97,6 +105,16 @@ def truth(run: Path) -> list[dict[str, float]]:
             "seconds": (own[-1][4] - own[0][0]) / STEPS,
         })  # fmt: skip
     return found
+
+
+def loads_throughout(run: Path) -> bool:
+    """Return whether, by the ranks' own notes, loading is beyond its limit and the noise of the steps on every rank."""
+    for own in notes_of(run):
+        mean = (own[-1][4] - own[0][0]) / STEPS
+        shares = [(each[1] - each[0]) / mean for each in own]
+        if fmean(shares) - DEVIATIONS * stdev(shares) / STEPS**0.5 < DATA + POINTS:
+            return False
+    return True
 
 
 def run_of(site: Site) -> Path:
@@ -131,7 +149,7 @@ def test_what_was_planted_is_named(profiles: dict[str, tuple[Site, dict[str, Any
     assert found["late_rank"] == 1 and named["late-rank"]["rank"] == 1
     points = POINTS + max(each["without-cpu"] / each["seconds"] for each in noted)
     assert named["late-rank"]["share"] == pytest.approx(noted[0]["waiting"] / noted[0]["seconds"], abs=points)
-    assert {"loader", "late-rank"} <= set(named)
+    assert "loader" in named or not loads_throughout(run_of(site))
     assert found["gaps"][0]["rank"] == 1 and found["gaps"][0]["seconds"] >= 0.08
     assert found["operators"][0]["name"] and found["memory_bytes"]["process"] > 50e6
     assert found["overhead"]["steps"] >= 6 and found["overhead"]["plain_seconds"] > 0.1
@@ -162,8 +180,7 @@ def test_flops_are_exact_and_the_device_is_measured_in_the_job(
     peak = roof["peaks"]["flops_per_s"]["fp32"]
     assert peak["source"] == "probe" and roof["mfu"] == pytest.approx(roof["flops_per_s"] / peak["value"], rel=1e-3)
     # on a machine that others use, the probe may be the slower one by as much as they take
-    lost = max(rank["without-cpu"] / rank["seconds"] for rank in truth(run_of(site)))
-    assert 0 < roof["mfu"] < 1 + lost
+    assert 0 < roof["mfu"] < STRETCH
     assert roof["peaks"]["bytes_per_s"]["value"] > 0
     (product,) = (each for each in roof["operators"] if each["name"] == "aten::mm")
     assert product["bound"] == ("memory" if product["flops_per_byte"] < peak["value"]
