@@ -10,7 +10,7 @@ from hackathon.index.memory import Memory
 from hackathon.index.studies import StudyRuns, by_settings, by_study
 from hackathon.jobs.request import Request
 from hackathon.prediction.forecast import Knowledge, forecast
-from hackathon.prediction.study import cluster_of, network_of, of_study, others
+from hackathon.prediction.study import cluster_of, of_study, others, physics_of
 from hackathon.text.errors import RequestError
 
 
@@ -41,7 +41,8 @@ def reachable(project: Path, request: Request) -> Reachable | None:
         made = of_study(_alike(study, request), memory)
         if not made or (request.mode and made[0].mode != request.mode):
             continue
-        known = Knowledge(others(study, studies, memory), request.processes_per_node, network_of(request.cluster))
+        physics = physics_of(study.runs, request.cluster, made[0].mode)
+        known = Knowledge(others(study, studies, memory), request.processes_per_node, physics)
         try:
             found = forecast(made[0], [request.processes], known, advise=False)
         except RequestError:

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hackathon.prediction.forecast import Knowledge, forecast
+from hackathon.prediction.network import MeasuredCollective, Network
+from hackathon.prediction.physics import Physics
 from hackathon.prediction.rows import MeasuredValue, Series, series
 from hackathon.prediction.shapes import SHAPES
 from hackathon.text.errors import RequestError
@@ -143,7 +145,10 @@ def width(found: dict[str, object]) -> float:
 
 def test_a_measured_network_narrows_the_step_over_the_boundary() -> None:
     flat = made(lambda p: 1 + 0.01 * math.log2(p), [1, 2, 4], per_node=4)
-    slow, fast = (entry(flat, 8, Knowledge(per_node=4, network=ratio)) for ratio in (10.0, 1.0))
+    inside = MeasuredCollective(4, 1, 1e-5, 10e9)
+    networks = [Network((inside, MeasuredCollective(8, 2, 1e-5, rate * 6 / 7))) for rate in (1e9, 10e9)]
+    assert [each.ratio for each in networks] == pytest.approx([10.0, 1.0])
+    slow, fast = (entry(flat, 8, Knowledge(per_node=4, physics=Physics(network))) for network in networks)
     assert slow["basis"] == "physics" and "physics" in warned(slow)
     assert float(str(slow["efficiency"])) < float(str(fast["efficiency"]))
     assert width(fast) < width(entry(flat, 8, Knowledge(per_node=4)))
@@ -183,6 +188,7 @@ def test_the_json_has_what_the_contract_says() -> None:
     assert [each["processes"] for each in told["predictions"]] == [16, 32, 4]
     assert list(told["predictions"][0]) == [
         "processes", "value", "low", "high", "efficiency", "basis", "seconds", "tokens", "shapes", "warnings",
+        "training",
     ]  # fmt: skip
     assert list(told["beside"]) == ["amdahl", "gustafson", "usl", "constant_efficiency"]
     assert all(len(values) == 3 for values in told["beside"].values())
