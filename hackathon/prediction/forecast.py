@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hackathon.prediction.advice import advice
 from hackathon.prediction.flags import flags, good_rows
 from hackathon.prediction.laws import LAWS, beside
 from hackathon.prediction.mixture import weights
@@ -83,6 +84,7 @@ def forecast(series: Series, sizes: Sequence[int], known: Knowledge = ALONE, *, 
     predictions = [_entry(series, rows, found, size, look, known, general) for size, look in looks.items()]
     open_sizes = [size for size, look in looks.items() if look.basis != MEASURED]
     advised = next_run(series, rows, max(open_sizes), known.others, known.physics) if advise and open_sizes else None
+    best = advice(series, rows, list(looks), known.others, known.physics) if advise else None
     told = {
         "schema_version": SCHEMA_VERSION,
         "series": series.name,
@@ -90,6 +92,7 @@ def forecast(series: Series, sizes: Sequence[int], known: Knowledge = ALONE, *, 
         "predictions": predictions,
         "flags": [flag.to_json() for flag in found],
         "next_run": advised.to_json() if advised is not None else None,
+        "advice": best.to_json() if best is not None else None,
         "beside": beside(series, rows, list(looks)) if len(rows) > 1 else _constant(series, rows, list(looks)),
     }
     return Forecast(series, rows, tuple(found), told)

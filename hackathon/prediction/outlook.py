@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hackathon.prediction.history import HISTORY, OWN, recall
+from hackathon.prediction.limits import bends, limited
 from hackathon.prediction.mixture import NINETY, USUAL, Component, mixture, quantile, scaled
 from hackathon.prediction.physics import PHYSICS, Physics, step_model
 from hackathon.prediction.rows import STRONG, MeasuredSize, Series
@@ -120,7 +121,17 @@ def outlook(
     if crossing and physics is not None and physics.network.ratio is not None:
         longer = _by_network(rows, nodes or 1, physics.network.ratio)
         return Outlook((*scaled(longer, RATIO_SHARE), *scaled(own_parts, 1 - RATIO_SHARE)), PHYSICS, crossing=True)
-    return Outlook(own_parts, basis, crossing=crossing)
+    return _with_limit(Outlook(own_parts, basis, crossing=crossing), rows, size)
+
+
+def _with_limit(found: Outlook, rows: Sequence[MeasuredSize], size: int) -> Outlook:
+    """Return the outlook with a share for a limit that no row has met; the value moves only where the rows show it."""
+    if found.crossing:
+        return found
+    low, high = found.bounds
+    chance, parts = limited(rows, size, found.log_cost, (high - low) / 2)
+    whole = (*scaled(found.components, 1 - chance), *scaled(parts, chance))
+    return Outlook(whole, found.basis, fixed=None if bends(rows) is not None else found.log_cost)
 
 
 def _held(log_cost: float) -> float:

@@ -9,6 +9,7 @@ from hackathon.index.gather import gather
 from hackathon.index.memory import Memory
 from hackathon.index.studies import StudyRuns, by_settings, by_study
 from hackathon.jobs.request import Request
+from hackathon.prediction.advice import Advice, advice
 from hackathon.prediction.forecast import Knowledge, forecast
 from hackathon.prediction.study import cluster_of, of_study, others, physics_of
 from hackathon.text.errors import RequestError
@@ -23,10 +24,11 @@ class Reachable:
     unit: str
     entry: Mapping[str, Any]
     """As in the JSON of `hackathon predict`."""
+    advice: Advice
 
     def to_json(self) -> dict[str, Any]:
         """Return the prediction with its study."""
-        return {"study": self.study, "unit": self.unit, **self.entry}
+        return {"study": self.study, "unit": self.unit, **self.entry, "advice": self.advice.to_json()}
 
 
 def reachable(project: Path, request: Request) -> Reachable | None:
@@ -47,7 +49,8 @@ def reachable(project: Path, request: Request) -> Reachable | None:
             found = forecast(made[0], [request.processes], known, advise=False)
         except RequestError:
             continue
-        return Reachable(study.id, made[0].unit, found.predictions[0])
+        best = advice(found.series, found.rows, [request.processes], known.others, physics)
+        return Reachable(study.id, made[0].unit, found.predictions[0], best)
     return None
 
 

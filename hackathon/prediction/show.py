@@ -6,7 +6,6 @@ from typing import Any
 from hackathon.prediction.forecast import Forecast
 from hackathon.prediction.training import RANGE
 from hackathon.scaling.show import number, percent
-from hackathon.scaling.table import TARGET
 from hackathon.text.columns import aligned
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
@@ -108,22 +107,12 @@ def _advice(found: Forecast) -> list[str]:
         if values[last] is not None
     ]
     made.append(message("predict.beside", processes=processes, laws=", ".join(laws)))
-    good = [each for each in predictions if each["efficiency"] >= TARGET]
-    if len(predictions) > 1 and good:
-        largest = max(good, key=lambda each: int(each["processes"]))
-        cheapest = max(predictions, key=lambda each: float(each["efficiency"]))
-        share = percent(TARGET)
-        made.append(
-            message(
-                "predict.largest_good",
-                target=share,
-                processes=largest["processes"],
-                efficiency=percent(largest["efficiency"]),
-            )
-        )
-        made.append(
-            message("predict.cheapest", processes=cheapest["processes"], efficiency=percent(cheapest["efficiency"]))
-        )
+    best = told["advice"] or {}
+    for key, identifier in (("largest", "predict.largest_good"), ("cheapest", "predict.cheapest")):
+        size = best.get(key)
+        if size is not None:
+            share, efficiency = percent(best["target"]), percent(size["efficiency"])
+            made.append(message(identifier, target=share, processes=size["processes"], efficiency=efficiency))
     if told["next_run"] is not None:
         run = told["next_run"]
         before, after = (f"{100 * run[key]:.0f} %" for key in ("half_width_before", "half_width_after"))

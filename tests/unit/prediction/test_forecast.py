@@ -132,7 +132,7 @@ def test_inside_a_node_across_nodes_and_over_the_boundary() -> None:
     over = entry(flat, 16, Knowledge(per_node=8))
     assert inside["basis"] == "in-node" and not warned(inside) & {"node-boundary", "node-boundary-unknown"}
     assert over["basis"] == "in-node" and "node-boundary" in warned(over)
-    assert width(over) > 2 * width(inside)
+    assert width(over) > 1.7 * width(inside)
     several = entry(made(lambda p: 1 + 0.01 * p, [1, 2, 4, 8, 16], per_node=4), 32)
     assert several["basis"] == "across-nodes" and not warned(several) & {"node-boundary", "node-boundary-unknown"}
     unknown = series("x", "weak", "img/s", [MeasuredValue(p, 100 * p) for p in (1, 2, 4)])
@@ -183,7 +183,7 @@ def test_the_next_run_narrows_the_interval_as_it_says() -> None:
 def test_the_json_has_what_the_contract_says() -> None:
     told = forecast(made(lambda p: p**0.05, [1, 2, 4, 8]), [16, 32, 4]).json
     assert list(told) == [
-        "schema_version", "series", "base_processes", "predictions", "flags", "next_run", "beside",
+        "schema_version", "series", "base_processes", "predictions", "flags", "next_run", "advice", "beside",
     ]  # fmt: skip
     assert [each["processes"] for each in told["predictions"]] == [16, 32, 4]
     assert list(told["predictions"][0]) == [

@@ -4,6 +4,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # ---- the table that people write
     "unreadable": ("cannot read {path}: {reason}", "{path} を読めません: {reason}"),
     "too_long": ("{path} is longer than {limit} bytes", "{path} が {limit} バイトを超えています"),
+    "too_long_hint": (
+        "Keep the lines that matter: at most a few repeats of each size.",
+        "必要な行だけを残してください（各規模の繰り返しは数回で十分です）。",
+    ),
     "not_text": (
         "{path}, line {line}: not text in UTF-8",
         "{path} の {line} 行目: UTF-8 のテキストではありません",
@@ -44,6 +48,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "列 {columns} に対してセルが {count} あります。桁区切りのある数値は引用符で囲むか、区切りなしで書いてください",
     ),
     "broken_quote": ("a quotation mark is not closed", "引用符が閉じていません"),
+    "empty_cell": ("empty, although the line has a value", "値のある行で空になっています"),
     "bad_count": (
         "{value} is not a whole number of at least 1",
         "{value} は 1 以上の整数ではありません",
@@ -248,27 +253,27 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "basis_baseline": ("constant efficiency", "効率一定の仮定"),
     "shapes_line": ("shapes at {processes} processes: {shapes}", "{processes} プロセスの曲線の形: {shapes}"),
     "flag_slow": (
-        "{processes} processes: {size} – slower than the other sizes allow",
+        "{processes} {processes:process|processes}: {size} – slower than the other sizes allow",
         "{processes} プロセス: {size} – 他の規模から考えられる値より遅い",
     ),
     "flag_fast": (
-        "{processes} processes: {size} – faster than the other sizes allow",
+        "{processes} {processes:process|processes}: {size} – faster than the other sizes allow",
         "{processes} プロセス: {size} – 他の規模から考えられる値より速い",
     ),
     "flag_inconsistent": (
-        "{processes} processes: {size} – contradicts another size; measure again",
+        "{processes} {processes:process|processes}: {size} – contradicts another size; measure again",
         "{processes} プロセス: {size} – 他の規模と矛盾します。測り直してください",
     ),
     "flag_retrograde": (
-        "{processes} processes: {size} – slower than the next smaller size",
+        "{processes} {processes:process|processes}: {size} – slower than the next smaller size",
         "{processes} プロセス: {size} – 1 つ小さい規模より遅い",
     ),
     "flag_superlinear": (
-        "{processes} processes: {size} – more than linear speed-up",
+        "{processes} {processes:process|processes}: {size} – more than linear speed-up",
         "{processes} プロセス: {size} – 線形を超える速度向上",
     ),
     "flag_duplicate": (
-        "{processes} processes: {size} – measured twice with the same repeat",
+        "{processes} {processes:process|processes}: {size} – measured twice with the same repeat",
         "{processes} プロセス: {size} – 同じ繰り返し番号の測定が重複",
     ),
     "training_line": ("training: {parts} ({basis})", "学習時間: {parts}（{basis}）"),
@@ -295,12 +300,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "law_usl": ("USL {value}", "USL {value}"),
     "law_constant_efficiency": ("constant efficiency {value}", "効率一定 {value}"),
     "largest_good": (
-        "largest of these above {target}: {processes} processes ({efficiency})",
-        "このうち効率 {target} 以上で最大: {processes} プロセス（{efficiency}）",
+        "largest size above {target} efficiency: {processes} {processes:process|processes} ({efficiency})",
+        "効率 {target} 以上で最大の規模: {processes} プロセス（{efficiency}）",
     ),
     "cheapest": (
-        "cheapest per result of these: {processes} processes ({efficiency})",
-        "このうち結果あたりの費用が最小: {processes} プロセス（{efficiency}）",
+        "cheapest per result: {processes} {processes:process|processes} ({efficiency})",
+        "結果あたりの費用が最小の規模: {processes} プロセス（{efficiency}）",
     ),
     "study_line": (
         "study {study} predicts {value} at {processes} processes ({low} to {high}), efficiency {efficiency}",
