@@ -24,7 +24,7 @@ SINGLE = {
     "strong": ((0.0, 0.2), (0.05, 0.3), (0.2, 0.3), (0.5, 0.2)),
 }
 """From a single row: logarithm of the cost that each doubling of the processes adds, and its weight."""
-STEP_SHARE = (0.9, 0.6, 0.4, 0.25)
+STEP_SHARE = (0.95, 0.75, 0.5, 0.3)
 """Weight of a step made of computing and the measured network, by the number of own rows that show communication
 between as many nodes or more: rows know what a model leaves out."""
 RATIO_SHARE = 0.6

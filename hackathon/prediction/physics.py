@@ -17,7 +17,7 @@ from hackathon.prediction.network import NO_NETWORK, Network
 from hackathon.prediction.rows import STRONG, MeasuredSize
 
 PHYSICS = "physics"
-HIDDEN = ((0.0, 0.2), (0.2, 0.2), (0.4, 0.3), (0.6, 0.3))
+HIDDEN = ((0.0, 0.1), (0.2, 0.2), (0.4, 0.35), (0.6, 0.35))
 """h and its weight before any row is looked at."""
 TAIL = (0.05, 0.2)
 """t; of many small gradients less than of few large ones."""

@@ -205,8 +205,11 @@ def _gpus_of(runs: Sequence[RunEntry]) -> float:
 
 
 def _is_recipe(name: str) -> bool:
+    """Return whether a recipe has this name; folders are not looked into."""
     from hackathon.config.load import load_recipe
 
+    if "/" in name or name in (".", ".."):
+        return False
     try:
         load_recipe(name)
     except HackathonError:

@@ -23,6 +23,7 @@ from hackathon.prediction.forecast import Knowledge, forecast
 from hackathon.prediction.rows import MeasuredSize, MeasuredValue, Series, is_time, series
 from hackathon.prediction.shapes import SHAPES
 from hackathon.prediction.table import read_table
+from support.predicted_steps import outcomes
 
 TABLE = Path(__file__).resolve().parents[1] / "samples" / "prediction" / "scaling.csv"
 
@@ -239,6 +240,21 @@ def nested(pools: dict[str, list[Case]]) -> None:
         line(title, judged[title])
 
 
+def simulated_steps() -> None:
+    """Print how far a step of computing and a measured network is off where steps are simulated event by event."""
+    known = {"1": "one process", "node": "one full node", "1 node": "both", "1 node two": "both and two nodes"}
+    for places, name in known.items():
+        found = outcomes(places, 200, 1)
+        error, constant = (
+            " / ".join(f"{100 * of(each):.1f}" for of in (statistics.mean, statistics.median))
+            for each in (found.errors, found.constant)
+        )
+        print(
+            f"simulated steps, {name} → four nodes: error {error} % (constant efficiency {constant}), "
+            f"intervals hold {100 * found.held:.0f} %, half width {100 * found.half_width:.1f} %"
+        )
+
+
 def main() -> None:
     show = "--cases" in sys.argv
     everything = read_table(TABLE).series
@@ -279,6 +295,7 @@ def main() -> None:
         })  # fmt: skip
     print()
     synthetic()
+    simulated_steps()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import random
 import statistics
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
@@ -10,48 +9,10 @@ from hypothesis import strategies as st
 
 from hackathon.prediction.forecast import Knowledge, forecast
 from hackathon.prediction.network import Network, network_from
-from hackathon.prediction.physics import Exposed, Physics
+from hackathon.prediction.physics import Physics
 from hackathon.prediction.rows import MeasuredValue, series
-from support.simulated_steps import Machine, Program, drawn
-
-BATCH = 32
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of some simulated programs."""
-
-    errors: list[float]
-    constant: list[float]
-    held: float
-    half_width: float
-
-
-def outcomes(places: str, count: int, seed: int, mode: str = "weak", *, exposed: bool = False) -> Outcome:
-    """Predict four nodes from rows at `places`, some of `1 node two`, and the measured network."""
-    draw = random.Random(seed)
-    errors, constant, widths, held = [], [], [], 0
-    for _ in range(count):
-        machine, program = drawn(draw)
-        per_node = machine.per_node
-        named = {"1": 1, "node": per_node, "two": 2 * per_node}
-        sizes = sorted({named[place] for place in places.split()})
-        times = {size: program.mean(machine, size, draw) for size in sizes}
-        lines = [
-            MeasuredValue(size, BATCH * size / step * draw.gauss(1, 0.007), -(-size // per_node))
-            for size, (step, _) in times.items()
-        ]
-        waits = tuple(Exposed(p, -(-p // per_node), wait) for p, (_, wait) in times.items() if p > 1 and exposed)
-        physics = Physics(network_from(machine.measured(draw)), program.size, BATCH, waits)
-        made, size = series("made", mode, "img/s", lines), 4 * per_node
-        truth = BATCH * size / program.mean(machine, size, draw)[0]
-        (entry,) = forecast(made, [size], Knowledge(per_node=per_node, physics=physics), advise=False).predictions
-        assert entry["basis"] in ("physics", "measured")
-        errors.append(abs(entry["value"] / truth - 1))
-        constant.append(abs(size / made.rows[-1].cost / truth - 1))
-        widths.append((entry["high"] - entry["low"]) / 2 / entry["value"])
-        held += entry["low"] <= truth <= entry["high"]
-    return Outcome(errors, constant, held / count, statistics.median(widths))
+from support.predicted_steps import outcomes
+from support.simulated_steps import Machine, Program
 
 
 @pytest.mark.parametrize("places", ["1", "node", "1 node"])
