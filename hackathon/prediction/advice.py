@@ -15,7 +15,7 @@ MOST = 24
 
 
 @dataclass(frozen=True)
-class Advice:
+class AdvisedSizes:
     """Two sizes among those up to the largest that was asked for."""
 
     largest: tuple[int, float] | None
@@ -33,7 +33,7 @@ class Advice:
 def advice(
     series: Series, rows: Sequence[MeasuredSize], asked: Sequence[int], others: Sequence[Series] = (),
     physics: Physics | None = None,
-) -> Advice:  # fmt: skip
+) -> AdvisedSizes:  # fmt: skip
     """Return what is advised among the sizes asked for, the measured ones and doublings up to the largest of them.
 
     `rows`: those that count.
@@ -57,4 +57,4 @@ def advice(
         return costs[size] * held / size
 
     cheapest = min(costs, key=lambda size: (round(math.log(paid(size)), 6), size))
-    return Advice((good[-1], efficiencies[good[-1]]) if good else None, (cheapest, efficiencies[cheapest]))
+    return AdvisedSizes((good[-1], efficiencies[good[-1]]) if good else None, (cheapest, efficiencies[cheapest]))

@@ -9,7 +9,7 @@ from hackathon.index.gather import gather
 from hackathon.index.memory import Memory
 from hackathon.index.studies import StudyRuns, by_settings, by_study
 from hackathon.jobs.request import Request
-from hackathon.prediction.advice import Advice, advice
+from hackathon.prediction.advice import AdvisedSizes, advice
 from hackathon.prediction.forecast import Knowledge, forecast
 from hackathon.prediction.study import cluster_of, of_study, others, physics_of
 from hackathon.text.errors import RequestError
@@ -24,7 +24,7 @@ class Reachable:
     unit: str
     entry: Mapping[str, Any]
     """As in the JSON of `hackathon predict`."""
-    advice: Advice
+    advice: AdvisedSizes
 
     def to_json(self) -> dict[str, Any]:
         """Return the prediction with its study."""
