@@ -186,7 +186,8 @@ def _warnings(series: Series, rows: Sequence[MeasuredSize], size: int, look: Out
     if look.basis == MEASURED:
         return told
     if look.crossing:
-        told.append(_warning("node-boundary", per_node=series.per_node or 0))
+        text = "predict.boundary_measured" if look.basis == PHYSICS else "predict.warning_node_boundary"
+        told.append(f"node-boundary: {message(text, per_node=series.per_node or 0)}")
     elif series.per_node is None:
         told.append(_warning("node-boundary-unknown"))
     if look.basis == BASELINE:

@@ -220,6 +220,8 @@ def test_one_row_and_a_measured_network_give_a_step(folder: Path, capsys: pytest
     assert alone["basis"] == "baseline" and made["basis"] == "physics"
     # 800 MB take 0.2 s between nodes and some 0.02 s inside, a step 0.16 s
     assert made["efficiency"] < 0.85 and any(w.startswith("physics-step:") for w in made["warnings"])
+    (boundary,) = (w for w in made["warnings"] if w.startswith("node-boundary:"))
+    assert "network between nodes is not measured" not in boundary
 
 
 def test_without_a_study_single_runs_of_the_program_tell(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -199,6 +199,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "all measured sizes are inside one node ({per_node} processes); the network between nodes is not measured",
         "測定した規模はすべて 1 ノード内（{per_node} プロセス）です。ノード間のネットワークは測定していません",
     ),
+    "boundary_measured": (
+        "no run of the program is on several nodes; all are inside one ({per_node} processes)",
+        "このプログラムの測定はすべて 1 ノード内（{per_node} プロセス）で、複数ノードの実行はありません",
+    ),
     "warning_node_boundary_unknown": (
         "it is not known how many processes a node holds; add a column nodes or --processes-per-node",
         "ノードあたりのプロセス数が不明です。列 nodes または --processes-per-node を指定してください",
