@@ -15,7 +15,6 @@ from hackathon.prediction.goal import NO_WISH, Wish, alike, epoch_samples, goal_
 from hackathon.prediction.physics import Physics
 from hackathon.prediction.rows import JOB, RATE, WEAK, Kin, MeasuredValue, Series, series
 from hackathon.prediction.study import (
-    SAMPLES_PER_SECOND,
     chosen,
     cluster_of,
     gathered,
@@ -122,9 +121,9 @@ def _of_runs(name: str, runs: Sequence[RunEntry], asked: SourceOptions, project:
     good = [run for run in good if not work or abs((run.work or 0.0) / run.processes / work - 1) < 1e-6]
     lines = [MeasuredValue(run.processes, run.value or 0.0, run.nodes or None, run.id) for run in good]
     made = series(name, WEAK, good[-1].unit, lines, kin=Kin(cluster, name), notes=["weak-assumed", "single-runs"])
-    physics = physics_of([run for run in runs if run.cluster == cluster], cluster, WEAK)
-    if good[-1].metric != SAMPLES_PER_SECOND:
-        physics = replace(physics, batch=None)
+    physics = physics_of(good, cluster, WEAK)
+    if physics.gradient_bytes is None:  # a rehearsal knows the bytes, too, and those of another machine are the same
+        physics = replace(physics, gradient_bytes=physics_of(runs, cluster, WEAK).gradient_bytes)
     tokens = tokens_of(_gpus_of(good), rates_of(cluster, project))
     return SeriesKnowledge(made, Knowledge(physics=physics, tokens=tokens), tuple(good))
 

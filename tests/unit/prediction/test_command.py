@@ -112,7 +112,9 @@ def test_check_says_what_a_request_would_reach(project: Path, capsys: pytest.Cap
     found = json.loads(capsys.readouterr().out)["prediction"]
     assert found["processes"] == 2 and 1880 < found["low"] < found["value"] < found["high"] < 2020
     assert run(["check"]) == 0
-    assert "predicts 1,949 samples/s at 2 processes" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "predicts 1,949 samples/s at 2 processes" in text and "largest size above 75.0 % efficiency: 4" in text
+    assert found["advice"]["cheapest"]["processes"] in (1, 2) and found["advice"]["largest"]["processes"] == 4
     (project / "project.yaml").write_text("name: other\ncommand: python train.py\ncluster: laptop\nprocesses: 2\n")
     assert run(["check", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["prediction"] is None
