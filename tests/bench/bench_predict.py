@@ -244,7 +244,7 @@ def simulated_steps() -> None:
     """Print how far a step of computing and a measured network is off where steps are simulated event by event."""
     known = {"1": "one process", "node": "one full node", "1 node": "both", "1 node two": "both and two nodes"}
     for places, name in known.items():
-        found = outcomes(places, 200, 1)
+        found = outcomes(places, 200, 101)
         error, constant = (
             " / ".join(f"{100 * of(each):.1f}" for of in (statistics.mean, statistics.median))
             for each in (found.errors, found.constant)
