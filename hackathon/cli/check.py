@@ -97,16 +97,24 @@ def _source_text(source: "Selection | None", in_place: bool) -> str:
 
 
 def _expected_text(expected: "Reachable") -> str:
-    """Return what the project's newest study predicts for the request."""
+    """Return what the project's newest study predicts for the request, and which sizes are worth it."""
     from hackathon.scaling.show import number, percent
+    from hackathon.scaling.table import TARGET
     from hackathon.text.printable import printable
 
     entry, unit = expected.entry, f" {printable(expected.unit)}" if expected.unit else ""
     values = {key: number(entry[key]) + unit for key in ("value", "low", "high")}
     share = percent(entry["efficiency"])
-    return message(
+    told = message(
         "predict.study_line", study=expected.study[-8:], processes=entry["processes"], efficiency=share, **values
     )
+    for identifier, size in (
+        ("predict.largest_good", expected.advice.largest), ("predict.cheapest", expected.advice.cheapest),
+    ):  # fmt: skip
+        if size is not None and size[0] != entry["processes"]:
+            words = {"target": percent(TARGET), "processes": size[0], "efficiency": percent(size[1])}
+            told += f"\n- {message(identifier, **words)}"
+    return told
 
 
 def _report(

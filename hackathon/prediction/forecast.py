@@ -5,12 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hackathon.prediction.advice import advice
 from hackathon.prediction.flags import flags, good_rows
 from hackathon.prediction.laws import LAWS, beside
 from hackathon.prediction.mixture import weights
 from hackathon.prediction.next_run import next_run
-from hackathon.prediction.outlook import BASELINE, MEASURED, PHYSICS, Outlook, outlook
+from hackathon.prediction.outlook import ACROSS_NODES, BASELINE, IN_NODE, MEASURED, Outlook, outlook
+from hackathon.prediction.physics import PHYSICS, Physics
 from hackathon.prediction.rows import TIMES, Flag, MeasuredSize, Series
+from hackathon.prediction.training import GIVEN, RANGE, Goal, Training, ValueRange, training
 from hackathon.scaling.table import TARGET
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -20,11 +23,10 @@ LARGEST = 10**9
 """Processes that are predicted at most."""
 FAR = 4
 """Times the largest measured size beyond which a prediction is told to be an extrapolation."""
-SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
-"""Unit of a time → seconds; others are seconds."""
-
 Price = Callable[[int, float, int | None], tuple[float | None, float | None]]
 """Processes, cost relative to the base's, nodes → seconds and tokens of a run; None is not known."""
+TokensOf = Callable[[int], float]
+"""Nodes → tokens per second of a job."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,12 @@ class Knowledge:
     """Other studies, for memory."""
     per_node: int | None = None
     """Processes of a full node, where the rows name no nodes."""
-    network: float | None = None
-    """How many times longer the same bytes take between nodes than inside one."""
+    physics: Physics | None = None
+    """The cluster's network, and what the program sends over it."""
     price: Price | None = None
+    tokens: TokensOf | None = None
+    goal: Goal | None = None
+    """What a training has to reach; None: its time is not asked for, or not known."""
 
 
 ALONE = Knowledge()
@@ -72,13 +77,14 @@ def forecast(series: Series, sizes: Sequence[int], known: Knowledge = ALONE, *, 
     rows = good_rows(series, found)
     if not rows:
         raise RequestError("predict.no_good_row", series=series.name or "–")
-    looks = {size: outlook(series, rows, size, known.others, known.network) for size in dict.fromkeys(sizes)}
+    looks = {size: outlook(series, rows, size, known.others, known.physics) for size in dict.fromkeys(sizes)}
     general = _general(series, found)
     if known.others and not series.kin.cluster and len({each.kin.cluster for each in known.others}) > 1:
         general.append(_warning("cluster-unknown"))
     predictions = [_entry(series, rows, found, size, look, known, general) for size, look in looks.items()]
     open_sizes = [size for size, look in looks.items() if look.basis != MEASURED]
-    advised = next_run(series, rows, max(open_sizes), known.others, known.network) if advise and open_sizes else None
+    advised = next_run(series, rows, max(open_sizes), known.others, known.physics) if advise and open_sizes else None
+    best = advice(series, rows, list(looks), known.others, known.physics) if advise else None
     told = {
         "schema_version": SCHEMA_VERSION,
         "series": series.name,
@@ -86,6 +92,7 @@ def forecast(series: Series, sizes: Sequence[int], known: Knowledge = ALONE, *, 
         "predictions": predictions,
         "flags": [flag.to_json() for flag in found],
         "next_run": advised.to_json() if advised is not None else None,
+        "advice": best.to_json() if best is not None else None,
         "beside": beside(series, rows, list(looks)) if len(rows) > 1 else _constant(series, rows, list(looks)),
     }
     return Forecast(series, rows, tuple(found), told)
@@ -105,6 +112,7 @@ def _entry(
     ends = [series.value(size / math.exp(bound), size) for bound in look.bounds]
     value = look.row.value if look.row and look.row.value is not None else series.value(size / cost, size)
     nodes = look.row.nodes if look.row else math.ceil(size / series.per_node) if series.per_node else None
+    trained = _training(series, known, size, ValueRange(value, min(ends), max(ends)), nodes)
     seconds, tokens = (known.price or _own_time(series))(size, cost / rows[0].cost, nodes)
     return {
         "processes": size,
@@ -116,8 +124,30 @@ def _entry(
         "seconds": seconds,
         "tokens": tokens,
         "shapes": [{"name": name, "weight": weight} for name, weight in weights(look.components).items()],
-        "warnings": [*_warnings(series, rows, size, look), *general],
+        "warnings": [*_warnings(series, rows, size, look, known), *_batch_warning(trained, known.goal), *general],
+        "training": trained.to_json() if trained is not None else None,
     }
+
+
+def _training(series: Series, known: Knowledge, size: int, value: ValueRange, nodes: int | None) -> Training | None:
+    """Return how long a training takes at a size; None when nobody asked, or its steps are not known."""
+    goal = known.goal
+    if goal is None:
+        return None
+    batch, epoch = goal.batch_at(size), goal.epoch or 1.0
+    rates = sorted(series.samples_per_second(each, size, batch, epoch) for each in (value.low, value.high))
+    rate = ValueRange(series.samples_per_second(value.value, size, batch, epoch), rates[0], rates[1])
+    if not all(0 < each < math.inf for each in (rate.low, rate.value, rate.high)):
+        return None
+    return training(goal, size, rate, known.tokens(nodes) if known.tokens is not None and nodes else None)
+
+
+def _batch_warning(trained: Training | None, goal: Goal | None) -> list[str]:
+    """Return what is not known about the samples that a training needs at its batch."""
+    if trained is None or goal is None:
+        return []
+    kept = trained.basis == GIVEN and goal.critical is None and goal.batch_at(trained.processes) > goal.needs[0].batch
+    return [_warning("batch-range")] if trained.basis == RANGE else [_warning("epochs-kept")] if kept else []
 
 
 def _own_time(series: Series) -> Price:
@@ -128,8 +158,7 @@ def _own_time(series: Series) -> Price:
             return None, None
         base = series.rows[0]
         rate = processes / (cost * base.cost)
-        factor = SECONDS.get(series.unit.strip().lower().split("/")[0], 1.0)
-        return series.value(rate, processes) * factor, None
+        return series.value(rate, processes) * series.second, None
 
     return price
 
@@ -150,20 +179,26 @@ def _general(series: Series, found: Sequence[Flag]) -> list[str]:
     return told
 
 
-def _warnings(series: Series, rows: Sequence[MeasuredSize], size: int, look: Outlook) -> list[str]:
+def _warnings(series: Series, rows: Sequence[MeasuredSize], size: int, look: Outlook, known: Knowledge) -> list[str]:
     """Return what must be known about one prediction: `id: sentence`."""
     told: list[str] = []
     largest = rows[-1].processes
     if look.basis == MEASURED:
         return told
     if look.crossing:
-        told.append(_warning("node-boundary", per_node=series.per_node or 0))
+        text = "predict.boundary_measured" if look.basis == PHYSICS else "predict.warning_node_boundary"
+        told.append(f"node-boundary: {message(text, per_node=series.per_node or 0)}")
     elif series.per_node is None:
         told.append(_warning("node-boundary-unknown"))
     if look.basis == BASELINE:
         told.append(_warning("one-row" if len(rows) == 1 else "below", processes=rows[0].processes))
     if look.basis == PHYSICS:
-        told.append(_warning("physics"))
+        whole = known.physics is not None and known.physics.whole
+        told.append(_warning("physics-step" if whole else "physics"))
+    physics = known.physics
+    sends = physics is not None and physics.gradient_bytes and physics.batch
+    if sends and physics is not None and look.basis in (IN_NODE, ACROSS_NODES, BASELINE) and size > rows[0].processes:
+        told.append(_warning("network-unknown", cluster=series.kin.cluster or "NAME"))
     if size > FAR * largest:
         told.append(_warning("extrapolation", times=f"{size / largest:.3g}", largest=largest))
     if rows[0].cost / math.exp(look.log_cost) < TARGET:

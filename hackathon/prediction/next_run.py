@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hackathon.prediction.outlook import Outlook, outlook
+from hackathon.prediction.physics import Physics
 from hackathon.prediction.rows import MeasuredSize, Series
 
 SECONDS = 300
@@ -42,13 +43,14 @@ def half_width(found: Outlook) -> float:
 
 
 def next_run(
-    series: Series, rows: Sequence[MeasuredSize], size: int, others: Sequence[Series] = (), network: float | None = None
-) -> NextRun | None:
+    series: Series, rows: Sequence[MeasuredSize], size: int, others: Sequence[Series] = (),
+    physics: Physics | None = None,
+) -> NextRun | None:  # fmt: skip
     """Return the run below `size` that narrows the interval there most; None where none is worth it."""
-    before = half_width(outlook(series, rows, size, others, network))
+    before = half_width(outlook(series, rows, size, others, physics))
     found = []
     for processes, nodes in _sizes(series, rows, size):
-        expected = outlook(series, rows, processes, others, network)
+        expected = outlook(series, rows, processes, others, physics)
         widths = []
         for share in OUTCOMES:
             cost = math.exp(expected.quantile(share))
@@ -56,7 +58,7 @@ def next_run(
                 [*rows, MeasuredSize(processes, processes / cost, nodes)],
                 key=lambda row: (row.processes, row.nodes or 0),
             )
-            widths.append(half_width(outlook(replace(series, rows=tuple(more)), more, size, others, network)))
+            widths.append(half_width(outlook(replace(series, rows=tuple(more)), more, size, others, physics)))
         found.append(NextRun(processes, nodes, before, sum(widths) / len(widths)))
     best = min((each.half_width_after for each in found), default=before)
     if before - best < WORTH * before:

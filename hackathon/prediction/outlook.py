@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hackathon.prediction.history import HISTORY, OWN, recall
+from hackathon.prediction.limits import bends, limited
 from hackathon.prediction.mixture import NINETY, USUAL, Component, mixture, quantile, scaled
+from hackathon.prediction.physics import PHYSICS, Physics, step_model
 from hackathon.prediction.rows import STRONG, MeasuredSize, Series
 from hackathon.prediction.shapes import CONSTANT, Place, candidates
 
-MEASURED, IN_NODE, ACROSS_NODES, PHYSICS, BASELINE = "measured", "in-node", "across-nodes", "physics", "baseline"
+MEASURED, IN_NODE, ACROSS_NODES, BASELINE = "measured", "in-node", "across-nodes", "baseline"
 BOUNDARY = ((0.005, 0.2), (0.015, 0.2), (0.035, 0.2), (0.07, 0.2), (0.2, 0.2))
 """Logarithm of the cost that the step from one node to two adds, and its weight: fifths of 100 public studies."""
 BOUNDARY_SHARE = 0.7
@@ -22,6 +24,11 @@ SINGLE = {
     "strong": ((0.0, 0.2), (0.05, 0.3), (0.2, 0.3), (0.5, 0.2)),
 }
 """From a single row: logarithm of the cost that each doubling of the processes adds, and its weight."""
+STEP_SHARE = (0.95, 0.75, 0.5, 0.3)
+"""Weight of a step made of computing and the measured network, by the number of own rows that show communication
+between as many nodes or more: rows know what a model leaves out."""
+RATIO_SHARE = 0.6
+"""Weight of the loss inside the node, made longer as the network is slower, where the bytes are not known."""
 FASTER = 0.02
 """Standard deviation of a cost that is taken from one row, for each doubling."""
 
@@ -68,12 +75,10 @@ class Outlook:
 
 
 def outlook(
-    series: Series, rows: Sequence[MeasuredSize], size: int, others: Sequence[Series] = (), network: float | None = None
-) -> Outlook:
-    """Return what the good rows of a series, and other studies, say about the cost at `size` processes.
-
-    `network`: how many times longer the same bytes take between nodes than inside one; None is not known.
-    """
+    series: Series, rows: Sequence[MeasuredSize], size: int, others: Sequence[Series] = (),
+    physics: Physics | None = None,
+) -> Outlook:  # fmt: skip
+    """Return what the good rows of a series, other studies and the measured network say about the cost at `size`."""
     per_node = series.per_node
     nodes = math.ceil(size / per_node) if per_node else None
     measured = [row for row in series.rows if row.processes == size]
@@ -89,14 +94,15 @@ def outlook(
         return Outlook((between,), ACROSS_NODES if (nodes or 1) > 1 else IN_NODE)
     crossing = bool(nodes and nodes > 1 and all(row.nodes == 1 for row in rows))
     if len(rows) == 1:
-        return _single(series, rows[0], target, others, crossing)
+        return _single(series, rows[0], target, others, physics, crossing)
     if size < rows[0].processes:
         doublings = math.log2(rows[0].processes / size)
         part = Component(1.0, math.log(rows[0].cost), USUAL + FASTER * doublings, CONSTANT)
         return Outlook((part,), BASELINE, fixed=part.log_cost)
     places = [Place(row.processes, row.nodes) for row in reach]
     least = min((row.deviation / math.sqrt(row.repeats) for row in reach if row.deviation is not None), default=0.0)
-    own_parts = mixture(candidates(places, [row.cost for row in reach], Place(size, nodes), series.mode), least)
+    shapes = candidates(places, [row.cost for row in reach], Place(size, nodes), series.mode)
+    own_parts = tuple(mixture(shapes, least))
     basis = ACROSS_NODES if nodes is not None and nodes > 1 and not crossing else IN_NODE
     anchor = rows[-1]
     memory = (
@@ -107,11 +113,25 @@ def outlook(
         share = OWN[min(beyond, len(OWN) - 1)]
         parts = (*scaled(memory.components, share), *scaled(own_parts, 1 - share))
         return Outlook(parts, HISTORY if share >= 0.5 else basis, crossing=crossing, studies=memory.studies)
-    if crossing and network is not None:
-        return Outlook(tuple(_by_network(rows, nodes or 1, network)), PHYSICS, crossing=True)
     if crossing:
-        return Outlook(tuple(_over_boundary(series.mode, anchor, own_parts, nodes or 2)), basis, crossing=True)
-    return Outlook(tuple(own_parts), basis)
+        own_parts = tuple(_over_boundary(series.mode, anchor, own_parts, nodes or 2))
+    made = _physical(series, rows, target, own_parts, physics)
+    if made is not None:
+        return Outlook(made, PHYSICS, crossing=crossing)
+    if crossing and physics is not None and physics.network.ratio is not None:
+        longer = _by_network(rows, nodes or 1, physics.network.ratio)
+        return Outlook((*scaled(longer, RATIO_SHARE), *scaled(own_parts, 1 - RATIO_SHARE)), PHYSICS, crossing=True)
+    return _with_limit(Outlook(own_parts, basis, crossing=crossing), rows, size)
+
+
+def _with_limit(found: Outlook, rows: Sequence[MeasuredSize], size: int) -> Outlook:
+    """Return the outlook with a share for a limit that no row has met; the value moves only where the rows show it."""
+    if found.crossing:
+        return found
+    low, high = found.bounds
+    chance, parts = limited(rows, size, found.log_cost, (high - low) / 2)
+    whole = (*scaled(found.components, 1 - chance), *scaled(parts, chance))
+    return Outlook(whole, found.basis, fixed=None if bends(rows) is not None else found.log_cost)
 
 
 def _held(log_cost: float) -> float:
@@ -130,9 +150,10 @@ def _between(rows: Sequence[MeasuredSize], target: MeasuredSize) -> Component | 
 
 
 def _single(
-    series: Series, row: MeasuredSize, target: MeasuredSize, others: Sequence[Series], crossing: bool
-) -> Outlook:
-    """Return what one row says: the same efficiency, within what public studies lost for each doubling."""
+    series: Series, row: MeasuredSize, target: MeasuredSize, others: Sequence[Series], physics: Physics | None,
+    crossing: bool,
+) -> Outlook:  # fmt: skip
+    """Return what one row says: with the network a step, else the same efficiency within what public studies lost."""
     memory = recall(series, [row], row, target, others)
     if memory is not None:
         return Outlook(memory.components, HISTORY, crossing=crossing, studies=memory.studies)
@@ -143,7 +164,24 @@ def _single(
     parts = [
         Component(weight, math.log(row.cost) + sign * loss * doublings, spread, CONSTANT) for loss, weight in losses
     ]
+    made = _physical(series, [row], target, parts, physics)
+    if made is not None:
+        return Outlook(made, PHYSICS, crossing=crossing)
     return Outlook(tuple(scaled(parts)), BASELINE, crossing=crossing, fixed=math.log(row.cost))
+
+
+def _physical(
+    series: Series, rows: Sequence[MeasuredSize], target: MeasuredSize, beside: Sequence[Component],
+    physics: Physics | None,
+) -> tuple[Component, ...] | None:  # fmt: skip
+    """Return the step of computing and communication with other knowledge beside it; None where it is not known."""
+    made = step_model(physics, rows, target, series.mode) if physics is not None and physics.whole else None
+    if made is None:
+        return None
+    several = [row for row in rows if row.processes > 1 and ((row.nodes or 1) > 1 or (target.nodes or 1) == 1)]
+    count = len(several) if len(rows) > 1 else 0
+    share = STEP_SHARE[min(count, len(STEP_SHARE) - 1)] * made.trust
+    return (*scaled(made.components, share), *scaled(beside, 1 - share))
 
 
 def _over_boundary(mode: str, anchor: MeasuredSize, own: Sequence[Component], nodes: int) -> list[Component]:

@@ -9,8 +9,9 @@ from hackathon.index.gather import gather
 from hackathon.index.memory import Memory
 from hackathon.index.studies import StudyRuns, by_settings, by_study
 from hackathon.jobs.request import Request
+from hackathon.prediction.advice import AdvisedSizes, advice
 from hackathon.prediction.forecast import Knowledge, forecast
-from hackathon.prediction.study import cluster_of, network_of, of_study, others
+from hackathon.prediction.study import cluster_of, of_study, others, physics_of
 from hackathon.text.errors import RequestError
 
 
@@ -23,10 +24,11 @@ class Reachable:
     unit: str
     entry: Mapping[str, Any]
     """As in the JSON of `hackathon predict`."""
+    advice: AdvisedSizes
 
     def to_json(self) -> dict[str, Any]:
         """Return the prediction with its study."""
-        return {"study": self.study, "unit": self.unit, **self.entry}
+        return {"study": self.study, "unit": self.unit, **self.entry, "advice": self.advice.to_json()}
 
 
 def reachable(project: Path, request: Request) -> Reachable | None:
@@ -41,12 +43,14 @@ def reachable(project: Path, request: Request) -> Reachable | None:
         made = of_study(_alike(study, request), memory)
         if not made or (request.mode and made[0].mode != request.mode):
             continue
-        known = Knowledge(others(study, studies, memory), request.processes_per_node, network_of(request.cluster))
+        physics = physics_of(study.runs, request.cluster, made[0].mode)
+        known = Knowledge(others(study, studies, memory), request.processes_per_node, physics)
         try:
             found = forecast(made[0], [request.processes], known, advise=False)
         except RequestError:
             continue
-        return Reachable(study.id, made[0].unit, found.predictions[0])
+        best = advice(found.series, found.rows, [request.processes], known.others, physics)
+        return Reachable(study.id, made[0].unit, found.predictions[0], best)
     return None
 
 

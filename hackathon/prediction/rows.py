@@ -12,6 +12,11 @@ RATE, JOB, STEP, STEPS = "rate", "job", "step", "steps"
 """What a value is: work per second; the time of a fixed piece of work; of a step whose work grows with the processes;
 or such steps, and rates of one process, per second."""
 TIMES = (JOB, STEP)
+SECONDS = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "minute": 60.0, "minutes": 60.0, "h": 3600.0,
+    "hour": 3600.0, "hours": 3600.0, "d": 86400.0, "day": 86400.0,
+}  # fmt: skip
+"""Unit of a time → seconds; others are seconds."""
 PER_PROCESS = ("/gpu", "/process", "/rank")
 """Ends of units of the rate of one process."""
 
@@ -92,6 +97,34 @@ class Series:
             return self.capacity
         several = any((row.nodes or 1) > 1 for row in self.rows)
         return max(shares) if several else max(*shares, self.capacity or 0)
+
+    @property
+    def second(self) -> float:
+        """Seconds of the time in its unit: 0.001 of ms/step, 60 of samples/min."""
+        parts = self.unit.strip().lower().split("/")
+        words = parts[:1] if self.meaning in TIMES else [part for part in parts[1:] if f"/{part}" not in PER_PROCESS]
+        return SECONDS.get(words[-1].strip(), 1.0) if words else 1.0
+
+    @property
+    def per_process(self) -> bool:
+        """Whether its values are rates of one process."""
+        return self.meaning == STEPS and self.unit.strip().lower().endswith(PER_PROCESS)
+
+    @property
+    def per_epoch(self) -> bool:
+        """Whether its values are times of an epoch."""
+        return self.meaning == JOB and "epoch" in self.unit.lower()
+
+    def samples_per_second(self, value: float, processes: int, batch: float, epoch: float) -> float:
+        """Return how many samples per second a value is; `batch`: samples of a step over all, `epoch`: of an epoch.
+
+        Neither counts where values are rates of samples.
+        """
+        if self.meaning == RATE:
+            return value / self.second
+        if self.meaning == STEPS:
+            return value / self.second * (processes if self.per_process else batch)
+        return (epoch if self.per_epoch else batch) / (value * self.second)
 
     def placed(self, capacity: int | None) -> "Series":
         """Return the series with what somebody says that a node holds: nodes are computed for rows that have none."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hackathon.prediction.forecast import Forecast
+from hackathon.prediction.training import RANGE
 from hackathon.scaling.show import number, percent
-from hackathon.scaling.table import TARGET
 from hackathon.text.columns import aligned
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
@@ -13,6 +13,8 @@ from hackathon.text.units import format_walltime
 
 MOST_SHAPES = 4
 WIDTH = 200
+EVEN = 0.35
+"""Half of an interval relative to its value up to which it is told as ±; beyond it both ends are told."""
 
 
 def lines(found: Forecast) -> list[str]:
@@ -23,7 +25,27 @@ def lines(found: Forecast) -> list[str]:
         "predict.title", series=printable(series.name or message("predict.unnamed")), mode=mode,
         base=told["base_processes"],
     )  # fmt: skip
-    return [title, *_table(found.predictions, series.unit), *_notes(found), *_advice(found)]
+    return [title, *_table(found.predictions, series.unit), *_training(found), *_notes(found), *_advice(found)]
+
+
+def _training(found: Forecast) -> list[str]:
+    """Return one line about the time of a training: what each size takes and costs, and what its samples rest on."""
+    told = [(each["processes"], each["training"]) for each in found.predictions if each["training"] is not None]
+    if not told:
+        return []
+    parts = []
+    for processes, made in told:
+        seconds, tokens = made["seconds"], made["tokens"]
+        words = {
+            "processes": processes, "time": _time(seconds["value"]), "low": _time(seconds["low"]),
+            "high": _time(seconds["high"]), "margin": _time((seconds["high"] - seconds["low"]) / 2),
+        }  # fmt: skip
+        even = made["basis"] != RANGE and (seconds["high"] - seconds["low"]) / 2 < EVEN * seconds["value"]
+        cost = message("predict.training_tokens", tokens=number(tokens["value"], 3)) if tokens is not None else ""
+        parts.append(message("predict.training_even" if even else "predict.training_between", **words) + cost)
+    bases = dict.fromkeys(made["basis"] for _, made in told)
+    why = "; ".join(message(f"predict.training_basis_{basis.replace('-', '_')}") for basis in bases)
+    return [message("predict.training_line", parts="; ".join(parts), basis=why)]
 
 
 def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
@@ -85,22 +107,12 @@ def _advice(found: Forecast) -> list[str]:
         if values[last] is not None
     ]
     made.append(message("predict.beside", processes=processes, laws=", ".join(laws)))
-    good = [each for each in predictions if each["efficiency"] >= TARGET]
-    if len(predictions) > 1 and good:
-        largest = max(good, key=lambda each: int(each["processes"]))
-        cheapest = max(predictions, key=lambda each: float(each["efficiency"]))
-        share = percent(TARGET)
-        made.append(
-            message(
-                "predict.largest_good",
-                target=share,
-                processes=largest["processes"],
-                efficiency=percent(largest["efficiency"]),
-            )
-        )
-        made.append(
-            message("predict.cheapest", processes=cheapest["processes"], efficiency=percent(cheapest["efficiency"]))
-        )
+    best = told["advice"] or {}
+    for key, identifier in (("largest", "predict.largest_good"), ("cheapest", "predict.cheapest")):
+        size = best.get(key)
+        if size is not None:
+            share, efficiency = percent(best["target"]), percent(size["efficiency"])
+            made.append(message(identifier, target=share, processes=size["processes"], efficiency=efficiency))
     if told["next_run"] is not None:
         run = told["next_run"]
         before, after = (f"{100 * run[key]:.0f} %" for key in ("half_width_before", "half_width_after"))

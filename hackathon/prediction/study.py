@@ -1,5 +1,6 @@
 """Studies of the index as series: what is predicted from, and what others lost on the same cluster."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -8,11 +9,15 @@ from typing import Any
 
 from hackathon.config.cluster import Rates
 from hackathon.config.trust import trusted_event
+from hackathon.index.catalog import Catalog
 from hackathon.index.gather import gather
 from hackathon.index.memory import Memory
-from hackathon.index.studies import StudyRuns, by_study, results_of, study_record
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import StudyRuns, results_of, study_record
 from hackathon.jobs.cost import spent
 from hackathon.prediction.forecast import Price
+from hackathon.prediction.network import NO_NETWORK, Network, network_from
+from hackathon.prediction.physics import Exposed, Physics
 from hackathon.prediction.rows import JOB, NOBODY, RATE, STEP, STEPS, STRONG, WEAK, Kin, MeasuredValue, Series, series
 from hackathon.runs.states import SUCCEEDED
 from hackathon.scaling.cluster_measurements import measured
@@ -22,18 +27,19 @@ from hackathon.scaling.table import grows_with_processes, lower_is_better, serie
 from hackathon.text.errors import HackathonError
 from hackathon.text.json_fields import mapping_of, text_of
 
-OPERATION = "all_reduce"
+GRADIENT_BYTES = "gradient_bytes"
+"""The final number of a program that says how many bytes an all-reduce of its gradients has."""
+SAMPLES_PER_SECOND = "samples_per_s"
 
 
-def known_studies(project: Path, memory: Memory) -> list[StudyRuns]:
-    """Return the studies of the event around a project, newest first; of the project alone without an event."""
+def gathered(project: Path) -> Catalog:
+    """Return the runs of the event around a project, newest first; of the project alone without an event."""
     event = None
     with suppress(HackathonError):
         event = trusted_event(project)
-    catalog = gather(
+    return gather(
         event.folder if event else None, event.record if event else None, [project], ask=False, diagnose=False
     )
-    return by_study(catalog.summaries, memory)
 
 
 def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | None = None) -> list[Series]:
@@ -117,18 +123,32 @@ def price_of(study: StudyRuns, rates: Rates | None) -> Price:
     return price
 
 
-def network_of(cluster: str) -> float | None:
-    """Return how many times longer an all-reduce of many bytes takes between nodes than inside one.
+def network_of(cluster: str) -> Network:
+    """Return what `hackathon clusters measure` found of a cluster's all-reduce, empty when it measured nothing."""
+    return network_from(measured(cluster)) if cluster else NO_NETWORK
 
-    From what `hackathon clusters measure` found; None when either was not measured.
+
+def physics_of(runs: Iterable[RunEntry], cluster: str, mode: str) -> Physics:
+    """Return the cluster's network, and what a step of these runs computes and sends by their own numbers.
+
+    Only runs that succeeded tell. The bytes of the gradients are the final number `gradient_bytes`, which the recipes
+    write; the work of a step is known where rates are samples per second. Where runs disagree the newest counts.
     """
-    found: dict[bool, float] = {}
-    for entry in measured(cluster):
-        value = entry["operations"].get(OPERATION, {}).get("busbw_gb_s")
-        if isinstance(value, (int, float)) and value > 0:
-            inside = entry["hosts"] == 1
-            found[inside] = max(found.get(inside, 0.0), float(value))
-    return found[True] / found[False] if len(found) == 2 else None
+    good = [run for run in runs if run.state == SUCCEEDED and run.processes > 0]
+    told = [dict(run.numbers).get(GRADIENT_BYTES) for run in good]
+    sizes = [size for size in told if size is not None and math.isfinite(size) and size > 0]
+    batches = [
+        run.work / (1 if mode == STRONG else run.processes)
+        for run in good
+        if run.work and run.metric == SAMPLES_PER_SECOND
+    ]
+    exposed = []
+    for run in good:
+        waits = [each.communication for each in run.shares.ranks] if run.shares else []
+        known = [seconds for seconds in waits if seconds is not None]
+        if known and run.processes > 1:
+            exposed.append(Exposed(run.processes, run.nodes or None, min(known)))
+    return Physics(network_of(cluster), sizes[-1] if sizes else None, batches[-1] if batches else None, tuple(exposed))
 
 
 def chosen(studies: Sequence[StudyRuns], name: str | None, project: str) -> StudyRuns | None:

@@ -6,8 +6,8 @@ import math
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hackathon.prediction.rows import STRONG, WEAK, Kin, MeasuredValue, Series, series
@@ -16,8 +16,10 @@ from hackathon.text.files import open_regular
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
 
-LARGEST = 16_000_000
-"""Bytes of a table that are read."""
+LARGEST = 64_000_000
+"""Bytes of a table that are read: a million lines."""
+SEPARATORS = ",;\t"
+"""Between cells; the one that the heading line has."""
 MOST_SHOWN = 10
 """Errors that are shown at once."""
 MOST = 10**9
@@ -43,6 +45,26 @@ class _Line:
     number: int
     cells: Mapping[str, str]
     """Column → text, normalised; the number of the line stands in every error."""
+
+
+@dataclass
+class _Group:
+    """The lines of one series. Lines that leave out mode or unit have that of the others; two of them are an error."""
+
+    mode: str = ""
+    unit: str = ""
+    measured: list[MeasuredValue] = field(default_factory=list)
+
+    def add(self, line: _Line, one: MeasuredValue, problems: "_Problems") -> None:
+        self.measured.append(one)
+        for column in ("mode", "unit"):
+            text = line.cells.get(column, "")
+            text = text.casefold() if column == "mode" else text
+            known = getattr(self, column)
+            if text and known and text != known:
+                problems.add(line.number, column, "mixed", value=_shown(text), other=_shown(known))
+            elif text:
+                setattr(self, column, text)
 
 
 class _Problems:
@@ -94,29 +116,31 @@ def parse_table(raw: bytes, name: str) -> MeasuredTable:
     if "\0" in text:
         raise RequestError("predict.not_text", path=name, line=text[: text.index("\0")].count("\n") + 1)
     problems = _Problems(name)
-    groups: dict[tuple[str, ...], list[tuple[_Line, MeasuredValue]]] = {}
+    groups: dict[tuple[str, ...], _Group] = {}
     for each in _lines(text, name, problems):
         measured = _measurement(each, problems)
         if measured is not None:
             key = tuple(each.cells.get(column, "") for column in ("series", "cluster", "model", "framework"))
-            groups.setdefault(key, []).append((each, measured))
-    made = []
-    for (title, *kin), lines in groups.items():
-        mode, unit = _alike(lines, problems)
-        made.append((title or None, mode, unit, [one for _, one in lines], Kin(*kin)))
+            groups.setdefault(key, _Group()).add(each, measured, problems)
     problems.raise_any()
-    if not made:
+    if not groups:
         raise RequestError("predict.empty", path=name)
     told = [
-        series(title, mode or WEAK, unit, measured_lines, kin=kin, notes=() if mode else ("weak-assumed",))
-        for title, mode, unit, measured_lines, kin in made
-    ]
+        series(
+            title or None, group.mode or WEAK, group.unit, group.measured, kin=Kin(*kin),
+            notes=() if group.mode else ("weak-assumed",),
+        )
+        for (title, *kin), group in groups.items()
+    ]  # fmt: skip
     return MeasuredTable(name, tuple(told))
 
 
 def _lines(text: str, name: str, problems: _Problems) -> Iterator[_Line]:
     """Yield the lines below the heading; raises RequestError for a heading that cannot be used."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    separator = _separator(text)
+    reader = csv.reader(
+        io.StringIO(text, newline=""), strict=True, skipinitialspace=separator != "\t", delimiter=separator
+    )
     rows = _numbered(reader, problems)
     first = next(rows, None)
     if first is None:
@@ -141,6 +165,13 @@ def _lines(text: str, name: str, problems: _Problems) -> Iterator[_Line]:
         yield _Line(number, dict(zip(columns, map(_normal, cells), strict=True)))
 
 
+def _separator(text: str) -> str:
+    """Return what stands between the names of the heading line: a comma unless it has none and another one does."""
+    lines = (line.strip() for line in io.StringIO(text))
+    head = next((line for line in lines if line and not line.startswith("#")), "")
+    return next((each for each in SEPARATORS if each in head), ",")
+
+
 def _numbered(reader: "Iterator[list[str]]", problems: _Problems) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, cells) of lines that are not empty and no comment; a broken quote ends the file."""
     before = 0
@@ -159,7 +190,7 @@ def _numbered(reader: "Iterator[list[str]]", problems: _Problems) -> Iterator[tu
 
 def _normal(cell: str) -> str:
     """Return a cell's text with full-width letters and digits as plain ones, without blanks around it."""
-    return unicodedata.normalize("NFKC", cell).strip()
+    return cell.strip() if cell.isascii() else unicodedata.normalize("NFKC", cell).strip()
 
 
 def _measurement(line: _Line, problems: _Problems) -> MeasuredValue | None:
@@ -196,6 +227,9 @@ def _plain_number(text: str) -> float | None:
 
 def _count(line: _Line, column: str, problems: _Problems) -> int | None:
     text = line.cells[column]
+    if not text:
+        problems.add(line.number, column, "empty_cell")
+        return None
     number = _plain_number(text)
     if number is None or not math.isfinite(number) or number != int(number) or not 1 <= number <= MOST:
         problems.add(line.number, column, "bad_count", value=_shown(text))
@@ -217,19 +251,3 @@ def _value(line: _Line, problems: _Problems) -> float | None:
     else:
         return number
     return None
-
-
-def _alike(lines: Iterable[tuple[_Line, MeasuredValue]], problems: _Problems) -> tuple[str, str]:
-    """Return mode and unit of a series; lines that leave one out have that of the others, two of them are an error."""
-    found = []
-    for column in ("mode", "unit"):
-        known = ""
-        for line, _ in lines:
-            text = line.cells.get(column, "")
-            text = text.casefold() if column == "mode" else text
-            if text and known and text != known:
-                problems.add(line.number, column, "mixed", value=_shown(text), other=_shown(known))
-                break
-            known = known or text
-        found.append(known)
-    return found[0], found[1]

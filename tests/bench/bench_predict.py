@@ -1,11 +1,13 @@
 """How far predictions of throughput are off on public scaling studies, and how often their intervals hold.
 
-    python tests/bench/bench_predict.py [--cases]
+    python tests/bench/bench_predict.py [--cases] [--nested]
 
+`--nested`: the constants that were chosen on this table are chosen anew without the clusters that are judged.
 Prints figures, judges nothing. Each case hides every row from the predicted size on; history never holds the study
 itself. The table (`tests/samples/prediction/scaling.csv`) names the source of each series. Beside: constant efficiency.
 """
 
+import itertools
 import random
 import statistics
 import sys
@@ -15,11 +17,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from hackathon.prediction import limits, mixture
 from hackathon.prediction.flags import flags
 from hackathon.prediction.forecast import Knowledge, forecast
 from hackathon.prediction.rows import MeasuredSize, MeasuredValue, Series, is_time, series
 from hackathon.prediction.shapes import SHAPES
 from hackathon.prediction.table import read_table
+from support.predicted_steps import outcomes
 
 TABLE = Path(__file__).resolve().parents[1] / "samples" / "prediction" / "scaling.csv"
 
@@ -118,8 +122,8 @@ def outcome(case: Case) -> Outcome:
     return Outcome(case, error, constant, entry["low"] <= truth <= entry["high"], width)
 
 
-def told(title: str, cases: Sequence[Case], show: bool) -> list[Outcome]:
-    found = [outcome(case) for case in cases]
+def line(title: str, found: Sequence[Outcome]) -> None:
+    """Print the figures of some cases."""
     errors, constant = ([abs(getattr(each, name)) for each in found] for name in ("error", "constant"))
     widths, held = [each.half_width for each in found], sum(each.held for each in found)
     print(
@@ -128,6 +132,11 @@ def told(title: str, cases: Sequence[Case], show: bool) -> list[Outcome]:
         f"{100 * statistics.median(constant):5.2f})  intervals hold {100 * held / len(found):3.0f} %, half width "
         f"{100 * statistics.median(widths):4.1f} %"
     )
+
+
+def told(title: str, cases: Sequence[Case], show: bool) -> list[Outcome]:
+    found = [outcome(case) for case in cases]
+    line(title, found)
     if show:
         for each in found:
             case = each.case
@@ -186,6 +195,66 @@ def synthetic(count: int = 500) -> None:
     print(f"planted -18 %: found {hits / count / 0.02:.1f} %; false alarms at 1 % noise {alarms / count / 0.02:.1f} %")
 
 
+GRID = {
+    (mixture, "USUAL"): (0.01, 0.014, 0.02), (mixture, "RANGE"): (0.05, 0.1, 0.2),
+    (limits, "CHANCE"): (0.0, 0.06, 0.1), (limits, "BENDING"): (0.0, 0.3),
+}  # fmt: skip
+"""Module and constant → the values that a nested cross-validation chooses from."""
+FOLDS = 5
+
+
+def interval_score(found: Outcome) -> float:
+    """Return width plus penalty of an interval of 90 % (Gneiting and Raftery 2007), and the error; small is good."""
+    outside = max(0.0, abs(found.error) - found.half_width)
+    return 2 * found.half_width + (2 / 0.1) * outside + 2 * abs(found.error)
+
+
+def nested(pools: dict[str, list[Case]]) -> None:
+    """Print the figures when each fold of clusters is judged with constants that the other folds chose."""
+    cases = [(title, case) for title, pool in pools.items() for case in pool]
+    clusters = sorted({case.known.kin.cluster for _, case in cases})
+    random.Random(5).shuffle(clusters)
+    fold = {cluster: number % FOLDS for number, cluster in enumerate(clusters)}
+    usual = {place: getattr(*place) for place in GRID}
+    results = {}
+    for values in itertools.product(*GRID.values()):
+        for (module, name), value in zip(GRID, values, strict=True):
+            setattr(module, name, value)
+        results[values] = [outcome(case) for _, case in cases]
+    for (module, name), value in usual.items():
+        setattr(module, name, value)
+    judged: dict[str, list[Outcome]] = {}
+    print("\nnested: constants chosen on other clusters than the judged ones")
+    for number in range(FOLDS):
+        own = [fold[case.known.kin.cluster] == number for _, case in cases]
+
+        def score(values: tuple[float, ...], own: list[bool] = own) -> float:
+            return sum(interval_score(each) for each, here in zip(results[values], own, strict=True) if not here)
+
+        best = min(results, key=score)
+        print(f"  fold {number}: {', '.join(f'{name} {v}' for (_, name), v in zip(GRID, best, strict=True))}")
+        for (title, _), found, here in zip(cases, results[best], own, strict=True):
+            if here:
+                judged.setdefault(title, []).append(found)
+    for title in pools:
+        line(title, judged[title])
+
+
+def simulated_steps() -> None:
+    """Print how far a step of computing and a measured network is off where steps are simulated event by event."""
+    known = {"1": "one process", "node": "one full node", "1 node": "both", "1 node two": "both and two nodes"}
+    for places, name in known.items():
+        found = outcomes(places, 200, 101)
+        error, constant = (
+            " / ".join(f"{100 * of(each):.1f}" for of in (statistics.mean, statistics.median))
+            for each in (found.errors, found.constant)
+        )
+        print(
+            f"simulated steps, {name} → four nodes: error {error} % (constant efficiency {constant}), "
+            f"intervals hold {100 * found.held:.0f} %, half width {100 * found.half_width:.1f} %"
+        )
+
+
 def main() -> None:
     show = "--cases" in sys.argv
     everything = read_table(TABLE).series
@@ -216,8 +285,17 @@ def main() -> None:
     for name, found in sorted(clusters.items(), key=lambda item: -len(item[1])):
         mean = 100 * statistics.mean(abs(each.error) for each in found)
         print(f"  {len(found):3} {name:45} {mean:5.2f} %  {100 * sum(each.held for each in found) / len(found):3.0f} %")
+    if "--nested" in sys.argv:
+        nested({
+            "weak: base, one node, two nodes → four": of(doubled, "weak"),
+            "weak: first three rows → twice the third": of(first_three, "weak"),
+            "strong: first three rows → twice the third": of(first_three, "strong"),
+            "strong: four or more rows → the next": of(next_after(4), "strong"),
+            "weak: four or more rows → the next": of(next_after(4), "weak"),
+        })  # fmt: skip
     print()
     synthetic()
+    simulated_steps()
 
 
 if __name__ == "__main__":

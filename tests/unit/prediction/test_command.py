@@ -112,7 +112,9 @@ def test_check_says_what_a_request_would_reach(project: Path, capsys: pytest.Cap
     found = json.loads(capsys.readouterr().out)["prediction"]
     assert found["processes"] == 2 and 1880 < found["low"] < found["value"] < found["high"] < 2020
     assert run(["check"]) == 0
-    assert "predicts 1,949 samples/s at 2 processes" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "predicts 1,949 samples/s at 2 processes" in text and "largest size above 75.0 % efficiency: 4" in text
+    assert found["advice"]["cheapest"]["processes"] in (1, 2) and found["advice"]["largest"]["processes"] == 4
     (project / "project.yaml").write_text("name: other\ncommand: python train.py\ncluster: laptop\nprocesses: 2\n")
     assert run(["check", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["prediction"] is None
@@ -127,3 +129,119 @@ def test_false_points_are_not_used(project: Path, capsys: pytest.CaptureFixture[
     false = RunResult("r8", None, 8, 1, "SUCCEEDED", "", 6400.0, doubts=(Doubt("no-group"),))
     (made,) = of_results(results("s", "weak", "samples_per_s", "samples/s", [*runs, false]))
     assert [row.processes for row in made.rows] == [1, 2, 4] and "doubted" in made.notes
+
+
+def trained(project: Path, reached: dict[int, int] | None) -> None:
+    """Write a study of torch-ddp on 1, 2, 4 and 8 processes; `reached`: processes → the step with accuracy 0.97."""
+    made = write_study(project, [Sample(p, 1000.0 * p * 0.97 ** p.bit_length()) for p in (1, 2, 4, 8)])
+    for run_folder in (project / "runs").iterdir():
+        processes = json.loads((run_folder / "request.json").read_text())["processes"]
+        lines = [json.loads(line) for line in (run_folder / "metrics/rank-0.jsonl").read_text().splitlines()]
+        for line in lines:
+            if line.get("final"):
+                line |= {"epochs": 10, "gradient_bytes": 1e8, "step": 200}
+            else:
+                at = (reached or {}).get(processes, 0)
+                line |= {"step": 25 * (line["epoch"] + 1), "samples": 64 * 25 * processes, "interval": [
+                    25 * line["epoch"] + 1, 25 * line["epoch"] + 25]} | (
+                    {"accuracy": 0.98 if 25 * (line["epoch"] + 1) >= at else 0.5} if reached else {})  # fmt: skip
+        (run_folder / "metrics/rank-0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert made.project == project
+
+
+def test_a_study_tells_when_a_training_ends(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trained(project, {1: 175, 2: 100, 4: 75, 8: 50})
+    capsys.readouterr()
+    found = told(capsys, "--processes", "8,16")
+    measured, larger = (each["training"] for each in found["predictions"])  # type: ignore[attr-defined]
+    assert measured["basis"] == "measured" and measured["steps"]["value"] == 50 and measured["batch"] == 512
+    assert larger["basis"] == "critical-batch" and 64 * 16 * 25 < larger["samples"]["value"] < 64 * 16 * 50
+    assert larger["seconds"]["low"] < larger["seconds"]["value"] < larger["seconds"]["high"]
+    assert larger["epochs"]["value"] == pytest.approx(larger["samples"]["value"] / (200 * 64 / 10 * 8), rel=0.01)
+    assert run(["predict", "--processes", "8,16"]) == 0
+    assert "training: 8 processes in" in capsys.readouterr().out
+
+
+def test_accuracy_at_the_end_alone_gives_a_range(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trained(project, None)
+    capsys.readouterr()
+    (entry,) = told(capsys, "--processes", "16")["predictions"]  # type: ignore[misc]
+    assert entry["training"]["basis"] == "range" and any(w.startswith("batch-range:") for w in entry["warnings"])
+    spans = entry["training"]["samples"]
+    assert spans["high"] == pytest.approx(2 * spans["low"])
+    (missed,) = told(capsys, "--processes", "16", "--epochs", "5")["predictions"]  # type: ignore[misc]
+    assert missed["training"]["basis"] == "given" and missed["training"]["epochs"]["value"] == 5
+    assert run(["predict", "--processes", "16", "--target", "accuracy:0.999"]) == 2
+    assert "no run reached its target" in capsys.readouterr().err
+
+
+def test_a_table_with_epochs_and_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("t.csv", "--series", "a", "--processes", "8", "--epochs", "2", "--samples", "7400")
+    (entry,) = told(capsys, *words)["predictions"]  # type: ignore[misc]
+    assert entry["training"]["seconds"]["value"] == pytest.approx(20.0) and entry["training"]["batch"] is None
+    (folder / "s.csv").write_text("processes,value,unit\n1,100,ms/step\n4,110,ms/step\n", "utf-8")
+    assert run(["predict", "s.csv", "--processes", "4", "--epochs", "2", "--samples", "7400"]) == 2
+    assert "--batch-size" in capsys.readouterr().err
+    words = ("s.csv", "--processes", "4", "--epochs", "2", "--samples", "7400", "--batch-size", "10")
+    (entry,) = told(capsys, *words)["predictions"]  # type: ignore[misc]
+    assert entry["training"]["seconds"]["value"] == pytest.approx(2 * 7400 / 40 * 0.11)
+    for unit, mode, factor in (("s/epoch", "strong", 1.0), ("min/epoch", "strong", 60.0), ("s", "strong", None)):
+        (folder / "e.csv").write_text(f"processes,value,unit,mode\n1,100,{unit},{mode}\n2,50,{unit},{mode}\n", "utf-8")
+        words = ("e.csv", "--processes", "2", "--epochs", "3", "--samples", "7400")
+        if factor is None:
+            assert run(["predict", *words]) == 2
+            assert "s/epoch" in capsys.readouterr().err
+        else:
+            (entry,) = told(capsys, *words)["predictions"]  # type: ignore[misc]
+            assert entry["training"]["seconds"]["value"] == pytest.approx(150 * factor)
+
+
+@pytest.mark.parametrize("text", ["accuracy", "accuracy:", ":3", "accuracy:x", "loss:<nan"])
+def test_a_target_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    assert run(["predict", "t.csv", "--processes", "8", "--target", text]) == 2
+    assert "METRIC:VALUE" in capsys.readouterr().err
+
+
+def measured_network(cluster: str) -> None:
+    from hackathon.scaling.cluster_measurements import keep
+
+    keep(cluster, [
+        {"nodes": nodes, "processes": 4 * nodes, "hosts": nodes, "operations": {"all-reduce": {"fits": {
+            "large": {"alpha_us": 30.0, "beta_gb_s": rate, "to_bytes": 2**30}}}}}
+        for nodes, rate in ((1, 40.0), (2, 4.0))
+    ])  # fmt: skip
+
+
+def test_one_row_and_a_measured_network_give_a_step(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "one.csv").write_text("processes,value,nodes\n4,800,1\n", "utf-8")
+    measured_network("reedbush-h")
+    words = ("one.csv", "--processes", "16", "--processes-per-node", "4")
+    (alone,) = told(capsys, *words)["predictions"]  # type: ignore[misc]
+    more = ("--cluster", "reedbush-h", "--gradient-bytes", "800MB", "--batch-size", "32")
+    (made,) = told(capsys, *words, *more)["predictions"]  # type: ignore[misc]
+    assert alone["basis"] == "baseline" and made["basis"] == "physics"
+    # 800 MB take 0.2 s between nodes and some 0.02 s inside, a step 0.16 s
+    assert made["efficiency"] < 0.85 and any(w.startswith("physics-step:") for w in made["warnings"])
+    (boundary,) = (w for w in made["warnings"] if w.startswith("node-boundary:"))
+    assert "network between nodes is not measured" not in boundary
+
+
+def test_without_a_study_single_runs_of_the_program_tell(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from support.samples.runs import write_run
+
+    assert run(["predict", "torch-ddp", "--processes", "8", "--cluster", "reedbush-h"]) == 2
+    text = " ".join(capsys.readouterr().err.split())
+    assert "not known" in text and "hackathon submit torch-ddp --cluster reedbush-h --processes 1" in text
+    assert run(["predict", "nonsense", "--processes", "8"]) == 2
+    assert "neither a file" in capsys.readouterr().err
+    made = write_run(project / "runs", Sample(2, 800.0))
+    lines = [json.loads(line) for line in (made / "metrics/rank-0.jsonl").read_text().splitlines()]
+    for line in lines:
+        line |= {"gradient_bytes": 8e8} if line.get("final") else {"samples": 128 * 10}
+    (made / "metrics/rank-0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (entry,) = told(capsys, "torch-ddp", "--processes", "16")["predictions"]  # type: ignore[misc]
+    assert entry["basis"] == "baseline" and any(w.startswith("network-unknown:") for w in entry["warnings"])
+    measured_network("reedbush-h")
+    found = told(capsys, "torch-ddp", "--processes", "16")
+    (entry,) = found["predictions"]  # type: ignore[misc]
+    assert entry["basis"] == "physics" and entry["efficiency"] < 0.9

@@ -62,7 +62,7 @@ def test_ways_to_write_the_same_table(text: str) -> None:
         ("-2,5", "processes", "whole number"),
         ("2.5,5", "processes", "whole number"),
         ("two,5", "processes", "whole number"),
-        (",5", "processes", "whole number"),
+        (",5", "processes", "empty"),
         ("1000000000000,5", "processes", "whole number"),
         ("2,1,900", "value", "3 cells for 2 columns"),
     ],
@@ -181,3 +181,16 @@ def test_order_does_not_matter() -> None:
         series = only("processes,value,nodes\n" + "\n".join(lines))
         answers.append(forecast(series, [64, 128]).json)
     assert answers[1:] == answers[:1] * 3
+
+
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_other_separators_are_read(separator: str) -> None:
+    text = "# from a spreadsheet\nprocesses,value,nodes\n1,100,1\n2,190,\n".replace(",", separator)
+    (found,) = parse_table(text.encode(), "t.csv").series
+    assert [(row.processes, row.rate, row.nodes) for row in found.rows] == [(1, 100.0, 1), (2, 190.0, None)]
+
+
+def test_many_lines_are_repeats() -> None:
+    lines = "".join(f"{1 + at % 4},{100 * (1 + at % 4)},{at // 4}\n" for at in range(20_000))
+    (found,) = parse_table(f"processes,value,repeat\n{lines}".encode(), "t.csv").series
+    assert [(row.processes, row.repeats) for row in found.rows] == [(p, 5_000) for p in (1, 2, 3, 4)]

@@ -121,6 +121,33 @@ PAGES: dict[str, tuple[str, str]] = {
         "Process counts to predict, separated by commas.",
         "予測するプロセス数（コンマ区切り）",
     ),
+    "option_predict_cluster": (
+        "Use the measured network (clusters measure) and the prices of this cluster.",
+        "このクラスタのネットワーク測定値（clusters measure）と料金を使う",
+    ),
+    "option_predict_gradient_bytes": (
+        "Bytes of all gradients, which each step reduces, e.g. 102MB (default: as the runs told).",
+        "各ステップで集約する全勾配のバイト数（例: 102MB。既定は実行の記録）",
+    ),
+    "option_predict_batch_size": (
+        "Samples of a step: per process in weak scaling, of all processes in strong scaling (default: as the runs told).",
+        "1 ステップのサンプル数。弱スケーリングではプロセスあたり、強スケーリングでは全体（既定は実行の記録）",
+    ),
+    "option_predict_epochs": (
+        "Also predict the time of a training of so many epochs.",
+        "このエポック数の学習にかかる時間も予測する",
+    ),
+    "option_predict_samples": ("Samples of an epoch.", "1 エポックのサンプル数"),
+    "option_predict_critical_batch": (
+        "Critical batch size: samples needed = E × (1 + batch ÷ critical batch), and --epochs holds at the smallest size "
+        "(default: from runs at three batches).",
+        "臨界バッチサイズ。必要なサンプル数 = E ×（1 + バッチ ÷ 臨界バッチ）とし、--epochs は最小の規模の値とする"
+        "（既定は 3 種類のバッチの実行から推定）",
+    ),
+    "option_predict_target": (
+        "What the training has to reach, e.g. accuracy:0.95 or loss:<0.2 (default: the check of the recipe).",
+        "学習の目標（例: accuracy:0.95、loss:<0.2。既定はレシピの check）",
+    ),
     "option_predict_series": ("Only this series of the table.", "表のうち、この系列だけ"),
     "option_predict_history": (
         "Table of other studies to learn from: the same columns, and cluster,model,framework.",

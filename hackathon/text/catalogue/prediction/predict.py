@@ -4,6 +4,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # ---- the table that people write
     "unreadable": ("cannot read {path}: {reason}", "{path} を読めません: {reason}"),
     "too_long": ("{path} is longer than {limit} bytes", "{path} が {limit} バイトを超えています"),
+    "too_long_hint": (
+        "Keep the lines that matter: at most a few repeats of each size.",
+        "必要な行だけを残してください（各規模の繰り返しは数回で十分です）。",
+    ),
     "not_text": (
         "{path}, line {line}: not text in UTF-8",
         "{path} の {line} 行目: UTF-8 のテキストではありません",
@@ -44,6 +48,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "列 {columns} に対してセルが {count} あります。桁区切りのある数値は引用符で囲むか、区切りなしで書いてください",
     ),
     "broken_quote": ("a quotation mark is not closed", "引用符が閉じていません"),
+    "empty_cell": ("empty, although the line has a value", "値のある行で空になっています"),
     "bad_count": (
         "{value} is not a whole number of at least 1",
         "{value} は 1 以上の整数ではありません",
@@ -95,11 +100,73 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "study {study} has no result to predict from yet",
         "測定 {study} には、予測に使える結果がまだありません",
     ),
+    "not_known": (
+        "not known: no run of {name} on cluster {cluster} tells how fast it is",
+        "不明です: クラスタ {cluster} で {name} の速度が分かる実行がありません",
+    ),
+    "not_known_hint": (
+        "This run would tell: hackathon submit {name!q} --cluster {cluster!q} --processes 1\n"
+        "The network: hackathon clusters measure {cluster!q} --nodes 1 --nodes 2",
+        "速度を調べる実行: hackathon submit {name!q} --cluster {cluster!q} --processes 1\n"
+        "ネットワークの測定: hackathon clusters measure {cluster!q} --nodes 1 --nodes 2",
+    ),
+    "no_goal": (
+        "the time of a training is not known: no run reached its target",
+        "学習時間は不明です: 目標に達した実行がありません",
+    ),
+    "no_goal_hint": (
+        "Say --epochs and --samples (samples of an epoch), or measure a study whose runs reach --target METRIC:VALUE.",
+        "--epochs と --samples（1 エポックのサンプル数）を指定するか、--target 指標:値 に達する実行を測定してください。",
+    ),
+    "no_samples": (
+        "--epochs needs --samples, the number of samples in an epoch",
+        "--epochs には --samples（1 エポックのサンプル数）も必要です",
+    ),
+    "no_samples_hint": (
+        "For example: --epochs 90 --samples 1281167",
+        "例: --epochs 90 --samples 1281167",
+    ),
+    "no_batch": (
+        "the values are in {unit}, so the batch size is needed for the time of a training",
+        "値の単位が {unit} のため、学習時間の予測にはバッチサイズが必要です",
+    ),
+    "no_batch_hint": (
+        "Say --batch-size: samples of a step, per process in weak scaling, of all processes in strong scaling.",
+        "--batch-size を指定してください（1 ステップのサンプル数。弱スケーリングではプロセスあたり、強スケーリングでは全体）。",
+    ),
+    "job_time": (
+        "the values are times of a fixed amount of work in {unit}; it is not known how much of a training that is",
+        "値は一定量の仕事にかかる時間（{unit}）です。学習全体のどれだけにあたるか分かりません",
+    ),
+    "job_time_hint": (
+        "Use the unit s/epoch for times of an epoch, or rates such as samples/s.",
+        "1 エポックの時間なら単位を s/epoch に、または samples/s などの速度にしてください。",
+    ),
+    "bad_target": (
+        "{value} is not a METRIC:VALUE such as accuracy:0.95 or loss:<0.2",
+        "{value} は 指標:値（例 accuracy:0.95、loss:<0.2）の形ではありません",
+    ),
     "one_stdin": (
         "- can be the table or the history, not both",
         "- は表と履歴のどちらか一方にだけ指定できます",
     ),
     # ---- warnings of a prediction; the id stands before each
+    "warning_single_runs": (
+        "from single runs and no study",
+        "測定（study）ではなく個別の実行からの予測です",
+    ),
+    "warning_batch_range": (
+        "no run tells how many samples the training needs at this batch: from the same number of samples to the same "
+        "number of steps as at the nearest batch; three batches that reach the target would tell",
+        "このバッチで必要なサンプル数が分かる実行がないため、最も近いバッチと同じサンプル数から同じステップ数までの"
+        "範囲です。目標に達する 3 種類のバッチの測定があれば推定できます",
+    ),
+    "warning_epochs_kept": (
+        "the same epochs at a larger batch: whether the accuracy stays the same is not known; --critical-batch or a study "
+        "whose runs reach a target tells more",
+        "より大きなバッチでも同じエポック数としています。精度が保たれるかどうかは不明です。--critical-batch または"
+        "目標に達する測定があれば推定できます",
+    ),
     "warning_weak_assumed": (
         "the table names no mode; weak scaling is assumed",
         "モードの指定がないため、弱スケーリングとみなしました",
@@ -132,6 +199,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "all measured sizes are inside one node ({per_node} processes); the network between nodes is not measured",
         "測定した規模はすべて 1 ノード内（{per_node} プロセス）です。ノード間のネットワークは測定していません",
     ),
+    "boundary_measured": (
+        "no run of the program is on several nodes; all are inside one ({per_node} processes)",
+        "このプログラムの測定はすべて 1 ノード内（{per_node} プロセス）で、複数ノードの実行はありません",
+    ),
     "warning_node_boundary_unknown": (
         "it is not known how many processes a node holds; add a column nodes or --processes-per-node",
         "ノードあたりのプロセス数が不明です。列 nodes または --processes-per-node を指定してください",
@@ -151,6 +222,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "warning_physics": (
         "from the loss inside the node and the measured network of the cluster, with overlap unknown",
         "ノード内の損失と、測定したクラスタのネットワーク性能からの予測です（通信の重なりは不明）",
+    ),
+    "warning_physics_step": (
+        "from computing, the bytes of the gradients and the measured all-reduce of the cluster, with overlap in part unknown",
+        "計算時間、勾配のバイト数、測定したクラスタの all-reduce 性能からの予測です（計算と通信の重なりは一部不明）",
+    ),
+    "warning_network_unknown": (
+        "the network was not measured for such sizes; this would tell: hackathon clusters measure {cluster!q}",
+        "この規模のネットワークは測定していません。測定するには: hackathon clusters measure {cluster!q}",
     ),
     "warning_extrapolation": (
         "{times} times the largest measured size ({largest} processes)",
@@ -178,29 +257,43 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "basis_baseline": ("constant efficiency", "効率一定の仮定"),
     "shapes_line": ("shapes at {processes} processes: {shapes}", "{processes} プロセスの曲線の形: {shapes}"),
     "flag_slow": (
-        "{processes} processes: {size} – slower than the other sizes allow",
+        "{processes} {processes:process|processes}: {size} – slower than the other sizes allow",
         "{processes} プロセス: {size} – 他の規模から考えられる値より遅い",
     ),
     "flag_fast": (
-        "{processes} processes: {size} – faster than the other sizes allow",
+        "{processes} {processes:process|processes}: {size} – faster than the other sizes allow",
         "{processes} プロセス: {size} – 他の規模から考えられる値より速い",
     ),
     "flag_inconsistent": (
-        "{processes} processes: {size} – contradicts another size; measure again",
+        "{processes} {processes:process|processes}: {size} – contradicts another size; measure again",
         "{processes} プロセス: {size} – 他の規模と矛盾します。測り直してください",
     ),
     "flag_retrograde": (
-        "{processes} processes: {size} – slower than the next smaller size",
+        "{processes} {processes:process|processes}: {size} – slower than the next smaller size",
         "{processes} プロセス: {size} – 1 つ小さい規模より遅い",
     ),
     "flag_superlinear": (
-        "{processes} processes: {size} – more than linear speed-up",
+        "{processes} {processes:process|processes}: {size} – more than linear speed-up",
         "{processes} プロセス: {size} – 線形を超える速度向上",
     ),
     "flag_duplicate": (
-        "{processes} processes: {size} – measured twice with the same repeat",
+        "{processes} {processes:process|processes}: {size} – measured twice with the same repeat",
         "{processes} プロセス: {size} – 同じ繰り返し番号の測定が重複",
     ),
+    "training_line": ("training: {parts} ({basis})", "学習時間: {parts}（{basis}）"),
+    "training_even": (
+        "{processes} {processes:process|processes} in {time} ± {margin}",
+        "{processes} プロセスで {time} ± {margin}",
+    ),
+    "training_between": (
+        "{processes} {processes:process|processes} in {low} to {high}",
+        "{processes} プロセスで {low}～{high}",
+    ),
+    "training_tokens": (", {tokens} tokens", "、{tokens} トークン"),
+    "training_basis_given": ("epochs as given", "指定されたエポック数"),
+    "training_basis_measured": ("samples as measured at this batch", "このバッチで測定したサンプル数"),
+    "training_basis_critical_batch": ("samples by the critical batch size", "臨界バッチサイズから求めたサンプル数"),
+    "training_basis_range": ("bounds of the samples", "サンプル数の上下限"),
     "next_run": (
         "next run that helps most: {processes} processes for {minutes} minutes: ±{before} becomes ±{after}",
         "次に最も役立つ測定: {processes} プロセスで {minutes} 分（±{before} → ±{after}）",
@@ -211,12 +304,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "law_usl": ("USL {value}", "USL {value}"),
     "law_constant_efficiency": ("constant efficiency {value}", "効率一定 {value}"),
     "largest_good": (
-        "largest of these above {target}: {processes} processes ({efficiency})",
-        "このうち効率 {target} 以上で最大: {processes} プロセス（{efficiency}）",
+        "largest size above {target} efficiency: {processes} {processes:process|processes} ({efficiency})",
+        "効率 {target} 以上で最大の規模: {processes} プロセス（{efficiency}）",
     ),
     "cheapest": (
-        "cheapest per result of these: {processes} processes ({efficiency})",
-        "このうち結果あたりの費用が最小: {processes} プロセス（{efficiency}）",
+        "cheapest per result: {processes} {processes:process|processes} ({efficiency})",
+        "結果あたりの費用が最小の規模: {processes} プロセス（{efficiency}）",
     ),
     "study_line": (
         "study {study} predicts {value} at {processes} processes ({low} to {high}), efficiency {efficiency}",

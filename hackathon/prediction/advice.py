@@ -1,0 +1,60 @@
+"""Which sizes are worth it: the largest above the target efficiency, and the one whose results cost least."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.prediction.outlook import outlook
+from hackathon.prediction.physics import Physics
+from hackathon.prediction.rows import MeasuredSize, Series
+from hackathon.scaling.table import TARGET
+
+MOST = 24
+"""Sizes that are looked at, doublings from the smallest on."""
+
+
+@dataclass(frozen=True)
+class AdvisedSizes:
+    """Two sizes among those up to the largest that was asked for."""
+
+    largest: tuple[int, float] | None
+    """Processes and efficiency of the largest size above TARGET; None where none is."""
+    cheapest: tuple[int, float]
+    """Those of the size where one unit of work costs least: whole nodes are paid where they are known."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `advice` in the JSON of a prediction."""
+        found = {"largest": self.largest, "cheapest": self.cheapest}
+        sizes = {key: each and {"processes": each[0], "efficiency": each[1]} for key, each in found.items()}
+        return {"target": TARGET, **sizes}
+
+
+def advice(
+    series: Series, rows: Sequence[MeasuredSize], asked: Sequence[int], others: Sequence[Series] = (),
+    physics: Physics | None = None,
+) -> AdvisedSizes:  # fmt: skip
+    """Return what is advised among the sizes asked for, the measured ones and doublings up to the largest of them.
+
+    `rows`: those that count.
+    """
+    per_node = series.per_node
+    sizes = {*asked, *(row.processes for row in rows)}
+    step, top = per_node or rows[0].processes, max(sizes)
+    sizes |= {step << power for power in range(MOST) if step << power <= top}
+    left_out = {row.processes for row in series.rows} - {row.processes for row in rows}
+    costs = {
+        size: math.exp(outlook(series, rows, size, others, physics).log_cost)
+        for size in sorted(sizes)
+        if size >= rows[0].processes and size not in left_out
+    }
+    costs = costs or {rows[0].processes: rows[0].cost}
+    efficiencies = {size: rows[0].cost / cost for size, cost in costs.items()}
+    good = [size for size, efficiency in efficiencies.items() if efficiency >= TARGET]
+
+    def paid(size: int) -> float:
+        held = math.ceil(size / per_node) * per_node if per_node else size
+        return costs[size] * held / size
+
+    cheapest = min(costs, key=lambda size: (round(math.log(paid(size)), 6), size))
+    return AdvisedSizes((good[-1], efficiencies[good[-1]]) if good else None, (cheapest, efficiencies[cheapest]))

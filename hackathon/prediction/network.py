@@ -1,0 +1,106 @@
+"""What is known about a cluster's all-reduce: its time for so many bytes at any size, from what was measured. Pure."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+OPERATION = "all-reduce"
+"""Its name in what `hackathon clusters measure` keeps."""
+
+
+@dataclass(frozen=True)
+class MeasuredCollective:
+    """One measured size: seconds = `start` + bytes ÷ `rate` for large messages."""
+
+    processes: int
+    hosts: int
+    start: float
+    """Seconds before the first byte."""
+    rate: float
+    """Bytes per second of the whole buffer (algorithm bandwidth)."""
+    small: tuple[float, float, float] | None = None
+    """The same two for small messages, and the bytes up to which they hold."""
+
+    def line(self, size: float) -> tuple[float, float]:
+        """Return start and rate that hold for so many bytes."""
+        return self.small[:2] if self.small is not None and size <= self.small[2] else (self.start, self.rate)
+
+
+@dataclass(frozen=True)
+class Network:
+    """The measured sizes of one cluster, fewest processes first."""
+
+    measured: tuple[MeasuredCollective, ...] = ()
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times longer many bytes take between nodes than inside one; None when either was not measured."""
+        best: dict[bool, float] = {}
+        for each in self.measured:
+            inside = each.hosts == 1
+            best[inside] = max(best.get(inside, 0.0), each.rate * ring(each.processes))
+        return best[True] / best[False] if len(best) == 2 else None
+
+    def seconds(self, size: float, processes: int, nodes: int | None) -> tuple[float, ...]:
+        """Return what an all-reduce of so many bytes takes: one value, or several where it may be any of them.
+
+        A ring sends 2(n−1)/n of the bytes (Patarasuk and Yuan 2009), so the nearest measured size gives the bandwidth.
+        Its start grows with n − 1 in a ring and with log₂ n in a tree. Empty when nothing of the kind was measured.
+        """
+        if processes < 2:
+            return (0.0,)
+        inside = (nodes or 1) == 1 if nodes is not None else None
+        alike = [each for each in self.measured if inside is None or (each.hosts == 1) == inside]
+        if not alike:
+            return ()
+        near = min(alike, key=lambda each: (abs(math.log(each.processes / processes)), each.processes))
+        start, rate = near.line(size)
+        bytes_time = size / rate * ring(processes) / ring(near.processes)
+        if near.processes == processes:
+            return (start + bytes_time,)
+        growths = {(processes - 1) / (near.processes - 1), math.log2(processes) / math.log2(near.processes)}
+        return tuple(sorted(start * growth + bytes_time for growth in growths))
+
+
+def ring(processes: int) -> float:
+    """Return how often each byte passes a link in a ring all-reduce: 2(n−1)/n."""
+    return 2 * (1 - 1 / processes)
+
+
+def network_from(entries: Iterable[Mapping[str, Any]]) -> Network:
+    """Return the network by the entries of `scaling.cluster_measurements.measured`; others are left out."""
+    found = []
+    for entry in entries:
+        operation = entry["operations"].get(OPERATION)
+        if not isinstance(operation, Mapping) or entry["processes"] < 2 or entry["hosts"] < 1:
+            continue
+        fits = operation.get("fits")
+        lines = {name: _line(fits.get(name)) for name in ("large", "small")} if isinstance(fits, Mapping) else {}
+        bus = _positive(operation.get("busbw_gb_s"))
+        large = lines.get("large") or (
+            (0.0, bus * 1e9 / ring(entry["processes"]), math.inf) if bus else lines.get("small")
+        )
+        if large is not None:
+            made = MeasuredCollective(entry["processes"], entry["hosts"], large[0], large[1], lines.get("small"))
+            found.append(made)
+    return Network(tuple(sorted(found, key=lambda each: (each.processes, each.hosts))))
+
+
+def _line(value: object) -> tuple[float, float, float] | None:
+    """Return (seconds, bytes per second, largest bytes) of one fit; None for what is none."""
+    if not isinstance(value, Mapping):
+        return None
+    start, rate = value.get("alpha_us"), _positive(value.get("beta_gb_s"))
+    if rate is None or isinstance(start, bool) or not isinstance(start, (int, float)) or not math.isfinite(start):
+        return None
+    return max(0.0, start) / 1e6, rate * 1e9, _positive(value.get("to_bytes")) or 0.0
+
+
+def _positive(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) and value > 0 else None
+
+
+NO_NETWORK = Network()

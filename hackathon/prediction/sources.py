@@ -1,0 +1,216 @@
+"""Where predictions come from: a table, a study of the index, or the runs of a program; with what is known beside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hackathon.config.cluster import Rates
+from hackathon.index.memory import Memory
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import StudyRuns, by_settings, by_study, results_of, study_record
+from hackathon.jobs.cost import spent
+from hackathon.prediction.flags import flags, good_rows
+from hackathon.prediction.forecast import Knowledge, TokensOf
+from hackathon.prediction.goal import NO_WISH, Wish, alike, epoch_samples, goal_asked, goal_measured
+from hackathon.prediction.physics import Physics
+from hackathon.prediction.rows import JOB, RATE, WEAK, Kin, MeasuredValue, Series, series
+from hackathon.prediction.study import (
+    chosen,
+    cluster_of,
+    gathered,
+    network_of,
+    of_results,
+    of_study,
+    others,
+    physics_of,
+    price_of,
+)  # fmt: skip
+from hackathon.prediction.table import read_table
+from hackathon.prediction.training import Goal
+from hackathon.runs.record import RecordedCheck
+from hackathon.runs.states import SUCCEEDED
+from hackathon.schedulers.profiles import load_cluster
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.json_fields import mapping_of
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """What the command line says beside the source; None is not said."""
+
+    per_node: int | None = None
+    cluster: str | None = None
+    gradient_bytes: float | None = None
+    wish: Wish = NO_WISH
+
+
+@dataclass(frozen=True)
+class SeriesKnowledge:
+    """A series, and what is known beside it."""
+
+    series: Series
+    knowledge: Knowledge
+    runs: tuple[RunEntry, ...] = ()
+    """Those that may tell how many samples the training needs."""
+    check: RecordedCheck | None = None
+    """What they have to reach."""
+
+
+def of_table(path: Path, asked: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
+    """Return the series of a table; the network and the prices are those of the cluster that was named."""
+    made = []
+    for each in read_table(path).series:
+        cluster = asked.cluster or each.kin.cluster
+        physics = Physics(network_of(cluster), asked.gradient_bytes, _batch(each, asked.wish.batch))
+        tokens = tokens_of(_gpus(cluster, project), rates_of(cluster, project))
+        made.append(SeriesKnowledge(each, Knowledge(physics=physics, tokens=tokens)))
+    return _asked(made, asked)
+
+
+def of_index(name: str | None, asked: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
+    """Return the series of a study of this project, else of the runs of a program on a cluster."""
+    memory = Memory()
+    catalog = gathered(project)
+    studies = by_study(catalog.summaries, memory)
+    study = chosen(studies, name, str(project))
+    if study is not None:
+        return _asked(_of_study(study, studies, memory, project), asked)
+    runs = [run for run in reversed(catalog.summaries) if name is not None and run.name == name and not run.probe]
+    if asked.cluster is not None:
+        runs = [run for run in runs if run.cluster == asked.cluster]
+    if name is not None and (runs or _is_recipe(name)):
+        return _asked([_of_runs(name, runs, asked, project)], asked)
+    raise RequestError("predict.no_source" if name is None else "predict.no_study", folder=project, name=name or "")
+
+
+def _of_study(study: StudyRuns, studies: Sequence[StudyRuns], memory: Memory, project: Path) -> list[SeriesKnowledge]:
+    made = of_study(study, memory)
+    if not made:
+        raise RequestError("predict.no_value_yet", study=study.id)
+    cluster = cluster_of(study)
+    rates = rates_of(cluster, project)
+    beside = others(study, studies, memory)
+    # of_study leaves out series without a value
+    parts = [each for each in by_settings(study) if of_results(results_of(each))]
+    own = list(alike([each.runs for each in parts])) if len(parts) == len(made) else [list(study.runs)] * len(made)
+    request = mapping_of(study_record(study.project, study.id, memory).get("base_request"))
+    check = RecordedCheck.from_json(request.get("check"))
+    found = []
+    for number, one in enumerate(made):
+        runs = parts[number].runs if len(parts) == len(made) else study.runs
+        known = Knowledge(
+            others=beside, physics=physics_of(runs, cluster, one.mode), price=price_of(study, rates),
+            tokens=tokens_of(_gpus_of(study.runs), rates),
+        )  # fmt: skip
+        found.append(SeriesKnowledge(one, known, tuple(own[number]), check))
+    return found
+
+
+def _of_runs(name: str, runs: Sequence[RunEntry], asked: SourceOptions, project: Path) -> SeriesKnowledge:
+    """Return a series of the single runs of a program on the cluster that was named, else on that of its newest run.
+
+    Raises RequestError with the run that would tell when nothing was measured there.
+    """
+    good = [run for run in runs if run.state == SUCCEEDED and run.value and run.value > 0 and not run.is_false]
+    good = [run for run in good if not run.rehearsal and run.check_passed is not False]
+    cluster = asked.cluster or (good[-1].cluster if good else "")
+    good = [run for run in good if run.cluster == cluster and run.metric == good[-1].metric]
+    if not good:
+        raise RequestError("predict.not_known", name=name, cluster=cluster or "NAME")
+    work = (good[-1].work or 0.0) / good[-1].processes
+    good = [run for run in good if not work or abs((run.work or 0.0) / run.processes / work - 1) < 1e-6]
+    lines = [MeasuredValue(run.processes, run.value or 0.0, run.nodes or None, run.id) for run in good]
+    made = series(name, WEAK, good[-1].unit, lines, kin=Kin(cluster, name), notes=["weak-assumed", "single-runs"])
+    physics = physics_of(good, cluster, WEAK)
+    if physics.gradient_bytes is None:  # a rehearsal knows the bytes, too, and those of another machine are the same
+        physics = replace(physics, gradient_bytes=physics_of(runs, cluster, WEAK).gradient_bytes)
+    tokens = tokens_of(_gpus_of(good), rates_of(cluster, project))
+    return SeriesKnowledge(made, Knowledge(physics=physics, tokens=tokens), tuple(good))
+
+
+def _asked(made: Sequence[SeriesKnowledge], asked: SourceOptions) -> list[tuple[Series, Knowledge]]:
+    """Return what is known with what was asked for put into it."""
+    found = []
+    for known in made:
+        each, physics = known.series, known.knowledge.physics or Physics()
+        if asked.cluster is not None and asked.cluster != each.kin.cluster:
+            physics = replace(physics, network=network_of(asked.cluster))
+        if asked.gradient_bytes is not None:
+            physics = replace(physics, gradient_bytes=asked.gradient_bytes)
+        if asked.wish.batch is not None and (each.meaning == RATE or each.per_process):
+            physics = replace(physics, batch=asked.wish.batch)
+        goal = _goal(known, physics, asked.wish)
+        found.append((each, replace(known.knowledge, per_node=asked.per_node, physics=physics, goal=goal)))
+    return found
+
+
+def _goal(known: SeriesKnowledge, physics: Physics, wish: Wish) -> Goal | None:
+    """Return what the training has to reach. Raises RequestError when it was asked for and cannot be known."""
+    each, asks = known.series, wish.asks
+    of_samples = each.meaning == RATE or each.per_process
+    batch = physics.batch if of_samples else None
+    rows = good_rows(each, flags(each))
+    wish = replace(wish, samples=wish.samples or epoch_samples(known.runs))
+    if wish.epochs is not None and wish.samples is None:
+        raise RequestError("predict.no_samples")
+    goal = goal_asked(wish, each.mode, rows[0].processes, batch) if rows else None
+    goal = goal or goal_measured(known.runs, known.check, each.mode, batch, wish)
+    if of_samples or each.per_epoch or (goal is not None and goal.batch_known and each.meaning != JOB):
+        if goal is None and asks:
+            raise RequestError("predict.no_goal")
+        if wish.critical is not None and goal is not None and not goal.batch_known:
+            raise RequestError("predict.no_batch", unit=each.unit or "–")
+        return goal
+    if not asks:
+        return None
+    raise RequestError("predict.job_time" if each.meaning == JOB else "predict.no_batch", unit=each.unit or "–")
+
+
+def _batch(each: Series, asked: float | None) -> float | None:
+    """Return the work of a step in the unit of a table's rates: where values are times of steps that is known."""
+    if each.meaning == RATE or each.per_process:
+        return asked
+    if each.meaning == JOB:
+        return each.second if "step" in each.unit.lower() else None
+    return each.second
+
+
+def tokens_of(gpus_per_node: float, rates: Rates | None) -> TokensOf | None:
+    """Return nodes → tokens per second of a job; None where the cluster has no prices."""
+    if spent(1.0, gpus_per_node, rates).tokens is None:
+        return None
+    return lambda nodes: spent(float(nodes), nodes * gpus_per_node, rates).tokens or 0.0
+
+
+def rates_of(cluster: str, project: Path) -> Rates | None:
+    """Return what a cluster's nodes cost; None where nobody knows its profile any more."""
+    try:
+        return load_cluster(cluster, [project]).rates if cluster else None
+    except HackathonError:
+        return None
+
+
+def _gpus(cluster: str, project: Path) -> float:
+    """Return the GPUs of a node by the cluster's profile."""
+    try:
+        return float(load_cluster(cluster, [project]).node.gpus or 0) if cluster else 0.0
+    except HackathonError:
+        return 0.0
+
+
+def _gpus_of(runs: Sequence[RunEntry]) -> float:
+    """Return the GPUs of a node by what runs held."""
+    return max((run.gpus / max(1, run.nodes) for run in runs), default=0.0)
+
+
+def _is_recipe(name: str) -> bool:
+    """Return whether a recipe has this name; folders are not looked into."""
+    from hackathon.config.load import load_recipe
+
+    if "/" in name or name in (".", ".."):
+        return False
+    try:
+        load_recipe(name)
+    except HackathonError:
+        return False
+    return True

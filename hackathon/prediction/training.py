@@ -1,0 +1,205 @@
+"""How long a training takes at a size: the samples that it needs at that batch ÷ the predicted rate. Pure.
+
+A larger batch needs fewer steps and more samples. With the critical batch size B* the samples are E·(1 + B/B*), so the
+steps are S·(1 + B*/B) (McCandlish et al., arXiv 1812.06162, 2018). Three batches that reached the target show B*.
+Without it two bounds hold: a larger batch needs at least as many samples and at most as many steps as a smaller one.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from hackathon.prediction.least_squares import non_negative
+
+GIVEN, MEASURED, CRITICAL, RANGE = "given", "measured", "critical-batch", "range"
+"""What the samples rest on: what was asked for; a run at this batch; the critical batch; bounds."""
+BATCHES = 3
+"""Different batches from which on the critical batch size is estimated."""
+SEEDS = 0.06
+"""Relative standard deviation of the samples that a training needs, from seed to seed."""
+Z90 = 1.645
+FEW = {1: 3.0, 2: 1.8, 3: 1.4}
+"""Batches beyond two → factor of the interval: so few say little about their own scatter."""
+WIDEST = 20.0
+"""Logarithm of the ratio of an end to the value from which on an interval says nothing."""
+SAME = 0.01
+"""Relative difference of batches that count as one."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """The samples after which a run had reached its target."""
+
+    batch: float
+    """Samples of a step over all processes, or in units of one process's where that is not known."""
+    samples: float
+    exact: bool = True
+    """False: it had reached it by then, and nobody looked before."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a training has to reach, as far as time is concerned."""
+
+    needs: tuple[Need, ...]
+    batch: float
+    """Samples of a step: of one process in weak scaling, of all in strong scaling; 1 where that is not known."""
+    weak: bool
+    batch_known: bool = True
+    epoch: float | None = None
+    """Samples of an epoch."""
+    critical: float | None = None
+    """The critical batch size, where somebody said it."""
+    given: bool = False
+    """The one need is what was asked for, not measured: without a critical batch size it holds at every batch."""
+
+    def batch_at(self, processes: int) -> float:
+        """Return the samples of a step over all processes."""
+        return self.batch * processes if self.weak else self.batch
+
+
+@dataclass(frozen=True)
+class ValueRange:
+    """A value with an interval of 90 %."""
+
+    value: float
+    low: float
+    high: float
+
+    def over(self, other: "ValueRange") -> "ValueRange":
+        """Return the quotient of two that do not depend on each other."""
+        up = math.hypot(math.log(self.high / self.value), math.log(other.value / other.low))
+        down = math.hypot(math.log(self.value / self.low), math.log(other.high / other.value))
+        value = self.value / other.value
+        return ValueRange(value, value * math.exp(-down), value * math.exp(up))
+
+    def outer(self, other: "ValueRange") -> "ValueRange":
+        """Return the quotient where this one is a pair of bounds and no distribution."""
+        return ValueRange(self.value / other.value, self.low / other.high, self.high / other.low)
+
+    def times(self, factor: float) -> "ValueRange":
+        """Return it in another unit."""
+        return ValueRange(self.value * factor, self.low * factor, self.high * factor)
+
+    def to_json(self) -> dict[str, float]:
+        """Return value, low and high."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True)
+class Training:
+    """The time of a training at one size."""
+
+    processes: int
+    batch: float | None
+    samples: ValueRange
+    epochs: ValueRange | None
+    steps: ValueRange | None
+    seconds: ValueRange
+    tokens: ValueRange | None
+    basis: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `training` in the JSON of a prediction."""
+        return {
+            "batch": self.batch, "samples": self.samples.to_json(), "epochs": self.epochs and self.epochs.to_json(),
+            "steps": self.steps and self.steps.to_json(), "seconds": self.seconds.to_json(),
+            "tokens": self.tokens and self.tokens.to_json(), "basis": self.basis,
+        }  # fmt: skip
+
+
+def training(goal: Goal, processes: int, rate: ValueRange, tokens_per_second: float | None) -> Training | None:
+    """Return how long a training takes; `rate`: samples per second. None where numbers leave the range of floats."""
+    batch = goal.batch_at(processes)
+    samples, basis = samples_at(goal, batch)
+    seconds = samples.outer(rate) if basis == RANGE else samples.over(rate)
+    made = Training(
+        processes,
+        batch if goal.batch_known else None,
+        samples,
+        samples.times(1 / goal.epoch) if goal.epoch else None,
+        samples.times(1 / batch) if goal.batch_known else None,
+        seconds,
+        seconds.times(tokens_per_second) if tokens_per_second is not None else None,
+        basis,
+    )
+    spans = [each for each in (made.samples, made.epochs, made.steps, made.seconds, made.tokens) if each is not None]
+    return made if all(math.isfinite(each.high) and math.isfinite(each.value) for each in spans) else None
+
+
+def samples_at(goal: Goal, batch: float) -> tuple[ValueRange, str]:
+    """Return the samples that a training needs at a batch, and what that rests on."""
+    needs = _by_batch(goal.needs)
+    if goal.given and goal.critical is None:
+        return ValueRange(needs[0].samples, needs[0].samples, needs[0].samples), GIVEN
+    same = next((each for each in needs if abs(each.batch / batch - 1) <= SAME), None)
+    noise = 0.0 if goal.given else SEEDS
+    if same is not None:
+        return _spread(same.samples, noise), GIVEN if goal.given else MEASURED
+    if goal.critical is not None:
+        nearest = min(needs, key=lambda each: abs(math.log(each.batch / batch)))
+        factor = (1 + batch / goal.critical) / (1 + nearest.batch / goal.critical)
+        return _spread(nearest.samples * factor, noise), CRITICAL
+    low, high = bounds(needs, batch)
+    exact = [each for each in needs if each.exact]
+    if len(exact) >= BATCHES:
+        return _hyperbola(exact, batch, low, high), CRITICAL
+    return ValueRange(math.sqrt(low * high), low, high), RANGE
+
+
+def critical_batch(needs: Sequence[Need]) -> float | None:
+    """Return the critical batch size that measured needs show; None when they are too few or show none."""
+    exact = [each for each in _by_batch(needs) if each.exact]
+    if len(exact) < BATCHES:
+        return None
+    columns = [[1 / each.samples for each in exact], [each.batch / each.samples for each in exact]]
+    found = non_negative(columns, [1.0] * len(exact))
+    return found.coefficients[0] / found.coefficients[1] if found is not None and min(found.coefficients) > 0 else None
+
+
+def bounds(needs: Sequence[Need], batch: float) -> tuple[float, float]:
+    """Return the least and the most samples at a batch: samples do not fall and steps do not grow with the batch."""
+    smaller = [each for each in needs if each.batch < batch]
+    larger = [each for each in needs if each.batch > batch]
+    least = [each.samples for each in smaller] + [each.samples * batch / each.batch for each in larger]
+    most = [each.samples * batch / each.batch for each in smaller] + [each.samples for each in larger]
+    low, high = max(least), min(most)
+    return (low, high) if low <= high else (high, low)  # noise of measured needs
+
+
+def _hyperbola(exact: Sequence[Need], batch: float, low: float, high: float) -> ValueRange:
+    """Return E·(1 + B/B*) as fitted to measured needs by relative errors, held between the bounds."""
+    columns = [[1 / each.samples for each in exact], [each.batch / each.samples for each in exact]]
+    found = non_negative(columns, [1.0] * len(exact))
+    if found is None:
+        return ValueRange(math.sqrt(low * high), low, high)
+    value = found.value([1.0, batch])
+    beyond = len(exact) - 2
+    noise = max(SEEDS / 2, math.sqrt(found.residual / max(1, beyond)))
+    relative = [1 / value, batch / value]
+    wide = min(WIDEST, FEW.get(beyond, 1.0) * Z90 * noise * math.sqrt(1 + found.leverage(relative)))
+    held = min(max(value, low), high)
+    return ValueRange(held, min(held, max(low * math.exp(-SEEDS), value * math.exp(-wide))),
+                max(held, min(high * math.exp(SEEDS), value * math.exp(wide))))  # fmt: skip
+
+
+def _by_batch(needs: Sequence[Need]) -> list[Need]:
+    """Return one need for each batch: the median of exact ones, else the smallest by which the target was reached."""
+    groups: list[list[Need]] = []
+    for each in sorted(needs, key=lambda need: need.batch):
+        if groups and abs(each.batch / groups[-1][0].batch - 1) <= SAME:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    made = []
+    for group in groups:
+        exact = [each.samples for each in group if each.exact]
+        samples = median(exact) if exact else min(each.samples for each in group)
+        made.append(Need(group[0].batch, samples, bool(exact)))
+    return made
+
+
+def _spread(value: float, noise: float) -> ValueRange:
+    return ValueRange(value, value * math.exp(-Z90 * noise), value * math.exp(Z90 * noise))
