@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hackathon.prediction.forecast import Forecast
+from hackathon.prediction.outlook import IN_NODE
 from hackathon.prediction.training import RANGE
 from hackathon.scaling.show import number, percent
 from hackathon.text.columns import aligned
@@ -65,9 +66,15 @@ def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
             "seconds": _time(each["seconds"]),
             "tokens": number(each["tokens"], 3),
         }
-        basis = message(f"predict.basis_{each['basis'].replace('-', '_')}")
-        rows.append([*(cells[key] for key in keys), basis])
+        rows.append([*(cells[key] for key in keys), _basis(each)])
     return aligned(rows, WIDTH)
+
+
+def _basis(prediction: Mapping[str, Any]) -> str:
+    """Return what a prediction rests on; nobody says "inside a node" where its size is not known."""
+    unknown = any(each.startswith("node-boundary-unknown:") for each in prediction["warnings"])
+    key = "sizes" if unknown and prediction["basis"] == IN_NODE else prediction["basis"].replace("-", "_")
+    return message(f"predict.basis_{key}")
 
 
 def _time(seconds: float | None) -> str:

@@ -251,6 +251,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "column_basis": ("basis", "根拠"),
     "basis_measured": ("measured", "測定値"),
     "basis_in_node": ("inside a node", "ノード内の測定"),
+    "basis_sizes": ("measured sizes", "測定した規模"),
     "basis_across_nodes": ("across nodes", "複数ノードの測定"),
     "basis_history": ("other studies", "他の測定"),
     "basis_physics": ("measured network", "ネットワークの測定"),
