@@ -189,6 +189,6 @@ def test_killed_at_any_moment(
 
 
 def test_every_step_is_reached(tmp_path: Path, world: FakeScheduler) -> None:
-    covered = {*faults.CREATE_STEPS, *faults.SUBMIT_STEPS, "after-reserved", "after-refused", "after-recovered"}
+    covered = {*faults.CREATE_STEPS, *faults.SUBMIT_STEPS, "after-reserved", "after-refused", "after-recovered", "after-trial"}
     assert covered == set(faults.STEPS)
     assert _make(tmp_path, "no-such-step") == 0

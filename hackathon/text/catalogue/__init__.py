@@ -62,6 +62,7 @@ FOLDERS = {
     "text": "text",
     "training": "programs",
     "trust": "config",
+    "tune": "tuning",
     "usage": "usage",
     "watch": "index",
     "web": "web",
