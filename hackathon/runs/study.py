@@ -179,7 +179,10 @@ def create_study(
     now: float | None = None,
     kind: str = "",
 ) -> Study:
-    """Return a new study in `<project>/studies/`; of the kind TUNE points are still to come. Raises UnavailableError."""
+    """Return a new study in `<project>/studies/`; the points of one of the kind TUNE come later.
+
+    Raises UnavailableError.
+    """
     study = Study(project / FOLDER / new_id(safe_name(name, "study"), now))
     record = {
         "schema_version": GRID_VERSION if kind or any(point.settings for point in points) else SCHEMA_VERSION,

@@ -12,8 +12,8 @@ from statistics import fmean
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1])]
 
-from hackathon.tuning.trials.stopping import RULES
-from support.tuning_replay import draws, replay
+from hackathon.tuning.trials.stopping import RULES  # noqa: E402
+from support.tuning_replay import draws, replay  # noqa: E402
 
 
 def main(count: int = 30) -> None:

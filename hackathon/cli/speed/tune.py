@@ -69,10 +69,11 @@ def command(
 ) -> None:
     from hackathon.cli.speed.tune_shown import show_json, show_table, watch
     from hackathon.jobs.sources import find_sources
-    from hackathon.text.errors import RequestError
+    from hackathon.text.errors import HackathonError, RequestError
+    from hackathon.tuning.trials.outcome import best, hopeless
     from hackathon.tuning.trials.plan import USUAL_TRIALS, TuningPlan
     from hackathon.tuning.trials.result import best_line
-    from hackathon.tuning.trials.tuner import begin, best
+    from hackathon.tuning.trials.tuner import begin
 
     limits = {"concurrent": concurrent, "trials": trials, "tokens": tokens}
     if resume is not None:
@@ -97,6 +98,9 @@ def command(
     found = watch(tuner)
     (show_json if as_json else show_table)(tuner.campaign.study.id, tuner.plan, found)
     if best(found, tuner.plan) is None:
+        if hopeless(found):
+            run = next(each.run for each in found if each.run is not None)
+            raise HackathonError("tune.given_up", count=len(found), run=run.id[-8:])
         if as_json:
             click.echo(best_line(tuner.plan, found), err=True)
         raise click.exceptions.Exit(1)

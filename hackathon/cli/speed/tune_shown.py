@@ -11,13 +11,16 @@ from hackathon.text.messages import message
 
 if TYPE_CHECKING:
     from hackathon.runs.study import Study
+    from hackathon.tuning.trials.ledger import Trial
     from hackathon.tuning.trials.plan import TuningPlan
-    from hackathon.tuning.trials.tuner import Trial, Tuner
+    from hackathon.tuning.trials.tuner import Tuner
 
 PAUSE = 1.0
 """Seconds between two looks at the trials; the scheduler itself is asked at most every 30 s."""
 SHARE = 4.0
 """A look that takes long is followed by a pause of so many times its length."""
+ELSEWHERE = frozenset({"runs.submitted_already", "runs.submitting_now", "runs.uncertain"})
+"""Errors of a submission that another tuner of the same study made at this moment."""
 AGAIN = 15.0
 """Seconds until a scheduler that did not answer is tried again."""
 
@@ -47,7 +50,7 @@ def watch(tuner: "Tuner") -> "list[Trial]":
                 _show_changes(trials, tuner.plan, shown)
                 added = tuner.add(trials)
                 failure = tuner.submit(states).failure
-                if failure is not None:
+                if failure is not None and failure.id not in ELSEWHERE:
                     raise failure
             except HackathonError as error:
                 if error.exit_code != UNAVAILABLE:
@@ -107,7 +110,8 @@ def show_study(study: "Study", form: str, *, ask: bool = True) -> None:
     from hackathon.runs.study import runs_of
     from hackathon.schedulers.profiles import load_cluster
     from hackathon.text.errors import HackathonError
-    from hackathon.tuning.trials.tuner import best, plan_of, trials_of
+    from hackathon.tuning.trials.ledger import plan_of, trials_of
+    from hackathon.tuning.trials.outcome import best
 
     plan = plan_of(study)
     try:

@@ -22,6 +22,8 @@ LEAST_FINISHED = 8
 """Finished trials from which on their ratios are taken."""
 LEAST_VALUES = 4
 """Values of a curve that families are fitted to at least."""
+MOST_VALUES = 64
+"""Values that families are fitted to at most."""
 WIDENED = 2.5
 """By this the spread of fitted families is multiplied: 90 % intervals covered two thirds on real curves."""
 SMALLEST = 1e-4
@@ -130,6 +132,7 @@ def by_families(curve: Curve, horizon: float, scale: Scale, widened: float = WID
     """
     if len(curve) < LEAST_VALUES:
         return None
+    curve = _thinned(curve)
     first = curve[0][0]
     xs = [max(x, first, 1e-9) / horizon for x, _ in curve]
     costs = [scale.cost(value) for _, value in curve]
@@ -164,6 +167,15 @@ def _fitted(shape: Sequence[float], costs: Sequence[float]) -> tuple[float, floa
         return None
     left = math.fsum((y - mean - slope * (x - middle)) ** 2 for x, y in zip(at, costs, strict=True))
     return mean + slope * (end - middle), left
+
+
+def _thinned(curve: Curve) -> Curve:
+    """Return at most MOST_VALUES points: means of values next to each other, for losses of single steps are noisy."""
+    block = -(-len(curve) // MOST_VALUES)
+    if block <= 1:
+        return curve
+    parts = [curve[start : start + block] for start in range(0, len(curve) - block + 1, block)]
+    return [(fmean(x for x, _ in part), fmean(value for _, value in part)) for part in parts]
 
 
 def _noise(costs: Sequence[float]) -> float:

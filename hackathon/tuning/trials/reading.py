@@ -14,7 +14,7 @@ from hackathon.logs.metrics import printed_series, timed_series
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.job_times import use_by
 from hackathon.runs.lives import gpus_of
-from hackathon.runs.states import CREATED, HELD, OPEN, QUEUED, SUCCEEDED, RunStatus
+from hackathon.runs.states import CREATED, HELD, OPEN, QUEUED, SUCCEEDED, UNCERTAIN, RunStatus
 from hackathon.text.json_fields import finite, text_of
 from hackathon.text.messages import message
 from hackathon.tuning.trials.curves import Curve, value_at
@@ -30,6 +30,8 @@ BY_RULE, TIME_IS_UP, REACHED = "rule", "time", "reached"
 """Why it was ended: a rule of stopping; the objective's time is over; the goal is reached."""
 FLUSH = 2.0
 """Seconds after the objective's time in which the last values may still be written."""
+UNCLEAR = 180.0
+"""Seconds after which a submission whose end is unknown counts as failed."""
 LOGS = 8 << 20
 """Bytes of logs in which a curve is looked for while a trial runs."""
 
@@ -65,9 +67,10 @@ def progress(
     Raises RequestError for a metric's pattern that is no regular expression.
     """
     used, still, seconds = _costs(run, status, cluster, now)
-    if status.state in (CREATED, QUEUED, HELD):
+    unclear = status.state == UNCERTAIN and now - (status.t_submitted or 0.0) < UNCLEAR  # it is just being submitted
+    if status.state in (CREATED, QUEUED, HELD) or unclear:
         return Progress(WAITING, used=used, still=still)
-    open_, fact = status.state in OPEN and status.state != "UNCERTAIN", run.client(FACT)
+    open_, fact = status.state in OPEN and status.state != UNCERTAIN, run.client(FACT)
     curve = curve_of(run, status, objective, now)
     elapsed = max(0.0, (status.t_ended or now) - status.t_started) if status.t_started is not None else 0.0
     why = text_of(fact.get("why"))

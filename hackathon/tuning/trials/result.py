@@ -7,10 +7,11 @@ from typing import Any
 from hackathon.jobs.settings import settings_text, value_text
 from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
+from hackathon.tuning.trials.ledger import Trial
 from hackathon.tuning.trials.objective import shown_value
+from hackathon.tuning.trials.outcome import another_better, best, share_of_all, tokens_used
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, RUNNING, STOPPED, WAITING
-from hackathon.tuning.trials.tuner import Trial, another_better, best, share_of_all, tokens_used
 
 SCHEMA_VERSION = 1
 _ORDER = (FINISHED, RUNNING, WAITING, STOPPED, FAILED)

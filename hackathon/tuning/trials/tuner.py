@@ -7,42 +7,41 @@ killed is replaced by `--resume`. Who writes a trial's file first owns its numbe
 
 import math
 import time
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.jobs.cost import Spent, cost
+from hackathon.jobs.cost import cost
 from hackathon.jobs.grid import Cell, with_settings
 from hackathon.jobs.plan import plan_jobs
 from hackathon.jobs.resolve import resolve
 from hackathon.logs.final import metric_unit
 from hackathon.runs.campaign import Campaign, resume
 from hackathon.runs.directory import RunDirectory
-from hackathon.runs.states import OPEN, UNCERTAIN, RunStatus
-from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study, runs_of
+from hackathon.runs.states import RunStatus
+from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import mapping_of
+from hackathon.tuning.trials.ledger import Trial, most_of, plan_of, trials_of
 from hackathon.tuning.trials.objective import AFTER, END, TIME_TO
+from hackathon.tuning.trials.outcome import best, hopeless, tokens_open, tokens_used
 from hackathon.tuning.trials.plan import MOST_TRIALS, TuningPlan, options_json, options_of
 from hackathon.tuning.trials.reading import (
     BY_RULE,
     FACT,
-    FAILED,
     FINISHED,
     RUNNING,
     STOPPED,
     WAITING,
     Progress,
     fact_of,
-    progress,
     with_final,
 )
 from hackathon.tuning.trials.samplers import Known, propose
 from hackathon.tuning.trials.stopping import GO_ON, RULES, Situation, Verdict
 
 if TYPE_CHECKING:
-    from hackathon.config.cluster import Cluster
     from hackathon.jobs.places import Foreign
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.request import Request
@@ -54,27 +53,6 @@ TAG = "tune"
 """Tag of the runs of trials."""
 UNWRITTEN = 60.0
 """Seconds after which the file of a trial that is still empty counts as left behind."""
-HOPELESS = 3
-"""Trials that have to fail before a tuning in which all fail is given up."""
-_WITH_JOB = OPEN - {UNCERTAIN}
-_ENDED_WELL = frozenset({FINISHED, STOPPED})
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One trial of the ledger."""
-
-    number: int
-    settings: "Settings"
-    run: RunDirectory | None
-    progress: Progress
-    job_open: bool = False
-    """Whether its job is, or may be, with the scheduler, also after it was told to end."""
-
-    @property
-    def place(self) -> bool:
-        """Whether it takes one of the concurrent places."""
-        return self.progress.state in (WAITING, RUNNING)
 
 
 @dataclass(frozen=True)
@@ -203,7 +181,7 @@ class Tuner:
             number = max(records, default=0) + 1
             if not add_trial(study, number, point, request, {"sampler": self.plan.sampler}):
                 break
-            still = _most(request, self.campaign.sources.cluster)
+            still = most_of(request, self.campaign.sources.cluster)
             known.append(Trial(number, settings, None, Progress(WAITING, still=still)))
             added += 1
         return added
@@ -263,41 +241,6 @@ class Tuner:
         return len(trials) >= most or self.used_up or self.over_budget or hopeless(trials)
 
 
-def trials_of(
-    study: Study,
-    plan: TuningPlan,
-    states: Sequence[RunStatus],
-    cluster: "Cluster | None",
-    now: float | None = None,
-    ended: MutableMapping[str, Progress] | None = None,
-) -> list[Trial]:
-    """Return all trials of a study as they are; `states`: of its runs.
-
-    `cluster`: its profile, None where nobody knows it any more: then nothing has a price. `ended`: a memory of
-    runs that cannot change any more.
-    """
-    moment = time.time() if now is None else now
-    known: MutableMapping[str, Progress] = {} if ended is None else ended
-    by_run = {state.run_id: state for state in states}
-    runs = {run.id: run for run in runs_of(study)}
-    found = []
-    for number, record in study.trials().items():
-        if not record:
-            continue
-        point = Point.from_json(record)
-        run_id = study.run_id(point) or ""
-        run, state = runs.get(run_id), by_run.get(run_id)
-        if run is None or state is None:
-            still = _most(study.requested(point), cluster)
-            found.append(Trial(number, point.settings, None, Progress(WAITING, still=still)))
-            continue
-        made = known.get(run_id) or progress(run, state, plan.objective, cluster, moment)
-        if not state.open and (state.settled or state.sealed):
-            known[run_id] = made
-        found.append(Trial(number, point.settings, run, made, state.state in _WITH_JOB))
-    return found
-
-
 def begin(planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[str] = ()) -> Tuner:
     """Return the tuner of a new study whose trials are like the one job of a plan. Raises as `create_study`."""
     request, sources = planned.jobs[0].request, planned.sources
@@ -318,16 +261,6 @@ def begin(planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[s
     return Tuner(Campaign(study, sources_for(plan, sources, request.parameters)), plan)
 
 
-def plan_of(study: Study) -> TuningPlan:
-    """Return what a tuning study was asked for. Raises RequestError for a study of another kind, or a broken one."""
-    if not study.tuned:
-        raise RequestError("tune.other_study", study=study.id)
-    try:
-        return TuningPlan.from_json(mapping_of(study.record().get("options")).get("tune"))
-    except (ValueError, TypeError):
-        raise RequestError("runs.study_broken", path=study.path) from None
-
-
 def again(study: Study, project: Path, target: str | None, changes: Mapping[str, Any], foreign: "Foreign") -> Tuner:
     """Return the tuner of an earlier study, with `changes` of its limits. Raises as `campaign.resume`."""
     plan = replace(plan_of(study), **changes)
@@ -335,70 +268,6 @@ def again(study: Study, project: Path, target: str | None, changes: Mapping[str,
     campaign = resume(study.id, target, given, project, foreign=foreign)
     sources = sources_for(plan, campaign.sources, study.base_request().parameters)
     return Tuner(Campaign(study, sources), plan)
-
-
-def best(trials: Sequence[Trial], plan: TuningPlan) -> Trial | None:
-    """Return the finished trial with the best result, the first of several."""
-    found: Trial | None = None
-    for each in trials:
-        value = each.progress.value
-        if each.progress.state != FINISHED or value is None:
-            continue
-        if found is None or plan.objective.better(value, found.progress.value or 0.0):
-            found = each
-    return found
-
-
-def hopeless(trials: Sequence[Trial]) -> bool:
-    """Return whether so many trials failed, and none did anything else, that more of them would fail, too."""
-    ended = [each.progress.state for each in trials if not each.place]
-    return len(ended) >= HOPELESS and all(state == FAILED for state in ended)
-
-
-def tokens_used(trials: Sequence[Trial]) -> float:
-    """Return what the trials' jobs have cost so far."""
-    return math.fsum(each.progress.used.tokens or 0.0 for each in trials)
-
-
-def tokens_open(trials: Sequence[Trial]) -> float:
-    """Return what the jobs that wait or run can still cost at most."""
-    return math.fsum(each.progress.still.tokens or 0.0 for each in trials)
-
-
-def share_of_all(trials: Sequence[Trial]) -> float | None:
-    """Return the time that the trials took ÷ what they would have taken without stopping; None if none finished.
-
-    A stopped trial would have taken as long as the finished ones did on average.
-    """
-    finished = [each.progress.seconds for each in trials if each.progress.state == FINISHED and each.progress.seconds]
-    ended = [each.progress for each in trials if each.progress.state in _ENDED_WELL]
-    if not finished:
-        return None
-    usual = math.fsum(finished) / len(finished)
-    whole = math.fsum(max(usual, each.seconds) if each.state == STOPPED else each.seconds for each in ended)
-    return math.fsum(each.seconds for each in ended) / whole if whole > 0 else None
-
-
-LEAST = 8
-"""Trials from which on anything is said about the next one."""
-
-
-def another_better(trials: Sequence[Trial]) -> float | None:
-    """Return the probability that one more random trial is better than the best; None for too few trials.
-
-    The best of n + 1 exchangeable draws is the last one with probability 1 ÷ (n + 1). Stopped trials count: they were
-    stopped because they would not have become the best.
-    """
-    count = sum(each.progress.state in _ENDED_WELL for each in trials)
-    return 1.0 / (count + 1) if count >= LEAST and any(each.progress.value is not None for each in trials) else None
-
-
-def _most(request: "Request", cluster: "Cluster | None") -> Spent:
-    """Return the most that a job can cost."""
-    if cluster is None:
-        return Spent()
-    most = cost([request], cluster)
-    return Spent(most.node_hours, most.gpu_hours, most.tokens)
 
 
 def sources_for(plan: TuningPlan, sources: "Sources", parameters: Mapping[str, Any]) -> "Sources":
