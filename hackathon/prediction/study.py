@@ -15,6 +15,7 @@ from hackathon.jobs.cost import spent
 from hackathon.prediction.forecast import Price
 from hackathon.prediction.rows import JOB, NOBODY, RATE, STEP, STEPS, STRONG, WEAK, Kin, MeasuredValue, Series, series
 from hackathon.runs.states import SUCCEEDED
+from hackathon.runs.study import TUNE
 from hackathon.scaling.cluster_measurements import measured
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.show import label
@@ -26,14 +27,18 @@ OPERATION = "all_reduce"
 
 
 def known_studies(project: Path, memory: Memory) -> list[StudyRuns]:
-    """Return the studies of the event around a project, newest first; of the project alone without an event."""
+    """Return the studies of the event around a project, newest first; of the project alone without an event.
+
+    Trials of `hackathon tune` differ in more than their size, and are left out.
+    """
     event = None
     with suppress(HackathonError):
         event = trusted_event(project)
     catalog = gather(
         event.folder if event else None, event.record if event else None, [project], ask=False, diagnose=False
     )
-    return by_study(catalog.summaries, memory)
+    found = by_study(catalog.summaries, memory)
+    return [each for each in found if study_record(each.project, each.id, memory).get("kind") != TUNE]
 
 
 def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | None = None) -> list[Series]:

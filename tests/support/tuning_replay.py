@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from hackathon.tuning.trials.stopping import DELTA, Situation, Verdict
+from hackathon.tuning.trials.stopping import DELTA, StopVerdict, TrialSituation
 from support.paths import TESTS
 
 CURVES = TESTS / "samples" / "tuning" / "curves.csv.gz"
 """Made by `tests/bench/make_learning_curves.py`."""
-Rule = Callable[[Situation], Verdict]
+Rule = Callable[[TrialSituation], StopVerdict]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def replay(
             finals = [chosen[each][-1] for each in finished]
             best = max(finals, key=lambda value: sign * value) if finals else None
             others = [whole[each][:count] for each, count in seen.items() if each != number]
-            now = Situation(
+            now = TrialSituation(
                 whole[number][: seen[number]], [whole[each] for each in finished], others, float(length), best,
                 maximise, delta,
             )  # fmt: skip

@@ -55,7 +55,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class ExpectedEnd:
     """What a trial will have reached at the horizon, on a scale: mean and spread of a t distribution."""
 
     mean: float
@@ -102,7 +102,7 @@ def chance(
     return max(found, default=None)
 
 
-def by_ratios(curve: Curve, finished: Sequence[Curve], horizon: float, scale: Scale) -> Outlook | None:
+def by_ratios(curve: Curve, finished: Sequence[Curve], horizon: float, scale: Scale) -> ExpectedEnd | None:
     """Return what a curve will have reached if it goes on as the finished ones did from the same x.
 
     The differences of costs (on the scale of errors: logarithms of ratios) are normal with unknown mean and variance,
@@ -121,10 +121,10 @@ def by_ratios(curve: Curve, finished: Sequence[Curve], horizon: float, scale: Sc
         return None
     mean = fmean(steps)
     variance = math.fsum((step - mean) ** 2 for step in steps) / (count - 1)
-    return Outlook(now + mean, math.sqrt(variance * (1 + 1 / count)), count - 1)
+    return ExpectedEnd(now + mean, math.sqrt(variance * (1 + 1 / count)), count - 1)
 
 
-def by_families(curve: Curve, horizon: float, scale: Scale, widened: float = WIDENED) -> Outlook | None:
+def by_families(curve: Curve, horizon: float, scale: Scale, widened: float = WIDENED) -> ExpectedEnd | None:
     """Return what families of curves fitted to the values reach at the horizon, with a widened spread.
 
     Each family is a + b·g(x) with b such that the cost falls, and one more number in g that is searched; they are
@@ -152,7 +152,7 @@ def by_families(curve: Curve, horizon: float, scale: Scale, widened: float = WID
     )
     # what is still to come can differ as much as what came in the latter half of the way so far
     way = abs(costs[-1] - costs[len(costs) // 2]) * (1.0 - xs[-1])
-    return Outlook(mean, widened * math.hypot(spread, 0.5 * way), max(1.0, len(costs) - 3.0))
+    return ExpectedEnd(mean, widened * math.hypot(spread, 0.5 * way), max(1.0, len(costs) - 3.0))
 
 
 def _fitted(shape: Sequence[float], costs: Sequence[float]) -> tuple[float, float] | None:

@@ -23,7 +23,7 @@ DRAWS = 200
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTrial:
     """A trial as a sampler knows it."""
 
     settings: Settings
@@ -33,7 +33,7 @@ class Known:
     """`running`, `finished`, `stopped` or `failed`."""
 
 
-def propose(plan: TuningPlan, known: Sequence[Known]) -> dict[str, Scalar] | None:
+def propose(plan: TuningPlan, known: Sequence[KnownTrial]) -> dict[str, Scalar] | None:
     """Return the settings of the next trial; None when every configuration was tried. Raises RequestError."""
     if plan.sampler == "grid":
         points = grid_of(plan.space, plan.seed)
@@ -75,7 +75,7 @@ def require_optuna() -> Any:
     return optuna
 
 
-def by_optuna(plan: TuningPlan, known: Sequence[Known]) -> dict[str, Scalar]:
+def by_optuna(plan: TuningPlan, known: Sequence[KnownTrial]) -> dict[str, Scalar]:
     """Return what Optuna's TPE proposes after these trials; running ones count as bad (constant liar)."""
     optuna = require_optuna()
     import warnings

@@ -20,7 +20,7 @@ MEDIAN_OF = 5
 
 
 @dataclass(frozen=True)
-class Situation:
+class TrialSituation:
     """What is known when a trial is judged."""
 
     curve: Curve
@@ -38,7 +38,7 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StopVerdict:
     """Whether a trial is stopped, and why."""
 
     stop: bool
@@ -46,24 +46,24 @@ class Verdict:
     """Of becoming better than the best one; None where the rule knows none."""
 
 
-GO_ON = Verdict(False)
+GO_ON = StopVerdict(False)
 
 
-def predict(now: Situation) -> Verdict:
+def predict(now: TrialSituation) -> StopVerdict:
     """Return whether the predicted curve beats the best trial with less than `delta` probability."""
     if now.target is None or len(now.curve) < LEAST_SEEN:
         return GO_ON
     if _is_lost(now):
-        return Verdict(True, 0.0)
+        return StopVerdict(True, 0.0)
     scale = Scale.of([value for each in (now.curve, *now.finished) for _, value in each], now.maximise)
     found = chance(now.curve, now.finished, now.horizon, scale, now.target, now.delta)
-    return GO_ON if found is None else Verdict(found < now.delta, found)
+    return GO_ON if found is None else StopVerdict(found < now.delta, found)
 
 
-def halving(now: Situation) -> Verdict:
+def halving(now: TrialSituation) -> StopVerdict:
     """Return whether a trial is not among the best third at a rung: asynchronous halving (Li et al. 2020)."""
     if _is_lost(now):
-        return Verdict(True)
+        return StopVerdict(True)
     if not now.curve:
         return GO_ON
     sign = -1.0 if now.maximise else 1.0
@@ -77,35 +77,35 @@ def halving(now: Situation) -> Verdict:
             continue
         better = sum(sign * value < sign * mine for value in there)
         if better >= max(1, (len(there) + 1) // ETA):
-            return Verdict(True)
+            return StopVerdict(True)
     return GO_ON
 
 
-def median_rule(now: Situation) -> Verdict:
+def median_rule(now: TrialSituation) -> StopVerdict:
     """Return whether the best value so far is worse than the median of what finished trials had on average until then.
 
     Golovin et al. 2017 (Vizier), 3.2.2.
     """
     if _is_lost(now):
-        return Verdict(True)
+        return StopVerdict(True)
     if len(now.finished) < MEDIAN_OF or len(now.curve) < LEAST_SEEN:
         return GO_ON
     x, sign = now.curve[-1][0], -1.0 if now.maximise else 1.0
     averages = [fmean(values) for each in now.finished if (values := [sign * v for at, v in each if at <= x])]
     best = min(sign * value for _, value in now.curve)
-    return Verdict(len(averages) >= MEDIAN_OF and best > median(averages))
+    return StopVerdict(len(averages) >= MEDIAN_OF and best > median(averages))
 
 
-def none(now: Situation) -> Verdict:
+def none(now: TrialSituation) -> StopVerdict:
     """Return that every trial goes on."""
     return GO_ON
 
 
-RULES: Mapping[str, Callable[[Situation], Verdict]] = {
+RULES: Mapping[str, Callable[[TrialSituation], StopVerdict]] = {
     "predict": predict, "halving": halving, "median": median_rule, "none": none,
 }  # fmt: skip
 
 
-def _is_lost(now: Situation) -> bool:
+def _is_lost(now: TrialSituation) -> bool:
     """Return whether a training has diverged: its newest value is not finite."""
     return bool(now.curve) and not math.isfinite(now.curve[-1][1])

@@ -38,8 +38,8 @@ from hackathon.tuning.trials.reading import (
     fact_of,
     with_final,
 )
-from hackathon.tuning.trials.samplers import Known, propose
-from hackathon.tuning.trials.stopping import GO_ON, RULES, Situation, Verdict
+from hackathon.tuning.trials.samplers import KnownTrial, propose
+from hackathon.tuning.trials.stopping import GO_ON, RULES, StopVerdict, TrialSituation
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -61,7 +61,7 @@ class Ended:
 
     trial: Trial
     why: str
-    verdict: Verdict = GO_ON
+    verdict: StopVerdict = GO_ON
 
 
 @dataclass
@@ -119,12 +119,12 @@ class Tuner:
             pass  # the job is gone, or not surely this one: its state tells
         self._told.add(run.id)
 
-    def judge(self, trial: Trial, trials: Sequence[Trial]) -> Verdict:
+    def judge(self, trial: Trial, trials: Sequence[Trial]) -> StopVerdict:
         """Return what the rule of stopping says about a running trial; GO_ON while nothing new is known."""
         incumbent = best(trials, self.plan)
         fastest = incumbent.progress.value if incumbent and self.plan.objective.kind == TIME_TO else None
         if fastest is not None and trial.progress.seconds >= fastest and self.plan.stopper != "none":
-            return Verdict(True, 0.0)  # it has taken longer already
+            return StopVerdict(True, 0.0)  # it has taken longer already
         now = self.situation(trial, trials)
         if now is None or trial.run is None:
             return GO_ON
@@ -134,7 +134,7 @@ class Tuner:
         self._judged[trial.run.id] = seen
         return RULES[self.plan.stopper](now)
 
-    def situation(self, trial: Trial, trials: Sequence[Trial]) -> Situation | None:
+    def situation(self, trial: Trial, trials: Sequence[Trial]) -> TrialSituation | None:
         """Return what is known beside a running trial; None while nothing can be compared."""
         objective = self.plan.objective
         finished = [each for each in trials if each.progress.state == FINISHED and each.number != trial.number]
@@ -155,7 +155,7 @@ class Tuner:
             curves = [each for each in curves if horizon is not None and each and each[-1][0] >= horizon]
         if horizon is None:
             return None
-        return Situation(curve, curves, others, horizon, target, objective.maximise, self.plan.delta)
+        return TrialSituation(curve, curves, others, horizon, target, objective.maximise, self.plan.delta)
 
     def add(self, trials: Sequence[Trial]) -> int:
         """Write as many new trials as there is room for, and return how many. Raises HackathonError.
@@ -217,17 +217,17 @@ class Tuner:
         most = cost([request], self.campaign.sources.cluster).tokens or 0.0
         return tokens_used(known) + tokens_open(known) + most <= self.plan.tokens * (1 + 1e-9)
 
-    def _as_known(self, trial: Trial, trials: Sequence[Trial]) -> Known:
+    def _as_known(self, trial: Trial, trials: Sequence[Trial]) -> KnownTrial:
         done = trial.progress
         if done.state in (WAITING, RUNNING):
-            return Known(trial.settings)
+            return KnownTrial(trial.settings)
         value = done.value
         if done.state == STOPPED:
             value = done.curve[-1][1] if done.curve and math.isfinite(done.curve[-1][1]) else None
             if self.plan.objective.kind == TIME_TO:  # it would have taken longer than the best one
                 incumbent = best(trials, self.plan)
                 value = 2 * (incumbent.progress.value or 0.0) if incumbent else None
-        return Known(trial.settings, value, done.state)
+        return KnownTrial(trial.settings, value, done.state)
 
     def submit(self, states: Sequence[RunStatus]) -> "Outcomes":
         """Submit the trials that have no job yet, and return what became of them."""

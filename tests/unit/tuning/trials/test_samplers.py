@@ -10,7 +10,7 @@ import pytest
 from hackathon.text.errors import RequestError
 from hackathon.tuning.trials.objective import Objective
 from hackathon.tuning.trials.plan import TuningPlan, options_json, options_of
-from hackathon.tuning.trials.samplers import Known, grid_of, propose
+from hackathon.tuning.trials.samplers import KnownTrial, grid_of, propose
 from hackathon.tuning.trials.space import CHOICE, INT, LOG, Dimension
 
 SPACE = (Dimension("lr", LOG, 1e-4, 1.0), Dimension("batch", CHOICE, choices=(16, 32)), Dimension("layers", INT, 1, 3))
@@ -18,12 +18,12 @@ PLAN = TuningPlan(SPACE, Objective("end", "loss", False), "random")
 
 
 def proposals(plan: TuningPlan, count: int) -> list[dict[str, object]]:
-    known: list[Known] = []
+    known: list[KnownTrial] = []
     for _ in range(count):
         found = propose(plan, known)
         if found is None:
             break
-        known.append(Known(found))
+        known.append(KnownTrial(found))
     return [dict(each.settings) for each in known]
 
 
@@ -66,9 +66,9 @@ def test_optuna_learns_from_the_ledger() -> None:
             assert 1e-4 <= float(found["lr"]) <= 1 and found["batch"] in (16, 32) and type(found["layers"]) is int
             loss = abs(math.log10(float(found["lr"])) + 2) + (found["batch"] == 16)
             state = "failed" if number == 3 else "stopped" if number == 4 else "finished"
-            known.append(Known(found, None if state == "failed" else loss, state))
+            known.append(KnownTrial(found, None if state == "failed" else loss, state))
         assert propose(plan, known) == propose(plan, known)
-        assert propose(plan, [*known, Known(known[-1].settings)]) is not None, "one that runs has no value"
+        assert propose(plan, [*known, KnownTrial(known[-1].settings)]) is not None, "one that runs has no value"
         return median(each.value or 0.0 for each in known[-20:])
 
     learned, drawn = (sum(late(sampler, seed) for seed in "123") for sampler in ("optuna", "random"))

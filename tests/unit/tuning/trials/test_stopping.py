@@ -17,7 +17,7 @@ from hackathon.tuning.trials.curves import (
     student,
     value_at,
 )
-from hackathon.tuning.trials.stopping import GO_ON, RULES, Situation, halving, median_rule, predict
+from hackathon.tuning.trials.stopping import GO_ON, RULES, TrialSituation, halving, median_rule, predict
 from support.tuning_replay import draws, replay
 
 ERRORS = Scale(False, True)
@@ -37,13 +37,13 @@ def falling(
 
 def situation(
     curve: list[tuple[float, float]], finals: list[float], maximise: bool = False, **more: float
-) -> Situation:
+) -> TrialSituation:
     finished = [falling(final, seed=number, noise=0.02) for number, final in enumerate(finals)]
     best = min((each[-1][1] for each in finished), default=None)
     if maximise:
         finished = [[(x, 1 - value) for x, value in each] for each in finished]
         best = None if best is None else 1 - best
-    return Situation(curve, finished, finished, 50.0, best, maximise, **more)
+    return TrialSituation(curve, finished, finished, 50.0, best, maximise, **more)
 
 
 @given(st.floats(1, 60), st.floats(-30, 30))
@@ -83,7 +83,7 @@ def test_a_better_trial_is_never_stopped_however_few_finished(finals: list[float
 
 def test_nothing_is_stopped_before_there_is_a_result() -> None:
     for name, rule in RULES.items():
-        assert rule(Situation(falling(0.9)[:20], (), (), 50.0, None, False)) == GO_ON, name
+        assert rule(TrialSituation(falling(0.9)[:20], (), (), 50.0, None, False)) == GO_ON, name
 
 
 def test_a_training_that_diverged_is_stopped() -> None:
@@ -105,7 +105,7 @@ def test_a_late_learner_is_kept_though_the_others_went_another_way() -> None:
     """The finished ones had nothing more to gain at this point; this one still falls steeply."""
     flat = [[(float(x), 0.30 + 0.001 * number + 0.01 / x) for x in range(1, 51)] for number in range(10)]
     late = [(float(x), 1.5 * x**-0.55) for x in range(1, 15)]  # 0.35 at 14; 0.17 at 50
-    now = Situation(late, flat, flat, 50.0, 0.30, False)
+    now = TrialSituation(late, flat, flat, 50.0, 0.30, False)
     ratios = by_ratios(late, flat, 50.0, ERRORS)
     assert ratios is not None and ratios.below(math.log(0.30)) < 0.01
     assert not predict(now).stop
@@ -133,18 +133,18 @@ def test_scales() -> None:
 
 def test_halving_keeps_the_best_third_at_a_rung() -> None:
     others = [falling(0.2 + 0.1 * number) for number in range(6)]
-    now = [Situation(falling(final)[:6], (), others, 50.0, None, False) for final in (0.1, 0.35, 0.9)]
+    now = [TrialSituation(falling(final)[:6], (), others, 50.0, None, False) for final in (0.1, 0.35, 0.9)]
     assert [halving(each).stop for each in now] == [False, True, True]
-    assert not halving(Situation(falling(0.9)[:5], (), others, 50.0, None, False)).stop, "it has reached no rung"
-    assert not halving(Situation(falling(0.9)[:6], (), others[:1], 50.0, None, False)).stop, "one other is too few"
+    assert not halving(TrialSituation(falling(0.9)[:5], (), others, 50.0, None, False)).stop, "it has reached no rung"
+    assert not halving(TrialSituation(falling(0.9)[:6], (), others[:1], 50.0, None, False)).stop, "one other is too few"
 
 
 def test_the_median_rule() -> None:
     finished = [falling(0.2 + 0.1 * number) for number in range(6)]
     late = [(float(x), 1.9) for x in range(1, 20)]
-    assert median_rule(Situation(late, finished, finished, 50.0, 0.2, False)).stop
-    assert not median_rule(Situation(falling(0.1)[:19], finished, finished, 50.0, 0.2, False)).stop
-    assert not median_rule(Situation(late, finished[:4], finished, 50.0, 0.2, False)).stop
+    assert median_rule(TrialSituation(late, finished, finished, 50.0, 0.2, False)).stop
+    assert not median_rule(TrialSituation(falling(0.1)[:19], finished, finished, 50.0, 0.2, False)).stop
+    assert not median_rule(TrialSituation(late, finished[:4], finished, 50.0, 0.2, False)).stop
 
 
 @pytest.mark.slow
