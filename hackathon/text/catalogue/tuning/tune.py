@@ -130,7 +130,7 @@ MESSAGES = {
         "スケーリングの測定は hackathon scale --resume で再開します。",
     ),
     "is_tuned": ("{study} is a tuning study", "{study} は tune の探索です"),
-    "is_tuned_hint": ("Continue it with: hackathon tune --resume {study}", "再開: hackathon tune --resume {study}"),
+    "is_tuned_hint": ("Continue it with: hackathon tune --resume {study!q}", "再開: hackathon tune --resume {study!q}"),
     "walltime": (
         "the walltime {walltime} ends before the objective's time {needed}",
         "実行時間の上限 {walltime} が目的の時間 {needed} より短くなっています",
@@ -169,8 +169,8 @@ MESSAGES = {
     "as_many": ("as many as the tokens pay for", "トークンの範囲で可能な数"),
     "study_is": ("study {study}", "探索 {study}"),
     "interrupted": (
-        "The jobs go on. Continue with: hackathon tune --resume {study}    End them with: hackathon cancel {study}",
-        "ジョブは続いています。再開: hackathon tune --resume {study}    取り消し: hackathon cancel {study}",
+        "The jobs go on. Continue with: hackathon tune --resume {study!q}    End them with: hackathon cancel {study!q}",
+        "ジョブは続いています。再開: hackathon tune --resume {study!q}    取り消し: hackathon cancel {study!q}",
     ),
     "trial": ("trial {number}", "試行 {number}"),
     "state_waiting": ("waiting", "待機中"),
@@ -203,5 +203,5 @@ MESSAGES = {
         "the first {count} trials failed; no more are started",
         "最初の {count} 回の試行が失敗したため、新しい試行を開始しません",
     ),
-    "given_up_hint": ("Find the cause: hackathon diagnose {run}", "原因の確認: hackathon diagnose {run}"),
+    "given_up_hint": ("Find the cause: hackathon diagnose {run!q}", "原因の確認: hackathon diagnose {run!q}"),
 }

@@ -1,4 +1,4 @@
-"""`hackathon tune` up to the first job: wrong requests end with 2 and say what to do; nothing is submitted before a yes."""
+"""`hackathon tune` up to the first job: wrong requests end with 2 and say what to do; nothing is submitted."""
 
 import json
 import sys
