@@ -84,7 +84,7 @@ def _was_cancelled_soon(run: Path) -> None:
 def test_the_place_of_a_stopped_trial_is_taken_at_once(site: Site) -> None:
     words = ("--space", "lr=0.01,1e-9,1e-8,1e-7", "--sampler", "grid", "--seed", ONE_GOOD_FIRST)
     words = (*words, "--objective", "accuracy")
-    begun = start(site, "tune", *words, "--yes", "--json", "--concurrent", "1", "-p", "epochs=120", "-p", "pause=0.05")
+    begun = start(site, "tune", *words, "--yes", "--json", "--concurrent", "1", "-p", "epochs=60", "-p", "pause=0.05")
     said, err = begun.communicate(timeout=240)
     assert begun.returncode == 0, err
     found = json.loads(said)

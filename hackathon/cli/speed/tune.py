@@ -210,4 +210,22 @@ def _again(resume: str, target: str | None, changes: dict[str, int | float], for
     study = find_study(resume, project) if resume else next((s for s in find_studies(project) if s.tuned), None)
     if study is None:
         raise RequestError("tune.nothing_to_resume", folder=project)
-    return again(study, project, target, changes, foreign)
+    tuner = again(study, project, target, changes, foreign)
+    _admit_rest(tuner)
+    return tuner
+
+
+def _admit_rest(tuner: "Tuner") -> None:
+    """Hold what is left of a tuning against the team's budget. Raises RequestError where it is spent."""
+    from hackathon.cli.budget import admit
+    from hackathon.jobs.cost import cost
+    from hackathon.jobs.plan import Plan, PlannedJob
+
+    campaign, plan = tuner.campaign, tuner.plan
+    request, sources = campaign.study.base_request(), campaign.sources
+    counts = [] if plan.trials is None else [plan.trials - len(campaign.study.trials())]
+    each = cost([request], sources.cluster).tokens
+    if plan.tokens is not None and each:
+        counts.append(int(plan.tokens / each))
+    if (left := min(counts, default=1)) > 0:
+        admit(Plan(sources, (PlannedJob(request, sources),), left))

@@ -99,7 +99,7 @@ def show_table(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> Non
     from hackathon.tuning.trials.result import best_line, summary, table
 
     head, rows = table(plan, trials)
-    echo_table(head, [[printable(cell) for cell in row] for row in rows])
+    echo_table([printable(cell) for cell in head], [[printable(cell) for cell in row] for row in rows])
     click.echo(printable(best_line(plan, trials)))
     click.echo(summary(plan, trials))
 

@@ -64,14 +64,20 @@ def trials_of(
         run_id = study.run_id(point) or ""
         run, state = runs.get(run_id), by_run.get(run_id)
         if run is None or state is None:
-            still = most_of(study.requested(point), cluster)
-            found.append(Trial(number, point.settings, None, Progress(WAITING, still=still)))
+            found.append(Trial(number, point.settings, None, Progress(WAITING, still=_still(study, point, cluster))))
             continue
         made = known.get(run_id) or progress(run, state, plan.objective, cluster, moment)
         if not state.open and (state.settled or state.sealed):
             known[run_id] = made
         found.append(Trial(number, point.settings, run, made, state.state in _WITH_JOB))
     return found
+
+
+def _still(study: Study, point: Point, cluster: "Cluster | None") -> Spent:
+    try:
+        return most_of(study.requested(point), cluster)
+    except (KeyError, TypeError, AttributeError):  # its file is not as the toolkit writes it
+        return Spent()
 
 
 def plan_of(study: Study) -> TuningPlan:

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from statistics import fmean, median
 
 from hackathon.tuning.trials.ledger import Trial
+from hackathon.tuning.trials.objective import END
 from hackathon.tuning.trials.plan import TuningPlan
-from hackathon.tuning.trials.reading import FAILED, FINISHED, STOPPED
+from hackathon.tuning.trials.reading import FAILED, FINISHED, STOPPED, Progress
 
 HOPELESS = 3
 """Trials that have to fail before a tuning in which all fail is given up."""
@@ -40,18 +42,26 @@ def tokens_open(trials: Sequence[Trial]) -> float:
     return math.fsum(each.progress.still.tokens or 0.0 for each in trials)
 
 
-def share_of_all(trials: Sequence[Trial]) -> float | None:
+def share_of_all(trials: Sequence[Trial], plan: TuningPlan) -> float | None:
     """Return the time that the trials took ÷ what they would have taken without stopping; None if none finished.
 
-    A stopped trial would have taken as long as the finished ones did on average.
+    A stopped trial would have taken as long as the finished ones on average; where the whole training counts, as long
+    as it would have needed at its own pace for as many values as the finished ones told (median).
     """
-    finished = [each.progress.seconds for each in trials if each.progress.state == FINISHED and each.progress.seconds]
+    finished = [each.progress for each in trials if each.progress.state == FINISHED and each.progress.seconds]
     ended = [each.progress for each in trials if each.progress.state in _ENDED_WELL]
     if not finished:
         return None
-    usual = math.fsum(finished) / len(finished)
-    whole = math.fsum(max(usual, each.seconds) if each.state == STOPPED else each.seconds for each in ended)
-    return math.fsum(each.seconds for each in ended) / whole if whole > 0 else None
+    usual = fmean(each.seconds for each in finished)
+    values = median(len(each.curve) for each in finished)
+
+    def whole(stopped: Progress) -> float:
+        if plan.objective.kind == END and stopped.curve and values:
+            return stopped.seconds * max(1.0, values / len(stopped.curve))
+        return max(usual, stopped.seconds)
+
+    total = math.fsum(whole(each) if each.state == STOPPED else each.seconds for each in ended)
+    return math.fsum(each.seconds for each in ended) / total if total > 0 else None
 
 
 LEAST = 8

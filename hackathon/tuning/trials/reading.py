@@ -105,6 +105,8 @@ def curve_of(run: RunDirectory, status: RunStatus, objective: Objective, now: fl
         values = printed_series(run.path, objective.metric, entry, over=over, most=LOGS)
         whole = max(0.0, (status.t_ended or now) - begin)
         found = [(whole * number / len(values), value) for number, value in enumerate(values, 1)]
+    last = len(found) - 1  # at the end a value that is not finite tells that the training diverged
+    found = [pair for number, pair in enumerate(found) if math.isfinite(pair[1]) or number == last]
     if objective.kind == END:
         return tuple((float(number), value) for number, (_, value) in enumerate(found, 1))
     return tuple(sorted(found, key=lambda pair: pair[0]))

@@ -74,7 +74,7 @@ def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, 
         "best": None if found is None else {
             "number": found.number, "settings": dict(found.settings), "value": found.progress.value,
         },
-        "share_of_all": share_of_all(trials),
+        "share_of_all": share_of_all(trials, plan),
         "another_better": another_better(trials),
         "tokens": tokens_used(trials) if priced else None,
     }  # fmt: skip
@@ -123,7 +123,7 @@ def state_text(trial: Trial) -> str:
 def summary(plan: TuningPlan, trials: Sequence[Trial]) -> str:
     """Return the one line that a tuning ends with."""
     parts = [message("tune.summary_trials", count=len(trials))]
-    share, chance = share_of_all(trials), another_better(trials)
+    share, chance = share_of_all(trials, plan), another_better(trials)
     if share is not None:
         word = "tokens" if any(each.progress.used.tokens for each in trials) else "time"
         parts.append(message(f"tune.summary_{word}", percent=percent(share)))

@@ -9,7 +9,11 @@ import pytest
 from hackathon.cli.main import run
 from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
 from hackathon.text.errors import RequestError
-from hackathon.tuning.trials.ledger import plan_of
+from hackathon.tuning.trials.ledger import plan_of, trials_of
+from hackathon.tuning.trials.objective import Objective
+from hackathon.tuning.trials.plan import TuningPlan
+from hackathon.tuning.trials.result import as_json
+from hackathon.tuning.trials.space import LOG, Dimension
 from support.runs import project, request
 
 PROJECT = """
@@ -78,15 +82,19 @@ def test_without_optuna_nothing_begins(
 
 
 def test_the_schema_describes_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    from hackathon.tuning.trials.objective import Objective
-    from hackathon.tuning.trials.plan import TuningPlan
-    from hackathon.tuning.trials.result import as_json
-    from hackathon.tuning.trials.space import LOG, Dimension
-
     assert run(["schema", "tune"]) == 0
     schema = json.loads(capsys.readouterr().out)
     plan = TuningPlan((Dimension("lr", LOG, 0.1, 1.0),), Objective("end", "loss", False), "random")
     assert set(as_json("s", plan, [])) == set(schema["properties"]) == set(schema["required"])
+
+
+def test_the_command_offers_what_there_is() -> None:
+    from hackathon.cli.speed import tune
+    from hackathon.tuning.trials.plan import SAMPLERS
+    from hackathon.tuning.trials.stopping import DELTA, RULES
+
+    assert tune.SAMPLERS == SAMPLERS and tuple(RULES) == tune.STOPPERS
+    assert next(each.default for each in tune.command.params if each.name == "delta") == DELTA
 
 
 def test_one_of_two_gets_a_number_and_broken_trials_are_passed_over(tmp_path: Path) -> None:
@@ -109,6 +117,10 @@ def test_one_of_two_gets_a_number_and_broken_trials_are_passed_over(tmp_path: Pa
     (study.path / "trials" / "note.json").write_text("{}")
     again = Study(study.path)
     assert list(again.trials()) == [1, 2] and again.points() == [point] and again.requested(point) == base
+    (study.path / "trials" / "00002.json").write_text(json.dumps({"processes": 1, "settings": {"lr": 0.7}}))
+    plan = TuningPlan((Dimension("lr", LOG, 0.1, 1.0),), Objective("end", "loss", False), "random")
+    known = trials_of(Study(study.path), plan, [], None)
+    assert [(each.number, each.progress.state) for each in known] == [(1, "waiting"), (2, "waiting")]
     (study.path / "trials" / "00002.json").write_text(json.dumps({"processes": 1, "key": "../x"}))
     with pytest.raises(RequestError):
         Study(study.path).points()

@@ -1,5 +1,7 @@
 """The best trial, what stopping saved, and when a tuning is given up."""
 
+from dataclasses import replace
+
 import pytest
 
 from hackathon.tuning.trials.ledger import Trial
@@ -32,11 +34,21 @@ def test_what_stopping_saved() -> None:
     known = trials(
         (FINISHED, 0.5, 100), (FINISHED, 0.9, 300), (STOPPED, None, 20), (STOPPED, None, 80), (FAILED, None, 9)
     )
-    assert share_of_all(known) == pytest.approx(500 / 800)
-    assert share_of_all(trials((STOPPED, None, 3))) is None
+    assert share_of_all(known, PLAN) == pytest.approx(500 / 800)
+    assert share_of_all(trials((STOPPED, None, 3)), PLAN) is None
     # one that was stopped later than the others finished is no gain
-    assert share_of_all(trials((FINISHED, 0.5, 10), (STOPPED, None, 30))) == 1.0
+    assert share_of_all(trials((FINISHED, 0.5, 10), (STOPPED, None, 30)), PLAN) == 1.0
     assert "62 % of the time of training all" in summary(PLAN, known)
+
+
+def test_a_slow_trial_would_have_gone_on_at_its_own_pace() -> None:
+    def trial(number: int, state: str, seconds: float, values: int) -> Trial:
+        return Trial(number, {}, None, Progress(state, [(float(x), 0.5) for x in range(values)], 0.5, seconds))
+
+    known = [trial(1, FINISHED, 10, 20), trial(2, FINISHED, 20, 20), trial(3, STOPPED, 30, 5)]
+    assert share_of_all(known, PLAN) == pytest.approx(60 / (30 + 120))
+    after = replace(PLAN, objective=Objective("after", "accuracy", True, seconds=20))
+    assert share_of_all(known, after) == 1.0
 
 
 def test_the_chance_of_another_one_needs_some_trials() -> None:
