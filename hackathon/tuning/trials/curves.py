@@ -189,6 +189,9 @@ def student(freedom: float, t: float) -> float:
     """Return the cumulative probability of Student's t distribution, by the regularised incomplete beta function."""
     if math.isinf(t):
         return 1.0 if t > 0 else 0.0
+    if t * t < freedom:  # near the middle the other form of the same integral loses no digits
+        half = 0.5 * _beta(0.5, freedom / 2.0, t * t / (freedom + t * t))
+        return 0.5 + half if t > 0 else 0.5 - half
     tail = 0.5 * _beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
     return 1.0 - tail if t > 0 else tail
 
