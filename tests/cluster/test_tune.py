@@ -134,3 +134,15 @@ def test_trials_that_all_fail_end_the_tuning_with_the_cause(site: Site) -> None:
     said = ask(site, "tune", *BASE, *words, seconds=240)
     assert said.code == 1 and "the first 3 trials failed" in said.err and "hackathon diagnose" in said.err
     assert [each["state"] for each in said.json()["trials"]] == ["failed"] * 3
+
+
+def test_after_ctrl_c_the_jobs_go_on_and_the_way_on_is_told(site: Site) -> None:
+    words = ("--space", "lr=0.01,0.02", "--objective", "accuracy", "--trials", "2", "--concurrent", "2")
+    begun = start(site, "tune", *BASE, *words, "-p", "epochs=60")
+    until(lambda: len(starts(site)) == 2, "both trials run", 60)
+    begun.send_signal(signal.SIGINT)
+    _, err = begun.communicate(timeout=60)
+    study = study_of(site).name
+    assert begun.returncode == 130 and f"hackathon tune --resume {study[-8:]}".encode() in err, err
+    found = json.loads(site.run("tune", "--resume", "--json"))
+    assert {each["state"] for each in found["trials"]} == {"finished"} and set(starts(site).values()) == {1}
