@@ -27,7 +27,10 @@ COMMANDS = {
         "convert": "convert", "port": "port",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
-    "speed": {"profile": "speed.profile", "speedup": "speed.speedup", "predict": "speed.predict", "plan": "speed.plan"},
+    "speed": {
+        "profile": "speed.profile", "speedup": "speed.speedup", "tune": "speed.tune", "predict": "speed.predict",
+        "plan": "speed.plan",
+    },
     "team": {
         "docs": "docs", "doctor": "machine.doctor", "clusters": "clusters.clusters", "ask": "board.ask",
         "board": "board.board", "standup": "board.standup", "ready": "event.ready", "slides": "slides",
@@ -49,6 +52,7 @@ MEANT = {
     "tail": "logs", "new": "init", "create": "init", "setup": "init",
     "plot": "results", "table": "results",
     "measure": "scale", "bench": "scale", "benchmark": "scale", "forecast": "predict", "extrapolate": "predict",
+    "hpo": "tune", "sweep": "tune", "optuna": "tune", "optimise": "tune", "optimize": "tune",
     "why": "diagnose", "debug": "diagnose", "trace": "profile", "profiler": "profile",
     "rehearse": "try", "test": "try", "script": "render", "help": "--help", "man": "docs",
 }  # fmt: skip

@@ -126,12 +126,51 @@ def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float,
     return curves_of(read_lines(files[0], torn=True) if files else (), attempt)
 
 
+def timed_series(run: Path, metric: str, *, over: bool) -> list[tuple[float, float]]:
+    """Return a metric of the newest attempt as its Meter wrote it: (seconds since 1970, value), at most CURVE points.
+
+    Values that are not finite stay: they tell that a training diverged. `over`: the run has ended.
+    """
+    files = rank_files(guarded(run) / "metrics", ".jsonl")
+    lines = read_lines(files[0], torn=over, last=METER) if files else ()
+    return curves_of(lines, over="t", finite=False).get(metric, [])
+
+
+def printed_series(run: Path, metric: str, entry: Mapping[str, Any], *, over: bool, most: int) -> list[float]:
+    """Return every value that a metric's pattern finds in the log of the first rank that printed one, in order.
+
+    None are returned for logs of more than `most` bytes, for a run of somebody else and for a pattern that may take
+    long: such ones are looked for once, at the end. Raises RequestError for one that is not a regular expression.
+    """
+    pattern = str(entry.get("pattern") or "")
+    if not pattern or not _is_own(run) or may_take_long(pattern) or _size(guarded(run) / "logs") > most:
+        return []
+    compiled = _compiled({metric: entry})
+    for path in [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]:
+        every = _EveryValue()
+        scan(read_lines(path, torn=over), compiled, {metric: every})
+        if every.values:
+            return every.values[int(entry.get("skip_first", 0)) :]
+    return []
+
+
+class _EveryValue(NumberStream):
+    """A stream that holds all its values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: list[float] = []
+
+    def add(self, value: float) -> None:
+        self.values.append(value)
+
+
 def curves_of(
-    lines: Iterable[str], attempt: int | None = None, over: str = "step"
+    lines: Iterable[str], attempt: int | None = None, over: str = "step", *, finite: bool = True
 ) -> dict[str, list[tuple[float, float]]]:
     """Return the curves in the lines of a Meter's file, as `series` does, over the field `over`: `step`, or time `t`.
 
-    Lines without that field count as one more each.
+    Lines without that field count as one more each. `finite`: values that are not are left out.
     """
     curves: dict[str, list[tuple[float, float]]] = {}
     every: dict[str, int] = {}
@@ -143,7 +182,7 @@ def curves_of(
             continue
         for name, value in _numbers(line):
             count = seen[name] = seen.get(name, -1) + 1
-            if name == "step" or not math.isfinite(value) or count % every.setdefault(name, 1):
+            if name == "step" or (finite and not math.isfinite(value)) or count % every.setdefault(name, 1):
                 continue
             step = number(line.get(over))
             points = curves.setdefault(name, [])

@@ -7,11 +7,11 @@ from typing import Any
 
 from hackathon.index.gather import gather
 from hackathon.index.memory import Memory
-from hackathon.index.studies import StudyRuns, by_settings, by_study
+from hackathon.index.studies import StudyRuns, by_settings
 from hackathon.jobs.request import Request
 from hackathon.prediction.advice import AdvisedSizes, advice
 from hackathon.prediction.forecast import Knowledge, forecast
-from hackathon.prediction.study import cluster_of, of_study, others, physics_of
+from hackathon.prediction.study import cluster_of, known_studies, of_study, others, physics_of
 from hackathon.text.errors import RequestError
 
 
@@ -36,7 +36,7 @@ def reachable(project: Path, request: Request) -> Reachable | None:
     if not (project / "studies").is_dir():
         return None
     memory = Memory()
-    studies = by_study(gather(None, None, [project], ask=False, diagnose=False).summaries, memory)
+    studies = known_studies(gather(None, None, [project], ask=False, diagnose=False).summaries, memory)
     for study in studies:
         if cluster_of(study) != request.cluster or not any(run.name == request.name for run in study.runs):
             continue

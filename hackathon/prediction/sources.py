@@ -7,7 +7,7 @@ from pathlib import Path
 from hackathon.config.cluster import Rates
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
-from hackathon.index.studies import StudyRuns, by_settings, by_study, results_of, study_record
+from hackathon.index.studies import StudyRuns, by_settings, results_of, study_record
 from hackathon.jobs.cost import spent
 from hackathon.prediction.flags import flags, good_rows
 from hackathon.prediction.forecast import Knowledge, TokensOf
@@ -18,6 +18,7 @@ from hackathon.prediction.study import (
     chosen,
     cluster_of,
     gathered,
+    known_studies,
     network_of,
     of_results,
     of_study,
@@ -71,7 +72,7 @@ def of_index(name: str | None, asked: SourceOptions, project: Path) -> list[tupl
     """Return the series of a study of this project, else of the runs of a program on a cluster."""
     memory = Memory()
     catalog = gathered(project)
-    studies = by_study(catalog.summaries, memory)
+    studies = known_studies(catalog.summaries, memory)
     study = chosen(studies, name, str(project))
     if study is not None:
         return _asked(_of_study(study, studies, memory, project), asked)

@@ -13,13 +13,14 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.gather import gather
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
-from hackathon.index.studies import StudyRuns, results_of, study_record
+from hackathon.index.studies import StudyRuns, by_study, results_of, study_record
 from hackathon.jobs.cost import spent
 from hackathon.prediction.forecast import Price
 from hackathon.prediction.network import NO_NETWORK, Network, network_from
 from hackathon.prediction.physics import Exposed, Physics
 from hackathon.prediction.rows import JOB, NOBODY, RATE, STEP, STEPS, STRONG, WEAK, Kin, MeasuredValue, Series, series
 from hackathon.runs.states import SUCCEEDED
+from hackathon.runs.study import TUNE
 from hackathon.scaling.cluster_measurements import measured
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.show import label
@@ -30,6 +31,15 @@ from hackathon.text.json_fields import mapping_of, text_of
 GRADIENT_BYTES = "gradient_bytes"
 """The final number of a program that says how many bytes an all-reduce of its gradients has."""
 SAMPLES_PER_SECOND = "samples_per_s"
+
+
+def known_studies(runs: Iterable[RunEntry], memory: Memory) -> list[StudyRuns]:
+    """Return the studies that runs belong to, newest first.
+
+    Trials of `hackathon tune` differ in more than their size, and are left out.
+    """
+    found = by_study(runs, memory)
+    return [each for each in found if study_record(each.project, each.id, memory).get("kind") != TUNE]
 
 
 def gathered(project: Path) -> Catalog:

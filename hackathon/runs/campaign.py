@@ -293,7 +293,7 @@ def resume(
 
 def request_of(study: Study, point: Point) -> Request:
     """Return the request of a study's point. Raises KeyError when the study has no such point."""
-    return Request.from_json(study.record()["options"]["requests"][point.key])
+    return study.requested(point)
 
 
 def _submit_preflight(

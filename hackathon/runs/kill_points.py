@@ -12,8 +12,9 @@ CREATE_STEPS = ("after-mkdir", "after-source", "after-files", "after-rename")
 SUBMIT_STEPS = ("after-submitting", "after-scheduler", "after-submitted")
 """Steps of `submit.submit`, in order: before the scheduler's command; the job is in the queue and nobody wrote its id
 down; its id is written down."""
-STEPS = (*CREATE_STEPS, *SUBMIT_STEPS, "after-reserved", "after-refused", "after-recovered")
-"""Every step. `after-reserved`: a study's point has a run id and no directory; `after-refused`, `after-recovered`: that
+STEPS = (*CREATE_STEPS, *SUBMIT_STEPS, "after-reserved", "after-refused", "after-recovered", "after-trial")
+"""Every step. `after-trial`: a trial of a tuning study is written and nobody has reserved it;
+`after-reserved`: a study's point has a run id and no directory; `after-refused`, `after-recovered`: that
 fact has just been written."""
 
 

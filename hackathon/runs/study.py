@@ -3,6 +3,8 @@
 `studies/<id>/points/<key>-<repeat>` is a reservation: made once, whole, before the run exists. It holds the run id
 on its first line and who reserved it on the second. So no point is submitted twice, whoever resumes a study. The key is
 the process count; in a study that varies more, a digest of the point's settings follows it.
+
+A tuning study's points come one by one: `trials/<number>.json` is a trial, made once, whole, with its request.
 """
 
 import contextlib
@@ -34,11 +36,14 @@ SCHEMA_VERSION = 1
 GRID_VERSION = 2
 """The schema of a study that varies more than the process count: an older toolkit would take its points for repeats."""
 FOLDER = "studies"
+TUNE, TRIALS = "tune", "trials"
+"""The kind of a study whose points are trials, and the folder that its trials lie in."""
 ABANDONED = 60.0
 """Seconds after which a reservation without a run directory counts as left behind."""
 LIVE = 600.0
 """The same while the process that made it exists: it may be slow, or its number may be another process's by now."""
 _KEY = re.compile(r"\d{1,9}(-[0-9a-f]{8})?\Z")
+_TRIAL = re.compile(r"\d{5}\.json\Z")
 
 
 @dataclass(frozen=True)
@@ -83,11 +88,12 @@ class Point:
 class Study(NamedDirectory):
     """One study: its folder beside `runs/`."""
 
-    __slots__ = ("_record",)
+    __slots__ = ("_record", "_trials")
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._record: dict[str, Any] | None = None
+        self._trials: dict[int, dict[str, Any]] = {}
 
     @property
     def runs_folder(self) -> Path:
@@ -115,9 +121,36 @@ class Study(NamedDirectory):
     def points(self) -> list[Point]:
         """Return all points, in the order in which they are submitted."""
         try:
-            return [Point.from_json(point) for point in self.record().get("points", [])]
+            return [Point.from_json(point) for point in self._point_records()]
         except (TypeError, ValueError, AttributeError):
             raise RequestError("runs.study_broken", path=self.path) from None
+
+    def _point_records(self) -> list[dict[str, Any]]:
+        return [*self.record().get("points", []), *(record for record in self.trials().values() if record)]
+
+    @property
+    def tuned(self) -> bool:
+        """Whether its points are trials of `hackathon tune`."""
+        return self.record().get("kind") == TUNE
+
+    def trials(self) -> dict[int, dict[str, Any]]:
+        """Return number → record of each trial of a tuning study; empty for one that is not written yet."""
+        if not self.tuned:
+            return {}
+        for name in self.path.folder.names(TRIALS):
+            number = int(name[:5]) if _TRIAL.match(name) else 0
+            if number and not self._trials.get(number):
+                self._trials[number] = self.path.folder.json(f"{TRIALS}/{name}")
+        return {number: self._trials[number] for number in sorted(self._trials)}
+
+    def requested(self, point: "Point") -> "Request":
+        """Return the request of a point. Raises KeyError when the study has no such point."""
+        from hackathon.jobs.request import Request
+
+        for record in self.trials().values():
+            if record and Point.from_json(record).name == point.name:
+                return Request.from_json(record["request"])
+        return Request.from_json(self.record()["options"]["requests"][point.key])
 
     def run_id(self, point: Point) -> str | None:
         """Return the id of the run that a point is reserved for, None when it is free."""
@@ -144,11 +177,15 @@ def create_study(
     base_request: "Request",
     options: dict[str, Any] | None = None,
     now: float | None = None,
+    kind: str = "",
 ) -> Study:
-    """Return a new study in `<project>/studies/`. Raises UnavailableError."""
+    """Return a new study in `<project>/studies/`; the points of one of the kind TUNE come later.
+
+    Raises UnavailableError.
+    """
     study = Study(project / FOLDER / new_id(safe_name(name, "study"), now))
     record = {
-        "schema_version": GRID_VERSION if any(point.settings for point in points) else SCHEMA_VERSION,
+        "schema_version": GRID_VERSION if kind or any(point.settings for point in points) else SCHEMA_VERSION,
         "id": study.id,
         "name": name,
         "created": time.time() if now is None else now,
@@ -159,6 +196,8 @@ def create_study(
         "base_request": base_request.to_json(),
         "options": options or {},
     }
+    if kind:
+        record["kind"] = kind
     partial = study.path.parent / f"{PARTIAL}{study.id}"
     try:
         (partial / "points").mkdir(parents=True)
@@ -166,6 +205,9 @@ def create_study(
         write_json(partial / "study.json", record)
         (partial / "study.json").chmod(file_mode)
         (partial / "points").chmod(folder_mode)
+        if kind == TUNE:
+            (partial / TRIALS).mkdir()
+            (partial / TRIALS).chmod(folder_mode)
         partial.chmod(folder_mode)
         partial.rename(study.path)
     except (OSError, ValueError) as error:
@@ -176,6 +218,26 @@ def create_study(
             raise RequestError("runs.bad_value", what=error) from error
         raise UnavailableError("runs.not_written", folder=study.path.parent, what=error.strerror or error) from error
     return study
+
+
+def add_trial(study: Study, number: int, point: Point, request: "Request", more: Mapping[str, Any]) -> bool:
+    """Write the trial of this number (from 1); False when somebody else has taken the number. Raises UnavailableError.
+
+    Whoever writes number n knows that no other trial was added since it read n − 1: what it reckoned before (places,
+    budget) holds.
+    """
+    place = study.path / TRIALS
+    record = {**more, **point.to_json(), "key": point.key, "number": number, "request": request.to_json(),
+              "t": time.time(), "by": this_process()}  # fmt: skip
+    raw = json.dumps(record, ensure_ascii=False, allow_nan=False, indent=1).encode()
+    try:
+        publish_path(place / f"{number:05d}.json", raw, 0o600 | place.stat().st_mode & 0o044)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UnavailableError("runs.not_written", folder=place, what=error.strerror or error) from error
+    step("after-trial")
+    return True
 
 
 def find_studies(project: Path) -> list[Study]:

@@ -76,6 +76,10 @@ def command(
         show_chain(run, form, metric, ask=not no_ask)
     elif run is not None:
         show_run(run, status([run], ask=not no_ask)[0], form, metric)
+    elif study is not None and study.tuned:
+        from hackathon.cli.speed.tune_shown import show_study as show_trials
+
+        show_trials(study, form, ask=not no_ask)
     elif study is not None:
         states = status(runs_of(study), ask=not no_ask)
         show_study(study, states, form, plot=plot, baseline=baseline, metric=metric)

@@ -114,6 +114,8 @@ def _resumed(name: str, target: str | None, options: Options, foreign: "Foreign"
     from hackathon.runs.study import runs_of
 
     campaign = resume(name, target, options, runs_folder().parent, foreign=foreign)
+    if campaign.study.tuned:
+        raise RequestError("tune.is_tuned", study=campaign.study.id[-8:])
     rest = campaign.rest(status(runs_of(campaign.study), ask=False))
     if rest.jobs:
         admit(rest)

@@ -63,6 +63,7 @@ FOLDERS = {
     "text": "text",
     "training": "programs",
     "trust": "config",
+    "tune": "tuning",
     "usage": "usage",
     "watch": "index",
     "web": "web",

@@ -34,7 +34,7 @@ SURVEY = f"{FAULTS}/test_survey_users.py::test_a_hostile_user_reads_and_alters_n
 JOBS = f"{UNIT}/runs/test_job_owner.py"
 SCRIPT = f"{UNIT}/programs/test_lint.py::test_scripts_of_others_are_data"
 
-STUDIES = ("scale", "try", "profile", "speedup")
+STUDIES = ("scale", "try", "profile", "speedup", "tune")
 """Commands that run a project's program to measure it."""
 
 THREATS: dict[str, tuple[dict[str, str], str]] = {
@@ -60,7 +60,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
             "top": LINKS, "dashboard": f"{UNIT}/index/test_foreign.py::test_nothing_of_the_tutor_s_is_shown",
             "publish": LINKS, "slides": FORMATS, "event": FORMATS, "ready": FORMATS, "board": LINKS, "ask": LINKS,
             "standup": FORMATS,
-            "notify": FORMATS, "scale": DESCRIPTOR, "submit": DESCRIPTOR, "rerun": DESCRIPTOR,
+            "notify": FORMATS, "scale": DESCRIPTOR, "tune": DESCRIPTOR, "submit": DESCRIPTOR, "rerun": DESCRIPTOR,
             "cancel": f"{FAULTS}/test_cancel_users.py::test_cancel_ends_no_job_that_anothers_files_name",
             "adopt": f"{JOBS}::test_adopt_takes_no_job_of_another", "clean": FORMATS, "doctor": DESCRIPTOR,
             "clusters": DESCRIPTOR, "predict": DESCRIPTOR,
@@ -152,7 +152,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "temporary folder of a node": (
         dict.fromkeys(
-            ("submit", "scale", "shell", "rerun", "ready"),
+            ("submit", "scale", "tune", "shell", "rerun", "ready"),
             f"{FAULTS}/test_scratch_users.py::test_caches_lie_in_a_folder_of_the_users_alone",
         )
         | {"data": f"{FAULTS}/test_scratch_users.py::test_data_that_somebody_else_staged_are_not_read"},

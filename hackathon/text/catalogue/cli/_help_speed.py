@@ -52,6 +52,32 @@ SPEED: dict[str, tuple[str, str]] = {
         "  hackathon profile --command 'python train.py --batch-size 256'\n"
         "  hackathon profile --from traces/rank-*.json.gz",
     ),
+    "tune_short": ("Find the best parameters with trials as jobs.", "ジョブを並行実行して最適なパラメータを探索"),
+    "tune_help": (
+        "Run trials of a program as jobs, several at once, and find the parameters that give the best result. --space says "
+        "what varies: log:a:b, lin:a:b, int:a:b, or a list of values. --objective is METRIC@DURATION (the value after that "
+        "time), METRIC (the value at the end), or time-to:METRIC:VALUE (the time until it is reached). A trial whose "
+        "predicted learning curve has little chance to become the best is cancelled, and the next one starts in its place. "
+        "What it can cost is shown and confirmed first. After Ctrl-C the jobs go on; --resume continues, also from a second "
+        "terminal.\n"
+        "\n"
+        "\b\n"
+        "  hackathon tune torch-ddp --space lr=log:1e-3:1 --objective loss@5min --trials 20\n"
+        "  hackathon tune --space lr=log:1e-4:1 --space batch_size=32,64,128 --objective accuracy@10min --tokens 20\n"
+        "  hackathon tune --space lr=0.01,0.1,1 --objective time-to:accuracy:0.95 --sampler grid --concurrent 2\n"
+        "  hackathon tune --resume",
+        "プログラムの試行を複数のジョブとして並行に実行し、最もよい結果になるパラメータを探します。--space には変える範囲を "
+        "log:a:b、lin:a:b、int:a:b、または値の列で指定します。--objective は METRIC@時間（その時間での値）、METRIC（終了時の値）、"
+        "time-to:METRIC:値（その値に達するまでの時間）のいずれかです。学習曲線の予測から、最良になる見込みが小さい試行は"
+        "取り消し、空いた枠で次の試行を始めます。最大コストを先に表示し、確認します。Ctrl-C のあともジョブは続きます。"
+        "--resume で再開できます（別の端末からも可能）。\n"
+        "\n"
+        "\b\n"
+        "  hackathon tune torch-ddp --space lr=log:1e-3:1 --objective loss@5min --trials 20\n"
+        "  hackathon tune --space lr=log:1e-4:1 --space batch_size=32,64,128 --objective accuracy@10min --tokens 20\n"
+        "  hackathon tune --space lr=0.01,0.1,1 --objective time-to:accuracy:0.95 --sampler grid --concurrent 2\n"
+        "  hackathon tune --resume",
+    ),
     "predict_short": ("Predict throughput at sizes that were not measured.", "測定していない規模の性能を予測する"),
     "predict_help": (
         "Predict value, 90 % interval and efficiency at process counts that were not measured. SOURCE is a study of this "

@@ -1,0 +1,231 @@
+"""`hackathon tune`: trials as jobs, proposed, watched and stopped early, until trials or tokens are used up."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.options import job_options, named, option_trust
+from hackathon.jobs.options import Options
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+    from hackathon.jobs.plan import Plan
+    from hackathon.jobs.resolve import Sources
+    from hackathon.tuning.trials.objective import Objective
+    from hackathon.tuning.trials.plan import TuningPlan
+    from hackathon.tuning.trials.space import Dimension
+    from hackathon.tuning.trials.tuner import Tuner
+
+SAMPLERS, STOPPERS = ("optuna", "random", "grid"), ("predict", "halving", "median", "none")
+MARGIN = 300
+"""Seconds of walltime beyond the objective's time: for the start of the program, and for values that come late."""
+
+
+@named("tune")
+@click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
+@job_options
+@click.option("--space", multiple=True, metavar="NAME=VALUES", help=message("tune.option_space"))
+@click.option("--objective", metavar="OBJECTIVE", help=message("tune.option_objective"))
+@click.option("--minimise/--maximise", default=None, help=message("tune.option_direction"))
+@click.option("--concurrent", type=click.IntRange(1, 1000), metavar="N", help=message("tune.option_concurrent"))
+@click.option("--trials", type=click.IntRange(1, 10_000), metavar="N", help=message("tune.option_trials"))
+@click.option("--tokens", type=click.FloatRange(min=0, min_open=True), metavar="T", help=message("tune.option_tokens"))
+@click.option("--sampler", type=click.Choice(SAMPLERS), default="optuna", show_default=True,
+              help=message("tune.option_sampler"))  # fmt: skip
+@click.option("--stopper", type=click.Choice(STOPPERS), default="predict", show_default=True,
+              help=message("tune.option_stopper"))  # fmt: skip
+@click.option("--delta", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, metavar="P",
+              help=message("tune.option_delta"))  # fmt: skip
+@click.option("--seed", default="1", metavar="TEXT", help=message("tune.option_seed"))
+@click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("tune.option_resume"))
+@click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
+@click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
+@click.option("--dry-run", is_flag=True, help=message("tune.option_dry_run"))
+@click.option("-y", "--yes", is_flag=True, help=message("tune.option_yes"))
+@option_trust
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(
+    target: str | None,
+    options: Options,
+    space: tuple[str, ...],
+    objective: str | None,
+    minimise: bool | None,
+    concurrent: int | None,
+    trials: int | None,
+    tokens: float | None,
+    sampler: str,
+    stopper: str,
+    delta: float,
+    seed: str,
+    resume: str | None,
+    note: str,
+    tags: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    foreign: "Foreign",
+    as_json: bool,
+) -> None:
+    from hackathon.cli.speed.tune_shown import show_json, show_table, watch
+    from hackathon.jobs.sources import find_sources
+    from hackathon.text.errors import HackathonError, RequestError
+    from hackathon.tuning.trials.outcome import best, hopeless
+    from hackathon.tuning.trials.plan import USUAL_TRIALS, TuningPlan
+    from hackathon.tuning.trials.result import best_line
+    from hackathon.tuning.trials.tuner import begin
+
+    limits = {"concurrent": concurrent, "trials": trials, "tokens": tokens}
+    if resume is not None:
+        if space or objective:
+            raise RequestError("tune.with_resume")
+        tuner = _again(resume, target, {name: each for name, each in limits.items() if each is not None}, foreign)
+    else:
+        if not objective:
+            raise RequestError("tune.no_objective")
+        sources = find_sources(target, options, foreign=foreign)
+        wanted, dimensions = _read(sources, space, objective, None if minimise is None else not minimise)
+        plan = TuningPlan(
+            dimensions, wanted, sampler, stopper, concurrent or 4,
+            trials or (None if tokens is not None else USUAL_TRIALS), tokens, delta, seed,
+        )  # fmt: skip
+        planned, plan = _planned(_with_walltime(sources, wanted), plan)
+        _confirm(planned, plan, yes or dry_run)
+        if dry_run:
+            return
+        tuner = begin(planned, plan, note=note, tags=tags)
+        click.echo(message("tune.study_is", study=tuner.campaign.study.id), err=True)
+    found = watch(tuner)
+    (show_json if as_json else show_table)(tuner.campaign.study.id, tuner.plan, found)
+    if best(found, tuner.plan) is None:
+        if hopeless(found):
+            run = next(each.run for each in found if each.run is not None)
+            raise HackathonError("tune.given_up", count=len(found), run=run.id[-8:])
+        if as_json:
+            click.echo(best_line(tuner.plan, found), err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _read(
+    sources: "Sources", space: tuple[str, ...], objective: str, maximise: bool | None
+) -> "tuple[Objective, tuple[Dimension, ...]]":  # fmt: skip
+    """Return the objective and the dimensions. Raises RequestError."""
+    from hackathon.jobs.resolve import declared_parameters, resolve
+    from hackathon.tuning.trials.objective import read_objective
+    from hackathon.tuning.trials.space import read_space
+
+    declared = declared_parameters(sources.project, sources.recipe)
+    dimensions = read_space(space, declared, sources.options.parameters)
+    return read_objective(objective, resolve(sources).check, maximise), dimensions
+
+
+def _with_walltime(sources: "Sources", objective: "Objective") -> "Sources":
+    """Return the sources with a walltime that the objective's time fits in, unless one was asked for.
+
+    Raises RequestError for one that was asked for and is shorter.
+    """
+    import math
+    from dataclasses import replace
+
+    from hackathon.jobs.resolve import resolve
+    from hackathon.text.errors import RequestError
+    from hackathon.text.units import format_walltime
+
+    if objective.seconds is None:
+        return sources
+    asked = sources.options.walltime
+    if asked is not None:
+        if asked < objective.seconds:
+            raise RequestError(
+                "tune.walltime", walltime=format_walltime(asked), needed=format_walltime(math.ceil(objective.seconds))
+            )
+        return sources
+    request = resolve(sources)
+    queue = sources.cluster.queues.get(request.queue or "")
+    longest = queue.longest(request.nodes) if queue is not None else None
+    wanted = math.ceil(objective.seconds) + MARGIN
+    if longest and longest >= objective.seconds:
+        wanted = min(wanted, longest)
+    return replace(sources, options=replace(sources.options, walltime=wanted))
+
+
+def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]":
+    """Return the plan whose one job is the first trial, repeated as often as all trials can cost at most.
+
+    Raises RequestError where nothing can be proposed, or the cluster's profile says nothing of tokens.
+    """
+    from dataclasses import replace
+
+    from hackathon.jobs.cost import cost
+    from hackathon.jobs.grid import Cell, with_settings
+    from hackathon.jobs.resolve import resolve
+    from hackathon.runs.campaign import plan as plan_campaign
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.trials.samplers import grid_of, propose
+
+    first = propose(plan, ())
+    assert first is not None  # every dimension has a value
+    if plan.sampler == "grid":
+        points = len(grid_of(plan.space, plan.seed))
+        plan = replace(plan, trials=min(plan.trials or points, points))
+    cell = Cell(resolve(with_settings(sources, first)), first)
+    repeat = plan.trials or 1
+    if plan.tokens is not None:
+        each = cost([cell.request], sources.cluster).tokens
+        if each is None:
+            raise RequestError("tune.no_rates", cluster=sources.cluster.name)
+        if each > plan.tokens:
+            raise RequestError("tune.too_few_tokens", tokens=f"{plan.tokens:g}", needed=f"{each:.2f}")
+        lasting = int(plan.tokens / each) if each else 1
+        repeat = max(1, min(plan.trials or lasting, lasting))
+    return plan_campaign(sources, [cell], repeat=repeat), plan
+
+
+def _confirm(planned: "Plan", plan: "TuningPlan", yes: bool) -> None:
+    """Print what will be tried and what it can cost, and ask."""
+    from hackathon.cli.shown import confirm
+    from hackathon.text.printable import printable
+
+    space = " ".join(f"{each.name}={each.text}" for each in plan.space)
+    click.echo(
+        message(
+            "tune.wanted_most" if plan.objective.more_is_better else "tune.wanted_least",
+            objective=plan.objective.text, space=printable(space), sampler=plan.sampler, stopper=plan.stopper,
+            concurrent=plan.concurrent,
+        ),
+        err=True,
+    )  # fmt: skip
+    count = message("tune.as_many") if plan.trials is None else str(plan.trials)
+    confirm(planned, yes, message("tune.confirm", count=count, concurrent=plan.concurrent))
+
+
+def _again(resume: str, target: str | None, changes: dict[str, int | float], foreign: "Foreign") -> "Tuner":
+    """Return the tuner of an earlier study. Raises RequestError."""
+    from hackathon.cli.options import runs_folder
+    from hackathon.runs.study import find_studies, find_study
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.trials.tuner import again
+
+    project = runs_folder().parent
+    study = find_study(resume, project) if resume else next((s for s in find_studies(project) if s.tuned), None)
+    if study is None:
+        raise RequestError("tune.nothing_to_resume", folder=project)
+    tuner = again(study, project, target, changes, foreign)
+    _admit_rest(tuner)
+    return tuner
+
+
+def _admit_rest(tuner: "Tuner") -> None:
+    """Hold what is left of a tuning against the team's budget. Raises RequestError where it is spent."""
+    from hackathon.cli.budget import admit
+    from hackathon.jobs.cost import cost
+    from hackathon.jobs.plan import Plan, PlannedJob
+
+    campaign, plan = tuner.campaign, tuner.plan
+    request, sources = campaign.study.base_request(), campaign.sources
+    counts = [] if plan.trials is None else [plan.trials - len(campaign.study.trials())]
+    each = cost([request], sources.cluster).tokens
+    if plan.tokens is not None and each:
+        counts.append(int(plan.tokens / each))
+    if (left := min(counts, default=1)) > 0:
+        admit(Plan(sources, (PlannedJob(request, sources),), left))

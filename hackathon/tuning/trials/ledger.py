@@ -1,0 +1,98 @@
+"""The trials of a tuning study, read from its folder and the runs of its points."""
+
+import time
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hackathon.jobs.cost import Spent, cost
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import OPEN, UNCERTAIN, RunStatus
+from hackathon.runs.study import Point, Study, runs_of
+from hackathon.text.errors import RequestError
+from hackathon.text.json_fields import mapping_of
+from hackathon.tuning.trials.plan import TuningPlan
+from hackathon.tuning.trials.reading import RUNNING, WAITING, Progress, progress
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.settings import Settings
+
+_WITH_JOB = OPEN - {UNCERTAIN}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial of the ledger."""
+
+    number: int
+    settings: "Settings"
+    run: RunDirectory | None
+    progress: Progress
+    job_open: bool = False
+    """Whether its job is, or may be, with the scheduler, also after it was told to end."""
+
+    @property
+    def place(self) -> bool:
+        """Whether it takes one of the concurrent places."""
+        return self.progress.state in (WAITING, RUNNING)
+
+
+def trials_of(
+    study: Study,
+    plan: TuningPlan,
+    states: Sequence[RunStatus],
+    cluster: "Cluster | None",
+    now: float | None = None,
+    ended: MutableMapping[str, Progress] | None = None,
+) -> list[Trial]:
+    """Return all trials of a study as they are; `states`: of its runs.
+
+    `cluster`: its profile, None where nobody knows it any more: then nothing has a price. `ended`: a memory of
+    runs that cannot change any more.
+    """
+    moment = time.time() if now is None else now
+    known: MutableMapping[str, Progress] = {} if ended is None else ended
+    by_run = {state.run_id: state for state in states}
+    runs = {run.id: run for run in runs_of(study)}
+    found = []
+    for number, record in study.trials().items():
+        if not record:
+            continue
+        point = Point.from_json(record)
+        run_id = study.run_id(point) or ""
+        run, state = runs.get(run_id), by_run.get(run_id)
+        if run is None or state is None:
+            found.append(Trial(number, point.settings, None, Progress(WAITING, still=_still(study, point, cluster))))
+            continue
+        made = known.get(run_id) or progress(run, state, plan.objective, cluster, moment)
+        if not state.open and (state.settled or state.sealed):
+            known[run_id] = made
+        found.append(Trial(number, point.settings, run, made, state.state in _WITH_JOB))
+    return found
+
+
+def _still(study: Study, point: Point, cluster: "Cluster | None") -> Spent:
+    try:
+        return most_of(study.requested(point), cluster)
+    except (KeyError, TypeError, AttributeError):  # its file is not as the toolkit writes it
+        return Spent()
+
+
+def plan_of(study: Study) -> TuningPlan:
+    """Return what a tuning study was asked for. Raises RequestError for a study of another kind, or a broken one."""
+    if not study.tuned:
+        raise RequestError("tune.other_study", study=study.id)
+    try:
+        return TuningPlan.from_json(mapping_of(study.record().get("options")).get("tune"))
+    except (ValueError, TypeError):
+        raise RequestError("runs.study_broken", path=study.path) from None
+
+
+def most_of(request: "Request", cluster: "Cluster | None") -> Spent:
+    """Return the most that a job can cost."""
+    if cluster is None:
+        return Spent()
+    most = cost([request], cluster)
+    return Spent(most.node_hours, most.gpu_hours, most.tokens)

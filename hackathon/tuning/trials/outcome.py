@@ -1,0 +1,78 @@
+"""What a tuning came to so far: the best trial, what all cost, what stopping saved, whether another is worth it."""
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, median
+
+from hackathon.tuning.trials.ledger import Trial
+from hackathon.tuning.trials.objective import END
+from hackathon.tuning.trials.plan import TuningPlan
+from hackathon.tuning.trials.reading import FAILED, FINISHED, STOPPED, Progress
+
+HOPELESS = 3
+"""Trials that have to fail before a tuning in which all fail is given up."""
+_ENDED_WELL = frozenset({FINISHED, STOPPED})
+
+
+def best(trials: Sequence[Trial], plan: TuningPlan) -> Trial | None:
+    """Return the finished trial with the best result, the first of several."""
+    found: Trial | None = None
+    for each in trials:
+        value = each.progress.value
+        if each.progress.state != FINISHED or value is None:
+            continue
+        if found is None or plan.objective.better(value, found.progress.value or 0.0):
+            found = each
+    return found
+
+
+def hopeless(trials: Sequence[Trial]) -> bool:
+    """Return whether so many trials failed, and none did anything else, that more of them would fail, too."""
+    ended = [each.progress.state for each in trials if not each.place]
+    return len(ended) >= HOPELESS and all(state == FAILED for state in ended)
+
+
+def tokens_used(trials: Sequence[Trial]) -> float:
+    """Return what the trials' jobs have cost so far."""
+    return math.fsum(each.progress.used.tokens or 0.0 for each in trials)
+
+
+def tokens_open(trials: Sequence[Trial]) -> float:
+    """Return what the jobs that wait or run can still cost at most."""
+    return math.fsum(each.progress.still.tokens or 0.0 for each in trials)
+
+
+def share_of_all(trials: Sequence[Trial], plan: TuningPlan) -> float | None:
+    """Return the time that the trials took ÷ what they would have taken without stopping; None if none finished.
+
+    A stopped trial would have taken as long as the finished ones on average; where the whole training counts, as long
+    as it would have needed at its own pace for as many values as the finished ones told (median).
+    """
+    finished = [each.progress for each in trials if each.progress.state == FINISHED and each.progress.seconds]
+    ended = [each.progress for each in trials if each.progress.state in _ENDED_WELL]
+    if not finished:
+        return None
+    usual = fmean(each.seconds for each in finished)
+    values = median(len(each.curve) for each in finished)
+
+    def whole(stopped: Progress) -> float:
+        if plan.objective.kind == END and stopped.curve and values:
+            return stopped.seconds * max(1.0, values / len(stopped.curve))
+        return max(usual, stopped.seconds)
+
+    total = math.fsum(whole(each) if each.state == STOPPED else each.seconds for each in ended)
+    return math.fsum(each.seconds for each in ended) / total if total > 0 else None
+
+
+LEAST = 8
+"""Trials from which on anything is said about the next one."""
+
+
+def another_better(trials: Sequence[Trial]) -> float | None:
+    """Return the probability that one more random trial is better than the best; None for too few trials.
+
+    The best of n + 1 exchangeable draws is the last one with probability 1 ÷ (n + 1). Stopped trials count: they were
+    stopped because they would not have become the best.
+    """
+    count = sum(each.progress.state in _ENDED_WELL for each in trials)
+    return 1.0 / (count + 1) if count >= LEAST and any(each.progress.value is not None for each in trials) else None

@@ -1,0 +1,78 @@
+"""What a tuning study was asked for, as its `study.json` keeps it: a later `--resume` goes on with the same."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from hackathon.jobs.options import Options
+from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whole
+from hackathon.tuning.trials.objective import Objective
+from hackathon.tuning.trials.space import Dimension
+from hackathon.tuning.trials.stopping import DELTA, RULES
+
+SAMPLERS = ("optuna", "random", "grid")
+USUAL_TRIALS = 30
+"""Trials where neither a number nor tokens limit them."""
+MOST_TRIALS = 10_000
+
+
+@dataclass(frozen=True)
+class TuningPlan:
+    """The space, the objective, and how trials are proposed, stopped and limited."""
+
+    space: tuple[Dimension, ...]
+    objective: Objective
+    sampler: str
+    """One of SAMPLERS."""
+    stopper: str = "predict"
+    """One of stopping.RULES."""
+    concurrent: int = 1
+    """Trials that are with the scheduler at once."""
+    trials: int | None = None
+    """Trials in all; None: as many as the tokens last for."""
+    tokens: float | None = None
+    """The most that all trials together may cost."""
+    delta: float = DELTA
+    seed: str = "1"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "space": [{**asdict(each), "choices": list(each.choices)} for each in self.space],
+            "objective": self.objective.to_json(),
+            **{name: getattr(self, name) for name in _PLAIN},
+        }
+
+    @classmethod
+    def from_json(cls, value: object) -> "TuningPlan":
+        """Return it from its JSON. Raises ValueError for what is not one."""
+        entry = mapping_of(value)
+        space = []
+        for each in map(mapping_of, listed(entry.get("space"))):
+            low, high = finite(each.get("low")), finite(each.get("high"))
+            if low is None or high is None:
+                raise ValueError("not a dimension")
+            choices = tuple(one for one in listed(each.get("choices")) if isinstance(one, (str, int, float, bool)))
+            space.append(Dimension(text_of(each.get("name")), text_of(each.get("kind")), low, high, choices))
+        made = cls(
+            tuple(space), Objective.from_json(entry.get("objective")), text_of(entry.get("sampler")),
+            text_of(entry.get("stopper")), whole(entry.get("concurrent")) or 1, whole(entry.get("trials")),
+            finite(entry.get("tokens")), finite(entry.get("delta")) or DELTA, text_of(entry.get("seed")),
+        )  # fmt: skip
+        if not space or made.sampler not in SAMPLERS or made.stopper not in RULES:
+            raise ValueError("not a plan of trials")
+        return made
+
+
+_PLAIN = ("sampler", "stopper", "concurrent", "trials", "tokens", "delta", "seed")
+
+
+def options_json(options: Options) -> dict[str, Any]:
+    """Return the options that a study was begun with, as JSON values."""
+    return asdict(options)
+
+
+def options_of(value: Mapping[str, Any]) -> Options:
+    """Return the options from their JSON; members that this version does not know are dropped."""
+    known = {entry.name for entry in fields(Options)}
+    return Options(**{name: each for name, each in value.items() if name in known})

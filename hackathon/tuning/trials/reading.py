@@ -1,0 +1,172 @@
+"""What became of a trial, read from its run: its curve, its result, and what it used.
+
+The run's directory is the truth. `client/trial.json` is written before a trial's job is ended: why, and when.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hackathon.jobs.cost import Spent, gpus_given, spent
+from hackathon.logs.final import final_numbers
+from hackathon.logs.metrics import printed_series, timed_series
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.job_times import use_by
+from hackathon.runs.lives import gpus_of
+from hackathon.runs.states import CREATED, HELD, OPEN, QUEUED, SUCCEEDED, UNCERTAIN, RunStatus
+from hackathon.text.json_fields import finite, text_of
+from hackathon.text.messages import message
+from hackathon.tuning.trials.curves import Curve, value_at
+from hackathon.tuning.trials.objective import AFTER, END, TIME_TO, Objective
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
+
+WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
+FACT = "trial"
+"""The fact in `client/` that a trial's job was ended by the tuner."""
+BY_RULE, TIME_IS_UP, REACHED = "rule", "time", "reached"
+"""Why it was ended: a rule of stopping; the objective's time is over; the goal is reached."""
+FLUSH = 2.0
+"""Seconds after the objective's time in which the last values may still be written."""
+UNCLEAR = 180.0
+"""Seconds after which a submission whose end is unknown counts as failed."""
+LOGS = 8 << 20
+"""Bytes of logs in which a curve is looked for while a trial runs."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One trial as its run tells it."""
+
+    state: str
+    """WAITING, RUNNING, FINISHED, STOPPED or FAILED."""
+    curve: Curve = ()
+    """(seconds since the job began, or number of the value; value of the metric)."""
+    value: float | None = None
+    """The result by the objective; None without one."""
+    seconds: float = 0.0
+    """How long its job held its nodes."""
+    used: Spent = field(default_factory=Spent)
+    still: Spent = field(default_factory=Spent)
+    """What it can cost at most from now on."""
+    reason: str = ""
+    """Why it failed, in words of the current language; of a stopped one the rule."""
+    probability: float | None = None
+    """Of a stopped one: of becoming the best."""
+    due: str = ""
+    """Of a running one: TIME_IS_UP or REACHED when nothing more is wanted of it."""
+
+
+def progress(
+    run: RunDirectory, status: RunStatus, objective: Objective, cluster: "Cluster | None", now: float
+) -> Progress:
+    """Return what became of a trial whose run is in this state; `now`: seconds since 1970.
+
+    Raises RequestError for a metric's pattern that is no regular expression.
+    """
+    used, still, seconds = _costs(run, status, cluster, now)
+    unclear = status.state == UNCERTAIN and now - (status.t_submitted or 0.0) < UNCLEAR  # it is just being submitted
+    if status.state in (CREATED, QUEUED, HELD) or unclear:
+        return Progress(WAITING, used=used, still=still)
+    open_, fact = status.state in OPEN and status.state != UNCERTAIN, run.client(FACT)
+    curve = curve_of(run, status, objective, now)
+    elapsed = max(0.0, (status.t_ended or now) - status.t_started) if status.t_started is not None else 0.0
+    why = text_of(fact.get("why"))
+    value = _result(run, status, objective, curve, elapsed, ended=bool(why) or not open_)
+    made = Progress(RUNNING, curve, seconds=seconds, used=used, still=still)
+    if why == BY_RULE:
+        rule, probability = text_of(fact.get("rule")), finite(fact.get("probability"))
+        return replace(made, state=STOPPED, reason=rule, probability=probability)
+    if open_ and not why:
+        return replace(made, due=_due(objective, elapsed, curve))
+    if value is not None or (objective.kind == TIME_TO and status.state == SUCCEEDED):
+        return replace(made, state=FINISHED, value=value)
+    silent = why or status.state == SUCCEEDED
+    reason = message("tune.no_value", metric=objective.metric) if silent else status.explanation or status.state
+    return replace(made, state=FAILED, reason=reason)
+
+
+def curve_of(run: RunDirectory, status: RunStatus, objective: Objective, now: float) -> Curve:
+    """Return a trial's curve over the objective's axis; empty where none can be read while it runs.
+
+    Times are of the Meter's lines. Lines of a log have no time: a pattern's values are spread evenly from the start to
+    now, or to the end.
+    """
+    begin, over = status.t_started, status.state not in OPEN
+    if begin is None:
+        return ()
+    timed = timed_series(run.path, objective.metric, over=over)
+    if timed:
+        found = [(max(0.0, t - begin), value) for t, value in timed]
+    else:
+        entry = run.record().metrics.get(objective.metric, {})
+        values = printed_series(run.path, objective.metric, entry, over=over, most=LOGS)
+        whole = max(0.0, (status.t_ended or now) - begin)
+        found = [(whole * number / len(values), value) for number, value in enumerate(values, 1)]
+    last = len(found) - 1  # at the end a value that is not finite tells that the training diverged
+    found = [pair for number, pair in enumerate(found) if math.isfinite(pair[1]) or number == last]
+    if objective.kind == END:
+        return tuple((float(number), value) for number, (_, value) in enumerate(found, 1))
+    return tuple(sorted(found, key=lambda pair: pair[0]))
+
+
+def with_final(curve: Curve, progress: Progress, objective: Objective) -> Curve:
+    """Return the curve of a finished trial with its result as the last value: what others are compared with."""
+    if objective.kind == TIME_TO or progress.value is None:
+        return curve
+    last = curve[-1][0] if curve else max(1.0, progress.seconds)
+    return (*curve[:-1], (last, progress.value))
+
+
+def _result(
+    run: RunDirectory, status: RunStatus, objective: Objective, curve: Curve, elapsed: float, *, ended: bool
+) -> float | None:
+    if objective.kind == TIME_TO:
+        found = next((x for x, value in curve if objective.reached(value)), None)
+        if found is None and status.state == SUCCEEDED and (final := _final(run, objective)) is not None:
+            return elapsed if objective.reached(final) else None
+        return found
+    if not ended:
+        return None
+    if objective.kind == AFTER and objective.seconds is not None and elapsed > objective.seconds:
+        found = value_at(curve, objective.seconds)
+        # of a program that told its only value a moment later nothing is known at that time
+        return found if found is not None and math.isfinite(found) else None
+    return _final(run, objective) if status.state == SUCCEEDED else None
+
+
+def _final(run: RunDirectory, objective: Objective) -> float | None:
+    found = final_numbers(run.path, run.record(), over=True, metric=objective.metric).values.get(objective.metric)
+    return found if found is not None and math.isfinite(found) else None
+
+
+def _due(objective: Objective, elapsed: float, curve: Curve) -> str:
+    if objective.kind == TIME_TO and any(objective.reached(value) for _, value in curve):
+        return REACHED
+    if objective.kind == AFTER and objective.seconds is not None and elapsed >= objective.seconds + FLUSH:
+        return TIME_IS_UP
+    return ""
+
+
+def _costs(run: RunDirectory, status: RunStatus, cluster: "Cluster | None", now: float) -> tuple[Spent, Spent, float]:
+    """Return what a run's job used, what it can still use, and how long it held its nodes."""
+    use, rates = use_by(run, status), cluster.rates if cluster is not None else None
+    held = use.held(now)
+    nodes = math.fsum(life.seconds * life.nodes for life in held.lives)
+    gpus = math.fsum(life.seconds * gpus_of(use, life, cluster) for life in held.lives)
+    rest = held.still(use.walltime)
+    if status.state == CREATED:
+        rest = float(use.walltime)
+    each = gpus_given(use.gpus_per_node, use.gpus_wanted, cluster, queue=use.queue or None, nodes=use.nodes)
+    return (
+        spent(nodes, gpus, rates),
+        spent(rest * use.nodes, rest * use.nodes * each, rates),
+        held.seconds,
+    )
+
+
+def fact_of(why: str, now: float, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fact that is written before a trial's job is ended."""
+    return {"t": now, "why": why, **more}

@@ -1,0 +1,152 @@
+"""What a tuning study came to, as JSON values and as rows of a table: one function makes each number."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hackathon.jobs.settings import settings_text, value_text
+from hackathon.text.messages import message
+from hackathon.text.units import format_walltime
+from hackathon.tuning.trials.ledger import Trial
+from hackathon.tuning.trials.objective import shown_value
+from hackathon.tuning.trials.outcome import another_better, best, share_of_all, tokens_used
+from hackathon.tuning.trials.plan import TuningPlan
+from hackathon.tuning.trials.reading import FAILED, FINISHED, RUNNING, STOPPED, WAITING
+
+SCHEMA_VERSION = 1
+_ORDER = (FINISHED, RUNNING, WAITING, STOPPED, FAILED)
+_NUMBER: Mapping[str, Any] = {"type": ["number", "null"]}
+SCHEMA: Mapping[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "hackathon tune --json",
+    "type": "object",
+    "required": ["schema_version", "study", "objective", "space", "sampler", "stopper", "limits", "trials", "best",
+                 "share_of_all", "another_better", "tokens"],
+    "additionalProperties": False,
+    "properties": {
+        "schema_version": {"const": SCHEMA_VERSION},
+        "study": {"type": "string"},
+        "objective": {"type": "object", "required": ["kind", "metric", "direction", "seconds", "goal", "text"]},
+        "space": {"type": "array", "items": {"type": "object", "required": ["name", "values"]}},
+        "sampler": {"enum": ["optuna", "random", "grid"]},
+        "stopper": {"enum": ["predict", "halving", "median", "none"]},
+        "limits": {"type": "object", "required": ["concurrent", "trials", "tokens", "delta"]},
+        "trials": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["number", "settings", "state", "value", "values", "seconds", "tokens", "probability",
+                             "reason", "run"],
+                "additionalProperties": False,
+                "properties": {
+                    "number": {"type": "integer", "minimum": 1},
+                    "settings": {"type": "object"},
+                    "state": {"enum": list(_ORDER)},
+                    "value": _NUMBER, "seconds": _NUMBER, "tokens": _NUMBER, "probability": _NUMBER,
+                    "values": {"type": "integer", "minimum": 0},
+                    "reason": {"type": "string"},
+                    "run": {"type": ["string", "null"]},
+                },
+            },
+        },
+        "best": {"type": ["object", "null"]},
+        "share_of_all": _NUMBER, "another_better": _NUMBER, "tokens": _NUMBER,
+    },
+}  # fmt: skip
+"""The JSON Schema of `as_json`."""
+
+
+def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, Any]:
+    """Return the trials by number, the best one and what it all took."""
+    found = best(trials, plan)
+    priced = any(each.progress.used.tokens is not None for each in trials)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "study": study,
+        "objective": plan.objective.to_json(),
+        "space": [{"name": each.name, "values": each.text} for each in plan.space],
+        "sampler": plan.sampler,
+        "stopper": plan.stopper,
+        "limits": {
+            "concurrent": plan.concurrent, "trials": plan.trials, "tokens": plan.tokens, "delta": plan.delta,
+        },
+        "trials": [_row(each) for each in trials],
+        "best": None if found is None else {
+            "number": found.number, "settings": dict(found.settings), "value": found.progress.value,
+        },
+        "share_of_all": share_of_all(trials, plan),
+        "another_better": another_better(trials),
+        "tokens": tokens_used(trials) if priced else None,
+    }  # fmt: skip
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    done = trial.progress
+    return {
+        "number": trial.number, "settings": dict(trial.settings), "state": done.state, "value": done.value,
+        "values": len(done.curve), "seconds": done.seconds, "tokens": done.used.tokens,
+        "probability": done.probability, "reason": done.reason, "run": trial.run.id if trial.run else None,
+    }  # fmt: skip
+
+
+def table(plan: TuningPlan, trials: Sequence[Trial]) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows: finished trials first, the best one in front."""
+    sign = -1.0 if plan.objective.more_is_better else 1.0
+
+    def order(trial: Trial) -> tuple[int, float, int]:
+        value = trial.progress.value
+        return _ORDER.index(trial.progress.state), math.inf if value is None else sign * value, trial.number
+
+    names = [each.name for each in plan.space]
+    columns = [message("tune.column_trial"), *names]
+    columns += [message(f"tune.column_{each}") for each in ("state", "result", "time", "tokens", "run")]
+    rows = []
+    for trial in sorted(trials, key=order):
+        done = trial.progress
+        rows.append([
+            str(trial.number), *(value_text(trial.settings.get(name, "–")) for name in names), state_text(trial),
+            shown_value(plan.objective, done.value), format_walltime(round(done.seconds)),
+            "–" if done.used.tokens is None else f"{done.used.tokens:.2f}", trial.run.id[-8:] if trial.run else "–",
+        ])  # fmt: skip
+    return columns, rows
+
+
+def state_text(trial: Trial) -> str:
+    """Return a trial's state as people read it, with why it was stopped or failed."""
+    done = trial.progress
+    if done.state == STOPPED and done.probability is not None:
+        return message("tune.state_stopped_at", percent=percent(done.probability))
+    text = message(f"tune.state_{done.state}")
+    return f"{text}: {done.reason}" if done.state == FAILED and done.reason else text
+
+
+def summary(plan: TuningPlan, trials: Sequence[Trial]) -> str:
+    """Return the one line that a tuning ends with."""
+    parts = [message("tune.summary_trials", count=len(trials))]
+    share, chance = share_of_all(trials, plan), another_better(trials)
+    if share is not None:
+        word = "tokens" if any(each.progress.used.tokens for each in trials) else "time"
+        parts.append(message(f"tune.summary_{word}", percent=percent(share)))
+    text = message("tune.comma").join(parts)
+    if chance is not None:
+        text += message("tune.summary_another", percent=percent(chance))
+    return text
+
+
+def best_line(plan: TuningPlan, trials: Sequence[Trial]) -> str:
+    """Return the best trial in one line, or that there is none."""
+    found = best(trials, plan)
+    if found is None:
+        return message("tune.none_finished")
+    return message(
+        "tune.best", number=found.number, settings=settings_text(found.settings), objective=plan.objective.text,
+        value=shown_value(plan.objective, found.progress.value),
+    )  # fmt: skip
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent: whole numbers from 1 on, `0.3`, and `<0.1`."""
+    value = 100.0 * share
+    if 0.0 < value < 0.1:
+        return "<0.1"
+    return f"{value:.0f}" if value >= 1.0 or value == 0.0 else f"{value:.1f}"

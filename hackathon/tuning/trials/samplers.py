@@ -1,0 +1,119 @@
+"""Which configuration is tried next: random, grid, or what Optuna proposes. None where the space is used up.
+
+A proposal follows from the trials before it and their number alone, so that whoever goes on proposes the same. The
+ledger is the study's folder: Optuna is told all trials anew each time and keeps nothing (its journal waits for minutes
+after a kill, and never learns that a trial was killed).
+"""
+
+import itertools
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.config.fields import Scalar
+from hackathon.text.errors import RequestError
+from hackathon.tuning.trials.plan import TuningPlan
+from hackathon.tuning.trials.space import CHOICE, INT, LOG, Dimension, Space
+
+Settings = Mapping[str, Scalar]
+DRAWS = 200
+"""Random draws until one is new."""
+
+
+@dataclass(frozen=True)
+class KnownTrial:
+    """A trial as a sampler knows it."""
+
+    settings: Settings
+    value: float | None = None
+    """Its result, or the newest value of one that was stopped; None while it runs and where it failed."""
+    state: str = "running"
+    """`running`, `finished`, `stopped` or `failed`."""
+
+
+def propose(plan: TuningPlan, known: Sequence[KnownTrial]) -> dict[str, Scalar] | None:
+    """Return the settings of the next trial; None when every configuration was tried. Raises RequestError."""
+    if plan.sampler == "grid":
+        points = grid_of(plan.space, plan.seed)
+        return points[len(known)] if len(known) < len(points) else None
+    taken = [dict(each.settings) for each in known]
+    if math.prod(each.size for each in plan.space) <= len({tuple(each.items()) for each in taken}):
+        return None
+    if plan.sampler == "optuna":
+        found = by_optuna(plan, known)
+        if found not in taken:
+            return found
+    return _random(plan, taken)
+
+
+def grid_of(space: Space, seed: str) -> list[dict[str, Scalar]]:
+    """Return every combination of the grid's values once, in a random order that is always the same."""
+    names = [each.name for each in space]
+    points = [dict(zip(names, values, strict=True)) for values in itertools.product(*(each.grid for each in space))]
+    random.Random(f"grid {seed}").shuffle(points)
+    return points
+
+
+def _random(plan: TuningPlan, taken: Sequence[Settings]) -> dict[str, Scalar] | None:
+    source = random.Random(f"{plan.seed} {len(taken)}")
+    for _ in range(DRAWS):
+        drawn = {each.name: each.draw(source) for each in plan.space}
+        if drawn not in taken:
+            return drawn
+    return next((point for point in grid_of(plan.space, plan.seed) if point not in taken), None)
+
+
+def require_optuna() -> Any:
+    """Return the module. Raises RequestError with what to install where it is missing."""
+    try:
+        import optuna
+    except ImportError:
+        raise RequestError("tune.no_optuna") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
+
+
+def by_optuna(plan: TuningPlan, known: Sequence[KnownTrial]) -> dict[str, Scalar]:
+    """Return what Optuna's TPE proposes after these trials; running ones count as bad (constant liar)."""
+    optuna = require_optuna()
+    import warnings
+
+    states = {
+        "finished": optuna.trial.TrialState.COMPLETE, "stopped": optuna.trial.TrialState.PRUNED,
+        "running": optuna.trial.TrialState.RUNNING, "failed": optuna.trial.TrialState.FAIL,
+    }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        number = int.from_bytes(random.Random(f"optuna {plan.seed} {len(known)}").randbytes(4), "big")
+        sampler = optuna.samplers.TPESampler(seed=number, constant_liar=True, multivariate=True)
+        direction = "maximize" if plan.objective.more_is_better else "minimize"
+        study = optuna.create_study(sampler=sampler, direction=direction)
+        space = {each.name: _distribution(optuna, each) for each in plan.space}
+        for each in known:
+            state = each.state if each.value is not None or each.state in ("running", "failed") else "failed"
+            study.add_trial(
+                optuna.trial.create_trial(
+                    state=states[state], params=dict(each.settings), distributions=space,
+                    value=each.value if state == "finished" else None,
+                    intermediate_values={1: each.value} if state == "stopped" else None,
+                )
+            )  # fmt: skip
+        asked = study.ask(space)
+    rounding = {each.name: each for each in plan.space}
+    return {name: _plain(rounding[name], asked.params[name]) for name in rounding}
+
+
+def _plain(dimension: Dimension, value: Any) -> Scalar:
+    if dimension.kind == CHOICE:
+        return next(each for each in dimension.choices if each == value and type(each) is type(value))
+    return int(value) if dimension.kind == INT else dimension.rounded(float(value))
+
+
+def _distribution(optuna: Any, dimension: Dimension) -> Any:
+    if dimension.kind == CHOICE:
+        return optuna.distributions.CategoricalDistribution(dimension.choices)
+    if dimension.kind == INT:
+        return optuna.distributions.IntDistribution(int(dimension.low), int(dimension.high))
+    return optuna.distributions.FloatDistribution(dimension.low, dimension.high, log=dimension.kind == LOG)

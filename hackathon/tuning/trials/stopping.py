@@ -1,0 +1,111 @@
+"""Whether a trial that runs is stopped: three rules on curves, pure."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from hackathon.tuning.trials.curves import Curve, Scale, chance, value_at
+
+DELTA = 0.05
+"""A trial is stopped when it becomes better than the best one with less than this probability."""
+LEAST_SEEN = 2
+"""Values of a curve that are waited for."""
+ETA = 3
+"""Successive halving: one of so many goes on."""
+RUNGS = 2
+"""Successive halving: the rungs lie at horizon ÷ ETA, ÷ ETA², …"""
+MEDIAN_OF = 5
+"""The median rule begins when so many trials have finished."""
+
+
+@dataclass(frozen=True)
+class TrialSituation:
+    """What is known when a trial is judged."""
+
+    curve: Curve
+    """Of the trial."""
+    finished: Sequence[Curve]
+    """Of the trials that reached the horizon."""
+    others: Sequence[Curve]
+    """Of all other trials, also the stopped and the running ones."""
+    horizon: float
+    """The x at which trials are compared."""
+    target: float | None
+    """The value at the horizon that it has to beat; None while there is none."""
+    maximise: bool
+    delta: float = DELTA
+
+
+@dataclass(frozen=True)
+class StopVerdict:
+    """Whether a trial is stopped, and why."""
+
+    stop: bool
+    probability: float | None = None
+    """Of becoming better than the best one; None where the rule knows none."""
+
+
+GO_ON = StopVerdict(False)
+
+
+def predict(now: TrialSituation) -> StopVerdict:
+    """Return whether the predicted curve beats the best trial with less than `delta` probability."""
+    if now.target is None or len(now.curve) < LEAST_SEEN:
+        return GO_ON
+    if _is_lost(now):
+        return StopVerdict(True, 0.0)
+    scale = Scale.of([value for each in (now.curve, *now.finished) for _, value in each], now.maximise)
+    found = chance(now.curve, now.finished, now.horizon, scale, now.target, now.delta)
+    return GO_ON if found is None else StopVerdict(found < now.delta, found)
+
+
+def halving(now: TrialSituation) -> StopVerdict:
+    """Return whether a trial is not among the best third at a rung: asynchronous halving (Li et al. 2020)."""
+    if _is_lost(now):
+        return StopVerdict(True)
+    if not now.curve:
+        return GO_ON
+    sign = -1.0 if now.maximise else 1.0
+    for rung in range(RUNGS, 0, -1):
+        x = now.horizon / ETA**rung
+        mine = value_at(now.curve, x)
+        if now.curve[-1][0] < x or mine is None:
+            break
+        there = [value for each in now.others if each and each[-1][0] >= x and (value := value_at(each, x)) is not None]
+        if len(there) < ETA - 1:
+            continue
+        better = sum(sign * value < sign * mine for value in there)
+        if better >= max(1, (len(there) + 1) // ETA):
+            return StopVerdict(True)
+    return GO_ON
+
+
+def median_rule(now: TrialSituation) -> StopVerdict:
+    """Return whether the best value so far is worse than the median of what finished trials had on average until then.
+
+    Golovin et al. 2017 (Vizier), 3.2.2.
+    """
+    if _is_lost(now):
+        return StopVerdict(True)
+    if len(now.finished) < MEDIAN_OF or len(now.curve) < LEAST_SEEN:
+        return GO_ON
+    x, sign = now.curve[-1][0], -1.0 if now.maximise else 1.0
+    averages = [fmean(values) for each in now.finished if (values := [sign * v for at, v in each if at <= x])]
+    best = min(sign * value for _, value in now.curve)
+    return StopVerdict(len(averages) >= MEDIAN_OF and best > median(averages))
+
+
+def none(now: TrialSituation) -> StopVerdict:
+    """Return that every trial goes on."""
+    return GO_ON
+
+
+RULES: Mapping[str, Callable[[TrialSituation], StopVerdict]] = {
+    "predict": predict, "halving": halving, "median": median_rule, "none": none,
+}  # fmt: skip
+
+
+def _is_lost(now: TrialSituation) -> bool:
+    """Return whether a training has diverged: its newest value is not finite."""
+    return bool(now.curve) and not math.isfinite(now.curve[-1][1])

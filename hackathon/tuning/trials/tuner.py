@@ -1,0 +1,277 @@
+"""The tuner: looks at all trials, ends jobs of those that are done or hopeless, and adds trials where there is room.
+
+It keeps nothing that the study's folder does not have: any number of tuners may work on one study, and one that is
+killed is replaced by `--resume`. Who writes a trial's file first owns its number; who reserves it makes its run
+(`hackathon.runs.study`).
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.jobs.cost import cost
+from hackathon.jobs.grid import Cell, with_settings
+from hackathon.jobs.plan import plan_jobs
+from hackathon.jobs.resolve import resolve
+from hackathon.logs.final import metric_unit
+from hackathon.runs.campaign import Campaign, resume
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import RunStatus
+from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
+from hackathon.text.errors import RequestError
+from hackathon.text.json_fields import mapping_of
+from hackathon.tuning.trials.ledger import Trial, most_of, plan_of, trials_of
+from hackathon.tuning.trials.objective import AFTER, END, TIME_TO
+from hackathon.tuning.trials.outcome import best, hopeless, tokens_open, tokens_used
+from hackathon.tuning.trials.plan import MOST_TRIALS, TuningPlan, options_json, options_of
+from hackathon.tuning.trials.reading import (
+    BY_RULE,
+    FACT,
+    FINISHED,
+    RUNNING,
+    STOPPED,
+    WAITING,
+    Progress,
+    fact_of,
+    with_final,
+)
+from hackathon.tuning.trials.samplers import KnownTrial, propose
+from hackathon.tuning.trials.stopping import GO_ON, RULES, StopVerdict, TrialSituation
+
+if TYPE_CHECKING:
+    from hackathon.jobs.places import Foreign
+    from hackathon.jobs.plan import Plan
+    from hackathon.jobs.request import Request
+    from hackathon.jobs.resolve import Sources
+    from hackathon.jobs.settings import Settings
+    from hackathon.runs.submit import Outcomes
+
+TAG = "tune"
+"""Tag of the runs of trials."""
+UNWRITTEN = 60.0
+"""Seconds after which the file of a trial that is still empty counts as left behind."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial whose job the tuner has just ended."""
+
+    trial: Trial
+    why: str
+    verdict: StopVerdict = GO_ON
+
+
+@dataclass
+class Tuner:
+    """The trials of a tuning study."""
+
+    campaign: Campaign
+    plan: TuningPlan
+    _known: dict[str, Progress] = field(default_factory=dict)
+    """Run → what became of it, of those that cannot change any more."""
+    _told: set[str] = field(default_factory=set)
+    """Runs whose jobs were told to end by this process."""
+    _judged: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Run → (values of its curve, finished trials) when it was judged last."""
+    used_up: bool = False
+    """Whether there is no further configuration in the space."""
+    over_budget: bool = False
+    """Whether the tokens do not last for one more trial."""
+
+    def look(self, states: Sequence[RunStatus], now: float | None = None) -> list[Trial]:
+        """Return all trials as they are; `states`: of the study's runs."""
+        cluster = self.campaign.sources.cluster
+        return trials_of(self.campaign.study, self.plan, states, cluster, now, self._known)
+
+    def end_due(self, trials: Sequence[Trial], now: float | None = None) -> list[Ended]:
+        """End the jobs of trials that are done or hopeless, and return these. Raises HackathonError.
+
+        Why is written down first. A job that was not told to end, for whoever wrote it was killed, is told now.
+        """
+        moment = time.time() if now is None else now
+        ended = []
+        for trial in trials:
+            run, done = trial.run, trial.progress
+            if run is None or not trial.job_open or run.id in self._told:
+                continue
+            if done.state == RUNNING:
+                verdict = GO_ON if done.due else self.judge(trial, trials)
+                why = done.due or (BY_RULE if verdict.stop else "")
+                if not why:
+                    continue
+                more = {"rule": self.plan.stopper, "probability": verdict.probability} if why == BY_RULE else {}
+                run.write_client(FACT, fact_of(why, moment, more))
+                ended.append(Ended(trial, why, verdict))
+            elif not run.client(FACT) or run.client("cancelled"):
+                continue
+            self._cancel(run)
+        return ended
+
+    def _cancel(self, run: RunDirectory) -> None:
+        from hackathon.runs.cancel import cancel
+
+        try:
+            cancel(run)
+        except RequestError:
+            pass  # the job is gone, or not surely this one: its state tells
+        self._told.add(run.id)
+
+    def judge(self, trial: Trial, trials: Sequence[Trial]) -> StopVerdict:
+        """Return what the rule of stopping says about a running trial; GO_ON while nothing new is known."""
+        incumbent = best(trials, self.plan)
+        fastest = incumbent.progress.value if incumbent and self.plan.objective.kind == TIME_TO else None
+        if fastest is not None and trial.progress.seconds >= fastest and self.plan.stopper != "none":
+            return StopVerdict(True, 0.0)  # it has taken longer already
+        now = self.situation(trial, trials)
+        if now is None or trial.run is None:
+            return GO_ON
+        seen = len(now.curve), len(now.finished)
+        if self._judged.get(trial.run.id) == seen:
+            return GO_ON
+        self._judged[trial.run.id] = seen
+        return RULES[self.plan.stopper](now)
+
+    def situation(self, trial: Trial, trials: Sequence[Trial]) -> TrialSituation | None:
+        """Return what is known beside a running trial; None while nothing can be compared."""
+        objective = self.plan.objective
+        finished = [each for each in trials if each.progress.state == FINISHED and each.number != trial.number]
+        curves = [with_final(each.progress.curve, each.progress, objective) for each in finished]
+        others = [each.progress.curve for each in trials if each.number != trial.number and each.progress.curve]
+        incumbent = best(trials, self.plan)
+        curve, target = trial.progress.curve, incumbent.progress.value if incumbent else None
+        if objective.kind == AFTER:
+            horizon = objective.seconds
+        elif objective.kind == END:
+            lengths = sorted(each[-1][0] for each in curves if each)
+            horizon = lengths[len(lengths) // 2] if lengths else None
+            if horizon is None or (curve and curve[-1][0] >= horizon):
+                return None  # a longer training may still become better
+        else:
+            horizon = target
+            target = objective.goal
+            curves = [each for each in curves if horizon is not None and each and each[-1][0] >= horizon]
+        if horizon is None:
+            return None
+        return TrialSituation(curve, curves, others, horizon, target, objective.maximise, self.plan.delta)
+
+    def add(self, trials: Sequence[Trial]) -> int:
+        """Write as many new trials as there is room for, and return how many. Raises HackathonError.
+
+        Who loses the race for a number writes nothing more and looks again first.
+        """
+        study, known = self.campaign.study, list(trials)
+        added = 0
+        while self._room(known):
+            records = study.trials()
+            if len(records) > len(known) + sum(not record for record in records.values()):
+                break  # somebody else has added one meanwhile
+            if any(not record and self._is_being_written(number) for number, record in records.items()):
+                break
+            settings = propose(self.plan, [self._as_known(each, known) for each in known])
+            if settings is None:
+                self.used_up = True
+                break
+            point, request = self._point(settings, known)
+            self.over_budget = not self._affordable(request, known)
+            if self.over_budget:
+                break
+            number = max(records, default=0) + 1
+            if not add_trial(study, number, point, request, {"sampler": self.plan.sampler}):
+                break
+            still = most_of(request, self.campaign.sources.cluster)
+            known.append(Trial(number, settings, None, Progress(WAITING, still=still)))
+            added += 1
+        return added
+
+    def _is_being_written(self, number: int) -> bool:
+        try:
+            changed = (self.campaign.study.path / "trials" / f"{number:05d}.json").stat().st_mtime
+        except OSError:
+            return False
+        return time.time() - changed < UNWRITTEN
+
+    def _room(self, known: Sequence[Trial]) -> bool:
+        most = min(self.plan.trials or MOST_TRIALS, MOST_TRIALS)
+        return len(known) < most and sum(each.place for each in known) < self.plan.concurrent and not hopeless(known)
+
+    def _point(self, settings: "Settings", known: Sequence[Trial]) -> tuple[Point, "Request"]:
+        request = self.request(settings)
+        from hackathon.jobs.settings import point_key
+
+        repeat = 1 + sum(dict(each.settings) == dict(settings) for each in known)
+        key = point_key(request.processes, settings)
+        return Point(request.processes, repeat, key=key, settings=dict(settings)), request
+
+    def request(self, settings: "Settings") -> "Request":
+        """Return the checked request of a configuration. Raises RequestError, CheckError."""
+        sources = self.campaign.sources
+        made = plan_jobs(sources, [Cell(resolve(with_settings(sources, settings)), settings)], script=False)
+        return made.jobs[0].request
+
+    def _affordable(self, request: "Request", known: Sequence[Trial]) -> bool:
+        if self.plan.tokens is None:
+            return True
+        most = cost([request], self.campaign.sources.cluster).tokens or 0.0
+        return tokens_used(known) + tokens_open(known) + most <= self.plan.tokens * (1 + 1e-9)
+
+    def _as_known(self, trial: Trial, trials: Sequence[Trial]) -> KnownTrial:
+        done = trial.progress
+        if done.state in (WAITING, RUNNING):
+            return KnownTrial(trial.settings)
+        value = done.value
+        if done.state == STOPPED:
+            value = done.curve[-1][1] if done.curve and math.isfinite(done.curve[-1][1]) else None
+            if self.plan.objective.kind == TIME_TO:  # it would have taken longer than the best one
+                incumbent = best(trials, self.plan)
+                value = 2 * (incumbent.progress.value or 0.0) if incumbent else None
+        return KnownTrial(trial.settings, value, done.state)
+
+    def submit(self, states: Sequence[RunStatus]) -> "Outcomes":
+        """Submit the trials that have no job yet, and return what became of them."""
+        return self.campaign.advance(None, states)
+
+    def done(self, trials: Sequence[Trial]) -> bool:
+        """Return whether no trial goes on and none will be added."""
+        if any(each.place or each.job_open for each in trials):
+            return False
+        most = min(self.plan.trials or MOST_TRIALS, MOST_TRIALS)
+        return len(trials) >= most or self.used_up or self.over_budget or hopeless(trials)
+
+
+def begin(planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[str] = ()) -> Tuner:
+    """Return the tuner of a new study whose trials are like the one job of a plan. Raises as `create_study`."""
+    request, sources = planned.jobs[0].request, planned.sources
+    study = create_study(
+        sources.runs.parent,
+        request.name,
+        mode="",
+        metric=plan.objective.metric,
+        unit=metric_unit(request.metrics, plan.objective.metric),
+        points=(),
+        base_request=request,
+        options={
+            "note": note, "tags": [TAG, *tags], "tune": plan.to_json(), "given": options_json(sources.options),
+            "requests": {},
+        },
+        kind=TUNE,
+    )  # fmt: skip
+    return Tuner(Campaign(study, sources_for(plan, sources, request.parameters)), plan)
+
+
+def again(study: Study, project: Path, target: str | None, changes: Mapping[str, Any], foreign: "Foreign") -> Tuner:
+    """Return the tuner of an earlier study, with `changes` of its limits. Raises as `campaign.resume`."""
+    plan = replace(plan_of(study), **changes)
+    given = options_of(mapping_of(mapping_of(study.record().get("options")).get("given")))
+    campaign = resume(study.id, target, given, project, foreign=foreign)
+    sources = sources_for(plan, campaign.sources, study.base_request().parameters)
+    return Tuner(Campaign(study, sources), plan)
+
+
+def sources_for(plan: TuningPlan, sources: "Sources", parameters: Mapping[str, Any]) -> "Sources":
+    """Return the sources of all trials: every parameter that does not vary has the value it had at the beginning."""
+    varied = {each.name for each in plan.space}
+    fixed = {name: str(value) for name, value in parameters.items() if name not in varied}
+    return replace(sources, options=replace(sources.options, parameters=fixed))

@@ -1,0 +1,148 @@
+"""`hackathon tune` as processes: kills at every step, two at once, objectives, tokens. On the local scheduler."""
+
+import json
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.backends import LocalBackend, Site, until
+from support.paths import TESTS
+from support.trouble import ask, start
+from support.tuned_program import COMMAND, METRICS, PARAMETERS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+BASE = ("--sampler", "random", "--yes", "--json")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    backend = LocalBackend(tmp_path)
+    made = Site(backend, tmp_path / "tuned", {"HACKATHON_LOCAL_SLOTS": "8"})
+    made.write_project(COMMAND, parameters=PARAMETERS, metrics=METRICS)
+    (made.folder / "program.py").write_bytes((TESTS / "support" / "tuned_program.py").read_bytes())
+    yield made
+    backend.stop()
+
+
+def tuned(site: Site, *words: str, code: int = 0) -> dict[str, Any]:
+    said = ask(site, "tune", *BASE, *words, seconds=240)
+    assert said.code == code, said
+    found: dict[str, Any] = said.json()
+    return found
+
+
+def starts(site: Site) -> Counter[str]:
+    """Return how often the program of each run was started."""
+    return Counter(path.parent.name for path in (site.folder / "runs").glob("*/started-*"))
+
+
+def without_times(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the result without lengths: a moment later the scheduler knows them more exactly."""
+    trials = [{**each, "seconds": None, "reason": None} for each in found["trials"]]
+    return {**found, "trials": trials, "share_of_all": None}
+
+
+def study_of(site: Site) -> Path:
+    (found,) = (site.folder / "studies").iterdir()
+    return found
+
+
+def test_the_best_is_found_hopeless_ones_are_stopped_and_results_agree(site: Site) -> None:
+    words = ("--space", "lr=0.01,0.02,1e-6,1e-7,1e-5,3e-6", "--objective", "accuracy", "-p", "epochs=40")
+    grid = ("--sampler", "grid", "--seed", "34")  # the two good ones come first
+    found = tuned(site, *words, *grid, "--concurrent", "2")
+    assert found["best"]["settings"] == {"lr": 0.01} and found["best"]["value"] == pytest.approx(0.9675)
+    states = {each["settings"]["lr"]: each["state"] for each in found["trials"]}
+    assert len(states) == 6 and list(states.values()).count("stopped") == 4 and found["share_of_all"] < 1
+    assert all(each["probability"] < 0.05 for each in found["trials"] if each["state"] == "stopped")
+    assert found["another_better"] is None and found["tokens"] is None
+    again = ask(site, "results", "--json")
+    assert again.code == 0 and without_times(again.json()) == without_times(found)
+    table = ask(site, "results")
+    assert "best: trial" in table.out and "6 trials, " in table.out and "stopped (chance" in table.out
+    assert set(starts(site).values()) == {1}
+    resumed = ask(site, "scale", "--resume")
+    assert resumed.code == 2 and "hackathon tune --resume" in resumed.err
+
+
+def test_a_kill_at_every_step_loses_no_trial_and_runs_none_twice(site: Site) -> None:
+    words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--trials", "6", "--concurrent", "1")
+    first = start(site, "tune", *BASE, *words, "--stopper", "none", HACKATHON_FAULT="after-trial")
+    assert first.wait(timeout=120) == -signal.SIGKILL
+    study = study_of(site)
+    assert len(list((study / "trials").iterdir())) == 1 and not starts(site)
+    for step in ("after-reserved", "after-rename", "after-submitted"):
+        killed = start(site, "tune", "--resume", study.name, "--json", HACKATHON_FAULT=step)
+        assert killed.wait(timeout=120) == -signal.SIGKILL, step
+    found = json.loads(site.run("tune", "--resume", "--json", "--concurrent", "3", seconds=240))
+    assert [each["number"] for each in found["trials"]] == [1, 2, 3, 4, 5, 6]
+    assert {each["state"] for each in found["trials"]} == {"finished"}
+    assert sorted(starts(site)) == sorted(each["run"] for each in found["trials"]) and set(starts(site).values()) == {1}
+
+
+def test_two_tuners_at_once_share_the_trials(site: Site) -> None:
+    words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--trials", "10", "--concurrent", "3")
+    first = start(site, "tune", *BASE, *words, "--stopper", "none", "-p", "epochs=10")
+    until(lambda: (site.folder / "studies").is_dir() and list((site.folder / "studies").glob("[!.]*")), "a study", 60)
+    second, third = (start(site, "tune", "--resume", study_of(site).name, "--json") for _ in range(2))
+    said = [each.communicate(timeout=240) for each in (first, second, third)]
+    assert [each.returncode for each in (first, second, third)] == [0, 0, 0], said
+    told = [json.loads(out) for out, _ in said]
+    assert told[0]["trials"] == told[1]["trials"] == told[2]["trials"] and len(told[0]["trials"]) == 10
+    assert len(starts(site)) == 10 and set(starts(site).values()) == {1}
+    assert {each["run"] for each in told[0]["trials"]} == set(starts(site))
+
+
+def test_time_to_a_value_ends_a_trial_that_has_it_and_those_that_are_slower(site: Site) -> None:
+    words = ("--space", "pause=0.1,0.11,3", "--objective", "time-to:accuracy:0.93", "-p", "epochs=200")
+    found = tuned(site, *words, "--trials", "3", "--concurrent", "3")
+    by_pause = {each["settings"]["pause"]: each for each in found["trials"]}
+    assert {by_pause[0.1]["state"], by_pause[0.11]["state"]} <= {"finished", "stopped"}
+    assert by_pause[3.0]["state"] == "stopped" and by_pause[3.0]["probability"] == 0.0
+    assert found["best"]["value"] < 20 and found["objective"]["goal"] == 0.93
+    assert all(each["seconds"] < 60 for each in found["trials"])
+
+
+def test_after_some_time_the_value_is_read_and_the_job_ended(site: Site) -> None:
+    words = ("--space", "lr=0.01,0.02", "--objective", "accuracy@3s", "-p", "epochs=1000", "--stopper", "none")
+    found = tuned(site, *words, "--concurrent", "2", "--trials", "2")
+    assert [each["state"] for each in found["trials"]] == ["finished", "finished"]
+    assert found["best"]["settings"] == {"lr": 0.01} and 0.9 < found["best"]["value"] < 0.98
+    run = site.folder / "runs" / found["trials"][0]["run"]
+    assert json.loads((run / "client" / "trial.json").read_text())["why"] == "time"
+    assert json.loads((run / "request.json").read_text())["walltime"] == 303
+
+
+def test_tokens_are_never_exceeded(site: Site) -> None:
+    site.write_profile(rates={"per_node_hour": 60})  # a token is a minute; a trial's walltime is one
+    words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "-p", "pause=0.02")
+    refused = ask(site, "tune", *BASE, *words, "--tokens", "0.5")
+    assert refused.code == 2 and "more than the limit" in refused.err and not (site.folder / "studies").exists()
+    found = tuned(site, *words, "--tokens", "1.3", "--concurrent", "4", "--trials", "5")
+    # two at once could cost 2.0: one after the other, as long as 1.0 is left
+    assert 0 < found["tokens"] <= 1.3 and 2 <= len(found["trials"]) <= 5
+    assert found["limits"] == {"concurrent": 4, "trials": 5, "tokens": 1.3, "delta": 0.05}
+
+
+def test_trials_that_all_fail_end_the_tuning_with_the_cause(site: Site) -> None:
+    (site.folder / "program.py").write_text("raise SystemExit('no such data')")
+    words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--concurrent", "3")
+    said = ask(site, "tune", *BASE, *words, seconds=240)
+    assert said.code == 1 and "the first 3 trials failed" in said.err and "hackathon diagnose" in said.err
+    assert [each["state"] for each in said.json()["trials"]] == ["failed"] * 3
+
+
+def test_after_ctrl_c_the_jobs_go_on_and_the_way_on_is_told(site: Site) -> None:
+    words = ("--space", "lr=0.01,0.02", "--objective", "accuracy", "--trials", "2", "--concurrent", "2")
+    begun = start(site, "tune", *BASE, *words, "-p", "epochs=60")
+    until(lambda: len(starts(site)) == 2, "both trials run", 60)
+    begun.send_signal(signal.SIGINT)
+    _, err = begun.communicate(timeout=60)
+    study = study_of(site).name
+    assert begun.returncode == 130 and f"hackathon tune --resume {study[-8:]}".encode() in err, err
+    found = json.loads(site.run("tune", "--resume", "--json"))
+    assert {each["state"] for each in found["trials"]} == {"finished"} and set(starts(site).values()) == {1}

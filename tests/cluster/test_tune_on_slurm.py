@@ -1,0 +1,96 @@
+"""Done when: four trials at once on a real Slurm, one job killed, the command line killed and resumed."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.backends import Site, SlurmBackend, until
+from support.paths import TESTS
+from support.patience import STRETCH
+from support.slurm_lab.lab import SlurmLab
+from support.trouble import ask, start
+from support.tuned_program import COMMAND, METRICS, PARAMETERS
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(400)]
+ONE_GOOD_FIRST, FOUR_GOOD_FIRST = "0", "2"
+"""Seeds of the grids in which the good settings come first."""
+FREE = 10.0
+"""Seconds in which the place of a stopped trial is taken."""
+
+
+@pytest.fixture
+def site(slurm: SlurmLab, tmp_path: Path) -> Iterator[Site]:
+    backend = SlurmBackend(slurm)
+    made = Site(backend, tmp_path / "tuned")
+    made.write_project(COMMAND, parameters=PARAMETERS, metrics=METRICS, queue="main", walltime=120)
+    (made.folder / "program.py").write_bytes((TESTS / "support" / "tuned_program.py").read_bytes())
+    yield made
+    backend.stop()
+
+
+def fact(run: Path, name: str) -> dict[str, Any]:
+    path = run / "client" / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def runs_of(site: Site) -> list[Path]:
+    """Return the runs whose program has started, in the order in which they were made."""
+    return sorted(path for path in (site.folder / "runs").glob("[!.]*") if list(path.glob("started-*")))
+
+
+def test_one_job_and_the_command_are_killed_and_nothing_is_lost(site: Site, slurm: SlurmLab) -> None:
+    # four good ones that take a while, then hopeless ones that would take longer
+    words = ("--space", "lr=0.01,0.011,0.012,0.013,1e-9,1e-8", "--sampler", "grid", "--seed", FOUR_GOOD_FIRST)
+    words = (*words, "--objective", "accuracy", "--yes")
+    first = start(site, "tune", *words, "--concurrent", "4", "-p", "epochs=100", "-p", "pause=0.08", "--json")
+    until(lambda: len(runs_of(site)) == 4, "four trials run at once", 60)
+    victim = next(run for run in runs_of(site) if fact(run, "submitted"))
+    slurm.run("scancel", fact(victim, "submitted")["job_id"])  # somebody else does, not the tuner
+    until(lambda: len(runs_of(site)) >= 5, "the next trial in its place", 60)
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate(timeout=60)
+    (study,) = (site.folder / "studies").iterdir()
+    before = len(list((study / "trials").iterdir()))
+    resumed = ask(site, "tune", "--resume", study.name[-8:], "--json", seconds=200)
+    assert resumed.code == 0, resumed
+    found = resumed.json()
+    by_run = {each["run"]: each for each in found["trials"]}
+    assert before <= len(found["trials"]) == 6 and len(by_run) == 6
+    assert by_run[victim.name]["state"] == "failed" and by_run[victim.name]["reason"]
+    assert sum(each["state"] == "failed" for each in found["trials"]) == 1
+    assert {each["state"] for each in found["trials"]} == {"failed", "finished", "stopped"}
+    assert found["best"]["value"] > 0.96
+    assert all(len(list(run.glob("started-*"))) == 1 for run in runs_of(site)), "no trial ran twice"
+    names = {f"hk-{run[-8:]}" for run in by_run}
+    assert all(len(site.backend.jobs_named(name)) == 1 for name in names)
+    for run in by_run:
+        _was_cancelled_soon(site.folder / "runs" / run)
+
+
+def _was_cancelled_soon(run: Path) -> None:
+    """A trial that was stopped is told to end within seconds of the decision."""
+    why, cancelled = fact(run, "trial"), fact(run, "cancelled")
+    if why:
+        assert 0 <= cancelled["t"] - why["t"] < FREE * STRETCH
+
+
+def test_the_place_of_a_stopped_trial_is_taken_at_once(site: Site) -> None:
+    words = ("--space", "lr=0.01,1e-9,1e-8,1e-7", "--sampler", "grid", "--seed", ONE_GOOD_FIRST)
+    words = (*words, "--objective", "accuracy")
+    begun = start(site, "tune", *words, "--yes", "--json", "--concurrent", "1", "-p", "epochs=60", "-p", "pause=0.05")
+    said, err = begun.communicate(timeout=240)
+    assert begun.returncode == 0, err
+    found = json.loads(said)
+    assert [each["state"] for each in found["trials"]] == ["finished", "stopped", "stopped", "stopped"], found
+    assert found["share_of_all"] < 1
+    runs = [site.folder / "runs" / each["run"] for each in found["trials"]]
+    for stopped, after in pairwise(runs[1:]):
+        waited = fact(after, "submitted")["t"] - fact(stopped, "trial")["t"]
+        assert 0 < waited < FREE * STRETCH

@@ -1,0 +1,128 @@
+"""`hackathon tune` up to the first job: wrong requests end with 2 and say what to do; nothing is submitted."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from hackathon.cli.main import run
+from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
+from hackathon.text.errors import RequestError
+from hackathon.tuning.trials.ledger import plan_of, trials_of
+from hackathon.tuning.trials.objective import Objective
+from hackathon.tuning.trials.plan import TuningPlan
+from hackathon.tuning.trials.result import as_json
+from hackathon.tuning.trials.space import LOG, Dimension
+from support.runs import project, request
+
+PROJECT = """
+name: toy
+command: python train.py --lr {lr} --batch {batch}
+cluster: laptop
+walltime: 600
+parameters: {lr: {default: 0.1, type: float}, batch: {default: 8, type: int}}
+metrics: {accuracy: {pattern: 'accuracy ([0-9.]+)'}}
+"""
+GOOD = ("--space", "lr=log:1e-3:1", "--objective", "accuracy@2min", "--sampler", "random")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "project.yaml").write_text(PROJECT)
+    (tmp_path / "train.py").write_text("")
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> str:
+    assert run(["tune", *words]) == code
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_a_dry_run_shows_what_it_would_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, *GOOD, "--dry-run", code=0)
+    assert "maximise accuracy@120s over lr=log:0.001:1.0" in text and "at most 30 jobs" in text
+    assert "walltime 00:07:00" in text and not (folder / "studies").exists() and not (folder / "runs").exists()
+    text = said(capsys, *GOOD, "--dry-run", "--minimise", "--trials", "3", "--walltime", "180", code=0)
+    assert "minimise" in text and "at most 3 jobs" in text and "00:03:00" in text
+    text = said(capsys, *GOOD[:4], "--sampler", "grid", "--space", "batch=1,2", "--dry-run", code=0)
+    assert "at most 10 jobs" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "reason", "remedy"),
+    [
+        ((), "--objective is missing", "time-to:accuracy:0.95"),
+        (("--objective", "accuracy"), "--space is missing", "lr, batch"),
+        ((*GOOD, "--space", "batch=lin:1:2"), "whole numbers", "batch=int:1:2"),
+        ((*GOOD, "-p", "lr=1"), "in --space and in -p", ""),
+        ((*GOOD, "--walltime", "60"), "ends before", "Leave --walltime out"),
+        ((*GOOD, "--tokens", "5"), "no price in tokens", "--trials 20"),
+        (("--resume", "--objective", "loss"), "own space and objective", "Leave out"),
+        (("--resume",), "no tuning study", ""),
+        ((*GOOD, "--delta", "0.9"), "--delta", ""),
+        ((*GOOD, "--stopper", "x"), "--stopper", ""),
+    ],
+)  # fmt: skip
+def test_wrong_requests_end_with_two(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str, remedy: str
+) -> None:
+    text = said(capsys, *words, code=2)
+    assert reason in text and remedy in text and not (folder / "studies").exists()
+
+
+def test_without_optuna_nothing_begins(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    text = said(capsys, *GOOD[:4], "--yes", code=2)
+    assert "pip install optuna" in text and "wheelhouse" in text and "--sampler random" in text
+    assert not (folder / "studies").exists()
+
+
+def test_the_schema_describes_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", "tune"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    plan = TuningPlan((Dimension("lr", LOG, 0.1, 1.0),), Objective("end", "loss", False), "random")
+    assert set(as_json("s", plan, [])) == set(schema["properties"]) == set(schema["required"])
+
+
+def test_the_command_offers_what_there_is() -> None:
+    from hackathon.cli.speed import tune
+    from hackathon.tuning.trials.plan import SAMPLERS
+    from hackathon.tuning.trials.stopping import DELTA, RULES
+
+    assert tune.SAMPLERS == SAMPLERS and tuple(RULES) == tune.STOPPERS
+    assert next(each.default for each in tune.command.params if each.name == "delta") == DELTA
+
+
+def test_one_of_two_gets_a_number_and_broken_trials_are_passed_over(tmp_path: Path) -> None:
+    base = request(project(tmp_path))
+    study = create_study(
+        tmp_path,
+        "t",
+        mode="",
+        metric="loss",
+        unit="",
+        points=(),
+        base_request=base,
+        options={"requests": {}},
+        kind=TUNE,
+    )
+    point = Point(1, 1, key="1-0123abcd", settings={"lr": 0.5})
+    assert add_trial(study, 1, point, base, {"sampler": "grid"})
+    assert not add_trial(Study(study.path), 1, point, base, {"sampler": "grid"})
+    (study.path / "trials" / "00002.json").write_text("")  # it is being written
+    (study.path / "trials" / "note.json").write_text("{}")
+    again = Study(study.path)
+    assert list(again.trials()) == [1, 2] and again.points() == [point] and again.requested(point) == base
+    (study.path / "trials" / "00002.json").write_text(json.dumps({"processes": 1, "settings": {"lr": 0.7}}))
+    plan = TuningPlan((Dimension("lr", LOG, 0.1, 1.0),), Objective("end", "loss", False), "random")
+    known = trials_of(Study(study.path), plan, [], None)
+    assert [(each.number, each.progress.state) for each in known] == [(1, "waiting"), (2, "waiting")]
+    (study.path / "trials" / "00002.json").write_text(json.dumps({"processes": 1, "key": "../x"}))
+    with pytest.raises(RequestError):
+        Study(study.path).points()
+    with pytest.raises(RequestError):
+        plan_of(study)
