@@ -77,6 +77,15 @@ def test_each_part_is_told_and_the_rest_is_divided_as_the_samples_are(tmp_path: 
     assert again == shares and run_json(again) == run_json(shares)
 
 
+@pytest.mark.parametrize(("hosts", "ids"), [(100, []), (115, []), (130, ["host-bound"])])
+def test_advice_on_samples_needs_more_than_their_error(tmp_path: Path, hosts: int, ids: list[str]) -> None:
+    blocks = [block(4 + 8 * each, compute=0.3, communication=0.1, rest=0.5, cpu=0.5) for each in range(4)]
+    told = file(blocks=blocks, samples={"compute": 350 - hosts, "host": hosts, "idle": 0})
+    found = point_json([shares_in(tmp_path, told, told)])
+    assert found is not None and found["host"] == pytest.approx(0.1 * 0.5 * hosts / 350, rel=1e-4)
+    assert [each["id"] for each in found["advice"]] == ids
+
+
 def test_time_without_a_cpu_is_other_unless_samples_say_that_it_computed(tmp_path: Path) -> None:
     waits = [block(4, cpu=0.1)]
     slept = shares_in(tmp_path / "slept", file(blocks=waits, samples={"compute": 100, "host": 0, "idle": 200}))
