@@ -35,7 +35,7 @@ _ERRORS = 2
 
 
 @dataclass(frozen=True)
-class Block:
+class Stretch:
     """What a rank did in some steps in a row, s."""
 
     first: int
@@ -55,7 +55,7 @@ class Seen:
     """Part → how often it was entered; `forward`, `backward`: passes of DDP models that began and that ended."""
     samples: Mapping[str, int]
     """What samples of the rest showed: `compute`, `host`, `idle`, `unknown`."""
-    blocks: tuple[Block, ...]
+    blocks: tuple[Stretch, ...]
 
     @property
     def rest(self) -> float:
@@ -130,7 +130,7 @@ def seen(value: object) -> Seen | None:
     return Seen(text_of(told.get("device")), counts, samples, blocks) if blocks else None
 
 
-def _blocks(value: object) -> Iterator[Block]:
+def _blocks(value: object) -> Iterator[Stretch]:
     after = 0
     for each in map(mapping_of, listed(value)[:BLOCKS]):
         first, last, seconds = count_of(each.get("first")), count_of(each.get("last")), finite(each.get("seconds"))
@@ -141,7 +141,7 @@ def _blocks(value: object) -> Iterator[Block]:
         if len(known) < len(parts) or sum(known.values()) - known.get("cpu", 0.0) > 1.01 * seconds:
             continue
         after = last
-        yield Block(first, last, seconds, known, _collectives(each.get("collectives"), last - first + 1, seconds))
+        yield Stretch(first, last, seconds, known, _collectives(each.get("collectives"), last - first + 1, seconds))
 
 
 def _collectives(value: object, steps: int, seconds: float) -> tuple[tuple[float, ...], ...]:

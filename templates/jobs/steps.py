@@ -30,7 +30,7 @@ OTHERS = 3
 """Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
 MARK_SECONDS, SPENT = 3e-6, 0.004
 """What one mark costs about, and the share of a step that marks may cost: of shorter steps fewer are recorded."""
-SOON, RARE = 0.02, 0.1
+SOON, RARE = 0.03, 0.1
 """Seconds between samples, at first and after OFTEN of them."""
 OFTEN = 1000
 WRITTEN = (2.0, 30.0)
