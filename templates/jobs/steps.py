@@ -28,8 +28,9 @@ COLLECTIVES = 32
 """Collectives of a step that are kept apart; what comes later adds to the last of them."""
 OTHERS = 3
 """Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
-MARK_SECONDS, SPENT = 3e-6, 0.004
-"""What one mark costs about, and the share of a step that marks may cost: of shorter steps fewer are recorded."""
+MARK_SECONDS, SPENT = 12e-6, 0.004
+"""What one mark costs about where caches are cold, and the share of a step that marks may cost: of shorter steps
+fewer are recorded."""
 SOON, RARE = 0.03, 0.1
 """Seconds between samples, at first and after OFTEN of them."""
 OFTEN = 1000
@@ -37,7 +38,7 @@ WRITTEN = (2.0, 30.0)
 """Seconds from the first step to the first writing; that doubles up to the second number."""
 WAITED = 5
 """Seconds for which the end of the program waits for a file that is being written."""
-HOOKED = 8
+HOOKED = 4
 """Parameters of a model whose gradients tell that a backward pass has begun: one may be unused."""
 
 REST, COMPUTE, DATA, COMMUNICATION = "rest", "compute", "data", "communication"

@@ -85,7 +85,7 @@ def main() -> None:
         while program.train() / 20 < options.milliseconds / 1000:
             width = int(width * 1.25)
             program = Program(width, 20)
-        steps = max(20, int(500 / options.milliseconds))
+        steps = max(20, int(1500 / options.milliseconds))
         program = Program(width, steps)
         program.train()
         ratios, bare = [], []
