@@ -32,13 +32,13 @@ MARK_SECONDS, SPENT = 12e-6, 0.004
 """What one mark costs about where caches are cold, and the share of a step that marks may cost: of shorter steps
 fewer are recorded."""
 SOON, RARE = 0.03, 0.1
-"""Seconds between samples, at first and after OFTEN of them."""
+"""Seconds between samples in steps that are recorded, at first; in others, and after OFTEN samples."""
 OFTEN = 1000
 WRITTEN = (2.0, 30.0)
 """Seconds from the first step to the first writing; that doubles up to the second number."""
 WAITED = 5
 """Seconds for which the end of the program waits for a file that is being written."""
-HOOKED = 4
+HOOKED = 2
 """Parameters of a model whose gradients tell that a backward pass has begun: one may be unused."""
 
 REST, COMPUTE, DATA, COMMUNICATION = "rest", "compute", "data", "communication"
@@ -217,7 +217,7 @@ class Recorder:
             write, pause, taken = time.perf_counter() + WRITTEN[0], WRITTEN[0], 0
             while not self.over and self.sampling:
                 before = switches()
-                if self.wake.acquire(True, SOON if taken < OFTEN else RARE):
+                if self.wake.acquire(True, SOON if self.on and taken < OFTEN else RARE):
                     break
                 # one wait was this one; who waits once more waits for Python's lock, which running Python code holds
                 held = switches() - before > 1
