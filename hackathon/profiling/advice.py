@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from hackathon.profiling.shares import RunShares, late_rank, mean_shares, rounded
+from hackathon.profiling.shares import SAMPLED, RunShares, late_rank, mean_shares, rounded
 from hackathon.text.messages import message
 
 STEPS = 10
 """Steps of each rank that advice is made from at least."""
 LIMITS = {"data": 0.15, "host": 0.15, "communication": 0.20, "waiting": 0.10}
 """Part → its share of a step from which it is worth an attempt."""
+BLUR = 0.03
+"""By how much the host's share has to be larger where it comes from samples: that is their standard error at most."""
 _IDS = {"data": "slow-loader", "host": "host-bound", "communication": "exposed-communication"}
 _OWN = ("data", "host", "compute", "other")
 """Parts that can make a rank late."""
@@ -59,7 +61,10 @@ def advice(runs: Sequence[RunShares]) -> list[Advice]:
     mean, late = mean_shares(ranks), late_rank(runs)
     others = mean_shares([each for each in ranks if each.rank != late] or ranks)
     found = []
+    sampled = any(run.basis == SAMPLED for run in runs)
     for part, limit in LIMITS.items():
+        if sampled and part == "host":
+            limit += BLUR
         share = (others if part == "waiting" else mean).share(part)
         # communication with the waiting in it may be nothing but waiting
         if share is None or share < limit or (part == "communication" and mean.waiting is None):

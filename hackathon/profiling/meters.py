@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.logs.metrics import newest_lines, rank_files, rank_of
+from hackathon.profiling.outside import outside_shares
 from hackathon.profiling.shares import Interval, RunShares, run_shares
 from hackathon.runs.directory import guarded
 from hackathon.text.json_fields import count_of, finite, listed
@@ -21,8 +22,16 @@ _SHARE = "_share"
 def shares_of_run(run: Path, processes: int) -> RunShares | None:
     """Return where the time of a run's steps goes; None when no rank recorded any steps behind the warm-up.
 
-    The newest attempt, and of files of more than TAIL bytes their ends. `processes`: of the run.
+    The newest attempt, and of files of more than TAIL bytes their ends. `processes`: of the run. Where the program's
+    Meter does not tell its computing, or there is none, what was seen from outside counts.
     """
+    measured = _of_meters(run, processes)
+    if measured is not None and all(each.compute is not None for each in measured.ranks):
+        return measured
+    return outside_shares(run, processes) or measured
+
+
+def _of_meters(run: Path, processes: int) -> RunShares | None:
     files = rank_files(guarded(run) / "metrics", ".jsonl")[:RANKS]
     records = {rank_of(file): list(intervals(newest_lines(file, TAIL))) for file in files}
     return run_shares({rank: each for rank, each in records.items() if rank < processes}, processes)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hackathon.profiling.advice import advice
-from hackathon.profiling.shares import RunShares, late_rank, mean_shares
+from hackathon.profiling.shares import HOOKED, MEASURED, SAMPLED, RunShares, late_rank, mean_shares
 
 
 def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
@@ -12,7 +12,9 @@ def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
     if not runs:
         return None
     whole = mean_shares([each for run in runs for each in run.ranks]).to_json()
+    bases = {run.basis for run in runs}
     return {
+        "basis": next(basis for basis in (SAMPLED, HOOKED, MEASURED, *bases) if basis in bases),
         "late_rank": late_rank(runs),
         **{name: each for name, each in whole.items() if name != "rank"},
         "advice": [each.to_json() for each in advice(runs)],

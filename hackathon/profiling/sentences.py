@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hackathon.profiling.shares import NOTICED, PARTS
+from hackathon.profiling.shares import MEASURED, NOTICED, PARTS, SAMPLED
 from hackathon.text.messages import message
 
 CHANGED = 3
@@ -47,6 +47,8 @@ def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
     text = message(
         "shares.point", processes=processes, step=duration(seconds), parts=message("shares.between").join(parts)
     )
+    if shares.get("basis", MEASURED) != MEASURED:
+        text = message("shares.sampled" if shares["basis"] == SAMPLED else "shares.hooked", text=text)
     missing = unknown(shares)
     return message("shares.not_known", text=text, parts=missing) if missing else text
 

@@ -6,7 +6,7 @@ What the others spent beyond that they waited. This needs no common clock.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -15,11 +15,14 @@ ALL = -1
 """The `rank` of a mean over ranks."""
 NOTICED = 0.02
 """Share of a step that the ranks wait at least before one of them is called late."""
-UNMARKED, IN_COMPUTE, OLD_RUNTIME, MISSING_RANKS, UNMATCHED = (
-    "unmarked", "in-compute", "old-runtime", "missing-ranks", "unmatched",
+UNMARKED, IN_COMPUTE, OLD_RUNTIME, MISSING_RANKS, UNMATCHED, UNSEEN, ON_DEVICE, FEW_SAMPLES = (
+    "unmarked", "in-compute", "old-runtime", "missing-ranks", "unmatched", "unseen", "on-device", "few-samples",
 )  # fmt: skip
 """Why a part is not known: the program does not mark it; it is contained in compute; the runtime beside the program
-is an older one; not all ranks wrote their times; their collectives cannot be matched."""
+is an older one; not all ranks wrote their times; their collectives cannot be matched. From outside: the program does it
+in a way that is not seen; a GPU does it beside the program; the run was too short for samples."""
+MEASURED, HOOKED, SAMPLED = "measured", "hooked", "sampled"
+"""How shares are known: by the program's Meter; from outside by the framework's calls; also by samples of them."""
 
 _CONTAINED = {
     "waiting": "communication", "communication": "compute", "compute": "other", "host": "other", "data": "other",
@@ -84,6 +87,8 @@ class RunShares:
     """Of those ranks that recorded times, by rank."""
     caused: tuple[tuple[int, float], ...] = ()
     """(rank, seconds per step for which all others together waited for it)."""
+    basis: str = MEASURED
+    """How they are known: MEASURED, HOOKED or SAMPLED."""
 
     @classmethod
     def from_fields(cls, value: Mapping[str, Any]) -> "RunShares":
@@ -93,14 +98,23 @@ class RunShares:
             for each in value["ranks"]
         ]
         return cls(
-            int(value["processes"]), tuple(ranks), tuple((int(rank), float(each)) for rank, each in value["caused"])
+            int(value["processes"]),
+            tuple(ranks),
+            tuple((int(rank), float(each)) for rank, each in value["caused"]),
+            str(value.get("basis", MEASURED)),
         )
 
 
-def run_shares(records: Mapping[int, Sequence[Interval]], processes: int) -> RunShares | None:
+def run_shares(
+    records: Mapping[int, Sequence[Interval]],
+    processes: int,
+    why: Mapping[str, str] | None = None,
+    basis: str = MEASURED,
+) -> RunShares | None:
     """Return where the time of a run's steps goes, from what each rank recorded; None when there is nothing.
 
-    What the program does not tell is not guessed: the part is None, with the reason.
+    What the program does not tell is not guessed: the part is None, with the reason. `why`: part → that reason, where
+    it is known already.
     """
     ranks = {rank: each for rank, each in sorted(records.items()) if _seconds(each) > 0 and _steps(each) > 0}
     if not ranks:
@@ -110,7 +124,12 @@ def run_shares(records: Mapping[int, Sequence[Interval]], processes: int) -> Run
     shares = tuple(
         _rank_shares(rank, each, marked, processes, waits.get(rank), problem) for rank, each in ranks.items()
     )
-    return RunShares(processes, shares, tuple(sorted(caused.items())))
+    if why:
+        shares = tuple(
+            replace(each, unknown=tuple((part, why.get(part, reason)) for part, reason in each.unknown))
+            for each in shares
+        )
+    return RunShares(processes, shares, tuple(sorted(caused.items())), basis)
 
 
 def mean_shares(shares: Sequence[StepShares]) -> StepShares:

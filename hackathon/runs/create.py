@@ -16,12 +16,14 @@ from hackathon.runs.directory import PARTIAL, RunDirectory, new_run_id
 from hackathon.runs.kill_points import step
 from hackathon.runs.source import provenance, snapshot
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
-from hackathon.text.paths import runtime_file
+from hackathon.text.paths import runtime_file, shipped
 
 if TYPE_CHECKING:
     from hackathon.jobs.render import JobScript
     from hackathon.jobs.request import Request
 
+STEPS = "steps.py"
+"""What records in each rank's Python where the time of its steps goes; `rank.sh` loads it."""
 JOB_FOLDERS = ("events", "logs", "metrics", "telemetry", "env")
 """What the job writes into; it makes them itself, all but `logs`, which the scheduler writes into first."""
 
@@ -174,6 +176,7 @@ def _write_rest(
     executable = file_mode | 0o100 | (file_mode & 0o044) >> 2
     _put(partial / "job.sh", script.job.encode("utf-8", "surrogateescape"), executable)
     _put(partial / "rank.sh", script.rank.encode("utf-8", "surrogateescape"), executable)
+    _put(partial / STEPS, shipped("templates", "jobs", STEPS).read_bytes(), file_mode)
     for name in ("logs", "client"):
         os.mkdir(partial / name, 0o700)  # noqa: PTH102
         os.chmod(partial / name, folder_mode)  # noqa: PTH101

@@ -27,7 +27,7 @@ REMOVED = ".removed"
 """Hidden folder among the runs with the records of runs that were cleaned up: what they used counts on."""
 BY_HAND = "by-hand."
 """Beginning of the job id that a job script gives itself when no scheduler started it."""
-READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "stacks", "profile", "final.json",
+READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "stacks", "steps", "profile", "final.json",
         "request.json")  # fmt: skip
 """What the toolkit reads of a run to tell its state, its numbers and the cause of a failure."""
 NAME_LENGTH = 40

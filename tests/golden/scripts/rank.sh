@@ -237,7 +237,9 @@ fi
 
 # ---- stacks: the program's Python writes where it is when it is told to end, before the walltime ends, and when somebody
 # asks (hackathon logs --stacks). Python imports sitecustomize first; the one that was there before comes next.
+# ---- steps: the same file has the program's Python record where the time of its steps goes (HK_STEPS=off: it does not)
 hk_stacks=
+hk_steps=
 hk_asker=
 hk_stack() { # has the program write where each of its threads is, if it can; the signal would end what cannot
   local pid="" mask
@@ -252,7 +254,11 @@ hk_stacks_ready() { # leaves in hk_python the folder that Python looks into firs
   mkdir -p "$HK_RUN/stacks" "$TMPDIR/hackathon-python" 2>/dev/null || return
   hk_stacks=$HK_RUN/stacks/rank-$RANK.txt
   hk_python=$TMPDIR/hackathon-python
-  rm -f "$hk_stacks"
+  rm -f "$hk_stacks" "$HK_RUN/steps/rank-$RANK.json"
+  if [ "${HK_STEPS:-on}" != off ] && [ -z "${HK_PROFILE:-}" ] && [ -f "$HK_RUN/steps.py" ] \
+    && mkdir -p "$HK_RUN/steps" 2>/dev/null; then
+    hk_steps=$HK_RUN/steps/rank-$RANK.json
+  fi
   cat >"$hk_python/sitecustomize.py" <<'PYTHON' || hk_stacks=
 import sys
 
@@ -281,6 +287,18 @@ def _answer():
 
         os.register_at_fork(after_in_child=worker)
 
+def _record():
+    import os
+
+    path = os.environ.get("HK_STEPS")
+    if not path or sys.version_info < (3, 6):
+        return
+    with open(os.path.join(os.environ["HK_RUN"], "steps.py"), "rb") as stream:
+        text = stream.read()
+    # a name that torch.compile passes over
+    exec(compile(text, "<frozen importlib hackathon>", "exec"), {"__name__": "hackathon_steps"})
+    os.environ["HK_STEPS"] = ""  # for what this program starts
+
 def _go_on():
     import os
     from importlib.machinery import PathFinder
@@ -295,10 +313,11 @@ def _go_on():
         sys.modules["sitecustomize"] = module
         found.loader.exec_module(module)
 
-try:
-    _answer()
-except Exception:  # the program runs as well without it
-    pass
+for _each in (_answer, _record):
+    try:
+        _each()
+    except Exception:  # the program runs as well without it
+        pass
 if sys.version_info[0] > 2:
     _go_on()
 PYTHON
@@ -329,7 +348,7 @@ if [ "$LOCAL_RANK" -eq 0 ] && [ -f hackathon_runtime.py ]; then
   (timeout 60 nice "${HK_PYTHON:-python}" hackathon_runtime.py environment "$HK_RUN/env/$HK_HOST.json" >/dev/null 2>&1 9>&- &)
 fi
 if [ -n "$hk_stacks" ]; then
-  HK_STACKS=$hk_stacks PYTHONPATH=$hk_python${PYTHONPATH:+:$PYTHONPATH} hk_run "${HK_COMMAND[@]}"
+  HK_STACKS=$hk_stacks HK_STEPS=$hk_steps PYTHONPATH=$hk_python${PYTHONPATH:+:$PYTHONPATH} hk_run "${HK_COMMAND[@]}"
 else
   hk_run "${HK_COMMAND[@]}"
 fi

@@ -246,7 +246,7 @@ READERS: dict[str, tuple[str, str]] = {
     "runs/chain.py": ("segment_of", "file of a run"),
     "runs/crate/archive.py": ("Crate.record read_inside _Archive.__init__ _Archive.read _json", "crate"),
     "runs/crate/download.py": ("_transfer sha256 unpack", "data whose digest the project names"),
-    "runs/create.py": ("_put", WRITES),
+    "runs/create.py": ("_put _write_rest", f"{WRITES}; {SHIPPED}"),
     "runs/environment/environments.py": ("_only_builder _alive _run", WRITES),
     "runs/environment/install_plan.py": ("_text", "requirements of a recipe or project"),
     "runs/rerun.py": ("rerun", "file of a run"),

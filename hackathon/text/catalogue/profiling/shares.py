@@ -27,6 +27,17 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "why_old_runtime": ("recorded by an older hackathon_runtime.py", "hackathon_runtime.py が古い"),
     "why_missing_ranks": ("not all ranks wrote their times", "時間を記録していないランクがある"),
     "why_unmatched": ("the collectives of the ranks do not match", "集団通信の回数がランクごとに異なる"),
+    "why_unseen": ("not visible from outside the program", "プログラムの外からは見えない"),
+    "why_on_device": (
+        "the GPU works beside the program: hackathon profile measures it",
+        "GPU はプログラムと並行して動くため。hackathon profile で測定できる",
+    ),
+    "why_few_samples": ("too few samples: the run was short", "実行が短く、サンプルが足りない"),
+    "hooked": ("{text} (seen from outside)", "{text}（外から記録）"),
+    "sampled": (
+        "{text} (seen from outside, host and compute by samples)",
+        "{text}（外から記録、ホストと計算はサンプリング）",
+    ),
     "advice_slow_loader": (
         "loading data takes {gain} of a step: add loader workers and prefetching, or put the data on a faster disk",
         "データの読み込みがステップの {gain} を占めています。読み込みワーカーを増やす、先読みを使う、"
@@ -75,7 +86,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "advice": ("{processes} {processes:process|processes}, to try: {text}", "{processes} プロセス、対策の候補: {text}"),
     "advice_of": ("{processes} {processes:process|processes}, {text}", "{processes} プロセス、{text}"),
     "none": (
-        "where the time of a step goes is not known: the program records no step times (hackathon docs why-is-it-not-faster)",
-        "1 ステップの時間の内訳は不明です。プログラムがステップの時間を記録していません（hackathon docs why-is-it-not-faster）",
+        "where the time of a step goes is not known: the program records no step times, and no steps of torch's "
+        "optimizers were seen from outside (hackathon docs why-is-it-not-faster)",
+        "1 ステップの時間の内訳は不明です。プログラムがステップの時間を記録しておらず、torch のオプティマイザーのステップも"
+        "外から確認できませんでした（hackathon docs why-is-it-not-faster）",
     ),
 }  # fmt: skip

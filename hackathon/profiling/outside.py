@@ -1,0 +1,166 @@
+"""The shares of a run's steps from what the recorder saw of each rank from outside: the program has no line for it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+
+from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.profiling.shares import (
+    FEW_SAMPLES,
+    HOOKED,
+    ON_DEVICE,
+    SAMPLED,
+    UNSEEN,
+    Interval,
+    RunShares,
+    run_shares,
+)
+from hackathon.runs.directory import guarded
+from hackathon.text.files import read_json
+from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of
+
+FOLDER = "steps"
+"""Folder of a run in which its recorders write."""
+RANKS = 4096
+"""Ranks whose files are read."""
+BLOCKS, STEPS, COLLECTIVES = 256, 64, 64
+"""Blocks of a file, steps of a block and collectives of a step that count: more than a recorder writes."""
+POINTS = 0.03
+"""Standard error of a share of a step up to which samples tell computing and the program's own Python apart."""
+NOTICED = 0.02
+"""Share of a step from which what is neither batch, optimizer nor collective has to be told apart."""
+_ERRORS = 2
+"""Standard errors by which samples must contradict the processor time to be believed instead."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What a rank did in some steps in a row, s."""
+
+    first: int
+    last: int
+    seconds: float
+    parts: Mapping[str, float]
+    """`data`, `compute`, `communication`, `rest`, and of the rest the processor time `cpu`."""
+    collectives: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the recorder of a rank wrote."""
+
+    device: str
+    seen: Mapping[str, int]
+    """Part → how often it was entered; `forward`, `backward`: passes of DDP models that began and that ended."""
+    samples: Mapping[str, int]
+    """What samples of the rest showed: `compute`, `host`, `idle`, `unknown`."""
+    blocks: tuple[Stretch, ...]
+
+    @property
+    def rest(self) -> float:
+        """Share of the time that is in no marked part."""
+        return self._sum("rest") / sum(each.seconds for each in self.blocks)
+
+    def _sum(self, part: str) -> float:
+        return sum(each.parts.get(part, 0.0) for each in self.blocks)
+
+    def unknown(self, processes: int) -> dict[str, str]:
+        """Return part → why it is not known."""
+        found = {}
+        if not self.seen.get("data"):
+            found["data"] = UNSEEN
+        if self.device not in ("", "cpu"):
+            return found | dict.fromkeys(("data", "host", "compute", "communication", "waiting"), ON_DEVICE)
+        told = sum(self._told)
+        few = self.samples.get("unknown", 0) > told or self.rest * self._error > POINTS
+        if self.rest >= NOTICED and few:
+            found["compute"] = found["host"] = FEW_SAMPLES
+        missed = self.seen.get("forward", 0) > self.seen.get("backward", 0) + 1
+        if processes > 1 and (missed or not self.seen.get("communication")):
+            found["communication"] = found["waiting"] = UNSEEN
+        return found
+
+    def of_rest(self) -> tuple[float, float]:
+        """Return the shares of the rest that are computing and the program's own work on a CPU.
+
+        Its processor time is divided as the samples are. Of computing more is believed only if samples clearly say so:
+        it waited for a CPU, or for its other threads.
+        """
+        rest, told = self._sum("rest"), self._told
+        if rest <= 0 or not sum(told):
+            return 0.0, 0.0
+        cpu, working = min(1.0, self._sum("cpu") / rest), max(1, told[0] + told[1])
+        computes, host = cpu * told[0] / working, cpu * told[1] / working
+        sampled = told[0] / sum(told)
+        return (sampled if sampled - _ERRORS * self._error > computes else computes), host
+
+    @property
+    def _told(self) -> list[int]:
+        return [self.samples.get(kind, 0) for kind in ("compute", "host", "idle")]
+
+    @property
+    def _error(self) -> float:
+        """Standard error of computing's share of the rest, with one more sample of each kind (Agresti, Coull 1998)."""
+        number = sum(self._told) + 2
+        share = (self._told[0] + 1) / number
+        return sqrt(share * (1 - share) / number)
+
+
+def outside_shares(run: Path, processes: int) -> RunShares | None:
+    """Return where the time of a run's steps goes as its recorders saw it; None when they saw no steps."""
+    files = rank_files(guarded(run) / FOLDER, ".json")[:RANKS]
+    ranks = {rank: found for file in files if (rank := rank_of(file)) < processes and (found := seen(read_json(file)))}
+    if not ranks:
+        return None
+    why: dict[str, str] = {}
+    for each in ranks.values():
+        why |= each.unknown(processes)
+    records = {rank: list(_intervals(each, why)) for rank, each in ranks.items()}
+    sampled = "compute" not in why and any(each.rest >= NOTICED for each in ranks.values())
+    return run_shares(records, processes, why, SAMPLED if sampled else HOOKED)
+
+
+def seen(value: object) -> Seen | None:
+    """Return what a recorder's file says, whatever lies there; None when it tells no steps."""
+    told = mapping_of(value)
+    blocks = tuple(_blocks(told.get("blocks")))
+    counts = {str(name): count_of(each) for name, each in mapping_of(told.get("seen")).items()}
+    samples = {str(name): count_of(each) for name, each in mapping_of(told.get("samples")).items()}
+    return Seen(text_of(told.get("device")), counts, samples, blocks) if blocks else None
+
+
+def _blocks(value: object) -> Iterator[Stretch]:
+    after = 0
+    for each in map(mapping_of, listed(value)[:BLOCKS]):
+        first, last, seconds = count_of(each.get("first")), count_of(each.get("last")), finite(each.get("seconds"))
+        if not seconds or seconds <= 0 or not after < first <= last < first + STEPS:
+            continue
+        parts = {str(name): finite(spent) for name, spent in mapping_of(each.get("parts")).items()}
+        known = {name: spent for name, spent in parts.items() if spent is not None and 0 <= spent <= 1.01 * seconds}
+        if len(known) < len(parts) or sum(known.values()) - known.get("cpu", 0.0) > 1.01 * seconds:
+            continue
+        after = last
+        yield Stretch(first, last, seconds, known, _collectives(each.get("collectives"), last - first + 1, seconds))
+
+
+def _collectives(value: object, steps: int, seconds: float) -> tuple[tuple[float, ...], ...]:
+    """Return the seconds of each step's collectives; none when they are not those of all steps."""
+    found = []
+    for step in listed(value)[:STEPS]:
+        spent = [known for each in listed(step)[:COLLECTIVES] if (known := finite(each)) is not None]
+        if len(spent) != len(listed(step)) or any(not 0 <= each <= seconds for each in spent):
+            return ()
+        found.append(tuple(spent))
+    return tuple(found) if len(found) == steps else ()
+
+
+def _intervals(rank: Seen, why: Mapping[str, str]) -> Iterator[Interval]:
+    """Yield a rank's blocks in the Meter's words, without the parts that are not known."""
+    computes, host = rank.of_rest()
+    for each in rank.blocks:
+        spent = {name: each.parts.get(name, 0.0) for name in ("data", "compute", "communication")}
+        spent["compute"] += computes * each.parts.get("rest", 0.0)
+        spent["host"] = host * each.parts.get("rest", 0.0)
+        known = {name: seconds for name, seconds in spent.items() if name not in why}
+        yield Interval(each.first, each.last, each.seconds, known, each.collectives)

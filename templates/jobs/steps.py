@@ -1,0 +1,614 @@
+"""Where the time of a step goes in a program without a line for it: a rank's Python loads this file from its run.
+
+Training is seen where torch marks it itself, for its profiler, or calls back: batches, the optimizer's steps, DDP's
+forward pass and the end of its backward pass, waiting for collectives. Each moment of a step belongs to the innermost
+of these parts. What is left is `rest`; a thread samples it to tell computing from the program's own Python.
+It writes `HK_STEPS`, a small file that is replaced as a whole.
+
+Nothing of the toolkit is imported: it runs in the program's Python (3.6 or newer). What fails in here is passed over.
+Functions of the program are not wrapped, so that its tracebacks have no further lines: what marks the beginning and
+the end of a call is the life of the object that is called.
+"""
+
+import functools
+import json
+import os
+import sys
+import time
+from _thread import allocate_lock, get_ident, start_new_thread
+from typing import Any
+
+SKIPPED = 3
+"""Steps at the beginning that are not recorded: memory is allocated, code is compiled."""
+BLOCK = 8
+"""Steps in a row that are recorded together."""
+KEPT = 64
+"""Blocks that are kept; of more, every second one goes, so that they stay spread over the run."""
+COLLECTIVES = 32
+"""Collectives of a step that are kept apart; what comes later adds to the last of them."""
+OTHERS = 3
+"""Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
+MARK_SECONDS, SPENT = 12e-6, 0.004
+"""What one mark costs about where caches are cold, and the share of a step that marks may cost: of shorter steps
+fewer are recorded."""
+SOON, RARE = 0.03, 0.1
+"""Seconds between samples in steps that are recorded, at first; in others, and after OFTEN samples."""
+OFTEN = 1000
+WRITTEN = (2.0, 30.0)
+"""Seconds from the first step to the first writing; that doubles up to the second number."""
+WAITED = 5
+"""Seconds for which the end of the program waits for a file that is being written."""
+HOOKED = 2
+"""Parameters of a model whose gradients tell that a backward pass has begun: one may be unused."""
+
+REST, COMPUTE, DATA, COMMUNICATION = "rest", "compute", "data", "communication"
+STEP, FORWARD = "step", "forward"
+MARKS = (
+    ("Optimizer.step#", STEP), ("Optimizer.zero_grad#", COMPUTE), ("enumerate(DataLoader)", DATA),
+    ("DistributedDataParallel.forward", FORWARD),
+)  # fmt: skip
+"""Beginning of a name that torch gives to `record_function` → what that is."""
+ONE_SIDED = ("BROADCAST", "REDUCE", "GATHER", "SCATTER", "SEND", "RECV", "RECVANYSOURCE")
+"""Kinds of collectives that some ranks leave before the last one has entered."""
+COMPUTES = ("nn", "autograd", "_dynamo", "_inductor", "_functorch", "_tensor.py", "functional.py", "_ops.py", "amp")
+"""What computes wherever it is in a stack, below torch's folder; `optim` does with nothing of others on top of it."""
+
+
+class Recorder:
+    """The steps of this process."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.pid = path, os.getpid()
+        self.on = False
+        """Whether this step is recorded."""
+        self.over = False
+        self.framework = self.device = ""
+        self.thread = self.native = 0
+        """The thread that trains."""
+        self.optimizer = None  # type: Any
+        self.others = self.steps = 0
+        self.stride = 1
+        """Every so manieth block is recorded; a power of two, so that ranks with different ones have some in common."""
+        self.blocks = []  # type: Any
+        self.block = None  # type: Any
+        self.stack = [REST]  # type: Any
+        """Parts that the program is in; tokens of their beginnings are the objects themselves."""
+        self.spent = {}  # type: Any
+        self.since = self.cpu = self.began = 0.0
+        self.marks = 0
+        self.collectives = []  # type: Any
+        self.entered = 0.0
+        self.boundary = False
+        """Whether an epoch ended in this step: what is between epochs is not a step's."""
+        self.seen = {DATA: 0, COMMUNICATION: 0}
+        self.forwards = self.backwards = 0
+        self.backward = False
+        self.watched = {}  # type: Any
+        """Id of a parameter, or of a DDP model, whose backward pass is watched → what is known of its model."""
+        self.samples = {COMPUTE: 0, "host": 0, "idle": 0}
+        self.sampling = False
+        self.wake, self.writing = allocate_lock(), allocate_lock()
+        self.undo = []  # type: Any
+
+    # ---- what the marks call, in the program's threads ----
+
+    def push(self, part: str) -> Any:
+        """Enter a part; returns what leaves it, None where nothing is recorded."""
+        if not self.on or get_ident() != self.thread:
+            return None
+        token = [part]
+        now = self._switch()
+        if part == COMMUNICATION and not self._communicates():
+            self.entered = now
+        self.stack.append(token)
+        return token
+
+    def pop(self, token: Any, matched: bool = True) -> None:
+        """Leave a part; `matched`: all ranks leave it together."""
+        if token is None or not self.on or get_ident() != self.thread:
+            return
+        place = next((i for i in range(len(self.stack) - 1, 0, -1) if self.stack[i] is token), 0)
+        if not place:  # of a step before
+            return
+        now = self._switch()
+        del self.stack[place:]
+        if token[0] == COMMUNICATION and not self._communicates():
+            self.seen[COMMUNICATION] += 1
+            if matched and len(self.collectives) < COLLECTIVES:
+                self.collectives.append(now - self.entered)
+            elif matched:
+                self.collectives[-1] += now - self.entered
+        elif token[0] == DATA:
+            self.seen[DATA] += 1
+
+    def stepped(self, optimizer: Any, framework: str, device: Any) -> None:
+        """Take notice of the end of an optimizer's step; `device()` returns what it computes on."""
+        if self.over or os.getpid() != self.pid or not self._counts(id(optimizer)):
+            return
+        now = time.perf_counter()
+        if not self.steps:
+            self._first(framework, device())
+        elif get_ident() != self.thread:
+            return
+        elif self.on:
+            self._switch(now)
+            self._keep(now)
+        self.steps += 1
+        number = (self.steps - SKIPPED) // BLOCK
+        self.on = self.steps >= SKIPPED and number % self.stride == 0
+        self.boundary, self.backward = False, False
+        if self.on:
+            del self.stack[1:]
+            self.spent, self.collectives, self.marks = {}, [], 0
+            self.since = self.began = now
+            self.cpu = _thread_time()
+
+    def _first(self, framework: str, device: str) -> None:
+        self.framework, self.device = framework, device
+        self.thread = get_ident()
+        threading = sys.modules.get("threading")  # type: Any
+        self.native = getattr(threading, "get_native_id", os.getpid)() if threading is not None else self.pid
+        self.sampling = True
+        self.wake.acquire()
+        try:
+            start_new_thread(self._sample, ())
+        except RuntimeError:  # there may be no more threads
+            self.sampling = False
+
+    def _counts(self, number: int) -> bool:
+        """Return whether this optimizer's steps are the program's: the first one's, until others step OTHERS times."""
+        if self.optimizer is None or self.others >= OTHERS:
+            self.optimizer = number
+        counts = number == self.optimizer
+        self.others = 0 if counts else self.others + 1
+        return bool(counts)
+
+    def _communicates(self) -> bool:
+        return any(each[0] == COMMUNICATION for each in self.stack[1:])
+
+    def _switch(self, now: float = 0.0) -> float:
+        """Give the time since the last mark to the part that the program is in; returns the time."""
+        now = now or time.perf_counter()
+        part = self.stack[-1]
+        part = part if part is REST else part[0]
+        self.spent[part] = self.spent.get(part, 0.0) + now - self.since
+        cpu = _thread_time()
+        if part is REST:
+            self.spent["cpu"] = self.spent.get("cpu", 0.0) + cpu - self.cpu
+        self.cpu, self.since = cpu, now
+        self.marks += 1
+        return now
+
+    def _keep(self, now: float) -> None:
+        index, number = (self.steps - SKIPPED) // BLOCK, self.steps + 1
+        if self.boundary:
+            self.block = None
+            return
+        if self.block is None or self.block["index"] != index or self.block["last"] != number - 1:
+            self._thin()
+            self.block = {
+                "index": index, "first": number, "seconds": 0.0, "parts": {}, "collectives": [], "marks": 0,
+            }  # fmt: skip
+            self.blocks.append(self.block)
+        block = self.block
+        block["last"] = number
+        seconds = now - self.began
+        block["seconds"] += seconds
+        for part, spent in self.spent.items():
+            block["parts"][part] = block["parts"].get(part, 0.0) + spent
+        block["collectives"].append(self.collectives)
+        block["marks"] += self.marks
+        ends = (number - SKIPPED) // BLOCK != index
+        if ends and block["marks"] * MARK_SECONDS > SPENT * self.stride * block["seconds"] and self.stride < 64:
+            self.stride *= 2
+
+    def _thin(self) -> None:
+        if len(self.blocks) >= KEPT:
+            self.stride *= 2
+            self.blocks = [each for each in self.blocks if each["index"] % self.stride == 0]
+            if len(self.blocks) >= KEPT:  # epochs of few steps cut blocks into many
+                self.blocks = self.blocks[::2]
+
+    # ---- the thread ----
+
+    def _sample(self) -> None:
+        try:
+            state, switches = _state_reader(self.native), _switches_reader()
+            write, pause, taken = time.perf_counter() + WRITTEN[0], WRITTEN[0], 0
+            while not self.over and self.sampling:
+                before = switches()
+                if self.wake.acquire(True, SOON if self.on and taken < OFTEN else RARE):
+                    break
+                # one wait was this one; who waits once more waits for Python's lock, which running Python code holds
+                held = switches() - before > 1
+                if self.on and self.stack[-1] is REST:
+                    taken += 1
+                    self._look(held, state)
+                now = time.perf_counter()
+                if now > write:
+                    self.write()
+                    pause = min(2 * pause, WRITTEN[1])
+                    write = now + pause
+        except Exception:
+            pass
+        self.sampling = False
+
+    def _look(self, held: bool, state: Any) -> None:
+        """Tell what the training thread did; `held`: some Python code ran when this thread wanted to look."""
+        if _computes(sys._current_frames().get(self.thread)):
+            kind = COMPUTE
+        elif held:
+            kind = "host"
+        else:  # an operation called from the program's own lines, or sleep
+            running = state()
+            kind = "unknown" if running is None else COMPUTE if running == b"R" else "idle"
+        self.samples[kind] = self.samples.get(kind, 0) + 1
+
+    # ---- the file ----
+
+    def write(self) -> None:
+        """Replace the file; never raises."""
+        if self.over or os.getpid() != self.pid or not self.writing.acquire(True, WAITED):
+            return
+        try:
+            text = json.dumps(
+                {
+                    "schema_version": 1, "framework": self.framework, "device": self.device, "steps": self.steps,
+                    "seen": dict(self.seen, forward=self.forwards, backward=self.backwards),
+                    "samples": dict(self.samples), "blocks": [_rounded(each) for each in list(self.blocks)],
+                }
+            )  # fmt: skip
+            made = self.path + ".part"
+            with open(made, "w") as stream:
+                stream.write(text)
+            os.replace(made, self.path)
+        except Exception:
+            pass
+        finally:
+            self.writing.release()
+
+    def leave(self) -> None:
+        """Write what there is when the program ends."""
+        if not self.over and self.steps and os.getpid() == self.pid:
+            self.on = False
+            self.write()
+            self.sampling = False
+            self.over = True
+            self.wake.release()
+
+    def stop(self) -> None:
+        """Record nothing from now on, and take all marks away."""
+        self.on, self.over = False, True
+        for each in self.undo:
+            each()
+        self.undo = []
+        if self.sampling:
+            self.sampling = False
+            self.wake.release()
+        try:
+            os.unlink(self.path)
+        except OSError:
+            pass
+
+
+# ---- what the training thread does ----
+
+
+def _thread_time() -> float:
+    """Return the processor time of this thread, s; Python 3.6 has no such clock of its own."""
+    return time.clock_gettime(time.CLOCK_THREAD_CPUTIME_ID)
+
+
+def _state_reader(native: int) -> Any:
+    """Return a function for the state of a thread, as Linux tells it: `R`, `S`, `D`; None where that is not known."""
+    try:
+        number = os.open("/proc/self/task/%d/stat" % native, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return lambda: None
+
+    def state() -> Any:
+        return os.pread(number, 512, 0).rpartition(b")")[2][1:2]
+
+    return state
+
+
+def _switches_reader() -> Any:
+    """Return a function for how often this thread has waited so far."""
+    from resource import RUSAGE_THREAD, getrusage
+
+    return lambda: getrusage(RUSAGE_THREAD).ru_nvcsw
+
+
+_KINDS = {}  # type: Any
+
+
+def _computes(frame: Any) -> bool:
+    """Return whether a stack computes: a module of torch's is on it that does."""
+    others = False
+    for _ in range(100):
+        if frame is None:
+            return False
+        file = frame.f_code.co_filename
+        kind = _KINDS.get(file)
+        if kind is None:
+            kind = _KINDS[file] = _kind_of(file)
+        if kind == COMPUTE or (kind == "optimizer" and not others):
+            return True
+        others = others or kind == "others"
+        frame = frame.f_back
+    return False
+
+
+def _kind_of(file: str) -> str:
+    torch = sys.modules.get("torch")  # type: Any
+    folder = os.path.dirname(getattr(torch, "__file__", None) or "")
+    if folder and file.startswith(folder + os.sep):
+        first = file[len(folder) + 1 :].split(os.sep)[0]
+        return COMPUTE if first in COMPUTES else "optimizer" if first == "optim" else "framework"
+    return COMPUTE if "torchinductor" in file else "others"
+
+
+def _rounded(block: Any) -> Any:
+    def digits(value: float) -> float:
+        return float("%.6g" % value)
+
+    return {
+        "first": block["first"], "last": block["last"], "seconds": digits(block["seconds"]),
+        "parts": {part: digits(spent) for part, spent in list(block["parts"].items())},
+        "collectives": [[digits(each) for each in step] for step in list(block["collectives"])],
+    }  # fmt: skip
+
+
+# ---- marks: in each a failure is passed over ----
+
+
+class Called(functools.partial):  # type: ignore[type-arg]
+    """A call of the program's whose end is known by the end of this object."""
+
+    left = None  # type: Any
+
+    def __del__(self) -> None:
+        if self.left is not None:
+            self.left()
+
+
+class Marked:
+    """A method of a class whose calls are marked: it is looked up, called, and let go."""
+
+    def __init__(self, original: Any, entered: Any) -> None:
+        self.original, self.entered = original, entered
+
+    def __get__(self, thing: Any, owner: Any = None) -> Any:
+        bound = self.original.__get__(thing, owner)
+        if thing is None:
+            return bound
+        try:
+            left = self.entered(thing)
+            if left is not None:
+                bound = Called(bound)
+                bound.left = left
+        except Exception:
+            pass
+        return bound
+
+
+def mark(recorder: Recorder, owner: Any, name: str, entered: Any) -> None:
+    """Mark the calls of a method: `entered(thing)` returns what is to be done when it has returned, or None."""
+    original = owner.__dict__.get(name)
+    if original is None or isinstance(original, Marked):
+        return
+    setattr(owner, name, Marked(original, entered))
+    recorder.undo.append(lambda: setattr(owner, name, original))
+
+
+def attach_profiler(recorder: Recorder, module: Any) -> None:
+    """Follow torch's own marks: `record_function` is entered and left around batches, steps and DDP's forward pass."""
+    kind = module.record_function
+    enter, leave = kind.__enter__, kind.__exit__
+    names = {}  # type: Any
+    """Name of a mark → what it is."""
+    inside = []  # type: Any
+    """Of the training thread: (mark, token, what it is, optimizer)."""
+
+    @functools.wraps(enter)
+    def entered(self: Any) -> Any:
+        try:
+            what = names.get(self.name)
+            if what is None:
+                what = next((each for begin, each in MARKS if str(self.name).startswith(begin)), "")
+                if len(names) < 1000:
+                    names[self.name] = what
+            if (recorder.on and what) or what == STEP:
+                begin_mark(self, what, sys._getframe(1))
+        except Exception:
+            pass
+        return enter(self)
+
+    def begin_mark(mark: Any, what: str, frame: Any) -> None:
+        told = None
+        if what == STEP:
+            told = frame.f_locals.get("self")
+            arguments = frame.f_locals.get("args", ())
+            closure = len(arguments) > 1 or frame.f_locals.get("kwargs")
+            token = None if closure else recorder.push(COMPUTE)
+        elif what == FORWARD:
+            token = recorder.push(COMPUTE)
+            if token is not None:
+                recorder.forwards += 1
+                recorder.backward = False
+            model = frame.f_locals.get("self")
+            if id(model) not in recorder.watched:
+                watch_backward(recorder, list(model.parameters()), True)
+                recorder.watched[id(model)] = {"common": True}
+        else:
+            token = recorder.push(what)
+        if token is not None or told is not None:
+            inside.append((mark, token, what, told))
+            del inside[:-20]
+
+    def begin(optimizer: Any) -> str:
+        parameters = [each for group in optimizer.param_groups for each in group["params"]]
+        watch_backward(recorder, parameters, False)
+        return str(parameters[0].device.type)
+
+    @functools.wraps(leave)
+    def left(self: Any, exc_type: Any, exc_value: Any, traceback: Any) -> Any:
+        try:
+            if inside and inside[-1][0] is self:
+                _, token, what, told = inside.pop()
+                recorder.pop(token)
+                if what == DATA and exc_type is StopIteration:
+                    recorder.boundary = True
+                if told is not None and exc_type is None and not recorder.over:
+                    recorder.stepped(told, "torch", lambda: begin(told))
+        except Exception:
+            pass
+        return leave(self, exc_type, exc_value, traceback)
+
+    kind.__enter__, kind.__exit__ = entered, left
+
+    def undo() -> None:
+        kind.__enter__, kind.__exit__ = enter, leave
+
+    recorder.undo.append(undo)
+
+
+def watch_backward(recorder: Recorder, parameters: Any, common: bool) -> None:
+    """Have the beginning and the end of a model's backward pass told; `common`: DDP shares its gradients.
+
+    The first gradient asks torch's engine to call back when all are there. DDP asks the same with its last gradient, so
+    later: that call waits for the gradients of others. The first call asks once more, and so is called again behind it.
+    """
+    parameters = [each for each in parameters if each.requires_grad]
+    known = next((recorder.watched[id(each)] for each in parameters if id(each) in recorder.watched), None)
+    if known is not None:  # by its optimizer already
+        known["common"] = known["common"] or common
+    if known is not None or not parameters:
+        return
+    model = {"common": common}
+    recorder.watched.update((id(each), model) for each in parameters)
+    if any(each.device.type != "cpu" for each in parameters):
+        return
+    torch = sys.modules["torch"]  # type: Any
+    engine = torch.autograd.Variable._execution_engine
+    tokens = []  # type: Any
+
+    def gradient(_: Any) -> None:
+        if recorder.on and not recorder.backward and get_ident() == recorder.thread:
+            recorder.backward = True
+            tokens[:] = [recorder.push(COMPUTE)]
+            engine.queue_callback(there)
+
+    def there() -> None:
+        recorder.backward = False
+        recorder.pop(tokens.pop())
+        if model["common"]:
+            tokens.append(recorder.push(COMMUNICATION))
+            engine.queue_callback(shared)
+
+    def shared() -> None:
+        if tokens and tokens[-1] is not None:
+            recorder.pop(tokens.pop())
+            recorder.backwards += 1
+
+    apart = max(1, len(parameters) // HOOKED)
+    for each in parameters[::-1][::apart]:  # the last is the first whose gradient is known
+        ask = getattr(each, "register_post_accumulate_grad_hook", None) or each.register_hook
+        recorder.undo.append(ask(gradient).remove)
+
+
+def attach_collectives(recorder: Recorder, module: Any) -> None:
+    """Mark the waiting for a collective of torch.distributed: all that wait for one call the method of its handle."""
+    kinds = {}  # type: Any
+
+    def entered(work: Any) -> Any:
+        token = recorder.push(COMMUNICATION)
+        if token is None:
+            return None
+        told = work._get_op_type()
+        name = kinds.setdefault(told, str(told).rpartition(".")[2])
+        return lambda: recorder.pop(token, name not in ONE_SIDED)
+
+    mark(recorder, module.Work, "wait", entered)
+
+
+def attach_meter(recorder: Recorder, module: Any) -> None:
+    """Stand back for the Meter: it measures the same."""
+
+    def entered(meter: Any) -> Any:
+        recorder.stop()
+
+    mark(recorder, module.Meter, "phase", entered)
+
+
+ATTACHED = {
+    "torch.autograd.profiler": attach_profiler,
+    "torch.distributed.distributed_c10d": attach_collectives,
+    "hackathon_runtime": attach_meter,
+}
+"""Module → what is done when the program has loaded it."""
+
+
+class ModuleWatch:
+    """A finder of modules that finds none, but attaches the recorder to some once they are loaded."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.finding = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return how to load one of those modules, as the others find it, and nothing for others."""
+        if name not in ATTACHED or self.finding or self.recorder.over:
+            return None
+        from importlib.util import find_spec
+
+        self.finding = True
+        try:
+            found = find_spec(name)
+        finally:
+            self.finding = False
+        loader = found.loader if found is not None else None  # type: Any
+        if loader is None or not hasattr(loader, "exec_module"):
+            return None
+        load = loader.exec_module
+
+        def load_and_attach(module: Any) -> None:
+            load(module)
+            attach(self.recorder, name, module)
+
+        try:
+            loader.exec_module = load_and_attach
+        except AttributeError:
+            return None
+        return found
+
+
+def attach(recorder: Recorder, name: str, module: Any) -> None:
+    """Attach the recorder to a module; never raises."""
+    try:
+        ATTACHED[name](recorder, module)
+    except Exception:
+        pass
+
+
+def arm(path: str) -> None:
+    """Record this process to a file."""
+    import atexit
+
+    recorder = Recorder(path)
+    for name in ATTACHED:
+        module = sys.modules.get(name)
+        if module is not None:
+            attach(recorder, name, module)
+    sys.meta_path.insert(0, ModuleWatch(recorder))
+    atexit.register(recorder.leave)
+    if hasattr(os, "register_at_fork"):  # the workers of a data loader are not the program
+
+        def forget() -> None:
+            recorder.on, recorder.over = False, True
+
+        os.register_at_fork(after_in_child=forget)
+
+
+if __name__ == "hackathon_steps":
+    arm(os.environ["HK_STEPS"])
