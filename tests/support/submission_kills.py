@@ -107,7 +107,8 @@ def killed_anywhere_there_is_one_job_a_run(world: World) -> None:
     injected(sum(world.kills.values()))
     assert sum(world.kills.values()) >= amount.least, world.kills
     few = min(4, amount.at_each_step)
-    assert {step for step in STEPS if world.kills[step] < few} <= {"after-refused", "after-reserved"}
+    elsewhere = {"after-trial"}  # test_tune.py
+    assert {step for step in STEPS if world.kills[step] < few} <= {"after-refused", "after-reserved", *elsewhere}
     assert world.kills["after-refused"] == 0 and world.kills["after-reserved"] >= amount.studies
     _every_run_has_its_one_job(world)
     _every_point_has_one_successful_run(world)

@@ -52,11 +52,12 @@ class Daemons:
         """End a daemon: by TERM, then or `at_once` by KILL; harmless when it is gone already."""
         pid, born = self._processes.pop(name, (0, -1))
         child = self._children.pop(name, None)
-        if pid and started_at(pid) == born:
+        if born >= 0 and started_at(pid) == born:  # one that died at once was not seen alive
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL if at_once else signal.SIGTERM)
             if not until(lambda: started_at(pid) != born, 60):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         if child is not None:
             child.wait()
         self.remember()
