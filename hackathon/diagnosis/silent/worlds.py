@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 from hackathon.diagnosis.facts import FactHit, RunFacts, fact
 from hackathon.diagnosis.findings import Evidence
@@ -149,12 +150,21 @@ def by_text(run: RunFacts, rules: tuple[str, ...], situation: "TrainingSituation
 
 def start_of_run(run: RunFacts) -> "CommandStart":
     """Return what a run's command starts, by the text of its source."""
+    if run not in _starts:
+        _starts[run] = _start_of_run(run)
+    return _starts[run]
+
+
+def _start_of_run(run: RunFacts) -> "CommandStart":
     from hackathon.programs.training.entries import CommandStart, start_of
 
     try:
         return start_of(run.run.source(), run.record.command)
     except HackathonError:  # its record cannot be read any more
         return CommandStart()
+
+
+_starts: "WeakKeyDictionary[RunFacts, CommandStart]" = WeakKeyDictionary()
 
 
 def failed(run: RunFacts) -> bool:
