@@ -10,7 +10,6 @@ recorder's own too, so other users of the machine hardly matter. A block with it
 import argparse
 import os
 import random
-import statistics
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import torch
 import torch.distributed as dist
-from bench_step_time import interval
+from bench_step_time import overhead
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -96,11 +95,7 @@ def main() -> None:
             ratios.append(times[1] / times[0])
             bare.append(times[0] / steps)
         dist.destroy_process_group()
-    median, low, high = interval(ratios)
-    print(
-        f"step {1000 * statistics.median(bare):.3f} ms without, ratio with/without median {median:.4f}, "
-        f"95 % interval {low:.4f}–{high:.4f}, {len(ratios)} pairs of {steps} steps"
-    )
+    print(overhead(bare, ratios, steps))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import argparse
 import importlib.util
 import os
 import random
-import statistics
 import sys
 import tempfile
 import time
@@ -20,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bench_step_time import interval
+from bench_step_time import overhead
 
 RUNTIME = Path(__file__).resolve().parents[2] / "recipes" / "shared" / "hackathon_runtime.py"
 
@@ -82,11 +81,7 @@ def main() -> None:
             bare.append(times[0] / steps)
         for each in (plain, meter):
             each.final()
-    median, low, high = interval(ratios)
-    print(
-        f"step {1000 * statistics.median(bare):.3f} ms without, ratio with/without median {median:.4f}, "
-        f"95 % interval {low:.4f}–{high:.4f}, {len(ratios)} pairs of {steps} steps"
-    )
+    print(overhead(bare, ratios, steps))
 
 
 if __name__ == "__main__":

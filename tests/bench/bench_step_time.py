@@ -77,6 +77,15 @@ def interval(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(ordered), ordered[low], ordered[n - 1 - low]
 
 
+def overhead(bare: list[float], ratios: list[float], steps: int) -> str:
+    """Return what pairs showed: seconds of a step without, ratios of with to without, steps of a pair's half."""
+    median, low, high = interval(ratios)
+    return (
+        f"step {1000 * statistics.median(bare):.3f} ms without, ratio with/without median {median:.4f}, "
+        f"95 % interval {low:.4f}–{high:.4f}, {len(ratios)} pairs of {steps} steps"
+    )
+
+
 def measure(pairs: int, epochs: int) -> None:
     """Run in each process: print rank 0's ratios."""
     sys.path.insert(0, str(RECIPE))

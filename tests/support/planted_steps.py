@@ -6,12 +6,13 @@ last rank's entry and the transfer after it began; so what each rank waits is kn
 
 import importlib.util
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hackathon.profiling.shares import StepShares
 from support.paths import ROOT
 
 RUNTIME = ROOT / "recipes" / "shared" / "hackathon_runtime.py"
@@ -162,3 +163,29 @@ def plant(run: Path, plan: Plan, processes: int, strength: float, *, steps: int 
     for meter in meters:
         meter.final()
     return truths
+
+
+def planted_shares(truths: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    """Return the shares of a step on each rank by what the ranks' own clocks saw.
+
+    A truth has the seconds `data`, `host`, `compute` and `step`, and the moments at which the rank `entered` and `left`
+    each collective: it waits until the last rank has entered.
+    """
+    last = [max(moments) for moments in zip(*(truth["entered"] for truth in truths), strict=True)]
+    found = []
+    for truth in truths:
+        known = {part: truth[part] for part in ("data", "host", "compute")}
+        known["waiting"] = sum(moment - own for moment, own in zip(last, truth["entered"], strict=True))
+        known["communication"] = sum(left - moment for moment, left in zip(last, truth["left"], strict=True))
+        known["other"] = truth["step"] - sum(known.values())
+        found.append({part: spent / truth["step"] for part, spent in known.items()})
+    return found
+
+
+def apart(told: Sequence[StepShares], planted: Sequence[Mapping[str, float]], points: float) -> str:
+    """Return the first share that is not told to within `points`; empty when all are."""
+    for each, truth in zip(told, planted, strict=True):
+        for part, share in truth.items():
+            if abs((each.share(part) or 0.0) - share) > points:
+                return f"rank {each.rank}: {part} is {share:.3f}, told {each.share(part)}"
+    return ""

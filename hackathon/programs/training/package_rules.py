@@ -3,10 +3,13 @@
 import ast
 import shlex
 import sys
+from typing import TYPE_CHECKING
 
-from hackathon.jobs.installed import InstalledPackages
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.runs.source.program_text import own_file
+
+if TYPE_CHECKING:
+    from hackathon.jobs.installed import InstalledPackages
 
 STANDARD = sys.stdlib_module_names | {"asynchat", "asyncore", "cgi", "crypt", "distutils", "imp", "pipes", "smtpd"}
 """Modules of Python itself, of older versions too: the job's may be one."""
@@ -24,7 +27,7 @@ PROJECTS = {
 """Module → what pip calls it (None: the same). Of others nobody guesses: a like name may be somebody else's package."""
 
 
-def check_packages(program: TrainingProgram, packages: InstalledPackages) -> None:
+def check_packages(program: TrainingProgram, packages: "InstalledPackages") -> None:
     """Tell of each module that is imported outside any `try`, `if` or function and lies nowhere.
 
     Nothing for a program that changes where Python looks.

@@ -1,8 +1,10 @@
 """Where and how large a program is to run, as far as it is known when it is read."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from hackathon.jobs.installed import InstalledPackages
+if TYPE_CHECKING:
+    from hackathon.jobs.installed import InstalledPackages
 
 
 @dataclass(frozen=True)
@@ -25,5 +27,5 @@ class TrainingSituation:
     """The project says what starts the ranks."""
     gpus: bool | None = None
     """The nodes have GPUs."""
-    packages: InstalledPackages | None = None
+    packages: "InstalledPackages | None" = None
     """What the job's Python can import."""

@@ -12,7 +12,7 @@ from hackathon.profiling.advice import LIMITS
 from hackathon.profiling.meters import shares_of_run
 from hackathon.profiling.points import point_json
 from support.paths import TESTS
-from support.planted_steps import FAULTS, STRENGTHS
+from support.planted_steps import FAULTS, STRENGTHS, apart, planted_shares
 
 pytestmark = pytest.mark.slow
 
@@ -47,18 +47,9 @@ def difference(run: Path, processes: int, fault: str, strength: float) -> str:
     told = point_json([shares] if shares else [])
     if shares is None or told is None:
         return "no shares"
-    last = [max(moments) for moments in zip(*(truth["entered"] for truth in truths), strict=True)]
-    planted = []
-    for each, truth in zip(shares.ranks, truths, strict=True):
-        waited = sum(moment - own for moment, own in zip(last, truth["entered"], strict=True))
-        moved = sum(left - moment for moment, left in zip(last, truth["left"], strict=True))
-        known = {part: truth[part] for part in ("data", "host", "compute")}
-        known |= {"waiting": waited, "communication": moved}
-        known["other"] = truth["step"] - sum(known.values())
-        planted.append({part: spent / truth["step"] for part, spent in known.items()})
-        for part, share in planted[-1].items():
-            if abs((each.share(part) or 0.0) - share) > POINTS:
-                return f"rank {each.rank}: {part} is {share:.3f}, told {each.share(part)}"
+    planted = planted_shares(truths)
+    if why := apart(shares.ranks, planted, POINTS):
+        return why
     late = told["late_rank"]
     others = [each for rank, each in enumerate(planted) if rank != late]
     ids = {advice["id"]: advice["part"] for advice in told["advice"]}
