@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tarfile
@@ -23,6 +24,7 @@ from support.samples.runs import Sample, write_run, write_study
 
 PATIENCE = 120
 SECRET = "what-only-the-tutor-may-read"
+SPEED = re.compile(r"(?<![0-9a-f])31,?337(?![0-9a-f])")  # that of the tutor's own run; not five digits of a digest
 FAILURE = f"Traceback (most recent call last):\n  File 'a.py', line 1, in <module>\nRuntimeError: {SECRET}\n"
 COMMANDS = """
 import os, sys
@@ -201,7 +203,7 @@ def _runs(place: Place) -> tuple[Path, Path]:
 def test_links_of_a_participant_show_nothing_of_the_tutors(place: Place) -> None:
     good, failed = _runs(place)
     text = place.tutor(failed.name, good.name)
-    assert SECRET not in text and "31337" not in text
+    assert SECRET not in text and not SPEED.search(text)
     assert "it is a link that leads out of the folder" in text
     assert "it does not belong to the owner of the folder" in text  # the other name of the file
 
@@ -215,4 +217,4 @@ def test_nothing_is_read_while_names_are_swapped(place: Place) -> None:
             text = place.tutor(failed.name, good.name, "race")
         finally:
             swapping.kill()
-    assert SECRET not in text and "31337" not in text
+    assert SECRET not in text and not SPEED.search(text)
