@@ -11,6 +11,7 @@ from statistics import fmean, median
 from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.silent import data, exceptions, numerics, training, worlds
 from hackathon.logs.final import Numbers
+from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files
 from hackathon.runs.record import RunRecord
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt, RunJudgement
@@ -36,13 +37,15 @@ SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
 a mean."""
 
 
-def judge(run: Path, record: RunRecord, numbers: Numbers) -> RunJudgement:
+def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | None = None) -> RunJudgement:
     """Return what makes the result of a successful run doubtful; `numbers`: its final ones.
+
+    `meters`: the Meters' files where others read them, too.
 
     Only what can be shown counts: a run whose records do not tell is not doubted. Files that are missing, half-written
     or odd show nothing.
     """
-    facts = RunFacts(run, record=record)
+    facts = RunFacts(run, record=record, meters=meters)
     found: list[Doubt] = []
     if record.processes > 1:
         found += _identical(facts)

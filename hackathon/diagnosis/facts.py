@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.diagnosis.findings import Evidence
+from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.logs.values import number, whole
 from hackathon.runs import events as written
@@ -46,12 +47,19 @@ class RunFacts:
     `job_events`, `rank_events`, `metrics`, `telemetry` and `hosts` are of the newest attempt.
     """
 
-    def __init__(self, path: Path, status: RunStatus | None = None, record: RunRecord | None = None) -> None:
-        """`record`: the run's, where it was read before."""
-        self.run = RunDirectory(path)
+    def __init__(
+        self,
+        path: Path,
+        status: RunStatus | None = None,
+        record: RunRecord | None = None,
+        meters: MeterFiles | None = None,
+    ) -> None:
+        """`record`: the run's, where it was read before; `meters`: its Meters' files where others read them, too."""
+        self.run = RunDirectory(path, record)
         self.path = self.run.path
         self.status = status
         self.record = record or self.run.known()
+        self._meters = meters
 
     @cached_property
     def attempt(self) -> int:
@@ -98,10 +106,11 @@ class RunFacts:
         Of a long training the beginning and the end, METRICS bytes of all ranks together: the first line behind the
         hole has `gap`.
         """
-        files = rank_files(self.path / "metrics", ".jsonl")
+        files = rank_files(self.path / "metrics", ".jsonl") if self._meters is None else self._meters.files
         most = min(METRICS // 16, max(LEAST, METRICS // (2 * max(1, len(files)))))
         return {
-            rank_of(path): [line for line in _both_ends(path, most) if _attempt(line) == self.attempt] for path in files
+            rank_of(path): [line for line in _both_ends(path, most, self._meters) if _attempt(line) == self.attempt]
+            for path in files
         }
 
     @cached_property
@@ -224,8 +233,12 @@ def _import_checks() -> None:
         importlib.import_module(f"{silent.__name__}.{module.name}")
 
 
-def _both_ends(path: Path, most: int) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSON-lines file; of one with more than 2 × `most` bytes the first and the last."""
+def _both_ends(path: Path, most: int, meters: MeterFiles | None) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a Meter's file; of one with more than 2 × `most` bytes the first and the last."""
+    held = meters.objects(path, 2 * most) if meters is not None else None
+    if held is not None:
+        yield from held
+        return
     try:
         with open_regular(path) as stream:
             size = stream.seek(0, 2)

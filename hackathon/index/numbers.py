@@ -12,6 +12,7 @@ from typing import Any
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.access.guarded_path import GuardedPath
 from hackathon.logs.final import MOST_LOGS, Numbers, final_numbers, metric_unit, throughput
+from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_of
 from hackathon.logs.values import number
 from hackathon.runs.record import RunRecord
@@ -62,8 +63,10 @@ def tail_lines(files: GuardedFolder, name: str, limit: int = TAIL) -> list[bytes
     return lines[1 if size > limit else 0 :]
 
 
-def numbers(run: GuardedPath, record: RunRecord, metrics: Iterable[str], *, over: bool) -> RunningNumbers:
-    """Return what a run measured; `metrics`: names in its folder `metrics`.
+def numbers(
+    run: GuardedPath, record: RunRecord, metrics: Iterable[str], meters: MeterFiles, *, over: bool
+) -> RunningNumbers:
+    """Return what a run measured; `metrics`: names in its folder `metrics`; `meters`: the Meters' files among them.
 
     Of a run that is over: its final numbers. Of one that goes on: the median over the last INTERVALS lines of the
     Meter, else what short logs tell so far.
@@ -77,7 +80,8 @@ def numbers(run: GuardedPath, record: RunRecord, metrics: Iterable[str], *, over
         return RunningNumbers(found, _interval(lines))
     problem = None
     try:
-        found = final_numbers(run, record, over=over, most_bytes=MOST_LOGS if over else LOGS_OPEN)
+        most = MOST_LOGS if over else LOGS_OPEN
+        found = final_numbers(run, record, over=over, most_bytes=most, meters=meters)
     except (RequestError, OSError, ValueError, TypeError) as error:
         found = Numbers({}, False, record.metric, metric_unit(record.metrics, record.metric))
         if isinstance(error, RequestError):

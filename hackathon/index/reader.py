@@ -12,6 +12,8 @@ from hackathon.index.cause import cause_kept, with_cause
 from hackathon.index.numbers import HostLoad, numbers, usage
 from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import RunEntry
+from hackathon.logs.meter_files import MeterFiles
+from hackathon.logs.metrics import rank_files
 from hackathon.profiling.meters import shares_of_run
 from hackathon.runs.directory import REMOVED
 from hackathon.runs.events import job_events
@@ -55,9 +57,10 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
     metrics, logs = folder_of(run.files, "metrics"), folder_of(run.files, "logs")
     state = status.state if status.state in STATES else LOST
     ended, over = state in ENDED, state not in (*OPEN, CREATED)
-    measured = numbers(run.path, record, metrics.names, over=over)
+    meters = MeterFiles(rank_files(run.path / "metrics", ".jsonl"))
+    measured = numbers(run.path, record, metrics.names, meters, over=over)
     told, step = measured.numbers, measured.numbers.values.get("step")
-    judged = judge(run.path, record, told) if state == SUCCEEDED else RunJudgement()
+    judged = judge(run.path, record, told, meters) if state == SUCCEEDED else RunJudgement()
     began = state != CREATED and (status.t_started is not None or events.started is not None)
     used = usage(run.path) if began else HostLoad()
     newest = max((each for each in (metrics.newest, logs.newest) if each is not None), default=None)
@@ -101,7 +104,7 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
         whole=told.whole or not over,
         doubts=judged.doubts,
         work=judged.work,
-        shares=shares_of_run(run.path, record.processes) if state == SUCCEEDED else None,
+        shares=shares_of_run(run.path, record.processes, meters) if state == SUCCEEDED else None,
         progress=newest if began or state == RUNNING else None,
         check_passed=record.check.passes(told.values.get(record.check.metric)) if over and record.check else None,
         gpu_percent=used.gpu_percent,

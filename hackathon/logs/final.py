@@ -8,6 +8,7 @@ from typing import Any
 
 from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.formats import UNITS
+from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import read_metrics
 from hackathon.runs.record import RunRecord
 
@@ -40,12 +41,19 @@ class Numbers:
 
 
 def final_numbers(
-    run: Path, record: RunRecord, *, over: bool, metric: str = "", most_bytes: int | None = None
+    run: Path,
+    record: RunRecord,
+    *,
+    over: bool,
+    metric: str = "",
+    most_bytes: int | None = None,
+    meters: MeterFiles | None = None,
 ) -> Numbers:
     """Return the final numbers of a run, or what it told so far when it is not `over`.
 
     The Meter's lines and the logs are read as `read_metrics` describes. `metric` replaces the request's. `most_bytes`:
-    longer logs are left unread when numbers are looked for in them, and `whole` is False. Raises RequestError for a
+    longer logs are left unread when numbers are looked for in them, and `whole` is False. `meters`: the Meters' files
+    where others read them, too. Raises RequestError for a
     metric's pattern that is not a regular expression.
     """
     asked = metric or record.metric
@@ -58,7 +66,7 @@ def final_numbers(
 
     sure: dict[str, str] = {}
     values = read_metrics(
-        run, record.metrics, asked, processes=record.processes, torn=over, readable=readable, sure=sure
+        run, record.metrics, asked, processes=record.processes, torn=over, readable=readable, sure=sure, meters=meters
     )
     chosen = asked if metric else throughput(asked, record.metrics, values)
     return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure)

@@ -10,6 +10,7 @@ from typing import Any
 
 from hackathon.logs.formats import read_formats
 from hackathon.logs.lines import read_lines
+from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.patterns import may_never_end, may_take_long
 from hackathon.logs.values import NumberStream, number
 from hackathon.runs.directory import guarded
@@ -49,6 +50,7 @@ def read_metrics(
     torn: bool = True,
     readable: Callable[[int], bool] = lambda size: True,
     sure: dict[str, str] | None = None,
+    meters: MeterFiles | None = None,
 ) -> dict[str, float]:
     """Return the final numbers of a run by metric name; NaN and infinities stay, for they are results too.
 
@@ -59,16 +61,19 @@ def read_metrics(
     Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
     `processes`: of the run, for formats that tell numbers of one. `torn`: the last lines of logs are whole though they
     have no end, for the run is over. `readable` is asked, with the bytes of all logs, before they are read. `sure` is
-    given metric → how sure it is (`logs.words.settled`) for those that customary words told. Memory does
-    not grow with the logs. Patterns of somebody else's run, and those that may take long, are looked for in a process
-    of its own. Raises RequestError for a pattern that is not a regular expression or takes too long.
+    given metric → how sure it is (`logs.words.settled`) for those that customary words told. `meters`: the Meters'
+    files where others read them, too. Memory does not grow with the logs. Patterns of somebody else's run, and those
+    that may take long, are looked for in a process of its own. Raises RequestError for a pattern that is not a regular
+    expression or takes too long.
     """
-    found = from_meter = _from_meter(run, metric, attempt)
+    found = from_meter = _from_meter(run, metric, attempt, meters)
     wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
+    if not wanted and from_meter:
+        return found
     apart = bool(wanted) and not _is_own(run)  # not even compiled here: that, too, may take long
     compiled = {} if apart else _compiled(wanted)
     size = _size(guarded(run) / "logs")
-    if (not wanted and from_meter) or not readable(size):
+    if not readable(size):
         return found
     if apart or any(map(may_take_long, (str(entry["pattern"]) for entry in wanted.values()))):
         from hackathon.logs.pattern_reader import found_apart
@@ -175,7 +180,7 @@ def curves_of(
     curves: dict[str, list[tuple[float, float]]] = {}
     every: dict[str, int] = {}
     seen: dict[str, int] = {}
-    for fresh, line in _of_attempt(lines, attempt):
+    for fresh, line in _of_attempt(objects_of(lines), attempt):
         if fresh:
             curves, every, seen = {}, {}, {}
         if line.get("final"):
@@ -193,25 +198,32 @@ def curves_of(
     return curves
 
 
-def _attempt_lines(run: Path, attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
+def _attempt_lines(
+    run: Path, attempt: int | None, meters: MeterFiles | None = None
+) -> Iterator[tuple[bool, dict[str, Any]]]:
     """Return (a new attempt begins, line) of the rank that speaks; lines of other or older attempts are passed over."""
-    files = rank_files(guarded(run) / "metrics", ".jsonl")
-    return _of_attempt(read_lines(files[0], torn=True, last=METER) if files else (), attempt)
+    files = rank_files(guarded(run) / "metrics", ".jsonl") if meters is None else meters.files
+    return _of_attempt(_meter_lines(files[0], METER, meters) if files else (), attempt)
 
 
-def newest_lines(file: Path, most: int) -> list[dict[str, Any]]:
+def newest_lines(file: Path, most: int, meters: MeterFiles | None = None) -> list[dict[str, Any]]:
     """Return the lines of the newest attempt among the last `most` bytes of a Meter's file; none when it has none."""
     found: list[dict[str, Any]] = []
-    for fresh, line in _of_attempt(read_lines(file, torn=True, last=most), None):
+    for fresh, line in _of_attempt(_meter_lines(file, most, meters), None):
         if fresh:
             found = []
         found.append(line)
     return found
 
 
-def _of_attempt(lines: Iterable[str], attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
+def _meter_lines(file: Path, most: int, meters: MeterFiles | None) -> Iterable[dict[str, Any]]:
+    held = meters.objects(file, most) if meters is not None else None
+    return held if held is not None else objects_of(read_lines(file, torn=True, last=most))
+
+
+def _of_attempt(lines: Iterable[dict[str, Any]], attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
     current = attempt
-    for line in objects_of(lines):
+    for line in lines:
         told = line.get("attempt")
         its = told if type(told) is int and 0 < told < LATEST else _attempt(told)  # nearly all of them are
         if attempt is not None and its != attempt:
@@ -233,13 +245,13 @@ def _numbers(line: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield name, value
 
 
-def _from_meter(run: Path, metric: str, attempt: int | None) -> dict[str, float]:
+def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles | None) -> dict[str, float]:
     rates: dict[str, NumberStream] = {}
     per_second: dict[str, bool] = {}
     """Name → whether its median counts; looked at once a name, not once a line."""
     found: dict[str, float] = {}
     final: dict[str, float] = {}
-    for fresh, line in _attempt_lines(run, attempt):
+    for fresh, line in _attempt_lines(run, attempt, meters):
         if fresh:
             rates, found, final = {}, {}, {}
         if line.get("final"):

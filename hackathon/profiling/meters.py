@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import newest_lines, rank_files, rank_of
 from hackathon.profiling.outside import outside_shares
 from hackathon.profiling.shares import Interval, RunShares, run_shares
@@ -19,21 +20,22 @@ STEPS, COLLECTIVES = 64, 256
 _SHARE = "_share"
 
 
-def shares_of_run(run: Path, processes: int) -> RunShares | None:
+def shares_of_run(run: Path, processes: int, meters: MeterFiles | None = None) -> RunShares | None:
     """Return where the time of a run's steps goes; None when no rank recorded any steps behind the warm-up.
 
     The newest attempt, and of files of more than TAIL bytes their ends. `processes`: of the run. Where the program's
-    Meter does not tell its computing, or there is none, what was seen from outside counts.
+    Meter does not tell its computing, or there is none, what was seen from outside counts. `meters`: the Meters' files
+    where others read them, too.
     """
-    measured = _of_meters(run, processes)
+    measured = _of_meters(run, processes, meters)
     if measured is not None and all(each.compute is not None for each in measured.ranks):
         return measured
     return outside_shares(run, processes) or measured
 
 
-def _of_meters(run: Path, processes: int) -> RunShares | None:
-    files = rank_files(guarded(run) / "metrics", ".jsonl")[:RANKS]
-    records = {rank_of(file): list(intervals(newest_lines(file, TAIL))) for file in files}
+def _of_meters(run: Path, processes: int, meters: MeterFiles | None) -> RunShares | None:
+    files = (rank_files(guarded(run) / "metrics", ".jsonl") if meters is None else meters.files)[:RANKS]
+    records = {rank_of(file): list(intervals(newest_lines(file, TAIL, meters))) for file in files}
     return run_shares({rank: each for rank, each in records.items() if rank < processes}, processes)
 
 

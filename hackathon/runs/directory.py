@@ -102,9 +102,10 @@ class RunDirectory(NamedDirectory):
 
     __slots__ = ("_record",)
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, record: RunRecord | None = None) -> None:
+        """`record`: where it was read before."""
         super().__init__(path)
-        self._record: RunRecord | None = None
+        self._record = record
 
     @property
     def files(self) -> GuardedFolder:

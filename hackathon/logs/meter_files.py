@@ -1,0 +1,50 @@
+"""What the Meters of a run's ranks wrote, read once for all who ask: numbers, doubts and shares come from one parse."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hackathon.text.files import objects, open_regular
+
+SMALL = 64 << 10
+"""Bytes of a file up to which its lines are held; longer ones are read by each who asks, as far as it needs them."""
+TOGETHER = 1 << 20
+"""Bytes of all files of a run whose lines are held; as objects they take ten times as much."""
+_CUTS = b"\r\x1b\0"
+"""Bytes with which a log is cut into lines otherwise than a file of JSON."""
+
+
+class MeterFiles:
+    """The files `metrics/rank-<n>.jsonl` of a run, small ones parsed when they are first asked for.
+
+    For one look at a run: it does not see what is written later.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        """`files`: in the order of ranks."""
+        self.files = files
+        self._held: dict[str, tuple[int, list[dict[str, Any]]] | None] = {}
+        """Name → (bytes, objects)."""
+        self._left = TOGETHER
+
+    def objects(self, file: Path, most: int) -> list[dict[str, Any]] | None:
+        """Return all objects in one of the files, which nobody changes.
+
+        None when it has more than `most` bytes, is long or odd, or cannot be read: then read it yourself.
+        """
+        if file.name not in self._held:
+            self._held[file.name] = self._read(file)
+        held = self._held[file.name]
+        return held[1] if held is not None and held[0] <= most else None
+
+    def _read(self, file: Path) -> tuple[int, list[dict[str, Any]]] | None:
+        most = min(SMALL, self._left)
+        try:
+            with open_regular(file) as stream:
+                raw = stream.read(most + 1)
+        except OSError:
+            return None
+        if len(raw) > most or any(byte in raw for byte in _CUTS):
+            return None
+        self._left -= len(raw)
+        return len(raw), list(objects(raw.split(b"\n")))
