@@ -139,6 +139,11 @@ class Dialect:
         """
         return launcher not in SCHEDULER_LAUNCHERS
 
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether the scheduler may be asked every few seconds. Example: one without a server that others share."""
+        return False
+
     # ---- hooks of scripts
 
     @property

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_trust
+from hackathon.cli.options import job_options, named, option_force, option_trust
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
 
@@ -38,12 +38,14 @@ MARGIN = 300
 @click.option("--delta", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, metavar="P",
               help=message("tune.option_delta"))  # fmt: skip
 @click.option("--seed", default="1", metavar="TEXT", help=message("tune.option_seed"))
+@click.option("--inside-allocation", "inside", is_flag=True, help=message("tune.option_inside"))
 @click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("tune.option_resume"))
 @click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--dry-run", is_flag=True, help=message("tune.option_dry_run"))
 @click.option("-y", "--yes", is_flag=True, help=message("tune.option_yes"))
+@option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
@@ -59,14 +61,17 @@ def command(
     stopper: str,
     delta: float,
     seed: str,
+    inside: bool,
     resume: str | None,
     note: str,
     tags: tuple[str, ...],
     dry_run: bool,
     yes: bool,
+    force: bool,
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
+    from hackathon.cli.program_findings import refuse_errors
     from hackathon.cli.speed.tune_shown import show_json, show_table, watch
     from hackathon.jobs.sources import find_sources
     from hackathon.text.errors import HackathonError, RequestError
@@ -77,19 +82,23 @@ def command(
 
     limits = {"concurrent": concurrent, "trials": trials, "tokens": tokens}
     if resume is not None:
-        if space or objective:
+        if space or objective or inside:
             raise RequestError("tune.with_resume")
         tuner = _again(resume, target, {name: each for name, each in limits.items() if each is not None}, foreign)
     else:
         if not objective:
             raise RequestError("tune.no_objective")
         sources = find_sources(target, options, foreign=foreign)
+        if inside:
+            sources, concurrent = _inside(sources, concurrent, tokens)
         wanted, dimensions = _read(sources, space, objective, None if minimise is None else not minimise)
         plan = TuningPlan(
             dimensions, wanted, sampler, stopper, concurrent or 4,
             trials or (None if tokens is not None else USUAL_TRIALS), tokens, delta, seed,
+            inside,
         )  # fmt: skip
         planned, plan = _planned(_with_walltime(sources, wanted), plan)
+        refuse_errors(sources, planned.jobs[0].request, force=force or dry_run)
         _confirm(planned, plan, yes or dry_run)
         if dry_run:
             return
@@ -104,6 +113,28 @@ def command(
         if as_json:
             click.echo(best_line(tuner.plan, found), err=True)
         raise click.exceptions.Exit(1)
+
+
+def _inside(sources: "Sources", concurrent: int | None, tokens: float | None) -> "tuple[Sources, int]":
+    """Return the sources of trials inside this allocation, and how many run at once. Raises RequestError."""
+    import os
+
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.trials.allocation import find_allocation, inside
+
+    if tokens is not None:
+        raise RequestError("tune.inside_tokens")
+    allocation = find_allocation(os.environ)
+    count = concurrent or allocation.usual
+    found = inside(sources, allocation, count)
+    click.echo(
+        message(
+            "tune.share_steps" if allocation.step_of else "tune.share_here", job=allocation.step_of,
+            nodes=allocation.nodes, cores=found.cluster.node.cores, gpus=found.cluster.node.gpus,
+        ),
+        err=True,
+    )  # fmt: skip
+    return found, count
 
 
 def _read(

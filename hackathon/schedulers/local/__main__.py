@@ -1,13 +1,16 @@
 """The small command behind the `local` scheduler; it prints JSON for `scheduler.py`. Standard library only, and fast.
 
-submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID] · status ID… · cancel ID · find NAME · queues
+submit [--cores=0-3 --cores-each=2 …] NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID] · status ID… · cancel ID ·
+find NAME · queues
 """
 
+import itertools
 import json
 import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +18,21 @@ if not __package__:  # run by path and isolated (-I), so that no module in the u
     sys.path.append(os.fspath(Path(__file__).resolve().parents[3]))
 
 from hackathon.schedulers.local import directives, slots, state, supervisor
+from hackathon.schedulers.local.share import Part
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 
 
-def submit(name: str, directory: str, output: str, script: str, *after: str) -> dict[str, Any]:
+def submit(*words: str) -> dict[str, Any]:
     """Make a job and its supervisor; return its id."""
+    options = list(itertools.takewhile(lambda word: word.startswith("--"), words))
+    return _submit(Part.of(options), *words[len(options) :])
+
+
+def _takes_submission(count: int) -> bool:
+    return 4 <= count <= 6 + len(fields(Part))
+
+
+def _submit(part: Part | None, name: str, directory: str, output: str, script: str, *after: str) -> dict[str, Any]:
     there = Path(directory).absolute()
     text = state.script_of(there / script)
     wanted = directives.parse(text)
@@ -27,7 +40,8 @@ def submit(name: str, directory: str, output: str, script: str, *after: str) -> 
     slots.prepare(slots.place())
     other = _dependency(*after) if after else None
     state.forget_old(time.time())
-    facts = {"name": name, "directory": str(there), "output": str(there / output), "script": str(there / script)}
+    facts: dict[str, Any] = {"name": name, "directory": str(there), "part": part and part.to_json()}
+    facts |= {"output": str(there / output), "script": str(there / script)}
     job, lock = state.create({**facts, "after": other}, text, wanted)
     try:
         supervisor.launch(job, lock, total)
@@ -101,7 +115,7 @@ def queues() -> dict[str, Any]:
 
 
 COMMANDS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[int], bool]]] = {
-    "submit": (submit, (4, 6).__contains__),
+    "submit": (submit, _takes_submission),
     "status": (status, bool),
     "cancel": (cancel, (1).__eq__),
     "find": (find, (1).__eq__),

@@ -36,9 +36,9 @@ class Local(Scheduler):
     job_ids: ClassVar[re.Pattern[str]] = re.compile(r"\d{1,15}\.[A-Za-z0-9_.-]{1,253}\.local\Z", re.ASCII)
 
     def submit_argv(self, submission: Submission) -> list[str]:
-        """Return `… submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID]`."""
+        """Return `… submit [OPTIONS] NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID]`."""
         paths = [str(submission.directory), str(submission.output), str(submission.script)]
-        return _argv("submit", submission.name, *paths, *(submission.after or ()))
+        return _argv("submit", *submission.options, submission.name, *paths, *(submission.after or ()))
 
     def parse_submit(self, answer: CommandOutput) -> str:
         """Return the job id; raises SchedulerError.

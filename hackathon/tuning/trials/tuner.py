@@ -6,6 +6,7 @@ killed is replaced by `--resume`. Who writes a trial's file first owns its numbe
 """
 
 import math
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from hackathon.runs.states import RunStatus
 from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import mapping_of
+from hackathon.tuning.trials.allocation import find_allocation, inside
 from hackathon.tuning.trials.ledger import Trial, most_of, plan_of, trials_of
 from hackathon.tuning.trials.objective import AFTER, END, TIME_TO
 from hackathon.tuning.trials.outcome import best, hopeless, tokens_open, tokens_used
@@ -267,7 +269,10 @@ def again(study: Study, project: Path, target: str | None, changes: Mapping[str,
     given = options_of(mapping_of(mapping_of(study.record().get("options")).get("given")))
     campaign = resume(study.id, target, given, project, foreign=foreign)
     sources = sources_for(plan, campaign.sources, study.base_request().parameters)
-    return Tuner(Campaign(study, sources), plan)
+    if not plan.inside:
+        return Tuner(Campaign(study, sources), plan)
+    sources = inside(sources, find_allocation(os.environ), plan.concurrent)
+    return Tuner(Campaign(study, sources, sources.cluster.dialect), plan)
 
 
 def sources_for(plan: TuningPlan, sources: "Sources", parameters: Mapping[str, Any]) -> "Sources":

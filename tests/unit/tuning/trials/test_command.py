@@ -72,6 +72,26 @@ def test_wrong_requests_end_with_two(
     assert reason in text and remedy in text and not (folder / "studies").exists()
 
 
+def test_a_program_with_errors_is_not_started(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "train.py").unlink()
+    text = said(capsys, *GOOD, "--yes", code=2)
+    assert "not submitted: the program has 1 error" in text and "--force" in text
+    assert "train.py, which does not exist" in text and not (folder / "studies").exists()
+    assert "at most 30 jobs" in said(capsys, *GOOD, "--dry-run", code=0), "a dry run shows it all the same"
+
+
+def test_inside_an_allocation_trials_share_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = (*GOOD, "--inside-allocation", "--dry-run")
+    for name, value in {"JOB_ID": "17", "JOB_NUM_NODES": "2", "JOB_CPUS_PER_NODE": "8(x2)"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    assert "a step of Slurm job 17 (2 nodes) with 4 cores and 0 GPUs" in said(capsys, *here, code=0)
+    assert "1 core and" in said(capsys, *here, "--concurrent", "16", code=0)
+    assert "--concurrent 16" in said(capsys, *here, "--concurrent", "17", code=2)
+    assert "nothing beyond it" in said(capsys, *here, "--tokens", "3", code=2)
+
+
 def test_without_optuna_nothing_begins(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
