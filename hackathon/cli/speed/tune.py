@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.resolve import Sources
+    from hackathon.tuning.trials.former import WarmStart
     from hackathon.tuning.trials.objective import Objective
     from hackathon.tuning.trials.plan import TuningPlan
     from hackathon.tuning.trials.space import Dimension
@@ -39,6 +40,7 @@ MARGIN = 300
               help=message("tune.option_delta"))  # fmt: skip
 @click.option("--seed", default="1", metavar="TEXT", help=message("tune.option_seed"))
 @click.option("--inside-allocation", "inside", is_flag=True, help=message("tune.option_inside"))
+@click.option("--warm-start/--no-warm-start", "warm", default=True, help=message("tune.option_warm"))
 @click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("tune.option_resume"))
 @click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
@@ -62,6 +64,7 @@ def command(
     delta: float,
     seed: str,
     inside: bool,
+    warm: bool,
     resume: str | None,
     note: str,
     tags: tuple[str, ...],
@@ -75,6 +78,7 @@ def command(
     from hackathon.cli.speed.tune_shown import show_json, show_table, watch
     from hackathon.jobs.sources import find_sources
     from hackathon.text.errors import HackathonError, RequestError
+    from hackathon.tuning.trials.former import NOTHING
     from hackathon.tuning.trials.outcome import best, hopeless
     from hackathon.tuning.trials.plan import USUAL_TRIALS, TuningPlan
     from hackathon.tuning.trials.result import best_line
@@ -99,10 +103,11 @@ def command(
         )  # fmt: skip
         planned, plan = _planned(_with_walltime(sources, wanted), plan)
         refuse_errors(sources, planned.jobs[0].request, force=force or dry_run)
+        known = _warm_start(planned, plan) if warm else NOTHING
         _confirm(planned, plan, yes or dry_run)
         if dry_run:
             return
-        tuner = begin(planned, plan, note=note, tags=tags)
+        tuner = begin(planned, plan, note=note, tags=tags, warm=known)
         click.echo(message("tune.study_is", study=tuner.campaign.study.id), err=True)
     found = watch(tuner)
     (show_json if as_json else show_table)(tuner.campaign.study.id, tuner.plan, found)
@@ -210,6 +215,26 @@ def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]
         lasting = int(plan.tokens / each) if each else 1
         repeat = max(1, min(plan.trials or lasting, lasting))
     return plan_campaign(sources, [cell], repeat=repeat), plan
+
+
+def _warm_start(planned: "Plan", plan: "TuningPlan") -> "WarmStart":
+    """Return what is taken of former studies, and tell it."""
+    from hackathon.jobs.settings import settings_text
+    from hackathon.text.printable import printable
+    from hackathon.tuning.trials.former import former_studies, warm_start
+
+    made = warm_start(former_studies(planned.sources.runs.parent), plan, planned.jobs[0].request)
+    if made.studies:
+        told = {
+            "configurations": len(made.configurations), "curves": len(made.curves),
+            "studies": ", ".join(each[-8:] for each in made.studies),
+        }  # fmt: skip
+        click.echo(message("tune.warm", **told), err=True)
+        for each in made.configurations if plan.sampler != "grid" else ():
+            click.echo(printable(message("tune.warm_first", settings=settings_text(each))), err=True)
+        if made.outside:
+            click.echo(message("tune.warm_outside", count=made.outside), err=True)
+    return made
 
 
 def _confirm(planned: "Plan", plan: "TuningPlan", yes: bool) -> None:

@@ -33,16 +33,28 @@ class KnownTrial:
     """`running`, `finished`, `stopped` or `failed`."""
 
 
-def propose(plan: TuningPlan, known: Sequence[KnownTrial]) -> dict[str, Scalar] | None:
-    """Return the settings of the next trial; None when every configuration was tried. Raises RequestError."""
+def propose(
+    plan: TuningPlan,
+    known: Sequence[KnownTrial],
+    first: Sequence[Settings] = (),
+    former: Sequence[KnownTrial] = (),
+) -> dict[str, Scalar] | None:
+    """Return the settings of the next trial; None when every configuration was tried. Raises RequestError.
+
+    `first`: configurations that are tried before others, but for a grid, whose order is its own. `former`: finished
+    trials of former studies that Optuna learns from.
+    """
     if plan.sampler == "grid":
         points = grid_of(plan.space, plan.seed)
         return points[len(known)] if len(known) < len(points) else None
     taken = [dict(each.settings) for each in known]
     if math.prod(each.size for each in plan.space) <= len({tuple(each.items()) for each in taken}):
         return None
+    for each in first:
+        if dict(each) not in taken:
+            return dict(each)
     if plan.sampler == "optuna":
-        found = by_optuna(plan, known)
+        found = by_optuna(plan, [*former, *known])
         if found not in taken:
             return found
     return _random(plan, taken)

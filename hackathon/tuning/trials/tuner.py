@@ -25,6 +25,7 @@ from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import mapping_of
 from hackathon.tuning.trials.allocation import find_allocation, inside
+from hackathon.tuning.trials.former import NOTHING, WarmStart
 from hackathon.tuning.trials.ledger import Trial, most_of, plan_of, trials_of
 from hackathon.tuning.trials.objective import AFTER, END, TIME_TO
 from hackathon.tuning.trials.outcome import best, hopeless, tokens_open, tokens_used
@@ -72,6 +73,8 @@ class Tuner:
 
     campaign: Campaign
     plan: TuningPlan
+    warm: WarmStart = NOTHING
+    """What was taken of former studies."""
     _known: dict[str, Progress] = field(default_factory=dict)
     """Run → what became of it, of those that cannot change any more."""
     _told: set[str] = field(default_factory=set)
@@ -141,6 +144,7 @@ class Tuner:
         objective = self.plan.objective
         finished = [each for each in trials if each.progress.state == FINISHED and each.number != trial.number]
         curves = [with_final(each.progress.curve, each.progress, objective) for each in finished]
+        former = self.warm.curves if self.plan.stopper == "predict" else ()
         others = [each.progress.curve for each in trials if each.number != trial.number and each.progress.curve]
         incumbent = best(trials, self.plan)
         curve, target = trial.progress.curve, incumbent.progress.value if incumbent else None
@@ -157,7 +161,8 @@ class Tuner:
             curves = [each for each in curves if horizon is not None and each and each[-1][0] >= horizon]
         if horizon is None:
             return None
-        return TrialSituation(curve, curves, others, horizon, target, objective.maximise, self.plan.delta)
+        reaching = [each for each in former if objective.kind == AFTER or each[-1][0] >= horizon]
+        return TrialSituation(curve, [*curves, *reaching], others, horizon, target, objective.maximise, self.plan.delta)
 
     def add(self, trials: Sequence[Trial]) -> int:
         """Write as many new trials as there is room for, and return how many. Raises HackathonError.
@@ -172,7 +177,9 @@ class Tuner:
                 break  # somebody else has added one meanwhile
             if any(not record and self._is_being_written(number) for number, record in records.items()):
                 break
-            settings = propose(self.plan, [self._as_known(each, known) for each in known])
+            former = [KnownTrial(each.settings, each.value, FINISHED) for each in self.warm.trials]
+            mine = [self._as_known(each, known) for each in known]
+            settings = propose(self.plan, mine, self.warm.configurations, former)
             if settings is None:
                 self.used_up = True
                 break
@@ -243,7 +250,9 @@ class Tuner:
         return len(trials) >= most or self.used_up or self.over_budget or hopeless(trials)
 
 
-def begin(planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[str] = ()) -> Tuner:
+def begin(
+    planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[str] = (), warm: WarmStart = NOTHING
+) -> Tuner:
     """Return the tuner of a new study whose trials are like the one job of a plan. Raises as `create_study`."""
     request, sources = planned.jobs[0].request, planned.sources
     study = create_study(
@@ -256,23 +265,24 @@ def begin(planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[s
         base_request=request,
         options={
             "note": note, "tags": [TAG, *tags], "tune": plan.to_json(), "given": options_json(sources.options),
-            "requests": {},
+            "requests": {}, "warm": warm.to_json(),
         },
         kind=TUNE,
     )  # fmt: skip
-    return Tuner(Campaign(study, sources_for(plan, sources, request.parameters)), plan)
+    return Tuner(Campaign(study, sources_for(plan, sources, request.parameters)), plan, warm)
 
 
 def again(study: Study, project: Path, target: str | None, changes: Mapping[str, Any], foreign: "Foreign") -> Tuner:
     """Return the tuner of an earlier study, with `changes` of its limits. Raises as `campaign.resume`."""
     plan = replace(plan_of(study), **changes)
-    given = options_of(mapping_of(mapping_of(study.record().get("options")).get("given")))
+    options = mapping_of(study.record().get("options"))
+    given, warm = options_of(mapping_of(options.get("given"))), WarmStart.from_json(options.get("warm"), plan.space)
     campaign = resume(study.id, target, given, project, foreign=foreign)
     sources = sources_for(plan, campaign.sources, study.base_request().parameters)
     if not plan.inside:
-        return Tuner(Campaign(study, sources), plan)
+        return Tuner(Campaign(study, sources), plan, warm)
     sources = inside(sources, find_allocation(os.environ), plan.concurrent)
-    return Tuner(Campaign(study, sources, sources.cluster.dialect), plan)
+    return Tuner(Campaign(study, sources, sources.cluster.dialect), plan, warm)
 
 
 def sources_for(plan: TuningPlan, sources: "Sources", parameters: Mapping[str, Any]) -> "Sources":

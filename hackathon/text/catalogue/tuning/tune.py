@@ -40,6 +40,21 @@ MESSAGES = {
         "processes of this machine, each with its own cores and GPUs.",
         "このコマンドが動いている割り当ての中で試行を実行。Slurm ではジョブのステップ、それ以外ではこのマシンのプロセスとし、試行ごとに別のコアと GPU を使用",
     ),
+    "option_warm": (
+        "Begin with the best configurations of your team's former studies of the same program and parameters, and "
+        "predict by their curves (default); or begin from nothing.",
+        "同じプログラムとパラメータに対する自チームの過去の探索の最良の設定から始め、その曲線も予測に使用（既定）。または何も引き継がずに開始",
+    ),
+    "warm": (
+        "warm start: {configurations} {configurations:configuration|configurations} and {curves} "
+        "{curves:curve|curves} of former studies ({studies}); --no-warm-start leaves them out",
+        "過去の探索（{studies}）から設定 {configurations} 個と曲線 {curves} 本を使います。使わない場合は --no-warm-start",
+    ),
+    "warm_first": ("tried first: {settings}", "最初に試す設定: {settings}"),
+    "warm_outside": (
+        "{count} of their best configurations {count:lies|lie} outside the space and {count:is|are} left out",
+        "最良の設定のうち {count} 個は範囲外のため使いません",
+    ),
     "option_resume": (
         "Continue a tuning study; without a name, the newest. --concurrent, --trials, and --tokens change its limits.",
         "探索を再開（省略時は最新）。--concurrent、--trials、--tokens で上限を変更可能",
