@@ -39,6 +39,7 @@ MARGIN = 300
 @click.option("--delta", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, metavar="P",
               help=message("tune.option_delta"))  # fmt: skip
 @click.option("--seed", default="1", metavar="TEXT", help=message("tune.option_seed"))
+@click.option("--compare", metavar="NAME", default="", help=message("tune.option_compare"))
 @click.option("--inside-allocation", "inside", is_flag=True, help=message("tune.option_inside"))
 @click.option("--warm-start/--no-warm-start", "warm", default=True, help=message("tune.option_warm"))
 @click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("tune.option_resume"))
@@ -63,6 +64,7 @@ def command(
     stopper: str,
     delta: float,
     seed: str,
+    compare: str,
     inside: bool,
     warm: bool,
     resume: str | None,
@@ -86,7 +88,7 @@ def command(
 
     limits = {"concurrent": concurrent, "trials": trials, "tokens": tokens}
     if resume is not None:
-        if space or objective or inside:
+        if space or objective or inside or compare:
             raise RequestError("tune.with_resume")
         tuner = _again(resume, target, {name: each for name, each in limits.items() if each is not None}, foreign)
     else:
@@ -99,8 +101,10 @@ def command(
         plan = TuningPlan(
             dimensions, wanted, sampler, stopper, concurrent or 4,
             trials or (None if tokens is not None else USUAL_TRIALS), tokens, delta, seed,
-            inside,
+            compare, inside,
         )  # fmt: skip
+        if compare:
+            _check_compared(plan)
         planned, plan = _planned(_with_walltime(sources, wanted), plan)
         refuse_errors(sources, planned.jobs[0].request, force=force or dry_run)
         known = _warm_start(planned, plan) if warm else NOTHING
@@ -215,6 +219,20 @@ def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]
         lasting = int(plan.tokens / each) if each else 1
         repeat = max(1, min(plan.trials or lasting, lasting))
     return plan_campaign(sources, [cell], repeat=repeat), plan
+
+
+def _check_compared(plan: "TuningPlan") -> None:
+    """Raise RequestError for algorithms that are no choices of the space, or get too few trials to be told apart."""
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.trials.algorithms import FIRST_LOOK
+
+    axis = next((each for each in plan.space if each.name == plan.compare and len(each.choices) > 1), None)
+    if axis is None:
+        names = ", ".join(each.name for each in plan.space if len(each.choices) > 1)
+        raise RequestError("tune.not_choices", name=plan.compare, names=names or "–")
+    least = FIRST_LOOK * len(axis.choices)
+    if plan.trials is not None and plan.trials < least:
+        raise RequestError("tune.compare_few", name=plan.compare, count=len(axis.choices), least=least)
 
 
 def _warm_start(planned: "Plan", plan: "TuningPlan") -> "WarmStart":

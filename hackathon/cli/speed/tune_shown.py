@@ -96,11 +96,13 @@ def show_json(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> None
 def show_table(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> None:
     """Print the trials, the best one first, and the line that says what it took."""
     from hackathon.cli.show import echo_table, printable
-    from hackathon.tuning.trials.result import best_line, summary, table
+    from hackathon.tuning.trials.result import best_line, comparison_line, summary, table
 
     head, rows = table(plan, trials)
     echo_table([printable(cell) for cell in head], [[printable(cell) for cell in row] for row in rows])
     click.echo(printable(best_line(plan, trials)))
+    if line := comparison_line(plan, trials):
+        click.echo(printable(line))
     click.echo(summary(plan, trials))
 
 

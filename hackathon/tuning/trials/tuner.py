@@ -24,6 +24,7 @@ from hackathon.runs.states import RunStatus
 from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import mapping_of
+from hackathon.tuning.trials.algorithms import comparison, next_algorithm
 from hackathon.tuning.trials.allocation import find_allocation, inside
 from hackathon.tuning.trials.former import NOTHING, WarmStart
 from hackathon.tuning.trials.ledger import Trial, most_of, plan_of, trials_of
@@ -41,10 +42,11 @@ from hackathon.tuning.trials.reading import (
     fact_of,
     with_final,
 )
-from hackathon.tuning.trials.samplers import KnownTrial, propose
+from hackathon.tuning.trials.samplers import KnownTrial, propose, propose_of
 from hackathon.tuning.trials.stopping import GO_ON, RULES, StopVerdict, TrialSituation
 
 if TYPE_CHECKING:
+    from hackathon.config.fields import Scalar
     from hackathon.jobs.places import Foreign
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.request import Request
@@ -177,9 +179,7 @@ class Tuner:
                 break  # somebody else has added one meanwhile
             if any(not record and self._is_being_written(number) for number, record in records.items()):
                 break
-            former = [KnownTrial(each.settings, each.value, FINISHED) for each in self.warm.trials]
-            mine = [self._as_known(each, known) for each in known]
-            settings = propose(self.plan, mine, self.warm.configurations, former)
+            settings = self._proposal(known)
             if settings is None:
                 self.used_up = True
                 break
@@ -194,6 +194,28 @@ class Tuner:
             known.append(Trial(number, settings, None, Progress(WAITING, still=still)))
             added += 1
         return added
+
+    def _proposal(self, known: Sequence[Trial]) -> dict[str, "Scalar"] | None:
+        """Return the settings of the next trial: while algorithms are compared, of one with the fewest trials."""
+        mine = [self._as_known(each, known) for each in known]
+        plan, first = self.plan, list(self.warm.configurations)
+        former = [KnownTrial(each.settings, each.value, FINISHED) for each in self.warm.trials]
+        standing = comparison(plan, known)
+        if standing is None:
+            return propose(plan, mine, first, former)
+        for name in next_algorithm(plan, known, standing) if len(standing.living) > 1 else ():
+            if (found := propose_of(plan, name, mine)) is not None:
+                return found
+        if len(standing.living) != 1:
+            return None
+        (name,) = standing.living
+        if plan.sampler == "grid":
+            return propose_of(plan, name, mine)
+        axis = [replace(each, choices=(name,)) if each.name == plan.compare else each for each in plan.space]
+        mine = [each for each in mine if each.settings.get(plan.compare) == name]
+        former = [each for each in former if each.settings.get(plan.compare) == name]
+        first = [each for each in first if each.get(plan.compare) == name]
+        return propose(replace(plan, space=tuple(axis)), mine, first, former)
 
     def _is_being_written(self, number: int) -> bool:
         try:

@@ -35,6 +35,37 @@ MESSAGES = {
         "最良になる確率が P を下回った試行を打ち切る",
     ),
     "option_seed": ("Seed of the proposals.", "試行を選ぶ乱数の種"),
+    "option_compare": (
+        "Compare the choices of this dimension, such as optimizer: each gets as many trials as the others until one is "
+        "surely better; that one gets the rest.",
+        "この次元（例: optimizer）の選択肢を比較。差がはっきりするまで同じ数の試行を割り当て、残りの試行は最良のものだけに使用",
+    ),
+    "not_choices": (
+        "--compare {name}: not a dimension of the space with several choices",
+        "--compare {name}: 複数の選択肢を持つ次元ではありません",
+    ),
+    "not_choices_hint": (
+        "Example: --space optimizer=sgd,adam --compare optimizer. Dimensions with choices: {names}",
+        "例: --space optimizer=sgd,adam --compare optimizer。選択肢を持つ次元: {names}",
+    ),
+    "compare_few": (
+        "{count} choices of {name} need at least {least} trials to be told apart",
+        "{name} の {count} 個の選択肢の比較には {least} 回以上の試行が必要です",
+    ),
+    "compare_few_hint": ("Use --trials {least} or more.", "--trials を {least} 以上にしてください。"),
+    "algorithm_best": (
+        "{name}: {value} is the best with probability {percent} % ({trials} trials)",
+        "{name}: {value} が最良です（確率 {percent} %、試行 {trials} 回）",
+    ),
+    "algorithm_chance": ("{value} {percent} %", "{value} {percent} %"),
+    "algorithms_open": (
+        "{name}: not decided, the differences are within the noise; probability of being the best: {chances}",
+        "{name}: 差が誤差の範囲内のため、優劣は決まりません。最良である確率: {chances}",
+    ),
+    "algorithms_too_few": (
+        "{name}: not decided; each choice needs at least {least} trials with a result",
+        "{name}: 優劣は決まりません。選択肢ごとに結果のある試行が {least} 回以上必要です",
+    ),
     "option_inside": (
         "Run the trials inside the allocation that this command runs in: as steps of the Slurm job, otherwise as "
         "processes of this machine, each with its own cores and GPUs.",
@@ -143,8 +174,8 @@ MESSAGES = {
         "--resume では、元の探索の範囲と目的を使います",
     ),
     "with_resume_hint": (
-        "Leave out --space, --objective, and --inside-allocation.",
-        "--space、--objective、--inside-allocation を省いてください。",
+        "Leave out --space, --objective, --compare, and --inside-allocation.",
+        "--space、--objective、--compare、--inside-allocation を省いてください。",
     ),
     "too_many_cores": (
         "{concurrent} trials at once need more cores than the {most} of this allocation",
