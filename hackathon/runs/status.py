@@ -159,7 +159,7 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
         ids = [str(one.markers.job_id) for one in group]
         try:
             scheduler = _load(max((one.run for one in group), key=lambda run: run.id), load)
-            fresh = just_ended or scheduler.dialect.answers_at_once
+            fresh = just_ended or scheduler.dialect.inside_allocation
             answer = runner.status_cached(scheduler, cluster, ids, max_age=FRESH_AGE if fresh else MAX_AGE)
         except HackathonError as error:
             for one in group:

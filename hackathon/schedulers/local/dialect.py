@@ -24,8 +24,8 @@ class LocalDialect(Dialect):
     """A Slurm job whose steps the jobs are: Slurm then gives each one its cores and GPUs."""
 
     @property
-    def answers_at_once(self) -> bool:
-        """A part of an allocation shall not lie idle until the next question."""
+    def inside_allocation(self) -> bool:
+        """With cores of its own each, jobs share what somebody holds."""
         return self.cores_each > 0
 
     def command_options(self, header: Header) -> list[str]:

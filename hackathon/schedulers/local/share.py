@@ -93,7 +93,7 @@ def listed(numbers: Sequence[int]) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
 
 
-class Share:
+class UnitTicket:
     """The cores and GPUs of one job; it stands in the place of a `slots.Ticket`."""
 
     def __init__(self, folder: Path, part: Part) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.schedulers.local import processes, slots, state
-from hackathon.schedulers.local.share import Part, Share
+from hackathon.schedulers.local.share import Part, UnitTicket
 from hackathon.schedulers.local.state import Job
 from hackathon.text.uptime import clock
 
@@ -86,7 +86,7 @@ class Supervisor:
         self.mask = mask
         self.now: dict[str, Any] = {"state": state.QUEUED}
         part = job.facts.get("part")
-        self.share = Share(state.root() / "units", Part(**part)) if part else None
+        self.share = UnitTicket(state.root() / "units", Part(**part)) if part else None
         """The job's own cores and GPUs; None where it waits for slots of the machine."""
         self.ticket = self.share or slots.Ticket(slots.place(), job.facts["slots"])
         self.script = 0

@@ -52,7 +52,7 @@ class AlgorithmStanding:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AlgorithmComparison:
     """What the trials so far say of all algorithms."""
 
     algorithms: tuple[AlgorithmStanding, ...]
@@ -73,7 +73,7 @@ class Comparison:
 
 def comparison(
     plan: TuningPlan, trials: Sequence[Trial], *, over: bool = False, told: bool = False
-) -> Comparison | None:
+) -> AlgorithmComparison | None:
     """Return how the algorithms of a plan stand; None where none are compared.
 
     `over`: no trial will be added. `told`: with the probabilities, which take a while.
@@ -154,7 +154,7 @@ def looks(trials: int | None) -> list[int]:
 def compare(
     groups: Mapping[Scalar, Sequence[ExpectedEnd]], trials: int | None, delta: float, seed: str, *,
     over: bool = False, told: bool = False,
-) -> Comparison:  # fmt: skip
+) -> AlgorithmComparison:  # fmt: skip
     """Return how algorithms stand whose trials have these ends, in their order; pure and always the same.
 
     Each planned look uses the first so many trials of each algorithm that still takes part, and no later ones.
@@ -171,7 +171,7 @@ def compare(
         living = _after_look(_fixed({name: groups[name] for name in living}), delta, level, seed)
     chances = probabilities(groups, seed) if ready and told else {}
     found = [AlgorithmStanding(name, len(each), chances.get(name), name not in living) for name, each in groups.items()]
-    return Comparison(tuple(found), decided=len(living) == 1 and len(groups) > 1)
+    return AlgorithmComparison(tuple(found), decided=len(living) == 1 and len(groups) > 1)
 
 
 def _fixed(groups: Mapping[Scalar, Sequence[ExpectedEnd]]) -> Fixed:
@@ -257,7 +257,7 @@ def _weights(count: int) -> tuple[float, ...]:
     return tuple(math.comb(count - 1 - number, taken - 1) / whole for number in range(count - taken + 1))
 
 
-def next_algorithm(plan: TuningPlan, trials: Sequence[Trial], found: Comparison) -> list[Scalar]:
+def next_algorithm(plan: TuningPlan, trials: Sequence[Trial], found: AlgorithmComparison) -> list[Scalar]:
     """Return the algorithms that get a trial, the one with the fewest trials first."""
     counts = {name: sum(each.settings.get(plan.compare) == name for each in trials) for name in found.living}
     return sorted(found.living, key=lambda name: counts[name])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import Launcher, Rates
 from hackathon.jobs import machine
+from hackathon.schedulers import registry
 from hackathon.schedulers.local.share import listed, units
 from hackathon.text.errors import RequestError
 
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 
 USUAL = 4
 """Trials at once where neither a number nor GPUs tell how many."""
-_CPUS = re.compile(r"(\d{1,6})(?:\(x(\d{1,6})\))?\Z", re.ASCII)
 _GPU = re.compile(r"(\d{1,3}|(GPU|MIG)-[A-Za-z0-9-]+)\Z", re.ASCII)
-_JOB = re.compile(r"\d{1,15}\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -59,33 +58,21 @@ class Allocation:
 def find_allocation(environment: Mapping[str, str]) -> Allocation:
     """Return the allocation that this process runs in, by its environment and what the kernel lets it use.
 
-    Raises RequestError for a Slurm job that does not tell what it has.
+    Raises RequestError for a job whose environment does not tell what it has.
     """
+    try:
+        found = registry.allocation(environment)
+    except ValueError as error:
+        raise RequestError("tune.odd_allocation", job=error) from None
+    if found is not None:
+        gpus = tuple(map(str, range(found.gpus)))
+        return Allocation(tuple(range(found.cores)), gpus, found.nodes, found.job)
     shown = environment.get("CUDA_VISIBLE_DEVICES")
-    seen = tuple(each for each in units((shown or "").replace(" ", "")) if _GPU.match(each))
-    job = environment.get("SLURM_JOB_ID", "")
-    if not job:
-        gpus = tuple(map(str, range(machine.gpus()))) if shown is None else seen
-        return Allocation(tuple(sorted(os.sched_getaffinity(0))), gpus)
-    nodes = environment.get("SLURM_JOB_NUM_NODES") or environment.get("SLURM_NNODES") or "1"
-    cores = cpus_of_nodes(environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
-    gpus_there = environment.get("SLURM_GPUS_ON_NODE") or len(seen)
-    numbers = (nodes, str(gpus_there))
-    if not _JOB.match(job) or not cores or not all(text.isascii() and text.isdigit() for text in numbers):
-        raise RequestError("tune.odd_allocation", job=job)
-    gpus = tuple(map(str, range(min(int(gpus_there), 1000))))
-    return Allocation(tuple(range(min(cores))), gpus, max(1, int(nodes)), job)
-
-
-def cpus_of_nodes(text: str) -> list[int]:
-    """Return the CPUs of the nodes that SLURM_JOB_CPUS_PER_NODE tells, such as `72(x2),36`; none for another text."""
-    found: list[int] = []
-    for word in text.split(",") if text else ():
-        match = _CPUS.match(word)
-        if match is None or int(match[1]) == 0:
-            return []
-        found.append(int(match[1]))
-    return found
+    if shown is None:
+        here = tuple(map(str, range(machine.gpus())))
+    else:
+        here = tuple(each for each in units(shown.replace(" ", "")) if _GPU.match(each))
+    return Allocation(tuple(sorted(os.sched_getaffinity(0))), here)
 
 
 def inside(sources: "Sources", allocation: Allocation, concurrent: int) -> "Sources":

@@ -101,8 +101,7 @@ def is_gone(run: RunDirectory, status: RunStatus, now: float) -> bool:
     if status.state not in OPEN or status.t_started is None:
         return False
     record = run.record()
-    mine = record.scheduler == "local" and record.dialect.get("cores_each")
-    return bool(mine) and now > status.t_started + record.walltime + GONE
+    return record.inside_allocation and now > status.t_started + record.walltime + GONE
 
 
 def curve_of(run: RunDirectory, status: RunStatus, objective: Objective, now: float) -> Curve:

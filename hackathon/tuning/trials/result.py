@@ -7,7 +7,7 @@ from typing import Any
 from hackathon.jobs.settings import settings_text, value_text
 from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
-from hackathon.tuning.trials.algorithms import FIRST_LOOK, Comparison, comparison
+from hackathon.tuning.trials.algorithms import FIRST_LOOK, AlgorithmComparison, comparison
 from hackathon.tuning.trials.ledger import Trial
 from hackathon.tuning.trials.objective import shown_value
 from hackathon.tuning.trials.outcome import another_better, best, share_of_all, tokens_used
@@ -96,7 +96,7 @@ def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, 
     }  # fmt: skip
 
 
-def compared(plan: TuningPlan, trials: Sequence[Trial]) -> Comparison | None:
+def compared(plan: TuningPlan, trials: Sequence[Trial]) -> AlgorithmComparison | None:
     """Return how the algorithms stand that a study compares; None where it compares none."""
     return comparison(plan, trials, over=not any(each.place for each in trials), told=True)
 

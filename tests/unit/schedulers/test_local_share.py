@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hackathon.schedulers.dialect import Header
 from hackathon.schedulers.local.commands import Local
 from hackathon.schedulers.local.dialect import LocalDialect
-from hackathon.schedulers.local.share import Part, Share, listed, units
+from hackathon.schedulers.local.share import Part, UnitTicket, listed, units
 from hackathon.text.errors import RequestError
 from support.local_machine import Machine, until
 
@@ -59,24 +59,24 @@ def test_a_dialect_says_what_the_command_reads() -> None:
 
 def test_nothing_is_given_twice_and_all_comes_back(tmp_path: Path) -> None:
     folder = tmp_path / "units"
-    first, second, third = (Share(folder, Part("0-3", 2, "0-2", 1)) for _ in range(3))
-    large = Share(folder, Part("0-3", 1, "0-2", 3))
+    first, second, third = (UnitTicket(folder, Part("0-3", 2, "0-2", 1)) for _ in range(3))
+    large = UnitTicket(folder, Part("0-3", 1, "0-2", 3))
     assert first.join() and first.start(1) and second.start(1)
     assert {*first.cores} | {*second.cores} == {"0", "1", "2", "3"} and {*first.gpus} & {*second.gpus} == set()
     assert not third.start(1) and not third.cores and not third.gpus, "it has nothing while it waits"
     first.leave()
     assert not large.start(1) and third.start(1), "who waited with nothing kept nobody from it"
     assert third.variables()["CUDA_VISIBLE_DEVICES"] == ",".join(third.gpus)
-    assert "CUDA_VISIBLE_DEVICES" not in Share(folder, Part("0")).variables()
+    assert "CUDA_VISIBLE_DEVICES" not in UnitTicket(folder, Part("0")).variables()
 
 
 def test_a_step_is_left_to_slurm(tmp_path: Path) -> None:
-    share = Share(tmp_path / "units", Part("", 4, "", 2, "17"))
+    share = UnitTicket(tmp_path / "units", Part("", 4, "", 2, "17"))
     assert share.start(1) and not share.variables()
     words = share.argv(["bash", "script"], "hk-1", "/run")
     assert words[:3] == ["srun", "--jobid=17", "--exact"] and words[-2:] == ["bash", "script"]
     assert {"--cpus-per-task=4", "--gres=gpu:2", "--mem=0", "--chdir=/run"} <= set(words)
-    assert "--gres=none" in Share(tmp_path, Part(cores_each=1, step_of="17")).argv([], "", "")
+    assert "--gres=none" in UnitTicket(tmp_path, Part(cores_each=1, step_of="17")).argv([], "", "")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hackathon.tuning.trials.algorithms import (
     BEST_OF,
     FIRST_LOOK,
-    Comparison,
+    AlgorithmComparison,
     compare,
     comparison,
     exchanged,
@@ -36,7 +36,7 @@ SKEWED: Draw = lambda source: source.expovariate(1.0)  # noqa: E731
 OFTEN_BAD: Draw = lambda source: source.gauss(0.0, 0.1) if source.random() < 0.4 else 5.0  # noqa: E731
 
 
-def replayed(number: int, *draws: Draw, trials: int = TRIALS) -> Comparison:
+def replayed(number: int, *draws: Draw, trials: int = TRIALS) -> AlgorithmComparison:
     """Return what comes of a whole tuning whose algorithms have results like these."""
     source = random.Random(number)
     groups: dict[int, list[ExpectedEnd]] = {name: [] for name in range(len(draws))}

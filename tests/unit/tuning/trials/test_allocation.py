@@ -11,9 +11,10 @@ from hackathon.jobs.sources import find_sources
 from hackathon.runs.job_times import use_by
 from hackathon.runs.states import RunStatus
 from hackathon.schedulers.local.dialect import LocalDialect
+from hackathon.schedulers.slurm.dialect import cpus_of_nodes
 from hackathon.text.errors import RequestError
 from hackathon.tuning.trials import allocation
-from hackathon.tuning.trials.allocation import Allocation, cpus_of_nodes, find_allocation, inside
+from hackathon.tuning.trials.allocation import Allocation, find_allocation, inside
 from hackathon.tuning.trials.reading import GONE, is_gone
 from support.runs import new_run, project
 
