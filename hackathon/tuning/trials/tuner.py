@@ -179,7 +179,7 @@ class Tuner:
                 break  # somebody else has added one meanwhile
             if any(not record and self._is_being_written(number) for number, record in records.items()):
                 break
-            settings = self._proposal(known)
+            settings = self.proposal(known)
             if settings is None:
                 self.used_up = True
                 break
@@ -195,7 +195,7 @@ class Tuner:
             added += 1
         return added
 
-    def _proposal(self, known: Sequence[Trial]) -> dict[str, "Scalar"] | None:
+    def proposal(self, known: Sequence[Trial]) -> dict[str, "Scalar"] | None:
         """Return the settings of the next trial: while algorithms are compared, of one with the fewest trials."""
         mine = [self._as_known(each, known) for each in known]
         plan, first = self.plan, list(self.warm.configurations)

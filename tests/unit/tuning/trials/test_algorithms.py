@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
@@ -28,6 +29,7 @@ from hackathon.tuning.trials.objective import END, TIME_TO, Objective
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, RUNNING, STOPPED, Progress
 from hackathon.tuning.trials.space import CHOICE, LOG, Dimension
+from hackathon.tuning.trials.tuner import Tuner
 
 DELTA, TRIALS = 0.05, 40
 Draw = Callable[[random.Random], float]
@@ -148,3 +150,34 @@ def test_times_are_compared_where_the_time_counts() -> None:
     quick = trials(sgd=[10, 11, 12, 13, 14], adam=[100, 110, 120, 130, 140])
     found = comparison(plan, quick)
     assert found is not None and found.living == ["sgd"]
+
+
+@pytest.mark.parametrize("sampler", ["random", "grid", "optuna"])
+def test_trials_are_shared_equally_until_it_is_decided(sampler: str) -> None:
+    plan = replace(PLAN, sampler=sampler)
+    tuner, known = Tuner(None, plan), []  # type: ignore[arg-type]
+    for number in range(1, 11):
+        settings = tuner.proposal(known)
+        assert settings is not None and {*settings} == {"optimizer", "lr"}
+        value = 0.9 if settings["optimizer"] == "sgd" else 0.3
+        value += 0.001 * number
+        known.append(Trial(number, settings, None, Progress(FINISHED, ((1.0, 0.1), (2.0, value)), value)))
+    names = [each.settings["optimizer"] for each in known]
+    if sampler == "grid":  # five values of lr each
+        assert sorted(names) == ["adam"] * 5 + ["sgd"] * 5 and tuner.proposal(known) is None
+        return
+    assert names == ["sgd", "adam"] * 5
+    for _ in range(3):
+        settings = tuner.proposal(known)
+        assert settings is not None and settings["optimizer"] == "sgd"
+        known.append(replace(known[0], number=len(known) + 1, settings=settings))
+
+
+def test_while_algorithms_are_compared_results_do_not_choose_configurations() -> None:
+    good, bad = (
+        [replace(each, progress=replace(each.progress, value=value)) for each in trials(sgd=[0.5], adam=[0.5])]
+        for value in (0.9, 0.1)
+    )
+    tuner = Tuner(None, replace(PLAN, sampler="optuna"))  # type: ignore[arg-type]
+    assert tuner.proposal(good) == tuner.proposal(bad)
+    assert len({str(tuner.proposal(good[:count])) for count in range(3)}) == 3
