@@ -17,7 +17,7 @@ from hackathon.runs.study import Study, runs_of
 from hackathon.text.errors import HackathonError
 from hackathon.text.json_fields import finite, listed, mapping_of, text_of
 from hackathon.tuning.trials.curves import Curve
-from hackathon.tuning.trials.ledger import Trial, plan_of, read_trials
+from hackathon.tuning.trials.ledger import Trial, plan_of, trials_of
 from hackathon.tuning.trials.objective import END, Objective
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FINISHED, with_final
@@ -152,7 +152,7 @@ def warm_start(studies: Sequence[Study], plan: TuningPlan, request: "Request") -
                 continue
             if (then.objective.metric, then.objective.maximise) != (plan.objective.metric, plan.objective.maximise):
                 continue
-            known = read_trials(study, then, status(runs_of(study), ask=False, write=False))
+            known = trials_of(study, then, status(runs_of(study), ask=False, write=False), None)
         except (HackathonError, OSError, KeyError, TypeError, ValueError, AttributeError):
             continue  # it cannot be read, or not as this version writes it
         good = _ranked(known, then.objective)

@@ -19,7 +19,7 @@ from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
 from hackathon.text.paths import shipped
 from hackathon.tuning.trials.curves import Scale
-from hackathon.tuning.trials.ledger import Trial, plan_of, read_trials
+from hackathon.tuning.trials.ledger import Trial, plan_of, trials_of
 from hackathon.tuning.trials.objective import END, shown_value
 from hackathon.tuning.trials.outcome import best
 from hackathon.tuning.trials.plan import TuningPlan
@@ -103,7 +103,8 @@ def _trials(study: StudyRuns, memory: Memory) -> tuple[TuningPlan, list[Trial]]:
     plan = plan_of(folder)
     states = status([RunDirectory(folder.runs_folder / run.id) for run in runs], ask=False, write=False)
     known = {run.id for run in runs}
-    trials = [each for each in read_trials(folder, plan, states) if each.run is None or each.run.id in known]
+    found = trials_of(folder, plan, states, None)  # profiles of teams are not read for a page: nothing has a price
+    trials = [each for each in found if each.run is None or each.run.id in known]
     memory.keep("trials", study.key, (mark, (plan, trials)), KEPT)
     return plan, trials
 
@@ -121,12 +122,12 @@ def view_of(plan: TuningPlan, trials: Sequence[Trial], keys: Mapping[str, str], 
             message("tune.state_failed") if trial.progress.state == FAILED else state_text(trial)
         )
         key = keys.get(trial.run.id, "") if trial.run is not None else ""
-        made.append(TrialRow(tuple(line(cell, 80) for cell in cells[:-1]), key, trial is first))
+        made.append(TrialRow(tuple(line(cell, 80) for cell in cells[:-2]), key, trial is first))
     told = [best_line(plan, trials), comparison_line(plan, trials), summary(plan, trials)]
     return TuningView(
         line(plan.objective.text, 120), plan.objective.more_is_better,
         tuple((line(each.name, 60), line(each.text, 120)) for each in plan.space), plan.sampler, plan.stopper,
-        tuple(line(cell, 60) for cell in head[:-1]), tuple(made), tuple(line(each, 400) for each in told if each),
+        tuple(line(cell, 60) for cell in head[:-2]), tuple(made), tuple(line(each, 400) for each in told if each),
         tuple(each for each in (coordinates(plan, trials), curves(plan, trials)) if each is not None), more,
     )  # fmt: skip
 
