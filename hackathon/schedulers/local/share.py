@@ -9,9 +9,8 @@ import fcntl
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hackathon.text.errors import RequestError
 
@@ -22,8 +21,7 @@ _RANGE = re.compile(r"(\d{1,6})-(\d{1,6})\Z", re.ASCII)
 _STEP_OF = re.compile(r"\d{1,15}(_\d{1,9})?\Z", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """What a job shall have of an allocation."""
 
     cores: str = ""
@@ -36,8 +34,8 @@ class Part:
     """The Slurm job whose step it is; empty without one."""
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> "Part | None":
-        """Return the part that `--cores=0-3 --cores-each=2 …` say; None without words. Raises RequestError."""
+    def of(cls, words: Sequence[str]) -> "Part":
+        """Return the part that `--cores=0-3 --cores-each=2 …` say. Raises RequestError."""
         found: dict[str, Any] = {}
         for word in words:
             name, sign, value = word.removeprefix("--").partition("=")
@@ -50,8 +48,6 @@ class Part:
                 found[name] = value
             else:
                 raise RequestError("local.part", word=word)
-        if not found:
-            return None
         made = cls(**found)
         enough = made.step_of or (
             len(units(made.cores)) >= made.cores_each and len(units(made.gpus)) >= made.gpus_each
@@ -59,10 +55,6 @@ class Part:
         if not enough:
             raise RequestError("local.part", word=" ".join(words))
         return made
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
 
 
 def units(text: str) -> list[str]:
