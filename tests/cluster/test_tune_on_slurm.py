@@ -110,7 +110,7 @@ def test_inside_an_allocation_trials_are_steps(site: Site, slurm: SlurmLab, tmp_
     until(lambda: len(given()) == 4, "four trials, one a GPU, on two nodes", 60)
     first = given()
     places = [(each["SLURMD_NODENAME"], each["CUDA_VISIBLE_DEVICES"]) for each in first.values()]
-    assert len({*places}) == 4 and {node for node, _ in places} == set(slurm.names[:2]), places
+    assert len({*places}) == 4 and len({node for node, _ in places} & {*slurm.names}) == 2, places
     assert len({each["SLURM_STEP_ID"] for each in first.values()}) == 4
     victim = next(iter(first))
     os.kill(int(victim.name.removeprefix("started-")), signal.SIGKILL)
