@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hackathon.schedulers.local import processes
 from support.backends import Site, SlurmBackend, until
 from support.paths import TESTS
 from support.patience import STRETCH
@@ -83,6 +84,12 @@ def _was_cancelled_soon(run: Path) -> None:
         assert 0 <= cancelled["t"] - why["t"] < FREE * STRETCH
 
 
+def programs_of(run: Path) -> list[int]:
+    """Return the processes of a run's program, by numbers as they are outside of the nodes."""
+    found = processes.with_variable(f"HK_RUN={run}", lambda pid: False)
+    return [pid for pid in found if b"\0program.py\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
 SCRIPT = """#!/bin/bash
 #SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=2 --gres=gpu:2 --output=tune.log
 exec python -m hackathon tune --space lr=log:1e-3:1e-1 --objective accuracy --sampler random --stopper none \\
@@ -113,7 +120,8 @@ def test_inside_an_allocation_trials_are_steps(site: Site, slurm: SlurmLab, tmp_
     assert len({*places}) == 4 and len({node for node, _ in places} & {*slurm.names}) == 2, places
     assert len({each["SLURM_STEP_ID"] for each in first.values()}) == 4
     victim = next(iter(first))
-    os.kill(int(victim.name.removeprefix("started-")), signal.SIGKILL)
+    (program,) = programs_of(victim.parent)
+    os.kill(program, signal.SIGKILL)
     killed = time.monotonic()
     until(lambda: len(given()) == 5, "the next trial in the place of the killed one", 60)
     assert time.monotonic() - killed < FREE * STRETCH
