@@ -158,8 +158,9 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
         just_ended = any(abs(now - moment) < CAUSE_WAIT for moment in news)
         ids = [str(one.markers.job_id) for one in group]
         try:
-            scheduler = _load(max((one.run for one in group), key=lambda run: run.id), load)
-            fresh = just_ended or scheduler.dialect.inside_allocation
+            newest = max((one.run for one in group), key=lambda run: run.id)
+            scheduler = _load(newest, load)
+            fresh = just_ended or newest.known().inside_allocation
             answer = runner.status_cached(scheduler, cluster, ids, max_age=FRESH_AGE if fresh else MAX_AGE)
         except HackathonError as error:
             for one in group:
