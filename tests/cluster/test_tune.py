@@ -160,6 +160,18 @@ def test_inside_an_allocation_trials_have_cores_and_gpus_of_their_own(site: Site
     assert without_times(ask(site, "results", "--json").json()) == without_times(found)
 
 
+def test_of_two_algorithms_the_better_one_goes_on(site: Site) -> None:
+    words = ("--space", "lr=0.01,1e-3", "--space", "pause=lin:0.01:0.02", "--objective", "accuracy", "--compare", "lr")
+    few = ask(site, "tune", *BASE, *words, "--trials", "9")
+    assert few.code == 2 and "at least 10 trials" in few.err
+    found = tuned(site, *words, "--trials", "13", "--concurrent", "2", "--stopper", "none")
+    compared = found["comparison"]
+    assert (compared["name"], compared["decided"], compared["best"]) == ("lr", True, 0.01)
+    by_value = {each["value"]: each for each in compared["algorithms"]}
+    assert by_value[0.001]["stopped"] and 5 <= by_value[0.001]["trials"] <= 6 and by_value[0.01]["trials"] >= 7
+    assert "lr: 0.01 is the best with probability >99.8 %" in ask(site, "results").out
+
+
 def test_trials_that_all_fail_end_the_tuning_with_the_cause(site: Site) -> None:
     (site.folder / "program.py").write_text("raise SystemExit('no such data')")
     words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--concurrent", "3")
