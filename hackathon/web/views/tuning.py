@@ -237,10 +237,10 @@ def coordinates(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
         (result, shown_value(plan.objective, order[-1]), 1.0),
         (result, shown_value(plan.objective, order[0]), 0.0),
     ]
-    texts = [{"axis": name, "text": line(text, 24), "y": y} for name, text, y in dict.fromkeys(ends)]
-    lines["tops"] = [each for each in texts if each["y"] == 1.0]
-    lines["bottoms"] = [each for each in texts if each["y"] == 0.0]
-    lines["middles"] = [each for each in texts if 0.0 < each["y"] < 1.0]
+    lines |= {"tops": [], "middles": [], "bottoms": []}
+    for name, text, y in dict.fromkeys(ends):
+        where = "tops" if y == 1.0 else "bottoms" if y == 0.0 else "middles"
+        lines[where].append({"axis": name, "text": line(text, 24), "y": y})
     lines["axes"] = [{"axis": name, "y": 0.0, "top": 1.0} for name in (*names, result)]
     fills = {"axes": [*names, result], "room": WIDTH // (len(names) + 1) - 12}
     spec = filled(shipped("templates", "plots", "coordinates.vl.json"), fills, lines)
