@@ -173,6 +173,8 @@ class Campaign:
 
     study: Study
     sources: "Sources" = field(repr=False)
+    dialect: Mapping[str, Any] | None = None
+    """How the scheduler is asked now; None: as at the study's beginning."""
 
     @cached_property
     def source(self) -> snapshot.Source:
@@ -202,7 +204,9 @@ class Campaign:
         due = next_points(self.study, most_queued, states=states)
         if not due:
             return Outcomes()
-        return submit_many(self._runs(due), _scheduler(self.study.base_request()))
+        request = self.study.base_request()
+        asked = request if self.dialect is None else replace(request, dialect=dict(self.dialect))
+        return submit_many(self._runs(due), _scheduler(asked))
 
     def _runs(self, points: Sequence[Point]) -> Iterator[RunDirectory]:
         """Reserve the points and make their runs, one at a time."""

@@ -42,6 +42,8 @@ def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None
         if not state.sealed and known is not None and known.state not in OPEN_STATES:
             state = replace(state, state=SUCCEEDED, t_started=known.start, t_ended=known.end)
     nodes, gpus, odd = _size(record, state)
+    if record.inside_allocation:
+        nodes = gpus = 0  # the allocation is what is held and paid for
     attempts = _attempts(run, state)
     return RunUse(
         id=run.id,

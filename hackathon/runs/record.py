@@ -174,6 +174,16 @@ class RunRecord:
         return {name: text_of(each) for name, each in mapping_of(self.raw.get("origins")).items()}
 
     @property
+    def inside_allocation(self) -> bool:
+        """Whether it is a part of an allocation that somebody holds: `Dialect.inside_allocation`."""
+        if not self.dialect:
+            return False
+        from hackathon.schedulers import registry
+
+        kind = registry.dialect_type(self.scheduler)
+        return kind is not None and kind.of(self.dialect).inside_allocation
+
+    @property
     def rehearsal(self) -> bool:
         """Whether it is a run of `hackathon try` or `hackathon speedup`: its numbers are no result."""
         return bool(NO_RESULTS & set(self.tags)) and self.study is None

@@ -155,11 +155,12 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
         news += [moment for one in group if (moment := after.just_released(one.run, one.markers)) is not None]
         # a scheduler that kills at the limit leaves the job no time to say so
         news += [moment for one in group if (moment := one.markers.deadline) is not None and moment <= now]
-        just_ended = any(abs(now - moment) < CAUSE_WAIT for moment in news)
+        newest = max((one.run for one in group), key=lambda run: run.id)
+        fresh = newest.known().inside_allocation or any(abs(now - moment) < CAUSE_WAIT for moment in news)
         ids = [str(one.markers.job_id) for one in group]
         try:
-            scheduler = _load(max((one.run for one in group), key=lambda run: run.id), load)
-            answer = runner.status_cached(scheduler, cluster, ids, max_age=FRESH_AGE if just_ended else MAX_AGE)
+            scheduler = _load(newest, load)
+            answer = runner.status_cached(scheduler, cluster, ids, max_age=FRESH_AGE if fresh else MAX_AGE)
         except HackathonError as error:
             for one in group:
                 one.problem = str(error)

@@ -47,6 +47,19 @@ class Header:
 
 
 @dataclass(frozen=True)
+class JobAllocation:
+    """What a running job has."""
+
+    job: str
+    """Its id."""
+    nodes: int
+    cores: int
+    """Of each node, at least."""
+    gpus: int
+    """Of each node."""
+
+
+@dataclass(frozen=True)
 class Dialect:
     """No keys, and no hook that does anything: what a scheduler without differences between sites has.
 
@@ -138,6 +151,24 @@ class Dialect:
         Example: srun's scheduler has every launcher, `return True`.
         """
         return launcher not in SCHEDULER_LAUNCHERS
+
+    @property
+    def inside_allocation(self) -> bool:
+        """Whether jobs are parts of an allocation that somebody holds already.
+
+        Then they cost nothing themselves, no server that others share is asked about them, and so they may be looked at
+        every few seconds. Example: `return self.cores_each > 0` where each job gets some of the allocation's cores.
+        """
+        return False
+
+    @classmethod
+    def allocation_of(cls, environment: Mapping[str, str]) -> "JobAllocation | None":
+        """Return the job that a process with this environment runs in, where steps of it can be started one by one.
+
+        Raises ValueError with the job's id where the environment does not say what the job has. Example: a scheduler
+        whose `step --of JOB` runs a command on a part of a job reads `KUMO_JOB` and `KUMO_CORES`.
+        """
+        return None
 
     # ---- hooks of scripts
 

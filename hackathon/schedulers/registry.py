@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hackathon.schedulers.dialect import Dialect
+from hackathon.schedulers.dialect import Dialect, JobAllocation
 from hackathon.text.errors import RequestError
 
 if TYPE_CHECKING:
@@ -84,6 +84,15 @@ def _dialect_type(name: str, places: tuple[str, ...]) -> type[Dialect] | None:
         return type(load(name).dialect)
     except RequestError:
         return None
+
+
+def allocation(environment: Mapping[str, str]) -> JobAllocation | None:
+    """Return the job that a process with this environment runs in and can start steps of; None outside of one.
+
+    Raises ValueError with the job's id where its variables do not tell what it has.
+    """
+    kinds = (dialect_type(name) for name in BUILT_IN)
+    return next((found for kind in kinds if kind is not None and (found := kind.allocation_of(environment))), None)
 
 
 def script_language(name: str) -> "ScriptLanguage | None":

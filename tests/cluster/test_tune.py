@@ -1,7 +1,9 @@
 """`hackathon tune` as processes: kills at every step, two at once, objectives, tokens. On the local scheduler."""
 
 import json
+import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +13,13 @@ import pytest
 
 from support.backends import LocalBackend, Site, until
 from support.paths import TESTS
+from support.patience import STRETCH
 from support.trouble import ask, start
 from support.tuned_program import COMMAND, METRICS, PARAMETERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+FREE = 10.0
+"""Seconds in which the place of a killed trial is taken."""
 BASE = ("--sampler", "random", "--yes", "--json")
 
 
@@ -126,6 +131,45 @@ def test_tokens_are_never_exceeded(site: Site) -> None:
     # two at once could cost 2.0: one after the other, as long as 1.0 is left
     assert 0 < found["tokens"] <= 1.3 and 2 <= len(found["trials"]) <= 5
     assert found["limits"] == {"concurrent": 4, "trials": 5, "tokens": 1.3, "delta": 0.05}
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core cannot be divided")
+def test_inside_an_allocation_trials_have_cores_and_gpus_of_their_own(site: Site) -> None:
+    words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--trials", "4", "--concurrent", "2")
+    words = (*words, "--stopper", "none", "--inside-allocation", "-p", "epochs=40", "-p", "pause=0.1")
+    site.write_profile(rates={"per_node_hour": 60})
+    begun = start(site, "tune", *BASE, *words, CUDA_VISIBLE_DEVICES="GPU-a,GPU-b", HACKATHON_LOCAL_SLOTS="1")
+    until(lambda: len(starts(site)) == 2, "two trials run at once", 60)
+    shares = {path: json.loads(path.read_text()) for path in (site.folder / "runs").glob("*/started-*")}
+    (one, first), (_, second) = shares.items()
+    assert {first["CUDA_VISIBLE_DEVICES"], second["CUDA_VISIBLE_DEVICES"]} == {"GPU-a", "GPU-b"}
+    assert first["cores"] and second["cores"] and not {*first["cores"]} & {*second["cores"]}
+    os.kill(int(one.name.removeprefix("started-")), signal.SIGKILL)
+    killed = time.monotonic()
+    until(lambda: len(starts(site)) == 3, "the next trial in the place of the killed one", 60)
+    assert time.monotonic() - killed < FREE * STRETCH
+    (third,) = (path for path in (site.folder / "runs").glob("*/started-*") if path not in shares)
+    for name in ("cores", "CUDA_VISIBLE_DEVICES"):
+        assert json.loads(third.read_text())[name] == first[name], "the other one still has its own"
+    out, err = begun.communicate(timeout=240)
+    assert begun.returncode == 0 and b"of this machine" in err, err
+    found = json.loads(out)
+    states = {each["run"]: each["state"] for each in found["trials"]}
+    assert states.pop(one.parent.name) == "failed" and list(states.values()) == ["finished"] * 3
+    assert found["tokens"] is None and set(starts(site).values()) == {1}
+    assert without_times(ask(site, "results", "--json").json()) == without_times(found)
+
+
+def test_of_two_algorithms_the_better_one_goes_on(site: Site) -> None:
+    words = ("--space", "lr=0.01,1e-3", "--space", "pause=lin:0.01:0.02", "--objective", "accuracy", "--compare", "lr")
+    few = ask(site, "tune", *BASE, *words, "--trials", "9")
+    assert few.code == 2 and "at least 10 trials" in few.err
+    found = tuned(site, *words, "--trials", "13", "--concurrent", "2", "--stopper", "none")
+    compared = found["comparison"]
+    assert (compared["name"], compared["decided"], compared["best"]) == ("lr", True, 0.01)
+    by_value = {each["value"]: each for each in compared["algorithms"]}
+    assert by_value[0.001]["stopped"] and 5 <= by_value[0.001]["trials"] <= 6 and by_value[0.01]["trials"] >= 7
+    assert "lr: 0.01 is the best with probability >99.8 %" in ask(site, "results").out
 
 
 def test_trials_that_all_fail_end_the_tuning_with_the_cause(site: Site) -> None:

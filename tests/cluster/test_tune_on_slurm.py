@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hackathon.schedulers.local import processes
 from support.backends import Site, SlurmBackend, until
 from support.paths import TESTS
 from support.patience import STRETCH
@@ -79,6 +82,58 @@ def _was_cancelled_soon(run: Path) -> None:
     why, cancelled = fact(run, "trial"), fact(run, "cancelled")
     if why:
         assert 0 <= cancelled["t"] - why["t"] < FREE * STRETCH
+
+
+def programs_of(run: Path) -> list[int]:
+    """Return the processes of a run's program, by numbers as they are outside of the nodes."""
+    found = processes.with_variable(f"HK_RUN={run}", lambda pid: False)
+    return [pid for pid in found if b"\0program.py\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+SCRIPT = """#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=2 --gres=gpu:2 --output=tune.log
+exec python -m hackathon tune --space lr=log:1e-3:1e-1 --objective accuracy --sampler random --stopper none \\
+  --trials 5 --inside-allocation -p epochs=40 -p pause=0.1 --yes --json >tune.json 2>tune.err
+"""
+
+
+def test_inside_an_allocation_trials_are_steps(site: Site, slurm: SlurmLab, tmp_path: Path) -> None:
+    site.more |= {"HACKATHON_LOCAL_DIR": str(tmp_path / "local"), "HACKATHON_LOCAL_SLOTS_DIR": str(tmp_path / "slots")}
+    (site.folder / "tune.sh").write_text(SCRIPT)
+    environment = {**site.backend.environment(), **site.more}
+    told = subprocess.run(
+        ["sbatch", "--parsable", "tune.sh"],
+        cwd=site.folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    job = told.stdout.strip()
+
+    def given() -> dict[Path, dict[str, Any]]:
+        return {path: json.loads(path.read_text()) for path in (site.folder / "runs").glob("*/started-*")}
+
+    until(lambda: len(given()) == 4, "four trials, one a GPU, on two nodes", 60)
+    first = given()
+    places = [(each["SLURMD_NODENAME"], each["CUDA_VISIBLE_DEVICES"]) for each in first.values()]
+    assert len({*places}) == 4 and len({node for node, _ in places} & {*slurm.names}) == 2, places
+    assert len({each["SLURM_STEP_ID"] for each in first.values()}) == 4
+    victim = next(iter(first))
+    (program,) = programs_of(victim.parent)
+    os.kill(program, signal.SIGKILL)
+    killed = time.monotonic()
+    until(lambda: len(given()) == 5, "the next trial in the place of the killed one", 60)
+    assert time.monotonic() - killed < FREE * STRETCH
+    (last,) = (each for path, each in given().items() if path not in first)
+    assert (last["SLURMD_NODENAME"], last["CUDA_VISIBLE_DEVICES"]) == places[0]
+    until(lambda: not slurm.run("squeue", "-h", "-j", job, check=False).strip(), "the end of the job", 60)
+    said = (site.folder / "tune.err").read_text()
+    assert f"a step of Slurm job {job} (2 nodes) with 1 core and 1 GPU" in said, said
+    found = json.loads((site.folder / "tune.json").read_text())
+    states = {each["run"]: each["state"] for each in found["trials"]}
+    assert states.pop(victim.parent.name) == "failed" and list(states.values()) == ["finished"] * 4
+    assert site.backend.jobs_named(f"hk-{victim.parent.name[-8:]}") == [], "no trial was a job of its own"
 
 
 def test_the_place_of_a_stopped_trial_is_taken_at_once(site: Site) -> None:

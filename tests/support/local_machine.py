@@ -16,6 +16,8 @@ class Machine:
         self.folder = folder
         self.scheduler = Local()
         self.ids: list[str] = []
+        self.options: tuple[str, ...] = ()
+        """What the dialect adds to each submission."""
 
     def submit(
         self,
@@ -31,7 +33,9 @@ class Machine:
         directory.mkdir(exist_ok=True)
         script = directory / "job.sh"
         script.write_text(f"#!/bin/bash\n{head}{body}\n")
-        job_id = runner.submit(self.scheduler, Submission(script, directory, name, directory / "output", after))
+        job_id = runner.submit(
+            self.scheduler, Submission(script, directory, name, directory / "output", after, self.options)
+        )
         self.ids.append(job_id)
         return job_id
 

@@ -1,9 +1,11 @@
 """A program with a learning curve that is known beforehand: `1 − accuracy` falls to a floor that depends on --lr.
 
-It tells its accuracy every `--pause` seconds, `--epochs` times, and leaves a file so that a test can count starts.
+It tells its accuracy every `--pause` seconds, `--epochs` times, and leaves a file so that a test can count starts: with
+the cores, the GPUs, and the step of a Slurm job that it was given.
 """
 
 import argparse
+import json
 import math
 import os
 import time
@@ -25,7 +27,11 @@ def main() -> None:
     options.add_argument("--epochs", type=int)
     options.add_argument("--pause", type=float)
     chosen = options.parse_args()
-    Path(os.environ["HK_RUN"], f"started-{os.getpid()}").touch()
+    given = {"cores": sorted(os.sched_getaffinity(0))}
+    given |= {name: os.environ.get(name) for name in ("CUDA_VISIBLE_DEVICES", "SLURMD_NODENAME", "SLURM_STEP_ID")}
+    place = Path(os.environ["HK_RUN"])
+    (place / ".started").write_text(json.dumps(given))
+    (place / ".started").rename(place / f"started-{os.getpid()}")
     floor = 0.02 + 0.1 * abs(math.log10(chosen.lr) + 2)
     for epoch in range(1, chosen.epochs + 1):
         print(f"epoch {epoch} accuracy {1 - floor - 0.5 / epoch:.4f}", flush=True)

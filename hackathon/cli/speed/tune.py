@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_trust
+from hackathon.cli.options import job_options, named, option_force, option_trust
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.resolve import Sources
+    from hackathon.tuning.trials.former import WarmStart
     from hackathon.tuning.trials.objective import Objective
     from hackathon.tuning.trials.plan import TuningPlan
     from hackathon.tuning.trials.space import Dimension
@@ -38,12 +39,16 @@ MARGIN = 300
 @click.option("--delta", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, metavar="P",
               help=message("tune.option_delta"))  # fmt: skip
 @click.option("--seed", default="1", metavar="TEXT", help=message("tune.option_seed"))
+@click.option("--compare", metavar="NAME", default="", help=message("tune.option_compare"))
+@click.option("--inside-allocation", "inside", is_flag=True, help=message("tune.option_inside"))
+@click.option("--warm-start/--no-warm-start", "warm", default=True, help=message("tune.option_warm"))
 @click.option("--resume", is_flag=False, flag_value="", metavar="[STUDY]", help=message("tune.option_resume"))
 @click.option("--note", default="", metavar="TEXT", help=message("help.option_note"))
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help=message("help.option_tag"))
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--dry-run", is_flag=True, help=message("tune.option_dry_run"))
 @click.option("-y", "--yes", is_flag=True, help=message("tune.option_yes"))
+@option_force
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
@@ -59,17 +64,23 @@ def command(
     stopper: str,
     delta: float,
     seed: str,
+    compare: str,
+    inside: bool,
+    warm: bool,
     resume: str | None,
     note: str,
     tags: tuple[str, ...],
     dry_run: bool,
     yes: bool,
+    force: bool,
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
+    from hackathon.cli.program_findings import refuse_errors
     from hackathon.cli.speed.tune_shown import show_json, show_table, watch
     from hackathon.jobs.sources import find_sources
     from hackathon.text.errors import HackathonError, RequestError
+    from hackathon.tuning.trials.former import NOTHING
     from hackathon.tuning.trials.outcome import best, hopeless
     from hackathon.tuning.trials.plan import USUAL_TRIALS, TuningPlan
     from hackathon.tuning.trials.result import best_line
@@ -77,23 +88,30 @@ def command(
 
     limits = {"concurrent": concurrent, "trials": trials, "tokens": tokens}
     if resume is not None:
-        if space or objective:
+        if space or objective or inside or compare:
             raise RequestError("tune.with_resume")
         tuner = _again(resume, target, {name: each for name, each in limits.items() if each is not None}, foreign)
     else:
         if not objective:
             raise RequestError("tune.no_objective")
         sources = find_sources(target, options, foreign=foreign)
+        if inside:
+            sources, concurrent = _inside(sources, concurrent, tokens)
         wanted, dimensions = _read(sources, space, objective, None if minimise is None else not minimise)
         plan = TuningPlan(
             dimensions, wanted, sampler, stopper, concurrent or 4,
             trials or (None if tokens is not None else USUAL_TRIALS), tokens, delta, seed,
+            compare, inside,
         )  # fmt: skip
+        if compare:
+            _check_compared(plan)
         planned, plan = _planned(_with_walltime(sources, wanted), plan)
+        refuse_errors(sources, planned.jobs[0].request, force=force or dry_run)
+        known = _warm_start(planned, plan) if warm else NOTHING
         _confirm(planned, plan, yes or dry_run)
         if dry_run:
             return
-        tuner = begin(planned, plan, note=note, tags=tags)
+        tuner = begin(planned, plan, note=note, tags=tags, warm=known)
         click.echo(message("tune.study_is", study=tuner.campaign.study.id), err=True)
     found = watch(tuner)
     (show_json if as_json else show_table)(tuner.campaign.study.id, tuner.plan, found)
@@ -104,6 +122,28 @@ def command(
         if as_json:
             click.echo(best_line(tuner.plan, found), err=True)
         raise click.exceptions.Exit(1)
+
+
+def _inside(sources: "Sources", concurrent: int | None, tokens: float | None) -> "tuple[Sources, int]":
+    """Return the sources of trials inside this allocation, and how many run at once. Raises RequestError."""
+    import os
+
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.trials.allocation import find_allocation, inside
+
+    if tokens is not None:
+        raise RequestError("tune.inside_tokens")
+    allocation = find_allocation(os.environ)
+    count = concurrent or allocation.usual
+    found = inside(sources, allocation, count)
+    click.echo(
+        message(
+            "tune.share_steps" if allocation.step_of else "tune.share_here", job=allocation.step_of,
+            nodes=allocation.nodes, cores=found.cluster.node.cores, gpus=found.cluster.node.gpus,
+        ),
+        err=True,
+    )  # fmt: skip
+    return found, count
 
 
 def _read(
@@ -179,6 +219,40 @@ def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]
         lasting = int(plan.tokens / each) if each else 1
         repeat = max(1, min(plan.trials or lasting, lasting))
     return plan_campaign(sources, [cell], repeat=repeat), plan
+
+
+def _check_compared(plan: "TuningPlan") -> None:
+    """Raise RequestError for algorithms that are no choices of the space, or get too few trials to be told apart."""
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.trials.algorithms import FIRST_LOOK
+
+    axis = next((each for each in plan.space if each.name == plan.compare and len(each.choices) > 1), None)
+    if axis is None:
+        names = ", ".join(each.name for each in plan.space if len(each.choices) > 1)
+        raise RequestError("tune.not_choices", name=plan.compare, names=names or "–")
+    least = FIRST_LOOK * len(axis.choices)
+    if plan.trials is not None and plan.trials < least:
+        raise RequestError("tune.compare_few", name=plan.compare, count=len(axis.choices), least=least)
+
+
+def _warm_start(planned: "Plan", plan: "TuningPlan") -> "WarmStart":
+    """Return what is taken of former studies, and tell it."""
+    from hackathon.jobs.settings import settings_text
+    from hackathon.text.printable import printable
+    from hackathon.tuning.trials.former import former_studies, warm_start
+
+    made = warm_start(former_studies(planned.sources.runs.parent), plan, planned.jobs[0].request)
+    if made.studies:
+        told = {
+            "configurations": len(made.configurations), "curves": len(made.curves),
+            "studies": ", ".join(each[-8:] for each in made.studies),
+        }  # fmt: skip
+        click.echo(message("tune.warm", **told), err=True)
+        for each in made.configurations if plan.sampler != "grid" else ():
+            click.echo(printable(message("tune.warm_first", settings=settings_text(each))), err=True)
+        if made.outside:
+            click.echo(message("tune.warm_outside", count=made.outside), err=True)
+    return made
 
 
 def _confirm(planned: "Plan", plan: "TuningPlan", yes: bool) -> None:

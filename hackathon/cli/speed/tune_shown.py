@@ -96,11 +96,13 @@ def show_json(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> None
 def show_table(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> None:
     """Print the trials, the best one first, and the line that says what it took."""
     from hackathon.cli.show import echo_table, printable
-    from hackathon.tuning.trials.result import best_line, summary, table
+    from hackathon.tuning.trials.result import best_line, comparison_line, summary, table
 
     head, rows = table(plan, trials)
     echo_table([printable(cell) for cell in head], [[printable(cell) for cell in row] for row in rows])
     click.echo(printable(best_line(plan, trials)))
+    if line := comparison_line(plan, trials):
+        click.echo(printable(line))
     click.echo(summary(plan, trials))
 
 
@@ -108,17 +110,11 @@ def show_study(study: "Study", form: str, *, ask: bool = True) -> None:
     """Print a tuning study as it is now: for `hackathon results`. Raises RequestError; exit code 1 without a result."""
     from hackathon.runs.status import status
     from hackathon.runs.study import runs_of
-    from hackathon.schedulers.profiles import load_cluster
-    from hackathon.text.errors import HackathonError
-    from hackathon.tuning.trials.ledger import plan_of, trials_of
+    from hackathon.tuning.trials.ledger import plan_of, read_trials
     from hackathon.tuning.trials.outcome import best
 
     plan = plan_of(study)
-    try:
-        cluster = load_cluster(study.base_request().cluster, [study.runs_folder.parent])
-    except HackathonError:  # nobody knows its profile any more: nothing has a price
-        cluster = None
-    trials = trials_of(study, plan, status(runs_of(study), ask=ask), cluster)
+    trials = read_trials(study, plan, status(runs_of(study), ask=ask))
     (show_json if form == "json" else show_table)(study.id, plan, trials)
     if best(trials, plan) is None and not any(each.place for each in trials):
         raise click.exceptions.Exit(1)

@@ -1,6 +1,7 @@
 """The small command behind the `local` scheduler; it prints JSON for `scheduler.py`. Standard library only, and fast.
 
-submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID] · status ID… · cancel ID · find NAME · queues
+submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID] · status ID… · cancel ID · find NAME · queues ·
+submit-part --cores=0-3 --cores-each=2 … -- NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID]
 """
 
 import json
@@ -15,11 +16,22 @@ if not __package__:  # run by path and isolated (-I), so that no module in the u
     sys.path.append(os.fspath(Path(__file__).resolve().parents[3]))
 
 from hackathon.schedulers.local import directives, slots, state, supervisor
+from hackathon.schedulers.local.share import Part
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 
 
 def submit(name: str, directory: str, output: str, script: str, *after: str) -> dict[str, Any]:
     """Make a job and its supervisor; return its id."""
+    return _submit(None, name, directory, output, script, *after)
+
+
+def submit_part(*words: str) -> dict[str, Any]:
+    """Make a job that gets a part of an allocation; return its id."""
+    end = words.index("--")
+    return _submit(Part.of(words[:end]), *words[end + 1 :])
+
+
+def _submit(part: Part | None, name: str, directory: str, output: str, script: str, *after: str) -> dict[str, Any]:
     there = Path(directory).absolute()
     text = state.script_of(there / script)
     wanted = directives.parse(text)
@@ -27,7 +39,8 @@ def submit(name: str, directory: str, output: str, script: str, *after: str) -> 
     slots.prepare(slots.place())
     other = _dependency(*after) if after else None
     state.forget_old(time.time())
-    facts = {"name": name, "directory": str(there), "output": str(there / output), "script": str(there / script)}
+    facts: dict[str, Any] = {"name": name, "directory": str(there), "part": part and part._asdict()}
+    facts |= {"output": str(there / output), "script": str(there / script)}
     job, lock = state.create({**facts, "after": other}, text, wanted)
     try:
         supervisor.launch(job, lock, total)
@@ -102,6 +115,7 @@ def queues() -> dict[str, Any]:
 
 COMMANDS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[int], bool]]] = {
     "submit": (submit, (4, 6).__contains__),
+    "submit-part": (submit_part, (6).__le__),
     "status": (status, bool),
     "cancel": (cancel, (1).__eq__),
     "find": (find, (1).__eq__),
@@ -113,7 +127,8 @@ COMMANDS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[int], bool]]]
 def main(words: list[str]) -> int:
     """Run one command; return the exit code. A failure is JSON too, and a sentence on stderr."""
     function, takes = COMMANDS.get(words[0] if words else "", (None, None))
-    if function is None or takes is None or not takes(len(words) - 1):
+    whole = words[:1] != ["submit-part"] or ("--" in words and len(words) - words.index("--") in (5, 7))
+    if function is None or takes is None or not takes(len(words) - 1) or not whole:
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2
     try:

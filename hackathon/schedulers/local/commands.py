@@ -36,9 +36,10 @@ class Local(Scheduler):
     job_ids: ClassVar[re.Pattern[str]] = re.compile(r"\d{1,15}\.[A-Za-z0-9_.-]{1,253}\.local\Z", re.ASCII)
 
     def submit_argv(self, submission: Submission) -> list[str]:
-        """Return `… submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID]`."""
+        """Return `… submit NAME DIRECTORY OUTPUT SCRIPT [ok|any JOB_ID]`, or `… submit-part OPTIONS -- NAME …`."""
         paths = [str(submission.directory), str(submission.output), str(submission.script)]
-        return _argv("submit", submission.name, *paths, *(submission.after or ()))
+        verb = ("submit-part", *submission.options, "--") if submission.options else ("submit",)
+        return _argv(*verb, submission.name, *paths, *(submission.after or ()))
 
     def parse_submit(self, answer: CommandOutput) -> str:
         """Return the job id; raises SchedulerError.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.schedulers.local import processes, slots, state
+from hackathon.schedulers.local.share import Part, UnitTicket
 from hackathon.schedulers.local.state import Job
 from hackathon.text.uptime import clock
 
@@ -84,7 +85,10 @@ class Supervisor:
         self.total = total
         self.mask = mask
         self.now: dict[str, Any] = {"state": state.QUEUED}
-        self.ticket = slots.Ticket(slots.place(), job.facts["slots"])
+        part = job.facts.get("part")
+        self.share = UnitTicket(state.root() / "units", Part(**part)) if part else None
+        """The job's own cores and GPUs; None where it waits for slots of the machine."""
+        self.ticket = self.share or slots.Ticket(slots.place(), job.facts["slots"])
         self.script = 0
         self.status: int | None = None
         """Wait status of the script once it has ended."""
@@ -156,7 +160,8 @@ class Supervisor:
 
     def _run_script(self) -> str:
         """Run the script; return why it ended: `ended`, `walltime`, `cancelled` or `not_started`."""
-        self._note(state=state.RUNNING, reason="", started=True, start=time.time())
+        mine = {} if self.share is None else {"cores": self.share.cores, "gpus": self.share.gpus}
+        self._note(state=state.RUNNING, reason="", started=True, start=time.time(), **mine)
         deadline = time.monotonic() + self.job.facts["walltime"]
         failure = self._start_script()
         if failure:
@@ -203,7 +208,12 @@ class Supervisor:
         environment |= {"HACKATHON_JOB_ID": self.job.id, "HACKATHON_JOB_NAME": facts["name"]}
         environment |= {"HACKATHON_SUBMIT_DIR": facts["directory"], "PWD": facts["directory"]}
         environment["HACKATHON_JOB_TOKEN"] = facts["token"]
-        os.execvpe("bash", ["bash", str(self.job.path / "script")], environment)
+        words = ["bash", str(self.job.path / "script")]
+        if self.share is not None:
+            self.share.bind()
+            environment |= self.share.variables()
+            words = self.share.argv(words, facts["name"], facts["directory"])
+        os.execvpe(words[0], words, environment)
 
     # ---- after
 

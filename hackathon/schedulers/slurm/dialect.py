@@ -1,9 +1,15 @@
 """How a site's Slurm wants to be asked."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from hackathon.schedulers.dialect import Dialect, Header
+from hackathon.schedulers.dialect import Dialect, Header, JobAllocation
+
+_CPUS = re.compile(r"(\d{1,6})(?:\(x(\d{1,6})\))?\Z", re.ASCII)
+_JOB = re.compile(r"\d{1,15}\Z", re.ASCII)
+_GPU = re.compile(r"(\d{1,3}|(GPU|MIG)-[A-Za-z0-9-]+)\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,24 @@ class SlurmDialect(Dialect):
         """Exclusive nodes are charged whole, as those of which nobody asks for a part."""
         return self.gpu_request == "none" or self.exclusive
 
+    @classmethod
+    def allocation_of(cls, environment: Mapping[str, str]) -> JobAllocation | None:
+        """Return the job by the variables of sbatch(1) and salloc(1); of unequal nodes the smallest counts."""
+        job = environment.get("SLURM_JOB_ID", "")
+        if not job:
+            return None
+        nodes = environment.get("SLURM_JOB_NUM_NODES") or environment.get("SLURM_NNODES") or "1"
+        cores = cpus_of_nodes(environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
+        shown = [each for each in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if _GPU.match(each)]
+        gpus = environment.get("SLURM_GPUS_ON_NODE") or str(len(shown))
+        if (
+            not _JOB.match(job)
+            or not cores
+            or not all(re.match(r"\d{1,6}\Z", text, re.ASCII) for text in (nodes, gpus))
+        ):
+            raise ValueError(job)
+        return JobAllocation(job, max(1, int(nodes)), min(cores), int(gpus))
+
     def has_launcher(self, launcher: str) -> bool:
         """srun starts ranks as steps of a job."""
         return True
@@ -42,3 +66,14 @@ class SlurmDialect(Dialect):
             "memory": header.memory and f"{header.mebibytes}M",
             "exclusive": "yes" if self.exclusive else None,
         }
+
+
+def cpus_of_nodes(text: str) -> list[int]:
+    """Return the CPUs of the nodes that SLURM_JOB_CPUS_PER_NODE tells, such as `72(x2),36`; none for another text."""
+    found: list[int] = []
+    for word in text.split(",") if text else ():
+        match = _CPUS.match(word)
+        if match is None or int(match[1]) == 0:
+            return []
+        found.append(int(match[1]))
+    return found

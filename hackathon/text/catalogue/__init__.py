@@ -64,6 +64,7 @@ FOLDERS = {
     "training": "programs",
     "trust": "config",
     "tune": "tuning",
+    "tuning_page": "web",
     "usage": "usage",
     "watch": "index",
     "web": "web",

@@ -1,5 +1,6 @@
 """The trials of a tuning study, read from its folder and the runs of its points."""
 
+import contextlib
 import time
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,10 @@ from hackathon.jobs.cost import Spent, cost
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import OPEN, UNCERTAIN, RunStatus
 from hackathon.runs.study import Point, Study, runs_of
-from hackathon.text.errors import RequestError
+from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.json_fields import mapping_of
 from hackathon.tuning.trials.plan import TuningPlan
-from hackathon.tuning.trials.reading import RUNNING, WAITING, Progress, progress
+from hackathon.tuning.trials.reading import RUNNING, WAITING, Progress, is_gone, progress
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
@@ -69,8 +70,20 @@ def trials_of(
         made = known.get(run_id) or progress(run, state, plan.objective, cluster, moment)
         if not state.open and (state.settled or state.sealed):
             known[run_id] = made
-        found.append(Trial(number, point.settings, run, made, state.state in _WITH_JOB))
+        with_job = state.state in _WITH_JOB and not is_gone(run, state, moment)
+        found.append(Trial(number, point.settings, run, made, with_job))
     return found
+
+
+def read_trials(study: Study, plan: TuningPlan, states: Sequence[RunStatus]) -> list[Trial]:
+    """Return the trials of a study that is looked at, with prices by its cluster's profile as it is now."""
+    from hackathon.schedulers.profiles import load_cluster
+
+    cluster = None
+    if not plan.inside:
+        with contextlib.suppress(HackathonError):  # nobody knows its profile any more: nothing has a price
+            cluster = load_cluster(study.base_request().cluster, [study.runs_folder.parent])
+    return trials_of(study, plan, states, cluster)
 
 
 def _still(study: Study, point: Point, cluster: "Cluster | None") -> Spent:

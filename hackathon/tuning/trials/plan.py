@@ -34,6 +34,10 @@ class TuningPlan:
     """The most that all trials together may cost."""
     delta: float = DELTA
     seed: str = "1"
+    compare: str = ""
+    """The dimension whose choices are compared as algorithms; empty for none."""
+    inside: bool = False
+    """Whether trials share the allocation that the tuner runs in, in place of being jobs of their own."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -58,13 +62,14 @@ class TuningPlan:
             tuple(space), Objective.from_json(entry.get("objective")), text_of(entry.get("sampler")),
             text_of(entry.get("stopper")), whole(entry.get("concurrent")) or 1, whole(entry.get("trials")),
             finite(entry.get("tokens")), finite(entry.get("delta")) or DELTA, text_of(entry.get("seed")),
+            text_of(entry.get("compare")), entry.get("inside") is True,
         )  # fmt: skip
         if not space or made.sampler not in SAMPLERS or made.stopper not in RULES:
             raise ValueError("not a plan of trials")
         return made
 
 
-_PLAIN = ("sampler", "stopper", "concurrent", "trials", "tokens", "delta", "seed")
+_PLAIN = ("sampler", "stopper", "concurrent", "trials", "tokens", "delta", "seed", "compare", "inside")
 
 
 def options_json(options: Options) -> dict[str, Any]:

@@ -32,6 +32,8 @@ FLUSH = 2.0
 """Seconds after the objective's time in which the last values may still be written."""
 UNCLEAR = 180.0
 """Seconds after which a submission whose end is unknown counts as failed."""
+GONE = 300.0
+"""Seconds beyond its walltime after which a trial inside an allocation that nobody answers for is over."""
 LOGS = 8 << 20
 """Bytes of logs in which a curve is looked for while a trial runs."""
 
@@ -70,7 +72,8 @@ def progress(
     unclear = status.state == UNCERTAIN and now - (status.t_submitted or 0.0) < UNCLEAR  # it is just being submitted
     if status.state in (CREATED, QUEUED, HELD) or unclear:
         return Progress(WAITING, used=used, still=still)
-    open_, fact = status.state in OPEN and status.state != UNCERTAIN, run.client(FACT)
+    gone = is_gone(run, status, now)
+    open_, fact = status.state in OPEN and status.state != UNCERTAIN and not gone, run.client(FACT)
     curve = curve_of(run, status, objective, now)
     elapsed = max(0.0, (status.t_ended or now) - status.t_started) if status.t_started is not None else 0.0
     why = text_of(fact.get("why"))
@@ -85,7 +88,20 @@ def progress(
         return replace(made, state=FINISHED, value=value)
     silent = why or status.state == SUCCEEDED
     reason = message("tune.no_value", metric=objective.metric) if silent else status.explanation or status.state
+    if gone and not why:
+        reason = message("tune.allocation_gone")
     return replace(made, state=FAILED, reason=reason)
+
+
+def is_gone(run: RunDirectory, status: RunStatus, now: float) -> bool:
+    """Return whether a trial of an allocation that has ended is over, of which only another machine could tell.
+
+    Only that machine's supervisor knows a local job's end. Long after its walltime there is none any more.
+    """
+    if status.state not in OPEN or status.t_started is None:
+        return False
+    record = run.record()
+    return record.inside_allocation and now > status.t_started + record.walltime + GONE
 
 
 def curve_of(run: RunDirectory, status: RunStatus, objective: Objective, now: float) -> Curve:

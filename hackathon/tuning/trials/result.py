@@ -7,6 +7,7 @@ from typing import Any
 from hackathon.jobs.settings import settings_text, value_text
 from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
+from hackathon.tuning.trials.algorithms import FIRST_LOOK, AlgorithmComparison, comparison
 from hackathon.tuning.trials.ledger import Trial
 from hackathon.tuning.trials.objective import shown_value
 from hackathon.tuning.trials.outcome import another_better, best, share_of_all, tokens_used
@@ -21,7 +22,7 @@ SCHEMA: Mapping[str, Any] = {
     "title": "hackathon tune --json",
     "type": "object",
     "required": ["schema_version", "study", "objective", "space", "sampler", "stopper", "limits", "trials", "best",
-                 "share_of_all", "another_better", "tokens"],
+                 "share_of_all", "another_better", "tokens", "comparison"],
     "additionalProperties": False,
     "properties": {
         "schema_version": {"const": SCHEMA_VERSION},
@@ -51,6 +52,20 @@ SCHEMA: Mapping[str, Any] = {
         },
         "best": {"type": ["object", "null"]},
         "share_of_all": _NUMBER, "another_better": _NUMBER, "tokens": _NUMBER,
+        "comparison": {
+            "type": ["object", "null"],
+            "required": ["name", "best", "decided", "algorithms"],
+            "additionalProperties": False,
+            "properties": {
+                "name": {"type": "string"},
+                "best": {"type": ["string", "number", "boolean", "null"]},
+                "decided": {"type": "boolean"},
+                "algorithms": {
+                    "type": "array",
+                    "items": {"type": "object", "required": ["value", "trials", "probability", "stopped"]},
+                },
+            },
+        },
     },
 }  # fmt: skip
 """The JSON Schema of `as_json`."""
@@ -77,7 +92,51 @@ def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, 
         "share_of_all": share_of_all(trials, plan),
         "another_better": another_better(trials),
         "tokens": tokens_used(trials) if priced else None,
+        "comparison": _comparison_json(plan, trials),
     }  # fmt: skip
+
+
+def compared(plan: TuningPlan, trials: Sequence[Trial]) -> AlgorithmComparison | None:
+    """Return how the algorithms stand that a study compares; None where it compares none."""
+    return comparison(plan, trials, over=not any(each.place for each in trials), told=True)
+
+
+def _comparison_json(plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, Any] | None:
+    found = compared(plan, trials)
+    if found is None:
+        return None
+    return {
+        "name": plan.compare, "decided": found.decided, "best": found.best.name if found.best else None,
+        "algorithms": [
+            {"value": each.name, "trials": each.trials, "probability": each.probability, "stopped": each.out}
+            for each in found.algorithms
+        ],
+    }  # fmt: skip
+
+
+def comparison_line(plan: TuningPlan, trials: Sequence[Trial]) -> str:
+    """Return in one line which algorithm is the best and with which probability, or that it is not decided."""
+    found = compared(plan, trials)
+    if found is None:
+        return ""
+    named = {each.name: value_text(each.name) for each in found.algorithms}
+    if found.decided and found.best is not None:
+        return message(
+            "tune.algorithm_best", name=plan.compare, value=named[found.best.name],
+            percent=_surely(found.best.probability), trials=found.best.trials,
+        )  # fmt: skip
+    if found.best is None:
+        return message("tune.algorithms_too_few", name=plan.compare, least=FIRST_LOOK)
+    parts = [
+        message("tune.algorithm_chance", value=named[each.name], percent=_surely(each.probability))
+        for each in sorted(found.algorithms, key=lambda each: -(each.probability or 0.0))
+    ]
+    return message("tune.algorithms_open", name=plan.compare, chances=message("tune.comma").join(parts))
+
+
+def _surely(share: float | None) -> str:
+    """Return a probability in per cent that a thousand draws cannot know to be one: `>99.8`."""
+    return ">99.8" if share is not None and share > 0.998 else percent(share or 0.0)
 
 
 def _row(trial: Trial) -> dict[str, Any]:

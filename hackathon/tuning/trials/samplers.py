@@ -9,7 +9,7 @@ import itertools
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hackathon.config.fields import Scalar
@@ -33,19 +33,47 @@ class KnownTrial:
     """`running`, `finished`, `stopped` or `failed`."""
 
 
-def propose(plan: TuningPlan, known: Sequence[KnownTrial]) -> dict[str, Scalar] | None:
-    """Return the settings of the next trial; None when every configuration was tried. Raises RequestError."""
+def propose(
+    plan: TuningPlan,
+    known: Sequence[KnownTrial],
+    first: Sequence[Settings] = (),
+    former: Sequence[KnownTrial] = (),
+) -> dict[str, Scalar] | None:
+    """Return the settings of the next trial; None when every configuration was tried. Raises RequestError.
+
+    `first`: configurations that are tried before others, but for a grid, whose order is its own. `former`: finished
+    trials of former studies that Optuna learns from.
+    """
     if plan.sampler == "grid":
         points = grid_of(plan.space, plan.seed)
         return points[len(known)] if len(known) < len(points) else None
     taken = [dict(each.settings) for each in known]
     if math.prod(each.size for each in plan.space) <= len({tuple(each.items()) for each in taken}):
         return None
+    for each in first:
+        if dict(each) not in taken:
+            return dict(each)
     if plan.sampler == "optuna":
-        found = by_optuna(plan, known)
+        found = by_optuna(plan, [*former, *known])
         if found not in taken:
             return found
     return _random(plan, taken)
+
+
+def propose_of(plan: TuningPlan, name: Scalar, known: Sequence[KnownTrial]) -> dict[str, Scalar] | None:
+    """Return the settings of the next trial of one of the algorithms that are compared; None for none left.
+
+    They do not depend on results: those of a sampler that learns could not be compared trial by trial.
+    """
+    rest = tuple(each for each in plan.space if each.name != plan.compare)
+    mine = [each for each in known if each.settings.get(plan.compare) == name]
+    if not rest:
+        return None if mine else {plan.compare: name}
+    sampler = plan.sampler if plan.sampler == "grid" else "random"
+    part = replace(plan, space=rest, compare="", sampler=sampler, seed=f"{plan.seed} {name!r}")
+    without = [replace(each, settings={k: v for k, v in each.settings.items() if k != plan.compare}) for each in mine]
+    found = propose(part, without)
+    return None if found is None else {each.name: {plan.compare: name, **found}[each.name] for each in plan.space}
 
 
 def grid_of(space: Space, seed: str) -> list[dict[str, Scalar]]:

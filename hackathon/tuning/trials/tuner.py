@@ -6,6 +6,7 @@ killed is replaced by `--resume`. Who writes a trial's file first owns its numbe
 """
 
 import math
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,9 @@ from hackathon.runs.states import RunStatus
 from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import mapping_of
+from hackathon.tuning.trials.algorithms import comparison, next_algorithm
+from hackathon.tuning.trials.allocation import find_allocation, inside
+from hackathon.tuning.trials.former import NOTHING, WarmStart
 from hackathon.tuning.trials.ledger import Trial, most_of, plan_of, trials_of
 from hackathon.tuning.trials.objective import AFTER, END, TIME_TO
 from hackathon.tuning.trials.outcome import best, hopeless, tokens_open, tokens_used
@@ -38,10 +42,11 @@ from hackathon.tuning.trials.reading import (
     fact_of,
     with_final,
 )
-from hackathon.tuning.trials.samplers import KnownTrial, propose
+from hackathon.tuning.trials.samplers import KnownTrial, propose, propose_of
 from hackathon.tuning.trials.stopping import GO_ON, RULES, StopVerdict, TrialSituation
 
 if TYPE_CHECKING:
+    from hackathon.config.fields import Scalar
     from hackathon.jobs.places import Foreign
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.request import Request
@@ -70,6 +75,8 @@ class Tuner:
 
     campaign: Campaign
     plan: TuningPlan
+    warm: WarmStart = NOTHING
+    """What was taken of former studies."""
     _known: dict[str, Progress] = field(default_factory=dict)
     """Run → what became of it, of those that cannot change any more."""
     _told: set[str] = field(default_factory=set)
@@ -139,6 +146,7 @@ class Tuner:
         objective = self.plan.objective
         finished = [each for each in trials if each.progress.state == FINISHED and each.number != trial.number]
         curves = [with_final(each.progress.curve, each.progress, objective) for each in finished]
+        former = self.warm.curves if self.plan.stopper == "predict" else ()
         others = [each.progress.curve for each in trials if each.number != trial.number and each.progress.curve]
         incumbent = best(trials, self.plan)
         curve, target = trial.progress.curve, incumbent.progress.value if incumbent else None
@@ -155,7 +163,8 @@ class Tuner:
             curves = [each for each in curves if horizon is not None and each and each[-1][0] >= horizon]
         if horizon is None:
             return None
-        return TrialSituation(curve, curves, others, horizon, target, objective.maximise, self.plan.delta)
+        reaching = [each for each in former if objective.kind == AFTER or each[-1][0] >= horizon]
+        return TrialSituation(curve, [*curves, *reaching], others, horizon, target, objective.maximise, self.plan.delta)
 
     def add(self, trials: Sequence[Trial]) -> int:
         """Write as many new trials as there is room for, and return how many. Raises HackathonError.
@@ -170,7 +179,7 @@ class Tuner:
                 break  # somebody else has added one meanwhile
             if any(not record and self._is_being_written(number) for number, record in records.items()):
                 break
-            settings = propose(self.plan, [self._as_known(each, known) for each in known])
+            settings = self.proposal(known)
             if settings is None:
                 self.used_up = True
                 break
@@ -185,6 +194,28 @@ class Tuner:
             known.append(Trial(number, settings, None, Progress(WAITING, still=still)))
             added += 1
         return added
+
+    def proposal(self, known: Sequence[Trial]) -> dict[str, "Scalar"] | None:
+        """Return the settings of the next trial: while algorithms are compared, of one with the fewest trials."""
+        mine = [self._as_known(each, known) for each in known]
+        plan, first = self.plan, list(self.warm.configurations)
+        former = [KnownTrial(each.settings, each.value, FINISHED) for each in self.warm.trials]
+        standing = comparison(plan, known)
+        if standing is None:
+            return propose(plan, mine, first, former)
+        for name in next_algorithm(plan, known, standing) if len(standing.living) > 1 else ():
+            if (found := propose_of(plan, name, mine)) is not None:
+                return found
+        if len(standing.living) != 1:
+            return None
+        (name,) = standing.living
+        if plan.sampler == "grid":
+            return propose_of(plan, name, mine)
+        axis = [replace(each, choices=(name,)) if each.name == plan.compare else each for each in plan.space]
+        mine = [each for each in mine if each.settings.get(plan.compare) == name]
+        former = [each for each in former if each.settings.get(plan.compare) == name]
+        first = [each for each in first if each.get(plan.compare) == name]
+        return propose(replace(plan, space=tuple(axis)), mine, first, former)
 
     def _is_being_written(self, number: int) -> bool:
         try:
@@ -241,7 +272,9 @@ class Tuner:
         return len(trials) >= most or self.used_up or self.over_budget or hopeless(trials)
 
 
-def begin(planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[str] = ()) -> Tuner:
+def begin(
+    planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[str] = (), warm: WarmStart = NOTHING
+) -> Tuner:
     """Return the tuner of a new study whose trials are like the one job of a plan. Raises as `create_study`."""
     request, sources = planned.jobs[0].request, planned.sources
     study = create_study(
@@ -254,20 +287,24 @@ def begin(planned: "Plan", plan: TuningPlan, *, note: str = "", tags: Sequence[s
         base_request=request,
         options={
             "note": note, "tags": [TAG, *tags], "tune": plan.to_json(), "given": options_json(sources.options),
-            "requests": {},
+            "requests": {}, "warm": warm.to_json(),
         },
         kind=TUNE,
     )  # fmt: skip
-    return Tuner(Campaign(study, sources_for(plan, sources, request.parameters)), plan)
+    return Tuner(Campaign(study, sources_for(plan, sources, request.parameters)), plan, warm)
 
 
 def again(study: Study, project: Path, target: str | None, changes: Mapping[str, Any], foreign: "Foreign") -> Tuner:
     """Return the tuner of an earlier study, with `changes` of its limits. Raises as `campaign.resume`."""
     plan = replace(plan_of(study), **changes)
-    given = options_of(mapping_of(mapping_of(study.record().get("options")).get("given")))
+    options = mapping_of(study.record().get("options"))
+    given, warm = options_of(mapping_of(options.get("given"))), WarmStart.from_json(options.get("warm"), plan.space)
     campaign = resume(study.id, target, given, project, foreign=foreign)
     sources = sources_for(plan, campaign.sources, study.base_request().parameters)
-    return Tuner(Campaign(study, sources), plan)
+    if not plan.inside:
+        return Tuner(Campaign(study, sources), plan, warm)
+    sources = inside(sources, find_allocation(os.environ), plan.concurrent)
+    return Tuner(Campaign(study, sources, sources.cluster.dialect), plan, warm)
 
 
 def sources_for(plan: TuningPlan, sources: "Sources", parameters: Mapping[str, Any]) -> "Sources":

@@ -6,6 +6,7 @@ from typing import Any
 
 from hackathon.event.participation import Participation, participation
 from hackathon.index.catalog import Catalog
+from hackathon.index.memory import Memory
 from hackathon.index.studies import StudyRuns, best_series, by_study, by_team, results_of
 from hackathon.scaling.doubts import believed
 from hackathon.scaling.show import percent
@@ -18,6 +19,7 @@ from hackathon.web.page.survey_words import target_share
 from hackathon.web.views import teams
 from hackathon.web.views.published_surveys import foremost, published
 from hackathon.web.views.survey import SurveyView, survey_view
+from hackathon.web.views.tuning import is_tuned
 
 HIGHLIGHTS = 2
 """Items of the survey that the first page tells."""
@@ -104,7 +106,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
         studies = {team.name: len(by_study(team.runs, source.memory)) for team in by_team(source)}
         cards = tuple(_team(row, studies.get(row.name, 0)) for row in sums.rows)
     else:
-        cards = tuple(_study(study) for study in by_study(source.summaries, source.memory))
+        cards = tuple(_study(study, source.memory) for study in by_study(source.summaries, source.memory))
     people = participation(event) if event is not None else None
     asked = foremost(published(source))
     answers = survey_view(asked) if asked is not None and asked.n else None
@@ -152,11 +154,12 @@ def _team(row: teams.TeamRow, studies: int) -> Card:
     return Card("team", row.name, row.name, about, best, row.runs, row.succeeded, studies)
 
 
-def _study(study: StudyRuns) -> Card:
+def _study(study: StudyRuns, memory: Memory) -> Card:
     good = believed(results_of(best_series(study))["points"])
     best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"]) if good else None
     clusters = sorted({run.cluster for run in study.runs if run.cluster})
     mode = [message(f"web.mode_{study.mode}")] if study.mode else []
+    mode += [message("tuning_page.kind")] if is_tuned(study, memory) else []
     return Card(
         "study",
         study.key,

@@ -26,6 +26,7 @@ from hackathon.text.messages import language, message
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.sanitize import line, value
 from hackathon.web.views.shares import study_shares
+from hackathon.web.views.tuning import tuning_view
 
 SIZE = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
 """Both pictures of a page are of this size whatever their labels need, so that they line up side by side."""
@@ -114,10 +115,15 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     (study,) = by_study(runs, source.memory)
     names = {path: team.name for team in by_team(source) for path in team.projects}
     view = study_page(study, runs[0].team or names.get(Path(project), Path(project).name))
+    tuning = tuning_view(study, source.memory)
+    if tuning is not None:
+        figures, problem = drawn(tuning.figures, source.memory)
+        return {"view": view, "tuning": tuning, "shares": [], "figures": figures, "problem": problem}
     shares = study_shares(view.results)
     figures, problem = drawn([*shares, *study_figures(view.results)], source.memory)
     return {
-        "view": view, "shares": figures[: len(shares)], "figures": figures[len(shares) :], "problem": problem,
+        "view": view, "tuning": None, "shares": figures[: len(shares)], "figures": figures[len(shares) :],
+        "problem": problem,
     }  # fmt: skip
 
 

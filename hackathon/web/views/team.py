@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.index.catalog import Catalog
+from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import (
     StudyRuns,
@@ -34,6 +35,7 @@ from hackathon.web.views.before_after import BeforeAfter, change, shown
 from hackathon.web.views.shares import study_shares
 from hackathon.web.views.study import RunRow, run_row, study_figures
 from hackathon.web.views.teams import TeamRow, team_row
+from hackathon.web.views.tuning import is_tuned
 
 RUNS = 100
 """Runs that the table shows, the newest ones."""
@@ -70,6 +72,8 @@ class StudyRow:
     key: str
     name: str
     mode: str
+    tuned: bool
+    """Whether its points are trials of `hackathon tune`."""
     created: float | None
     processes: int
     """Of its largest point with a speed-up; 0 without one."""
@@ -116,7 +120,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     if team is None:
         return None
     studies = by_study(team.runs, source.memory)
-    chosen = _curves(studies)
+    chosen = _curves([study for study in studies if not is_tuned(study, source.memory)])
     results = [results_of(study) for study in chosen]
     names = [line(study.name, 60) for study in chosen]
     made = study_figures(results[0], others=list(zip(names[1:], results[1:], strict=True))) if chosen else []
@@ -144,7 +148,7 @@ def team_page(team: TeamRuns, source: Catalog, studies: Sequence[StudyRuns], cur
         projects=tuple(sorted({line(path.name, 100) for path in team.projects})),
         clusters=tuple(sorted({line(run.cluster, 60) for run in team.runs if run.cluster})),
         program=_program(team, source),
-        studies=tuple(_study_row(study) for study in studies[:STUDIES]),
+        studies=tuple(_study_row(study, source.memory) for study in studies[:STUDIES]),
         more_studies=max(0, len(studies) - STUDIES),
         curves=tuple(curves),
         change=compared,
@@ -181,13 +185,14 @@ def _curves(studies: Sequence[StudyRuns]) -> list[StudyRuns]:
     return [first, *others[: CURVES - 1]]
 
 
-def _study_row(study: StudyRuns) -> StudyRow:
+def _study_row(study: StudyRuns, memory: Memory) -> StudyRow:
     points = believed(results_of(best_series(study))["points"])
     best = points[-1] if points else {}
     return StudyRow(
         key=study.key,
         name=line(study.name, 100),
         mode=study.mode,
+        tuned=is_tuned(study, memory),
         created=study.created,
         processes=best.get("processes", 0),
         speedup=best.get("speedup"),

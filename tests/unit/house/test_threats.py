@@ -260,6 +260,7 @@ READERS: dict[str, tuple[str, str]] = {
     "schedulers/pbs/machine.py": ("nodes", CHILD),
     "schedulers/local/commands.py": ("_value", CHILD),
     "schedulers/local/processes.py": ("with_variable _stat", PROC),
+    "schedulers/local/share.py": ("UnitTicket.start UnitTicket._take", "a private folder, checked"),
     "schedulers/local/slots.py": ("Ticket.join _read", "tickets of all users, bounded"),
     "schedulers/local/state.py": ("create _next_number _take script_of", "a private folder, checked"),
     "schedulers/local/supervisor.py": (

@@ -26,6 +26,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "A dependency is `ok` or `any`, not {condition}.",
         "依存の条件は `ok` か `any` です（{condition} は使えません）。",
     ),
+    "part": (
+        "The part of an allocation that a job shall have is not valid: {word}",
+        "ジョブに割り当てる資源の指定を解釈できません: {word}",
+    ),
     "slots": (
         "HACKATHON_LOCAL_SLOTS must be an integer greater than zero, not {value}.",
         "HACKATHON_LOCAL_SLOTS は 1 以上の整数にしてください（現在 {value}）。",

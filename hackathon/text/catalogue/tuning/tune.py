@@ -35,6 +35,57 @@ MESSAGES = {
         "最良になる確率が P を下回った試行を打ち切る",
     ),
     "option_seed": ("Seed of the proposals.", "試行を選ぶ乱数の種"),
+    "option_compare": (
+        "Compare the choices of this dimension, such as optimizer: each gets as many trials as the others until one is "
+        "surely better; that one gets the rest.",
+        "この次元（例: optimizer）の選択肢を比較。差がはっきりするまで同じ数の試行を割り当て、残りの試行は最良のものだけに使用",
+    ),
+    "not_choices": (
+        "--compare {name}: not a dimension of the space with several choices",
+        "--compare {name}: 複数の選択肢を持つ次元ではありません",
+    ),
+    "not_choices_hint": (
+        "Example: --space optimizer=sgd,adam --compare optimizer. Dimensions with choices: {names}",
+        "例: --space optimizer=sgd,adam --compare optimizer。選択肢を持つ次元: {names}",
+    ),
+    "compare_few": (
+        "{count} choices of {name} need at least {least} trials to be told apart",
+        "{name} の {count} 個の選択肢の比較には {least} 回以上の試行が必要です",
+    ),
+    "compare_few_hint": ("Use --trials {least} or more.", "--trials を {least} 以上にしてください。"),
+    "algorithm_best": (
+        "{name}: {value} is the best with probability {percent} % ({trials} trials)",
+        "{name}: {value} が最良です（確率 {percent} %、試行 {trials} 回）",
+    ),
+    "algorithm_chance": ("{value} {percent} %", "{value} {percent} %"),
+    "algorithms_open": (
+        "{name}: not decided, the differences are within the noise; probability of being the best: {chances}",
+        "{name}: 差が誤差の範囲内のため、優劣は決まりません。最良である確率: {chances}",
+    ),
+    "algorithms_too_few": (
+        "{name}: not decided; each choice needs at least {least} trials with a result",
+        "{name}: 優劣は決まりません。選択肢ごとに結果のある試行が {least} 回以上必要です",
+    ),
+    "option_inside": (
+        "Run the trials inside the allocation that this command runs in: as steps of the Slurm job, otherwise as "
+        "processes of this machine, each with its own cores and GPUs.",
+        "このコマンドが動いている割り当ての中で試行を実行。Slurm ではジョブのステップ、それ以外ではこのマシンのプロセスとし、試行ごとに別のコアと GPU を使用",
+    ),
+    "option_warm": (
+        "Begin with the best configurations of your team's former studies of the same program and parameters, and "
+        "predict by their curves (default); or begin from nothing.",
+        "同じプログラムとパラメータに対する自チームの過去の探索の最良の設定から始め、その曲線も予測に使用（既定）。または何も引き継がずに開始",
+    ),
+    "warm": (
+        "warm start: {configurations} {configurations:configuration|configurations} and {curves} "
+        "{curves:curve|curves} of former studies ({studies}); --no-warm-start leaves them out",
+        "過去の探索（{studies}）から設定 {configurations} 個と曲線 {curves} 本を使います。使わない場合は --no-warm-start",
+    ),
+    "warm_first": ("tried first: {settings}", "最初に試す設定: {settings}"),
+    "warm_outside": (
+        "{count} of their best configurations {count:lies|lie} outside the space and {count:is|are} left out",
+        "最良の設定のうち {count} 個は範囲外のため使いません",
+    ),
     "option_resume": (
         "Continue a tuning study; without a name, the newest. --concurrent, --trials, and --tokens change its limits.",
         "探索を再開（省略時は最新）。--concurrent、--trials、--tokens で上限を変更可能",
@@ -122,7 +173,51 @@ MESSAGES = {
         "--resume continues with the study's own space and objective",
         "--resume では、元の探索の範囲と目的を使います",
     ),
-    "with_resume_hint": ("Leave out --space and --objective.", "--space と --objective を省いてください。"),
+    "with_resume_hint": (
+        "Leave out --space, --objective, --compare, and --inside-allocation.",
+        "--space、--objective、--compare、--inside-allocation を省いてください。",
+    ),
+    "too_many_cores": (
+        "{concurrent} trials at once need more cores than the {most} of this allocation",
+        "この割り当てのコアは {most} 個のため、{concurrent} 個の試行を同時に実行できません",
+    ),
+    "too_many_cores_hint": ("Use --concurrent {most}.", "--concurrent {most} を使ってください。"),
+    "too_many_gpus": (
+        "{concurrent} trials at once need more GPUs than the {most} of this allocation",
+        "この割り当ての GPU は {most} 個のため、{concurrent} 個の試行を同時に実行できません",
+    ),
+    "too_many_gpus_hint": ("Use --concurrent {most}.", "--concurrent {most} を使ってください。"),
+    "odd_allocation": (
+        "the environment does not say what Slurm job {job} has",
+        "Slurm ジョブ {job} の資源を環境変数から読み取れません",
+    ),
+    "odd_allocation_hint": (
+        "Start the command inside the job, with salloc or in a script for sbatch.",
+        "salloc、または sbatch のスクリプトを使い、ジョブの中でコマンドを実行してください。",
+    ),
+    "inside_one_node": (
+        "a trial inside an allocation runs on one node, not on {nodes}",
+        "割り当ての中の試行は 1 ノードで実行します（{nodes} ノードは使えません）",
+    ),
+    "inside_one_node_hint": (
+        "Ask for fewer processes, or leave out --inside-allocation: then each trial is a job of its own.",
+        "プロセス数を減らすか、--inside-allocation を省いて試行ごとに別のジョブとしてください。",
+    ),
+    "inside_tokens": (
+        "trials inside an allocation cost nothing beyond it, so --tokens has no meaning",
+        "割り当ての中の試行に追加の費用はかからないため、--tokens は使えません",
+    ),
+    "inside_tokens_hint": ("Limit the number: --trials 20", "--trials 20 のように数で制限してください。"),
+    "share_here": (
+        "each trial gets {cores} {cores:core|cores} and {gpus} {gpus:GPU|GPUs} of this machine",
+        "試行ごとに、このマシンのコア {cores} 個と GPU {gpus} 個を使います",
+    ),
+    "share_steps": (
+        "each trial is a step of Slurm job {job} ({nodes} {nodes:node|nodes}) with {cores} {cores:core|cores} and "
+        "{gpus} {gpus:GPU|GPUs}",
+        "試行は Slurm ジョブ {job}（{nodes} ノード）のステップとし、コア {cores} 個と GPU {gpus} 個を使います",
+    ),
+    "allocation_gone": ("its allocation has ended", "割り当てが終了しました"),
     "nothing_to_resume": ("no tuning study in {folder}", "{folder} に再開できる探索がありません"),
     "other_study": ("{study} is not a tuning study", "{study} は tune の探索ではありません"),
     "other_study_hint": (

@@ -10,11 +10,12 @@ from hackathon.cli.main import run
 from hackathon.runs.study import TUNE, Point, Study, add_trial, create_study
 from hackathon.text.errors import RequestError
 from hackathon.tuning.trials.ledger import plan_of, trials_of
-from hackathon.tuning.trials.objective import Objective
+from hackathon.tuning.trials.objective import AFTER, Objective
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.result import as_json
 from hackathon.tuning.trials.space import LOG, Dimension
 from support.runs import project, request
+from support.tuning_study import RecordedTrial, recorded_study
 
 PROJECT = """
 name: toy
@@ -70,6 +71,39 @@ def test_wrong_requests_end_with_two(
 ) -> None:
     text = said(capsys, *words, code=2)
     assert reason in text and remedy in text and not (folder / "studies").exists()
+
+
+def test_a_program_with_errors_is_not_started(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "train.py").unlink()
+    text = said(capsys, *GOOD, "--yes", code=2)
+    assert "not submitted: the program has 1 error" in text and "--force" in text
+    assert "train.py, which does not exist" in text and not (folder / "studies").exists()
+    assert "at most 30 jobs" in said(capsys, *GOOD, "--dry-run", code=0), "a dry run shows it all the same"
+
+
+def test_inside_an_allocation_trials_share_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = (*GOOD, "--inside-allocation", "--dry-run")
+    for name, value in {"JOB_ID": "17", "JOB_NUM_NODES": "2", "JOB_CPUS_PER_NODE": "8(x2)"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    assert "a step of Slurm job 17 (2 nodes) with 4 cores and 0 GPUs" in said(capsys, *here, code=0)
+    assert "1 core and" in said(capsys, *here, "--concurrent", "16", code=0)
+    assert "--concurrent 16" in said(capsys, *here, "--concurrent", "17", code=2)
+    assert "nothing beyond it" in said(capsys, *here, "--tokens", "3", code=2)
+
+
+def test_a_former_study_is_told_and_can_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = TuningPlan((Dimension("lr", LOG, 1e-2, 4.0),), Objective(AFTER, "accuracy", True, 120.0), "random")
+    trials = [RecordedTrial({"lr": lr}, (0.1, value)) for lr, value in ((2.0, 0.9), (0.1, 0.8))]
+    study = recorded_study(folder, plan, trials, name="toy", cluster="laptop", parameters={"lr": 0.1, "batch": 8})
+    text = said(capsys, *GOOD, "--dry-run", code=0)
+    assert f"warm start: 1 configuration and 2 curves of former studies ({study.id[-8:]})" in text
+    assert (
+        "tried first: lr=0.1" in text
+        and "1 of their best configurations lies outside the space and is left out" in text
+    )
+    assert "warm start" not in said(capsys, *GOOD, "--dry-run", "--no-warm-start", code=0)
 
 
 def test_without_optuna_nothing_begins(

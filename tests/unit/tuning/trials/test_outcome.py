@@ -3,14 +3,19 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hackathon.jobs.cost import Spent
+from hackathon.tuning.trials.former import WarmStart
 from hackathon.tuning.trials.ledger import Trial
 from hackathon.tuning.trials.objective import Objective
-from hackathon.tuning.trials.outcome import another_better, best, hopeless, share_of_all
+from hackathon.tuning.trials.outcome import another_better, best, hopeless, share_of_all, tokens_open
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, RUNNING, STOPPED, Progress
-from hackathon.tuning.trials.result import percent, summary, table
+from hackathon.tuning.trials.result import as_json, percent, summary, table
 from hackathon.tuning.trials.space import LOG, Dimension
+from hackathon.tuning.trials.tuner import Tuner
 
 PLAN = TuningPlan((Dimension("lr", LOG, 0.1, 1.0),), Objective("end", "accuracy", True), "random")
 
@@ -66,3 +71,27 @@ def test_when_all_fail_it_is_given_up() -> None:
 @pytest.mark.parametrize(("share", "text"), [(0, "0"), (0.0004, "<0.1"), (0.004, "0.4"), (0.344, "34"), (1, "100")])
 def test_shares_are_short(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=5)), max_size=4),
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 50)), max_size=6),
+)
+def test_nothing_of_a_warm_start_is_a_result_or_costs_tokens(
+    former: list[tuple[float, list[float]]], mine: list[tuple[float, float]]
+) -> None:
+    """What a tuner says of cost, share and the best one follows from its own trials alone."""
+    curves = tuple(tuple((float(x), y) for x, y in enumerate(values, 1)) for _, values in former)
+    warm = WarmStart(("s",), tuple({"lr": lr} for lr, _ in former), 0, curves)
+    known = [
+        Trial(number, {"lr": 0.5}, None, Progress(FINISHED, value=value, seconds=9.0, used=Spent(tokens=tokens)))
+        for number, (value, tokens) in enumerate(mine, 1)
+    ]
+    tuner = Tuner(None, PLAN, warm)  # type: ignore[arg-type]
+    found = as_json("s", tuner.plan, known)
+    assert found["tokens"] == (pytest.approx(sum(tokens for _, tokens in mine)) if mine else None)
+    assert tokens_open(known) == 0.0 and len(found["trials"]) == len(mine)
+    assert (found["best"] or {}).get("value") == max((value for value, _ in mine), default=None)
+    running = Trial(9, {"lr": 0.1}, None, Progress(RUNNING, curve=((1.0, 0.1), (2.0, 0.2))))
+    now = tuner.situation(running, [*known, running])
+    assert now is None or now.target == max(value for value, _ in mine), "the mark is one of its own"

@@ -1,0 +1,179 @@
+"""A job's part of an allocation: cores and GPUs that no other job of this user on this machine has.
+
+Each core and each GPU is a file in the user's own folder, locked (flock) by the supervisor of the job that has it: the
+kernel frees it with the supervisor, whatever ended that. Jobs that are steps of a Slurm job need no files: Slurm gives
+each step its own (`srun --exact`), and lets those wait that do not fit.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hackathon.text.errors import RequestError
+
+MOST = 100_000
+"""Cores or GPUs beyond which a list of them is a mistake."""
+_UNIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}\Z", re.ASCII)
+_RANGE = re.compile(r"(\d{1,6})-(\d{1,6})\Z", re.ASCII)
+_STEP_OF = re.compile(r"\d{1,15}(_\d{1,9})?\Z", re.ASCII)
+
+
+class Part(NamedTuple):
+    """What a job shall have of an allocation."""
+
+    cores: str = ""
+    """Cores to choose from, as `0-3,8`; empty for steps, whose cores Slurm chooses."""
+    cores_each: int = 1
+    gpus: str = ""
+    """GPUs to choose from."""
+    gpus_each: int = 0
+    step_of: str = ""
+    """The Slurm job whose step it is; empty without one."""
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> "Part":
+        """Return the part that `--cores=0-3 --cores-each=2 …` say. Raises RequestError."""
+        found: dict[str, Any] = {}
+        for word in words:
+            name, sign, value = word.removeprefix("--").partition("=")
+            name = name.replace("-", "_")
+            if not sign or not value or name in found:
+                raise RequestError("local.part", word=word)
+            if name in ("cores_each", "gpus_each") and value.isascii() and value.isdigit() and 0 < int(value) <= MOST:
+                found[name] = int(value)
+            elif (name in ("cores", "gpus") and units(value)) or (name == "step_of" and _STEP_OF.match(value)):
+                found[name] = value
+            else:
+                raise RequestError("local.part", word=word)
+        made = cls(**found)
+        enough = made.step_of or (
+            len(units(made.cores)) >= made.cores_each and len(units(made.gpus)) >= made.gpus_each
+        )  # fmt: skip
+        if not enough:
+            raise RequestError("local.part", word=" ".join(words))
+        return made
+
+
+def units(text: str) -> list[str]:
+    """Return the single names of a list such as `0-3,8` or `GPU-1f2e,GPU-3a4b`, each once; none for another text."""
+    found: dict[str, None] = {}
+    for word in text.split(",") if text else ():
+        ends = _RANGE.match(word)
+        if ends is not None:
+            low, high = int(ends[1]), int(ends[2])
+            if low > high or high - low >= MOST:
+                return []
+            found |= dict.fromkeys(map(str, range(low, high + 1)))
+        elif _UNIT.match(word):
+            found[word] = None
+        else:
+            return []
+    return list(found)
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Return sorted numbers as a list with ranges: `0-3,8`."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+
+
+class UnitTicket:
+    """The cores and GPUs of one job; it stands in the place of a `slots.Ticket`."""
+
+    def __init__(self, folder: Path, part: Part) -> None:
+        self.folder = folder
+        self.part = part
+        self.cores: list[str] = []
+        self.gpus: list[str] = []
+        self._files: list[int] = []
+
+    def join(self) -> bool:
+        """Make the folder of the files. Raises OSError."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        return True
+
+    def start(self, total: int) -> bool:
+        """Return True when the job has all that it shall have; until then it has nothing. Raises OSError.
+
+        One at a time takes its units, so that two never wait for what the other one has.
+        """
+        if self.part.step_of:
+            return True
+        turn = os.open(self.folder / "turn", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            self.cores = self._take("core", units(self.part.cores), self.part.cores_each)
+            self.gpus = self._take("gpu", units(self.part.gpus), self.part.gpus_each)
+        finally:
+            os.close(turn)
+        if len(self.cores) < self.part.cores_each or len(self.gpus) < self.part.gpus_each:
+            self.leave()
+            return False
+        return True
+
+    def _take(self, kind: str, names: Sequence[str], wanted: int) -> list[str]:
+        taken: list[str] = []
+        for name in names:
+            if len(taken) == wanted:
+                break
+            file = os.open(self.folder / f"{kind}-{name}", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(file)
+                continue
+            self._files.append(file)
+            taken.append(name)
+        return taken
+
+    def touch(self) -> None:
+        """Say that the files are in use, for programs that clean /tmp."""
+        for file in self._files:
+            os.utime(file)
+
+    def leave(self) -> None:
+        """Give everything back."""
+        for file in self._files:
+            os.close(file)
+        self._files, self.cores, self.gpus = [], [], []
+
+    # ---- in the process that becomes the job's script
+
+    def bind(self) -> None:
+        """Bind this process, and all that it will start, to the job's cores; those that are not there are left out."""
+        there = os.sched_getaffinity(0)
+        wanted = {int(name) for name in self.cores if name.isdigit()} & there
+        if wanted:
+            os.sched_setaffinity(0, wanted)
+
+    def variables(self) -> Mapping[str, str]:
+        """Return the environment variables that tell programs of the job's part."""
+        if self.part.step_of:
+            return {}
+        mine = ",".join(self.gpus)
+        # mpirun would bind the first ranks of every job to the same cores
+        unbound = {"OMPI_MCA_hwloc_base_binding_policy": "none", "PRTE_MCA_hwloc_default_binding_policy": "none"}
+        return {**unbound, "CUDA_VISIBLE_DEVICES": mine} if self.part.gpus else unbound
+
+    def argv(self, words: Sequence[str], name: str, directory: str) -> list[str]:
+        """Return the command that runs a script: these words, or srun with them as a step of their own.
+
+        `--mem=0`: a step that asks for no memory takes all of its node's, and the next one waits for it.
+        """
+        part = self.part
+        if not part.step_of:
+            return list(words)
+        return [
+            "srun", f"--jobid={part.step_of}", "--exact", "--nodes=1", "--ntasks=1",
+            f"--cpus-per-task={part.cores_each}", f"--gres={f'gpu:{part.gpus_each}' if part.gpus_each else 'none'}",
+            "--mem=0", "--kill-on-bad-exit=1", "--input=none", "--unbuffered", f"--job-name={name}",
+            f"--chdir={directory}", *words,
+        ]  # fmt: skip

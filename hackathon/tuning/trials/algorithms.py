@@ -1,0 +1,263 @@
+"""Which algorithm is the best one: a comparison of the choices of one dimension (optimizer, batch policy, compression).
+
+All algorithms get the same number of trials at first. At a few looks, planned beforehand, those that are surely not the
+best get no more, and the others share what is left. An algorithm is as good as the best of BEST_OF of its trials is
+expected to be: nobody uses a configuration picked at random, and the best of all says little and varies much.
+
+Two conditions stop an algorithm. The bootstrap over trials (with the spread of predicted ends) gives it a probability
+of being the best below delta. And the lead of the best one over it is larger than the largest difference between any
+two under random exchange of all trials, with a level of delta ÷ looks: so over all looks together equal algorithms are
+told apart with a probability of at most delta, whatever the results are distributed like. That needs configurations
+that do not depend on results: while algorithms are compared, they are drawn at random.
+"""
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+from hackathon.config.fields import Scalar
+from hackathon.tuning.trials.curves import WIDENED, ExpectedEnd, Scale, by_families, by_ratios
+from hackathon.tuning.trials.ledger import Trial
+from hackathon.tuning.trials.objective import END, TIME_TO
+from hackathon.tuning.trials.outcome import HOPELESS, best
+from hackathon.tuning.trials.plan import TuningPlan
+from hackathon.tuning.trials.reading import FAILED, FINISHED, STOPPED, with_final
+
+BEST_OF = 3
+"""Trials whose best one stands for an algorithm."""
+FIRST_LOOK = 5
+"""Trials of each algorithm at the first look; the next ones come after twice as many each time."""
+USUAL_TRIALS = 80
+"""Trials that looks are planned for where tokens limit them."""
+DRAWS = 1000
+"""Bootstrap samples, and random exchanges."""
+Fixed = tuple[tuple[Scalar, tuple[ExpectedEnd, ...]], ...]
+GUESS = 0.3
+"""Spread of the end of a stopped trial on the scale of costs where nothing else is known of it."""
+
+
+@dataclass(frozen=True)
+class AlgorithmStanding:
+    """What is known of one algorithm."""
+
+    name: Scalar
+    trials: int
+    """Those with a result, or with a predicted one."""
+    probability: float | None = None
+    """Of being the best one; None before each has FIRST_LOOK trials."""
+    out: bool = False
+    """Whether it gets no more trials."""
+
+
+@dataclass(frozen=True)
+class AlgorithmComparison:
+    """What the trials so far say of all algorithms."""
+
+    algorithms: tuple[AlgorithmStanding, ...]
+    decided: bool = False
+    """Whether all but one are surely not the best."""
+
+    @property
+    def best(self) -> AlgorithmStanding | None:
+        """The likeliest one; None while nothing is known."""
+        known = [each for each in self.algorithms if each.probability is not None and not each.out]
+        return max(known, key=lambda each: each.probability or 0.0, default=None)
+
+    @property
+    def living(self) -> list[Scalar]:
+        """Those that get more trials."""
+        return [each.name for each in self.algorithms if not each.out]
+
+
+def comparison(
+    plan: TuningPlan, trials: Sequence[Trial], *, over: bool = False, told: bool = False
+) -> AlgorithmComparison | None:
+    """Return how the algorithms of a plan stand; None where none are compared.
+
+    `over`: no trial will be added. `told`: with the probabilities, which take a while.
+    """
+    axis = next((each for each in plan.space if each.name == plan.compare), None)
+    if axis is None:
+        return None
+    ends = expected_ends(plan, trials)
+    groups: dict[Scalar, list[ExpectedEnd]] = {name: [] for name in axis.choices}
+    failed: dict[Scalar, int] = dict.fromkeys(axis.choices, 0)
+    for trial in sorted(trials, key=lambda each: each.number):
+        name = trial.settings.get(axis.name)
+        if name not in groups:
+            continue
+        if trial.number in ends:
+            groups[name].append(ends[trial.number])
+        failed[name] += trial.progress.state == FAILED
+    hopeless = {name for name in groups if failed[name] >= HOPELESS and not groups[name]}
+    found = compare(
+        {name: each for name, each in groups.items() if name not in hopeless}, plan.trials, plan.delta, plan.seed,
+        over=over, told=told,
+    )  # fmt: skip
+    by_name = {each.name: each for each in found.algorithms}
+    gone = tuple(AlgorithmStanding(name, 0, 0.0, out=True) for name in hopeless)
+    return replace(found, algorithms=tuple(by_name[name] for name in groups if name in by_name) + gone)
+
+
+def expected_ends(plan: TuningPlan, trials: Sequence[Trial]) -> dict[int, ExpectedEnd]:
+    """Return number → what each trial reached, or would have reached, on a scale where less is better."""
+    finished = [each for each in trials if each.progress.state == FINISHED and each.progress.value is not None]
+    if plan.objective.kind == TIME_TO:
+        return _times(plan, trials)
+    curves = [with_final(each.progress.curve, each.progress, plan.objective) for each in finished]
+    stopped = [each for each in trials if each.progress.state == STOPPED and each.progress.curve]
+    values = [each.progress.value or 0.0 for each in finished]
+    values += [value for each in (*curves, *(one.progress.curve for one in stopped)) for _, value in each]
+    scale = Scale.of([each for each in values if math.isfinite(each)], plan.objective.maximise)
+    found = {each.number: ExpectedEnd(scale.cost(each.progress.value or 0.0), 0.0, 1.0) for each in finished}
+    lengths = sorted(each[-1][0] for each in curves if each)
+    horizon = lengths[len(lengths) // 2] if plan.objective.kind == END and lengths else plan.objective.seconds
+    worst = max((each.mean for each in found.values()), default=None)
+    for each in stopped:
+        curve = each.progress.curve
+        if not math.isfinite(curve[-1][1]):
+            if worst is not None:  # it diverged
+                found[each.number] = ExpectedEnd(worst, 0.0, 1.0)
+            continue
+        end = None
+        if horizon is not None and curve[-1][0] < horizon:
+            end = by_ratios(curve, curves, horizon, scale) or by_families(curve, horizon, scale, WIDENED)
+        found[each.number] = end or ExpectedEnd(scale.cost(curve[-1][1]), GUESS, math.inf)
+    return found
+
+
+def _times(plan: TuningPlan, trials: Sequence[Trial]) -> dict[int, ExpectedEnd]:
+    """Return the logarithms of times to a value; a trial that was stopped as too slow counts with twice the best."""
+    fastest = best(trials, plan)
+    found = {}
+    for each in trials:
+        value = each.progress.value if each.progress.state == FINISHED else None
+        if each.progress.state == STOPPED and fastest is not None:
+            value = 2 * (fastest.progress.value or 0.0)
+        if value is not None:
+            found[each.number] = ExpectedEnd(math.log(max(value, 1e-3)), 0.0, 1.0)
+    return found
+
+
+def looks(trials: int | None) -> list[int]:
+    """Return the numbers of trials of each algorithm at which it is decided; one more look comes at the end."""
+    most, found = (USUAL_TRIALS if trials is None else trials) // 2, []
+    number = FIRST_LOOK
+    while number <= most:
+        found.append(number)
+        number *= 2
+    return found
+
+
+def compare(
+    groups: Mapping[Scalar, Sequence[ExpectedEnd]], trials: int | None, delta: float, seed: str, *,
+    over: bool = False, told: bool = False,
+) -> AlgorithmComparison:  # fmt: skip
+    """Return how algorithms stand whose trials have these ends, in their order; pure and always the same.
+
+    Each planned look uses the first so many trials of each algorithm that still takes part, and no later ones.
+    """
+    planned = looks(trials)
+    level = delta / (len(planned) + 1)
+    living = list(groups)
+    for number in planned:
+        if len(living) < 2 or any(len(groups[name]) < number for name in living):
+            break
+        living = _after_look(_fixed({name: groups[name][:number] for name in living}), delta, level, seed)
+    ready = len(groups) > 0 and all(len(each) >= FIRST_LOOK for each in groups.values())
+    if over and ready and len(living) > 1:
+        living = _after_look(_fixed({name: groups[name] for name in living}), delta, level, seed)
+    chances = probabilities(groups, seed) if ready and told else {}
+    found = [AlgorithmStanding(name, len(each), chances.get(name), name not in living) for name, each in groups.items()]
+    return AlgorithmComparison(tuple(found), decided=len(living) == 1 and len(groups) > 1)
+
+
+def _fixed(groups: Mapping[Scalar, Sequence[ExpectedEnd]]) -> Fixed:
+    return tuple((name, tuple(ends)) for name, ends in groups.items())
+
+
+@lru_cache(256)  # a tuner asks again every second, and what is asked changes with each trial that ends
+def _after_look(fixed: Fixed, delta: float, level: float, seed: str) -> list[Scalar]:
+    groups = dict(fixed)
+    scores = {name: score(sorted(each.mean for each in ends)) for name, ends in groups.items()}
+    first = min(scores.values())
+    beyond = exchanged(groups, [scores[name] - first for name in groups], level, seed)
+    worse = [name for name, share in zip(groups, beyond, strict=True) if share < level]
+    chances = probabilities(groups, seed) if worse else {}
+    return [name for name in groups if name not in worse or chances[name] >= delta]
+
+
+def probabilities(groups: Mapping[Scalar, Sequence[ExpectedEnd]], seed: str) -> dict[Scalar, float]:
+    """Return the probability of each algorithm to be the best, by the bootstrap over trials."""
+    return dict(_probabilities(_fixed(groups), seed))
+
+
+@lru_cache(256)
+def _probabilities(fixed: Fixed, seed: str) -> Mapping[Scalar, float]:
+    groups = dict(fixed)
+    source = random.Random(f"algorithms {seed} {[len(each) for each in groups.values()]}")
+    counts = dict.fromkeys(groups, 0.0)
+    for _ in range(DRAWS):
+        drawn = {
+            name: score(sorted(_drawn(source, each) for each in source.choices(ends, k=len(ends))))
+            for name, ends in groups.items()
+        }
+        least = min(drawn.values())
+        first = [name for name, value in drawn.items() if value == least]
+        for name in first:
+            counts[name] += 1.0 / len(first)
+    return {name: count / DRAWS for name, count in counts.items()}
+
+
+def _drawn(source: random.Random, end: ExpectedEnd) -> float:
+    if end.spread <= 0.0:
+        return end.mean
+    wide = 1.0 if math.isinf(end.freedom) else math.sqrt(source.gammavariate(end.freedom / 2, 2 / end.freedom))
+    return end.mean + end.spread * max(-8.0, min(8.0, source.gauss(0.0, 1.0) / max(wide, 1e-6)))
+
+
+def exchanged(
+    groups: Mapping[Scalar, Sequence[ExpectedEnd]], leads: Sequence[float], level: float, seed: str
+) -> list[float]:
+    """Return, for each lead, how often two algorithms lie so far apart when all trials are exchanged at random.
+
+    The observed order counts as one of the exchanges. It ends as soon as no lead can lie below the level any more: then
+    what is returned is too small, and still not below it.
+    """
+    source = random.Random(f"exchange {seed} {[len(each) for each in groups.values()]}")
+    values = [each.mean for ends in groups.values() for each in ends]
+    sizes = [len(each) for each in groups.values()]
+    counts = [1] * len(leads)
+    enough = level * (DRAWS + 1)
+    for _ in range(DRAWS):
+        source.shuffle(values)
+        scores, start = [], 0
+        for size in sizes:
+            scores.append(score(sorted(values[start : start + size])))
+            start += size
+        apart = max(scores) - min(scores)
+        for number, lead in enumerate(leads):
+            counts[number] += apart >= lead - 1e-12
+        if all(count >= enough for count in counts):
+            break
+    return [count / (DRAWS + 1) for count in counts]
+
+
+def score(ordered: Sequence[float]) -> float:
+    """Return the expected least of BEST_OF values drawn without replacement; `ordered`: from the least on."""
+    return math.fsum(weight * value for weight, value in zip(_weights(len(ordered)), ordered, strict=False))
+
+
+@cache
+def _weights(count: int) -> tuple[float, ...]:
+    taken = min(BEST_OF, count)
+    whole = math.comb(count, taken)
+    return tuple(math.comb(count - 1 - number, taken - 1) / whole for number in range(count - taken + 1))
+
+
+def next_algorithm(plan: TuningPlan, trials: Sequence[Trial], found: AlgorithmComparison) -> list[Scalar]:
+    """Return the algorithms that get a trial, the one with the fewest trials first."""
+    counts = {name: sum(each.settings.get(plan.compare) == name for each in trials) for name in found.living}
+    return sorted(found.living, key=lambda name: counts[name])

@@ -1,0 +1,106 @@
+"""Trials inside one allocation: what there is of it, and what each of so many trials at once gets.
+
+Inside a Slurm job each trial is a step of it, so that several nodes can be used. Everywhere else trials are processes
+of this machine, each with cores and GPUs of its own (`hackathon.schedulers.local.share`).
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hackathon.config.cluster import Launcher, Rates
+from hackathon.jobs import machine
+from hackathon.schedulers import registry
+from hackathon.schedulers.local.share import listed, units
+from hackathon.text.errors import RequestError
+
+if TYPE_CHECKING:
+    from hackathon.jobs.resolve import Sources
+
+USUAL = 4
+"""Trials at once where neither a number nor GPUs tell how many."""
+_GPU = re.compile(r"(\d{1,3}|(GPU|MIG)-[A-Za-z0-9-]+)\Z", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """What an allocation has."""
+
+    cores: tuple[int, ...]
+    """Cores of each node; of steps only their count matters."""
+    gpus: tuple[str, ...] = ()
+    """GPUs of each node, by number or UUID."""
+    nodes: int = 1
+    step_of: str = ""
+    """The Slurm job; empty for this machine."""
+
+    @property
+    def most(self) -> int:
+        """How many trials there can be at once."""
+        return self.nodes * (len(self.gpus) or len(self.cores))
+
+    @property
+    def usual(self) -> int:
+        """How many trials run at once when nobody says it: one a GPU, else USUAL."""
+        return self.most if self.gpus else min(USUAL, self.most)
+
+    def share(self, concurrent: int) -> tuple[int, int]:
+        """Return the cores and GPUs of each of so many trials at once. Raises RequestError for too many."""
+        if concurrent > self.most:
+            kind = "gpus" if self.gpus else "cores"
+            raise RequestError(f"tune.too_many_{kind}", concurrent=concurrent, most=self.most)
+        of_node = -(-concurrent // self.nodes)
+        return max(1, len(self.cores) // of_node), len(self.gpus) // of_node
+
+
+def find_allocation(environment: Mapping[str, str]) -> Allocation:
+    """Return the allocation that this process runs in, by its environment and what the kernel lets it use.
+
+    Raises RequestError for a job whose environment does not tell what it has.
+    """
+    try:
+        found = registry.allocation(environment)
+    except ValueError as error:
+        raise RequestError("tune.odd_allocation", job=error) from None
+    if found is not None:
+        gpus = tuple(map(str, range(found.gpus)))
+        return Allocation(tuple(range(found.cores)), gpus, found.nodes, found.job)
+    shown = environment.get("CUDA_VISIBLE_DEVICES")
+    if shown is None:
+        here = tuple(map(str, range(machine.gpus())))
+    else:
+        here = tuple(each for each in units(shown.replace(" ", "")) if _GPU.match(each))
+    return Allocation(tuple(sorted(os.sched_getaffinity(0))), here)
+
+
+def inside(sources: "Sources", allocation: Allocation, concurrent: int) -> "Sources":
+    """Return the sources of trials that share an allocation. Raises RequestError: too many at once, several nodes.
+
+    To a trial its share looks like a small machine of one node without queues. It has no price: the allocation has.
+    """
+    from hackathon.jobs.resolve import resolve
+
+    cores, gpus = allocation.share(concurrent)
+    dialect: dict[str, Any] = {"cores_each": cores, "gpus_each": gpus}
+    if allocation.step_of:
+        dialect["step_of"] = allocation.step_of
+    else:
+        dialect |= {"cores": listed(allocation.cores), "gpus": ",".join(allocation.gpus)}
+    cluster = sources.cluster
+    # mpirun inside a step would start its ranks by Slurm, in the place of that step
+    fitting: tuple[Launcher, ...] = ("torchrun", "local") if allocation.step_of else ("torchrun", "local", "mpirun")
+    usable = [each for each in cluster.launchers or fitting if each in fitting]
+    made = replace(
+        cluster, scheduler="local", dialect=dialect, node=replace(cluster.node, cores=cores, gpus=gpus),
+        processes_per_node=gpus or 1, threads=None, queues={}, queue=None, launchers=usable or ["local"],
+        starter="local", rates=Rates(), directives=[],
+    )  # fmt: skip
+    found = replace(sources, cluster=made)
+    asked = resolve(found)
+    if asked.nodes != 1:
+        raise RequestError("tune.inside_one_node", nodes=asked.nodes)
+    if not gpus and asked.processes > 1:
+        made = replace(made, processes_per_node=min(asked.processes, cores))
+    return replace(found, cluster=made)

@@ -1,0 +1,205 @@
+"""What a new tuning begins with of former ones: their best configurations, and curves to predict by.
+
+Nothing of it is a result here: the configurations are tried again, and what former trials cost is not this study's.
+What was taken is kept in `study.json`, so that a tuning that goes on proposes and predicts the same.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.config.fields import Scalar
+from hackathon.runs.study import Study, runs_of
+from hackathon.text.errors import HackathonError
+from hackathon.text.json_fields import finite, listed, mapping_of, text_of
+from hackathon.tuning.trials.curves import Curve
+from hackathon.tuning.trials.ledger import Trial, plan_of, trials_of
+from hackathon.tuning.trials.objective import END, Objective
+from hackathon.tuning.trials.plan import TuningPlan
+from hackathon.tuning.trials.reading import FINISHED, with_final
+from hackathon.tuning.trials.space import CHOICE, INT, Dimension, Space
+
+if TYPE_CHECKING:
+    from hackathon.jobs.request import Request
+
+STUDIES = 5
+"""Former studies that are looked at, the newest ones of the same program and space."""
+FIRST = 3
+"""Configurations that are tried first."""
+MOST_CURVES, MOST_POINTS = 60, 200
+"""Curves that are kept, and points of each: all of them lie in `study.json`."""
+
+
+@dataclass(frozen=True)
+class FormerTrial:
+    """A finished trial of a former study with the same objective, for samplers that learn from results."""
+
+    settings: Mapping[str, Scalar]
+    value: float
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """What is taken of former studies."""
+
+    studies: tuple[str, ...] = ()
+    """Their ids, the newest first."""
+    configurations: tuple[Mapping[str, Scalar], ...] = ()
+    """To be tried first, the best one in front."""
+    outside: int = 0
+    """Best configurations that lie outside the space and are left out."""
+    curves: tuple[Curve, ...] = ()
+    """Of finished trials with the same objective, machine and fixed parameters."""
+    trials: tuple[FormerTrial, ...] = ()
+    """Results that can be compared with this study's, by the same rule as the curves."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "studies": list(self.studies), "configurations": [dict(each) for each in self.configurations],
+            "outside": self.outside, "curves": [[[x, value] for x, value in each] for each in self.curves],
+            "trials": [{"settings": dict(each.settings), "value": each.value} for each in self.trials],
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: object, space: Space) -> "WarmStart":
+        """Return it from its JSON without what is not as it was written, and without what the space does not have."""
+        entry = mapping_of(value)
+        settings = [dict(mapping_of(each)) for each in listed(entry.get("configurations"))]
+        trials = []
+        for each in map(mapping_of, listed(entry.get("trials"))):
+            result, chosen = finite(each.get("value")), dict(mapping_of(each.get("settings")))
+            if result is not None and contains(space, chosen):
+                trials.append(FormerTrial(chosen, result))
+        curves = []
+        for line in listed(entry.get("curves"))[:MOST_CURVES]:
+            pairs = [listed(pair) for pair in listed(line)]
+            numbers = [(finite(pair[0]), finite(pair[1])) for pair in pairs if len(pair) == 2]
+            curve = [(x, y) for x, y in numbers if x is not None and y is not None]
+            if curve and len(curve) == len(pairs) and curve == sorted(curve, key=lambda pair: pair[0]):
+                curves.append(tuple(curve))
+        outside = finite(entry.get("outside")) or 0
+        return cls(
+            tuple(filter(None, map(text_of, listed(entry.get("studies"))))),
+            tuple(each for each in settings if contains(space, each)), int(outside), tuple(curves), tuple(trials),
+        )  # fmt: skip
+
+
+NOTHING = WarmStart()
+
+
+def contains(space: Space, settings: Mapping[str, Any]) -> bool:
+    """Return whether a configuration has a value of each dimension and nothing else."""
+    return {each.name for each in space} == {*settings} and all(_has(each, settings[each.name]) for each in space)
+
+
+def _has(dimension: Dimension, value: object) -> bool:
+    if dimension.kind == CHOICE:
+        return any(each == value and type(each) is type(value) for each in dimension.choices)
+    if isinstance(value, bool) or not isinstance(value, int if dimension.kind == INT else (int, float)):
+        return False
+    return math.isfinite(value) and dimension.low <= value <= dimension.high
+
+
+def former_studies(project: Path, own: str = "") -> list[Study]:
+    """Return the tuning studies of a project and of its team's other projects, the newest first, without `own`.
+
+    Runs of other teams are not looked at. Nothing is written, and no scheduler is asked.
+    """
+    from hackathon.config.trust import trusted_event
+    from hackathon.index.gather import gather
+    from hackathon.index.memory import Memory
+    from hackathon.index.studies import by_study, by_team, study_record
+
+    event, memory = None, Memory()
+    with suppress(HackathonError):
+        event = trusted_event(project)
+    catalog = gather(
+        event.folder if event else None, event.record if event else None, [project], ask=False, diagnose=False
+    )
+    mine = [team.runs for team in by_team(catalog) if project in {each.resolve() for each in team.projects}]
+    found = []
+    for each in by_study([run for runs in mine for run in runs], memory):
+        if each.id != own and study_record(each.project, each.id, memory).get("kind") == "tune":
+            found.append(Study(Path(each.project) / "studies" / each.id))
+    return found
+
+
+def warm_start(studies: Sequence[Study], plan: TuningPlan, request: "Request") -> WarmStart:
+    """Return what a new tuning takes of former ones; `request`: of one of its trials.
+
+    A former study counts if it ran the same program over the same parameters, whatever their ranges. Its finished
+    trials can be compared with those to come if the objective and everything that does not vary are the same.
+    """
+    from hackathon.runs.status import status
+
+    names = {each.name for each in plan.space}
+    used: list[str] = []
+    ranked: list[list[dict[str, Scalar]]] = []
+    outside = 0
+    curves: list[Curve] = []
+    trials: list[FormerTrial] = []
+    for study in studies:
+        if len(used) == STUDIES:
+            break
+        try:
+            then, base = plan_of(study), study.base_request()
+            if {each.name for each in then.space} != names or not _same_program(base, request):
+                continue
+            if (then.objective.metric, then.objective.maximise) != (plan.objective.metric, plan.objective.maximise):
+                continue
+            known = trials_of(study, then, status(runs_of(study), ask=False, write=False), None)
+        except (HackathonError, OSError, KeyError, TypeError, ValueError, AttributeError):
+            continue  # it cannot be read, or not as this version writes it
+        good = _ranked(known, then.objective)
+        inside = [each for each in good if contains(plan.space, each.settings)]
+        if not good:
+            continue
+        used.append(study.id)
+        best_of_it = inside[:FIRST]
+        outside += sum(not contains(plan.space, each.settings) for each in good[:FIRST])
+        ranked.append([dict(each.settings) for each in best_of_it])
+        if _comparable(then, base, plan, request):
+            curves += [shortened(with_final(each.progress.curve, each.progress, then.objective)) for each in good]
+            trials += [FormerTrial(dict(each.settings), each.progress.value or 0.0) for each in inside]
+    first: list[Mapping[str, Scalar]] = []
+    for each in (one for row in zip_longest(*ranked) for one in row):
+        if each is not None and each not in first:
+            first.append(each)
+    curves = [each for each in curves if len(each) > 1][:MOST_CURVES]
+    return WarmStart(tuple(used), tuple(first[:FIRST]), outside, tuple(curves), tuple(trials[: 2 * MOST_CURVES]))
+
+
+def _ranked(trials: Sequence[Trial], objective: Objective) -> list[Trial]:
+    sign = -1.0 if objective.more_is_better else 1.0
+    good = [each for each in trials if each.progress.state == FINISHED and each.progress.value is not None]
+    return sorted(good, key=lambda each: (sign * (each.progress.value or 0.0), each.number))
+
+
+def _same_program(one: "Request", other: "Request") -> bool:
+    return one.recipe == other.recipe and (one.recipe is not None or one.name == other.name)
+
+
+def _comparable(then: TuningPlan, base: "Request", plan: TuningPlan, request: "Request") -> bool:
+    """Return whether results are of the same kind: objective, fixed parameters, processes; for times the machine."""
+    varied = {each.name for each in plan.space}
+
+    def fixed(of: "Request") -> dict[str, object]:
+        return {name: value for name, value in of.parameters.items() if name not in varied}
+
+    if then.objective != plan.objective or fixed(base) != fixed(request) or base.processes != request.processes:
+        return False
+    machine = (base.cluster, base.nodes, base.threads, base.gpus_per_node, then.inside)
+    here = (request.cluster, request.nodes, request.threads, request.gpus_per_node, plan.inside)
+    return plan.objective.kind == END or machine == here
+
+
+def shortened(curve: Curve) -> Curve:
+    """Return a curve with MOST_POINTS points at most, its last one among them."""
+    step = -(-len(curve) // MOST_POINTS)
+    kept = [pair for number, pair in enumerate(curve, 1) if (len(curve) - number) % max(1, step) == 0]
+    return tuple((float(f"{x:.7g}"), float(f"{value:.7g}")) for x, value in kept if math.isfinite(value))
