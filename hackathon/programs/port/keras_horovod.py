@@ -2,9 +2,8 @@
 
 import libcst as cst
 
-from hackathon.programs.port.functions import Scope
 from hackathon.programs.port.head import Head
-from hackathon.programs.port.keras import KerasProgram, keras_name
+from hackathon.programs.port.keras_program import KerasProgram, Shares, keras_name
 from hackathon.programs.port.keras_tape import port_tapes
 from hackathon.programs.port.names import argument, dotted, method, pure
 from hackathon.programs.port.output import lines_of_one
@@ -46,45 +45,6 @@ def port_to_horovod(keras: KerasProgram) -> None:
     edits.done(head.put(), "do-horovod", start)
     edits.note(None, "note-batch")
     edits.note(None, "note-horovod")
-
-
-class Shares:
-    """The part of the data that each process has: equally long for all, for one that is early would wait for ever."""
-
-    def __init__(self, keras: KerasProgram, head: Head, hvd: str) -> None:
-        self.keras = keras
-        self.head = head
-        self.hvd = hvd
-
-    def array(self, value: cst.BaseExpression) -> None:
-        """Take a process's rows of an array."""
-        name = self.head.named("share")
-        self.head.definition(
-            f"def {name}(data):\n"
-            f"    count = len(data) // {self.hvd}.size() * {self.hvd}.size()  # the same for all processes\n"
-            f"    return data[{self.hvd}.rank() : count : {self.hvd}.size()]"
-        )
-        self.keras.edits.wrap(value, f"{name}({{}})")
-        self.keras.edits.done(value, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
-
-    def dataset(self, value: cst.BaseExpression, scope: Scope) -> bool:
-        """Take a process's samples of what a data set begins with; False, and a question, where that is not sure."""
-        bases = self.keras.bases(value, scope)
-        sure = bool(bases) and all(self.keras.is_slices(each) and self.keras.once(where) for each, where in bases)
-        if not sure:
-            self.keras.edits.ask(value, "ask-keras-data", data=self.keras.program.text(value))
-            return False
-        name = self.head.named("share_of_dataset")
-        self.head.definition(
-            f"def {name}(data):\n"
-            f"    count = len(data) // {self.hvd}.size() * {self.hvd}.size()  # the same for all processes\n"
-            f"    return data.take(count).shard({self.hvd}.size(), {self.hvd}.rank())"
-        )
-        for each, _ in bases:
-            if each not in self.keras.edits.replaced:
-                self.keras.edits.wrap(each, f"{name}({{}})")
-                self.keras.edits.done(each, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
-        return True
 
 
 def _optimizer(keras: KerasProgram, call: cst.Call, tf: str, hvd: str) -> None:

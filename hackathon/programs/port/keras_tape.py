@@ -1,20 +1,15 @@
 """A training loop of one's own with TensorFlow → Horovod: its tape averages the gradients."""
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
 from hackathon.programs.port.functions import Scope
 from hackathon.programs.port.head import Head
-from hackathon.programs.port.keras import KerasProgram
+from hackathon.programs.port.keras_program import KerasProgram, Shares
 from hackathon.programs.port.loops import iterated
 from hackathon.programs.port.names import argument, calls, dotted, method
 
-if TYPE_CHECKING:
-    from hackathon.programs.port.keras_horovod import Shares
 
-
-def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: "Shares") -> None:
+def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> None:
     """Wrap the one tape, share the data, and let all processes begin with the same weights."""
     edits, functions, program = keras.edits, keras.functions, keras.program
     gradients = [each for each in functions.calls if method(each) == "gradient"]

@@ -4,7 +4,7 @@ import libcst as cst
 
 from hackathon.programs.port.functions import Scope
 from hackathon.programs.port.head import Head
-from hackathon.programs.port.keras import KerasProgram
+from hackathon.programs.port.keras_program import KerasProgram
 from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output, lines_of_one
 

@@ -10,7 +10,9 @@ from hackathon.programs.port.accelerate import port_accelerate
 from hackathon.programs.port.chainer import port_chainer
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
-from hackathon.programs.port.keras import port_keras
+from hackathon.programs.port.keras_horovod import port_to_horovod
+from hackathon.programs.port.keras_program import KerasProgram
+from hackathon.programs.port.keras_workers import port_to_workers
 from hackathon.programs.port.lightning import port_lightning
 from hackathon.programs.port.names import Imports, dotted, method
 from hackathon.programs.port.source import SingleGpuProgram
@@ -68,7 +70,7 @@ def port_library(library: Library, edits: Edits, imports: Imports, target: Targe
     """Make the changes of a library's programs and ask what is not sure."""
     functions = Functions(edits.program, imports)
     if library.name == "keras":
-        return port_keras(edits, functions, target)
+        return _keras(edits, functions, target)
     if library.name == "chainer":
         return port_chainer(edits, functions)
     status = _PORTS[library.name](edits, functions)
@@ -80,6 +82,17 @@ def port_library(library: Library, edits: Edits, imports: Imports, target: Targe
         if _moves(call) or (imports.full(call.func) == "torch.device" and "cuda" in edits.program.text(call)):
             edits.ask(call, "ask-library-device", call=edits.program.text(call))
     return status
+
+
+def _keras(edits: Edits, functions: Functions, target: Target) -> Status:
+    keras = KerasProgram(edits, functions)
+    own = [each for each in functions.calls if method(each) in ("train_on_batch", "fit_generator")]
+    if not keras.fits and not keras.tapes and not own:
+        edits.ask(None, "no-loop-keras")
+        return "unknown"
+    keras.ask_fixed()
+    (port_to_horovod if target == "horovod" else port_to_workers)(keras)
+    return "ported"
 
 
 def _moves(call: cst.Call) -> bool:

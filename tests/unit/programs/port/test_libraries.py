@@ -1,6 +1,7 @@
 """`hackathon port` with Lightning, Trainer, Accelerate, Chainer and Keras: changes, questions, what stays as it is."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -162,7 +163,8 @@ main()
         ("ask-output", LIGHTNING + "t = L.Trainer()\nprint(t.fit(m))\n"),
         ("ask-split-seed", "from datasets import Dataset\nfrom transformers import Trainer\n"
                            "d = make().train_test_split(0.1)\nTrainer(m, train_dataset=d).train()\n"),
-        ("ask-library-device", "import torch\nfrom transformers import Trainer\nd = torch.device('cuda:0')\nTrainer(m)\n"),
+        ("ask-library-device", "import torch\nfrom transformers import Trainer\n"
+                               "d = torch.device('cuda:0')\nTrainer(m)\n"),
         ("ask-accelerator", "from accelerate import Accelerator\nrun(Accelerator())\n"),
         ("ask-prepare", ACCELERATE.replace("for x in loader", "for x in DataLoader(data)")),
         ("ask-gather", ACCELERATE + "for x in loader:\n    right += model(x)\n"),
@@ -256,6 +258,19 @@ def test_other_users_of_tensorflow_and_chainer_are_no_keras_programs() -> None:
 def test_lines_of_one_process_stay(guard: str) -> None:
     made = ported(ACCELERATE + f"if {guard}:\n    print(1)\n    torch.save(1, 'm')\n")
     assert made.after == made.before and made.sure
+
+
+@pytest.mark.parametrize("page", ["from-one-gpu-to-many.md", "from-one-gpu-to-many.ja.md"])
+def test_the_how_to_shows_what_the_command_does(page: str) -> None:
+    text = (ROOT / "docs" / "how-to" / page).read_text()
+    blocks = re.findall(r"```diff\n(.*?)```", text[text.index("## PyTorch Lightning") :], re.S)
+    assert len(blocks) == 6
+    for number, block in enumerate(blocks):
+        lines = block.splitlines(keepends=True)
+        before, after = ("".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
+        made = ported(before, "multiworker" if number == 5 else "horovod")
+        assert made.after.decode() == after
+        assert made.sure
 
 
 def test_the_command_says_what_needs_no_change(

@@ -1,4 +1,4 @@
-"""Keras: which calls of a program compile and fit a model, and what they are given."""
+"""Keras: which calls of a program compile and fit a model, what they are given, and the shares of its data."""
 
 from typing import Literal
 
@@ -6,6 +6,7 @@ import libcst as cst
 
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import DEPTH, Functions, Scope
+from hackathon.programs.port.head import Head
 from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output
 
@@ -191,18 +192,40 @@ class KerasProgram:
                 self.edits.ask(each, "ask-keras-3", what="KERAS_BACKEND")
 
 
-def port_keras(
-    edits: Edits, functions: Functions, target: Literal["horovod", "multiworker"]
-) -> Literal["ported", "unknown"]:
-    """Make the changes for Horovod or MultiWorkerMirroredStrategy, and ask the questions."""
-    from hackathon.programs.port.keras_horovod import port_to_horovod
-    from hackathon.programs.port.keras_workers import port_to_workers
+class Shares:
+    """The part of the data that each process has: equally long for all, for one that is early would wait for ever."""
 
-    keras = KerasProgram(edits, functions)
-    own = [each for each in functions.calls if method(each) in ("train_on_batch", "fit_generator")]
-    if not keras.fits and not keras.tapes and not own:
-        edits.ask(None, "no-loop-keras")
-        return "unknown"
-    keras.ask_fixed()
-    (port_to_horovod if target == "horovod" else port_to_workers)(keras)
-    return "ported"
+    def __init__(self, keras: KerasProgram, head: Head, hvd: str) -> None:
+        self.keras = keras
+        self.head = head
+        self.hvd = hvd
+
+    def array(self, value: cst.BaseExpression) -> None:
+        """Take a process's rows of an array."""
+        name = self.head.named("share")
+        self.head.definition(
+            f"def {name}(data):\n"
+            f"    count = len(data) // {self.hvd}.size() * {self.hvd}.size()  # the same for all processes\n"
+            f"    return data[{self.hvd}.rank() : count : {self.hvd}.size()]"
+        )
+        self.keras.edits.wrap(value, f"{name}({{}})")
+        self.keras.edits.done(value, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
+
+    def dataset(self, value: cst.BaseExpression, scope: Scope) -> bool:
+        """Take a process's samples of what a data set begins with; False, and a question, where that is not sure."""
+        bases = self.keras.bases(value, scope)
+        sure = bool(bases) and all(self.keras.is_slices(each) and self.keras.once(where) for each, where in bases)
+        if not sure:
+            self.keras.edits.ask(value, "ask-keras-data", data=self.keras.program.text(value))
+            return False
+        name = self.head.named("share_of_dataset")
+        self.head.definition(
+            f"def {name}(data):\n"
+            f"    count = len(data) // {self.hvd}.size() * {self.hvd}.size()  # the same for all processes\n"
+            f"    return data.take(count).shard({self.hvd}.size(), {self.hvd}.rank())"
+        )
+        for each, _ in bases:
+            if each not in self.keras.edits.replaced:
+                self.keras.edits.wrap(each, f"{name}({{}})")
+                self.keras.edits.done(each, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
+        return True
