@@ -151,11 +151,20 @@ def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
     program = functions.program
     for loop in program.find(program.module, cst.For):
         value = iterated(loop)
-        shared = dotted(value) in prepared and not functions.reaches(loop.body)
-        if shared and not any(method(each) in _GATHERS for each in calls(program, loop.body)):
+        made = [each for each, _ in functions.origins(value, functions.scope(loop))]
+        shared = dotted(value) in prepared or any(
+            isinstance(each, cst.Call) and dotted(each.func) == f"{name}.prepare" for each in made
+        )
+        if shared and not functions.reaches(loop.body) and not _gathers(functions, loop.body):
             edits.ask(loop, "ask-gather", name=name)
         if is_loader(functions, value) and functions.reaches(loop.body):
             edits.ask(loop, "ask-prepare", data=program.text(value))
+
+
+def _gathers(functions: Functions, body: cst.CSTNode) -> bool:
+    """Return whether results of all processes are collected below a node, also in what it calls."""
+    inside = [body, *(each for call in calls(functions.program, body) if (each := functions.target(call)) is not None)]
+    return any(method(call) in _GATHERS for node in inside for call in calls(functions.program, node))
 
 
 def _saves(edits: Edits, functions: Functions, name: str, prepared: set[str]) -> None:

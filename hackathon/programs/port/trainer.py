@@ -36,7 +36,10 @@ def port_trainer(edits: Edits, functions: Functions) -> Literal["ported"]:
 
 def _of_datasets(functions: Functions, call: cst.Call) -> bool:
     """Return whether the program has data of the package datasets at all: `.map` and others belong to them then."""
-    return functions.imports.uses("datasets") and isinstance(call.func, cst.Attribute)
+    if not functions.imports.uses("datasets") or not isinstance(call.func, cst.Attribute):
+        return False
+    receiver = functions.program.text(call.func.value).lower()
+    return not any(word in receiver for word in ("pool", "executor"))
 
 
 def _first(edits: Edits, functions: Functions, call: cst.Call) -> None:

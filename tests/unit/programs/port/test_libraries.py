@@ -254,6 +254,18 @@ def test_other_users_of_tensorflow_and_chainer_are_no_keras_programs() -> None:
     assert ported(KERAS + "scaler.fit(x)\nre.compile('a')\n").after.decode().count("hvd.callbacks.Metric") == 1
 
 
+def test_gathering_is_seen_in_functions_and_missed_through_parameters() -> None:
+    text = ACCELERATE + "def measure(batches):\n    for x in batches:\n        found(x)\nmeasure(loader)\n"
+    assert asked(ported(text)) == {"ask-gather"}
+    assert ported(text + "def found(x):\n    return accelerator.gather_for_metrics(x)\n").sure
+
+
+def test_pools_are_no_data_sets() -> None:
+    text = "import datasets\nfrom transformers import Trainer, TrainingArguments\nargs = TrainingArguments('o')\n"
+    assert b"main_process_first" not in ported(text + "x = pool.map(f, y)\nTrainer(m, args).train()\n").after
+    assert b"main_process_first" in ported(text + "x = data.map(f)\nTrainer(m, args).train()\n").after
+
+
 @pytest.mark.parametrize("guard", ["rank == 0", "accelerator.is_main_process", "trainer.is_world_process_zero()"])
 def test_lines_of_one_process_stay(guard: str) -> None:
     made = ported(ACCELERATE + f"if {guard}:\n    print(1)\n    torch.save(1, 'm')\n")
