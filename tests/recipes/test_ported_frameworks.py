@@ -122,5 +122,5 @@ def test_a_keras_program_trains_with_workers(tmp_path: Path) -> None:
     launcher = (mpirun, "-np", "2", "--oversubscribe", "--bind-to", "none")
     together = place.run(path, *launcher, f"{path}/bin/python", "ported.py")
     accuracy, steps = numbers(together)
-    assert steps == 384 // 32 * 8  # the batch of two processes, eight epochs
+    assert steps == 384 // 32 * 16  # the batch of two processes, 16 epochs
     assert accuracy > 0.9

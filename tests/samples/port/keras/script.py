@@ -15,7 +15,7 @@ model.compile(
     optimizer="adam", loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"]
 )
 model.summary()
-history = model.fit(x_train, y_train, batch_size=16, epochs=8, verbose=2)
+history = model.fit(x_train, y_train, batch_size=16, epochs=16, verbose=2)
 loss, accuracy = model.evaluate(x_test, y_test, verbose=0)
 print("steps", int(model.optimizer.iterations))
 print("accuracy", accuracy)
