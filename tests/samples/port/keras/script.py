@@ -17,5 +17,5 @@ model.compile(
 model.summary()
 history = model.fit(x_train, y_train, batch_size=16, epochs=16, verbose=2)
 loss, accuracy = model.evaluate(x_test, y_test, verbose=0)
-print("steps", int(model.optimizer.iterations))
+print("steps", int(model.optimizer.iterations.numpy()))
 print("accuracy", accuracy)
