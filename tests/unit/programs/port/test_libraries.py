@@ -1,7 +1,9 @@
 """`hackathon port` with Lightning, Trainer, Accelerate, Chainer and Keras: changes, questions, what stays as it is."""
 
+import ast
 import os
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -307,18 +309,31 @@ def test_the_command_says_what_needs_no_change(
     assert "mpirun -np 2 python chain.py" in capsys.readouterr().err
 
 
-_PIECES = st.sampled_from(sorted({
-    line + b"\n" for _, path, _ in CASES for line in path.read_bytes().split(b"\n")
-}))  # fmt: skip
+def _statements() -> list[bytes]:
+    """Return the statements of all sample programs, also those in functions, classes and loops."""
+    found = set()
+    for _, path, _ in CASES:
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)):
+            future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+            if isinstance(node, ast.stmt) and not isinstance(node, ast.Return) and not future:
+                source = ast.get_source_segment(text, node, padded=True) or ""
+                found.add(textwrap.dedent(source).encode() + b"\n")
+    return sorted(found)
+
+
+_PIECES = st.sampled_from(_statements())
 _HEADS = st.sampled_from([LIGHTNING, ACCELERATE, CHAINER, KERAS, TAPE, "from transformers import Trainer\nTrainer()\n"])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(_HEADS, st.lists(_PIECES, max_size=12), st.sampled_from(["horovod", "multiworker"]))
 def test_no_text_raises_and_what_is_made_is_python(head: str, lines: list[bytes], target: Target) -> None:
+    raw = head.encode() + b"".join(lines)
     try:
-        program = SingleGpuProgram(head.encode() + b"".join(lines), "any.py")
-    except RequestError:
+        compile(raw, "before", "exec", dont_inherit=True)
+        program = SingleGpuProgram(raw, "any.py")
+    except (RequestError, SyntaxError):
         return
     made = port(program, target)
     compile(made.after, "after", "exec", dont_inherit=True)
