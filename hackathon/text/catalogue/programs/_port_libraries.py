@@ -59,8 +59,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{what}: 結果をプロセス間で平均します",
     ),
     "do_report": (
-        "only rank 0 reports and writes snapshots",
-        "ランク 0 だけが記録とスナップショットを書きます",
+        "only rank 0 reports on the training",
+        "学習の記録や表示はランク 0 だけが行います",
     ),
     "do_horovod": (
         "the processes join through Horovod, and each takes its own GPU",
