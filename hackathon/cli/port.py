@@ -9,7 +9,10 @@ from hackathon.cli.options import named
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from hackathon.programs.port.libraries import Target
     from hackathon.programs.port.port import Ported
+
+_HOW_TO_RUN = {"torchrun": "how_to_run", "mpirun": "how_to_run_mpirun", "horovodrun": "how_to_run_horovod"}
 
 
 @named("port")
@@ -18,8 +21,11 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_port_output")
 )
+@click.option(
+    "--to", "target", type=click.Choice(["horovod", "multiworker"]), help=message("help.option_port_to"),
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-def command(file: Path | None, write_it: bool, output: Path | None, as_json: bool) -> None:
+def command(file: Path | None, write_it: bool, output: Path | None, target: "Target | None", as_json: bool) -> None:
     from importlib.util import find_spec
 
     from hackathon.text.errors import RequestError
@@ -35,7 +41,9 @@ def command(file: Path | None, write_it: bool, output: Path | None, as_json: boo
     from hackathon.programs.port.port import port, write
     from hackathon.programs.port.source import read_program
 
-    ported = port(read_program(path))
+    ported = port(read_program(path), target or "horovod")
+    if target is not None and ported.framework not in ("keras", "tensorflow", "horovod"):
+        raise RequestError("port.for_keras")
     changed = ported.after != ported.before
     written = write(ported, output) if write_it and changed else None
     if as_json:
@@ -84,12 +92,14 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
             row = "row" if each.line else "row_whole"
             click.echo(message(f"port.{row}", line=each.line, text=each.message), err=True)
     asked = sum(each.kind == "question" for each in ported.findings)
-    if ported.status == "ported":
+    if ported.status == "ported" and ported.sure and ported.after == ported.before:
+        click.echo(message("port.needs_no_change", path=ported.name), err=True)
+    elif ported.status == "ported":
         click.echo(message("port.asks", count=asked) if asked else message("port.ready"), err=True)
     target = written or ported_name(ported.name)
     if written is not None:
         click.echo(message("port.written", path=written), err=True)
-        click.echo(message("port.how_to_run", target=target), err=True)
+        click.echo(message(f"port.{_HOW_TO_RUN[ported.launcher]}", target=target), err=True)
     elif write_it:
         click.echo(message("port.not_written"), err=True)
     elif ported.after != ported.before and str(path) != "-":

@@ -1,6 +1,5 @@
 """Programs in each framework's customary style, unchanged and without any import of ours, give their numbers."""
 
-import fcntl
 import importlib.util
 import itertools
 import json
@@ -9,8 +8,6 @@ import re
 import shutil
 import statistics
 import subprocess
-import sys
-import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,37 +17,15 @@ import pytest
 import yaml
 
 from support import warm
-from support.stacks import BUILDING, FOLDER, stack
+from support.stacks import BUILDING, frameworks, stack
 
 OWN_CODE = Path(__file__).parent / "own_code"
-FRAMEWORKS = ("lightning==2.6.6", "transformers==5.23.0", "accelerate==1.15.0", "mlperf-logging==4.1.68")
 pytestmark = [
     pytest.mark.timeout(BUILDING),
     pytest.mark.slow,
     pytest.mark.torch,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch"),
 ]
-
-
-def frameworks() -> Path:
-    """Return an environment with torch's high-level frameworks on top of this Python's packages, built once."""
-    wanted = " ".join(FRAMEWORKS)
-    path = FOLDER / "own-code"
-    FOLDER.mkdir(exist_ok=True)
-    with (FOLDER / "own-code.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = path / "made-of.txt"
-        if not made.exists() or made.read_text() != wanted:
-            shutil.rmtree(path, ignore_errors=True)
-            subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(path)], check=True)
-            # torch, NumPy and pip are those of this Python, not a second time on the disk
-            here = sysconfig.get_path("purelib", vars={"base": str(path)})
-            (Path(here) / "below.pth").write_text(sysconfig.get_path("purelib") + "\n")
-            command = [str(path / "bin" / "python"), "-m", "pip", "install", "-q", *FRAMEWORKS]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-            made.write_text(wanted)
-    return path
 
 
 @dataclass(frozen=True)

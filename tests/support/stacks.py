@@ -4,8 +4,10 @@ import fcntl
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 from support.paths import ROOT
@@ -13,6 +15,7 @@ from support.paths import ROOT
 FOLDER = ROOT / ".stacks"
 BUILDING = 3600
 """Time limit of tests that may have to wait until Horovod is compiled: a quarter of an hour where nothing else runs."""
+FRAMEWORKS = ("lightning==2.6.6", "transformers==5.23.0", "accelerate==1.15.0", "mlperf-logging==4.1.68")
 # read before any test changes it: packages that were once downloaded are taken from the caller's cache
 _CACHE = {name: os.environ[name] for name in ("XDG_CACHE_HOME", "PIP_CACHE_DIR", "UV_CACHE_DIR") if name in os.environ}
 _ACTIVE = ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "XDG_CACHE_HOME")
@@ -55,3 +58,24 @@ def stack_environ(name: str) -> dict[str, str]:
         "VIRTUAL_ENV": str(path),
         "PATH": f"{path}/bin{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
+
+
+def frameworks() -> Path:
+    """Return an environment with torch's high-level frameworks on top of this Python's packages, built once."""
+    wanted = " ".join(FRAMEWORKS)
+    path = FOLDER / "own-code"
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / "own-code.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = path / "made-of.txt"
+        if not made.exists() or made.read_text() != wanted:
+            shutil.rmtree(path, ignore_errors=True)
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(path)], check=True)
+            # torch, NumPy and pip are those of this Python, not a second time on the disk
+            here = sysconfig.get_path("purelib", vars={"base": str(path)})
+            (Path(here) / "below.pth").write_text(sysconfig.get_path("purelib") + "\n")
+            command = [str(path / "bin" / "python"), "-m", "pip", "install", "-q", *FRAMEWORKS]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            made.write_text(wanted)
+    return path

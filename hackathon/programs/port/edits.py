@@ -6,6 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
+from hackathon.programs.port.names import with_argument
 from hackathon.programs.port.source import SingleGpuProgram, room
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
@@ -13,6 +14,7 @@ from hackathon.text.printable import printable
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 MARK = "# hackathon port: "
 """How each comment of ours begins."""
+_HOLE = "hackathon_port_hole"
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,40 @@ class Edits:
         """Put another expression in the place of a node."""
         made = self.expression(text)
         self.replaced[node] = lambda _: made
+
+    def change(self, node: cst.CSTNode, change: Callable[[cst.CSTNode], cst.CSTNode]) -> None:
+        """Change a node, after what is changed in it already."""
+        first = self.replaced.get(node)
+        self.replaced[node] = change if first is None else lambda updated: change(first(updated))
+
+    def wrap(self, node: cst.CSTNode, text: str) -> None:
+        """Put an expression around a node: `{}` in the text is the node, with all that is changed in it."""
+        outer = self.expression(text.replace("{}", _HOLE))
+        hole = next(each for each in self.program.find(outer, cst.Name) if each.value == _HOLE)
+
+        def change(updated: cst.CSTNode) -> cst.CSTNode:
+            made = outer.deep_replace(hole, updated)
+            assert isinstance(made, cst.CSTNode)
+            return made
+
+        self.change(node, change)
+
+    def put_argument(self, call: cst.Call, name: str, text: str) -> None:
+        """Give a call a keyword argument, in the place of the one of this name."""
+        made = self.expression(f"f({name}={text})")
+        assert isinstance(made, cst.Call)
+        (extra,) = made.args
+
+        def change(updated: cst.CSTNode) -> cst.CSTNode:
+            assert isinstance(updated, cst.Call)
+            args = list(updated.args)
+            for number, each in enumerate(args):
+                if each.keyword is not None and each.keyword.value == name:
+                    args[number] = each.with_changes(value=extra.value)
+                    return updated.with_changes(args=args)
+            return updated.with_changes(args=with_argument(args, extra) if args else [extra])
+
+        self.change(call, change)
 
     def put_before(self, node: cst.CSTNode, text: str) -> None:
         """Put statements before the one that holds the node."""

@@ -46,6 +46,11 @@ class Functions:
         self.backwards = [each for each in self.calls if self._is_backward(each)]
         self.trains = self._training()
 
+    def train_by(self, steps: list[cst.Call]) -> None:
+        """Let other calls than `.backward()` be the steps of a training, such as `tape.gradient(…)`."""
+        self.backwards = steps
+        self.trains = self._training()
+
     def _is_backward(self, call: cst.Call) -> bool:
         # `def backward(ctx, …)` of an autograd function calls no `.backward()` of a loss
         return method(call) == "backward" and dotted(call.func) != "super.backward"

@@ -1,13 +1,26 @@
-"""Programs whose loop is in a library, and frameworks with a way of their own: what is sure, and what to ask."""
+"""Frameworks with a loop of their own, or a way of their own to distribute: which one a program uses."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
 
+from hackathon.programs.port.accelerate import port_accelerate
+from hackathon.programs.port.chainer import port_chainer
 from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.keras_horovod import port_to_horovod
+from hackathon.programs.port.keras_program import KerasProgram
+from hackathon.programs.port.keras_workers import port_to_workers
+from hackathon.programs.port.lightning import port_lightning
 from hackathon.programs.port.names import Imports, dotted, method
 from hackathon.programs.port.source import SingleGpuProgram
+from hackathon.programs.port.trainer import port_trainer
+
+Status = Literal["ported", "distributed", "unknown"]
+Target = Literal["horovod", "multiworker"]
+"""What a Keras program becomes."""
 
 
 @dataclass(frozen=True)
@@ -25,42 +38,61 @@ class Library:
         """Return whether a program leaves its training to it."""
         if not imports.uses(*self.packages):
             return False
-        found = (imports.full(each.func).rpartition(".")[2] for each in program.find(program.module, cst.Call))
-        return not self.calls or any(each in self.calls for each in found)
+        return not self.calls or any(True for _ in self.uses(program, imports))
+
+    def uses(self, program: SingleGpuProgram, imports: Imports) -> list[cst.Call]:
+        """Return the calls of its loop, also by a class of this program that is derived from the library's."""
+        derived = {
+            each.name.value
+            for each in program.find(program.module, cst.ClassDef)
+            if any(imports.full(base.value).rpartition(".")[2] in self.calls for base in each.bases)
+        }
+        return [
+            each
+            for each in program.find(program.module, cst.Call)
+            if imports.full(each.func).rpartition(".")[2] in self.calls or dotted(each.func) in derived
+        ]
 
 
 LIBRARIES = (
     Library("accelerate", ("accelerate",), ("Accelerator",), True),
-    Library("lightning", ("lightning", "pytorch_lightning"), ("Trainer",), True),
-    Library("trainer", ("transformers",), ("Trainer", "Seq2SeqTrainer"), True),
+    Library("lightning", ("lightning", "pytorch_lightning"), ("Trainer", "LightningCLI"), True),
+    Library("trainer", ("transformers", "trl"), ("Trainer", "Seq2SeqTrainer", "SFTTrainer"), True),
     Library("keras", ("keras", "tensorflow"), (), False),
     Library("chainer", ("chainer",), (), False),
 )  # fmt: skip
+_PORTS: dict[str, Callable[[Edits, Functions], Literal["ported", "distributed"]]] = {
+    "accelerate": port_accelerate, "lightning": port_lightning, "trainer": port_trainer,
+}  # fmt: skip
 
 
-def port_library(library: Library, edits: Edits, imports: Imports) -> Literal["ported", "unknown"]:
-    """Say what the library does by itself, and what stands in its way."""
-    program = edits.program
-    if not library.distributes:
-        edits.ask(None, f"not-known-{library.name}")
+def port_library(library: Library, edits: Edits, imports: Imports, target: Target) -> Status:
+    """Make the changes of a library's programs and ask what is not sure."""
+    functions = Functions(edits.program, imports)
+    if library.name == "keras":
+        return _keras(edits, functions, target)
+    if library.name == "chainer":
+        return port_chainer(edits, functions)
+    status = _PORTS[library.name](edits, functions)
+    if status == "distributed":
+        return status
+    used = library.uses(edits.program, imports)
+    edits.note(used[0], f"library-{library.name}")
+    for call in functions.calls:
+        if _moves(call) or (imports.full(call.func) == "torch.device" and "cuda" in edits.program.text(call)):
+            edits.ask(call, "ask-library-device", call=edits.program.text(call))
+    return status
+
+
+def _keras(edits: Edits, functions: Functions, target: Target) -> Status:
+    keras = KerasProgram(edits, functions)
+    own = [each for each in functions.calls if method(each) in ("train_on_batch", "fit_generator")]
+    if not keras.fits and not keras.tapes and not own:
+        edits.ask(None, "no-loop-keras")
         return "unknown"
-    for call in program.find(program.module, cst.Call):
-        last = imports.full(call.func).rpartition(".")[2]
-        if last in library.calls and not _in_definition(program, call):
-            edits.note(call, f"library-{library.name}")
-            if library.name == "lightning":
-                _lightning(edits, call)
-        if _moves(call):
-            edits.ask(call, "ask-library-device", call=program.text(call))
+    keras.ask_fixed()
+    (port_to_horovod if target == "horovod" else port_to_workers)(keras)
     return "ported"
-
-
-def _lightning(edits: Edits, call: cst.Call) -> None:
-    for each in call.args:
-        name = each.keyword.value if each.keyword is not None else ""
-        fixed = isinstance(each.value, cst.Integer | cst.List)
-        if name in ("devices", "gpus", "num_nodes") and fixed:
-            edits.ask(call, "ask-library-devices", argument=edits.program.text(each).rstrip(", "))
 
 
 def _moves(call: cst.Call) -> bool:
@@ -68,8 +100,3 @@ def _moves(call: cst.Call) -> bool:
         return True
     text = call.args[0].value if method(call) == "to" and call.args else None
     return isinstance(text, cst.SimpleString) and text.value.strip("'\"").startswith("cuda")
-
-
-def _in_definition(program: SingleGpuProgram, call: cst.Call) -> bool:
-    return any(isinstance(each, cst.ClassDef) and dotted(call.func) in {b.value for b in program.find(each, cst.Name)}
-               and call in [base.value for base in each.bases] for each in program.above(call))  # fmt: skip

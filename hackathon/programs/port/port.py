@@ -8,8 +8,8 @@ from typing import Literal
 import libcst as cst
 
 from hackathon.programs.port.edits import Edits, PortFinding
-from hackathon.programs.port.libraries import LIBRARIES, port_library
-from hackathon.programs.port.names import Imports
+from hackathon.programs.port.libraries import LIBRARIES, Target, port_library
+from hackathon.programs.port.names import Imports, method
 from hackathon.programs.port.pytorch import port_pytorch
 from hackathon.programs.port.source import SingleGpuProgram
 from hackathon.programs.scripts.fixes import put
@@ -44,6 +44,12 @@ class Ported:
         """Whether nothing is left to ask."""
         return self.status != "unknown" and not any(each.kind == "question" for each in self.findings)
 
+    @property
+    def launcher(self) -> str:
+        """What starts the program in several processes."""
+        asks_mpi = self.framework == "chainer" or any(each.rule == "do-workers" for each in self.findings)
+        return "mpirun" if asks_mpi else "horovodrun" if self.framework == "keras" else "torchrun"
+
     def diff(self) -> str:
         """Return the changes as a unified diff."""
         old, new = (each.decode(self.encoding, "surrogateescape") for each in (self.before, self.after))
@@ -70,26 +76,36 @@ def ported_name(name: str) -> str:
     return str(path.with_name(f"{path.stem}.ported{path.suffix}")) if path.name else name
 
 
-def port(program: SingleGpuProgram) -> Ported:
-    """Return the distributed program, as far as it is sure, with a question where it is not."""
+def port(program: SingleGpuProgram, target: Target = "horovod") -> Ported:
+    """Return the distributed program, as far as it is sure, with a question where it is not.
+
+    `target` is what a Keras program becomes; other frameworks have one way each.
+    """
     imports, edits = Imports(program), Edits(program)
-    framework, status = _port(program, imports, edits)
+    framework, status = _port(program, imports, edits, target)
     after = edits.made()
     findings = tuple(sorted(edits.findings, key=lambda each: (each.line, each.rule)))
     return Ported(program.name, framework, status, program.raw, after, findings, program.module.encoding)
 
 
 def _port(
-    program: SingleGpuProgram, imports: Imports, edits: Edits
+    program: SingleGpuProgram, imports: Imports, edits: Edits, target: Target
 ) -> tuple[str, Literal["ported", "distributed", "unknown"]]:
     for call in program.find(program.module, cst.Call):
         known = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))
         if known is not None:
             edits.note(call, "distributed", framework=known)
             return known.lower(), "distributed"
+    for package, name in (("chainermn", "ChainerMN"), ("horovod", "Horovod")):
+        if imports.uses(package):  # it is joined in another file
+            edits.note(None, "distributed", framework=name)
+            return name.lower(), "distributed"
+    own = any(method(each) == "backward" for each in program.find(program.module, cst.Call))
     for library in LIBRARIES:
+        if library.name == "keras" and own and imports.uses("torch"):
+            continue  # TensorFlow for its board or its data, beside a loop of PyTorch
         if library.used(program, imports):
-            return library.name, port_library(library, edits, imports)
+            return library.name, port_library(library, edits, imports, target)
     if imports.uses("torch"):
         return "pytorch", "ported" if port_pytorch(edits, imports) else "unknown"
     edits.ask(None, "no-framework")

@@ -4,86 +4,19 @@ import libcst as cst
 
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import DEPTH, Functions
-from hackathon.programs.port.names import calls, dotted, method, with_argument
+from hackathon.programs.port.names import dotted, with_argument
+from hackathon.programs.port.output import Output, kind_of_output, lines_of_one
 from hackathon.programs.port.torch_setup import AddedNames
 
-_SAVES = {
-    "torch.save", "numpy.save", "numpy.savez", "numpy.savetxt", "numpy.savez_compressed", "json.dump", "pickle.dump",
-    "matplotlib.pyplot.savefig", "matplotlib.pyplot.show", "torch.jit.save", "torchvision.utils.save_image",
-}  # fmt: skip
 _LOGGERS = ("wandb.init", "mlflow.start_run")
-_HARMLESS = {
-    "item", "format", "join", "tolist", "mean", "sum", "cpu", "numpy", "detach", "state_dict", "get_last_lr", "time",
-    "perf_counter", "parameters", "numel", "len", "str", "int", "float", "round", "min", "max", "sorted", "abs", "repr",
-    "list", "dict", "vars", "enumerate", "zip", "range", "size", "get_lr", "exp", "sqrt", "items", "keys",
-    "values", "now", "strftime", "get_device_name", "get", "type", "Path", "lower", "upper", "strip", "open",
-    "isoformat",
-    "is_available", "device_count", "current_device", "max_memory_allocated", "memory_allocated", "get_scale", "std",
-    "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin",
-    "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
-}  # fmt: skip
-"""Calls that other processes need not wait for, so that one of them alone may make them."""
+_OUTPUT = Output(files=False)
 
 
 def only_first(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Let rank 0 alone print and save; ask where that would leave other processes waiting."""
-    program = functions.program
-    edits.guard = f"{words.rank} == 0"
-    printed = saved = None
-    for node in program.walk(program.module):
-        if not isinstance(node, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-            continue
-        told = [_kind(functions, each) for each in node.body]
-        if not any(told):
-            continue
-        unsafe = next((each for each in calls(program, node) if not _harmless(functions, each)), None)
-        if unsafe is not None or not all(told):
-            edits.ask(node, "ask-output", call=program.text(unsafe.func) if unsafe is not None else "?")
-            continue
-        if isinstance(node, cst.SimpleStatementSuite):
-            _suite(edits, node)
-        else:
-            edits.guarded.add(node)
-        if "saves" in told:
-            saved = saved or node
-        else:
-            printed = printed or node
-    if printed is not None:
-        edits.done(printed, "do-print", f"if {edits.guard}:")
-    if saved is not None:
-        edits.done(saved, "do-save", f"if {edits.guard}:")
+    if lines_of_one(edits, functions, f"{words.rank} == 0", _OUTPUT) is not None:
         _reload(edits, functions, words)
     _shown(edits, functions, words)
-
-
-def _kind(functions: Functions, node: cst.BaseSmallStatement) -> str | None:
-    if not isinstance(node, cst.Expr) or not isinstance(node.value, cst.Call):
-        return None
-    full = functions.imports.full(node.value.func)
-    if full == "print" and functions.target(node.value) is None:
-        return "prints"
-    return "saves" if full in _SAVES or method(node.value) in ("save_pretrained", "savefig") else None
-
-
-def _harmless(functions: Functions, call: cst.Call) -> bool:
-    if functions.target(call) is not None:
-        return False
-    full = functions.imports.full(call.func)
-    return full in _SAVES or full == "print" or (method(call) or full).rpartition(".")[2] in _HARMLESS | {
-        "save_pretrained", "savefig",
-    }  # fmt: skip
-
-
-def _suite(edits: Edits, node: cst.SimpleStatementSuite) -> None:
-    shell = edits.statements(f"if {edits.guard}:\n    pass\n")[0]
-
-    def change(updated: cst.CSTNode) -> cst.CSTNode:
-        assert isinstance(updated, cst.SimpleStatementSuite)
-        line = cst.SimpleStatementLine(body=updated.body, trailing_whitespace=updated.trailing_whitespace)
-        inner = shell.with_changes(body=cst.IndentedBlock(body=[line]))
-        return cst.IndentedBlock(body=[inner])
-
-    edits.replaced[node] = change
 
 
 def _reload(edits: Edits, functions: Functions, words: AddedNames) -> None:
@@ -158,7 +91,7 @@ def _writes(call: cst.Call, functions: Functions) -> bool:
     edits_only = functions.program.statement(call)
     # `json.dump(x, open(…, "w"))` is a saving line of its own
     small = edits_only.body[0] if isinstance(edits_only, cst.SimpleStatementLine) else None
-    return small is None or _kind(functions, small) != "saves"
+    return small is None or kind_of_output(functions, small, _OUTPUT) != "saves"
 
 
 def _add(edits: Edits, call: cst.Call, extra: cst.Arg) -> None:

@@ -21,7 +21,9 @@ class AddedNames:
             return name
 
         def imported(full: str, line: str) -> str:
-            known = next((short for short, whole in names.items() if whole == full and _top(functions, short)), None)
+            known = next(
+                (short for short, whole in names.items() if whole == full and imported_first(functions, short)), None
+            )
             if known is not None:
                 return known
             short = fresh(full.split(".")[-1])
@@ -99,9 +101,9 @@ class AddedNames:
         return f"if {self.world} > 1:\n    {self.dist}.destroy_process_group()\n"
 
 
-def _top(functions: Functions, name: str) -> bool:
+def imported_first(functions: Functions, name: str) -> bool:
     """Return whether the module itself imports a name before its first other statement."""
-    for statement in functions.program.module.body[: _imports_end(functions.program.module)]:
+    for statement in functions.program.module.body[: imports_end(functions.program.module)]:
         for node in functions.program.find(statement, cst.ImportAlias):
             alias = dotted(node.asname.name) if node.asname else (dotted(node.name) or "").split(".")[0]
             if alias == name or (node.asname is None and dotted(node.name) == name):
@@ -109,7 +111,7 @@ def _top(functions: Functions, name: str) -> bool:
     return False
 
 
-def _imports_end(module: cst.Module) -> int:
+def imports_end(module: cst.Module) -> int:
     """Return how many statements stand up to the last import of the first ones."""
     last = 0
     for number, each in enumerate(module.body):
@@ -123,10 +125,17 @@ def _imports_end(module: cst.Module) -> int:
             setting = isinstance(small, cst.Assign) and isinstance(small.targets[0].target, cst.Subscript)
             name = small.targets[0].target if isinstance(small, cst.Assign) else None
             about = isinstance(name, cst.Name) and name.value.startswith("__")
-            if text or notebook or setting or about:
+            before = isinstance(small, cst.Expr) and _before_imports(small.value)
+            if text or notebook or setting or about or before:
                 continue
         break
     return last
+
+
+def _before_imports(node: cst.BaseExpression) -> bool:
+    """Return whether a line prepares the imports that follow: variables of the environment, paths, warnings."""
+    name = dotted(node.func) if isinstance(node, cst.Call) else None
+    return name is not None and name.startswith(("os.environ.", "sys.path.", "warnings.", "matplotlib.use"))
 
 
 def _of_notebook(node: cst.BaseExpression) -> bool:
@@ -149,7 +158,7 @@ def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
     block = main_block(functions)
     early = [each for each in calls(functions.program, module) if _moves(functions, each, block)]
     body = module.body if block is None or early else block.body.body
-    number = _imports_end(module)
+    number = imports_end(module)
     place = module.body[max(number - 1, 0)]
     head, start = edits.statements(words.head()), edits.statements(words.start())
     # two blank lines behind a function, one behind anything else

@@ -34,7 +34,7 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
             edits.ask(call, "ask-dataparallel")
         elif method(call) == "step" and call.args and _decides(functions, call):
             edits.ask(call, "ask-step", call=program.text(call))
-        elif functions.imports.full(call.func).endswith(".random_split") and not _seeded(functions, call):
+        elif functions.imports.full(call.func).endswith(".random_split") and not seeded(functions, call):
             edits.ask(call, "ask-split")
         elif functions.imports.full(call.func) == "torch.autograd.grad":
             edits.ask(call, "ask-grad")
@@ -49,9 +49,12 @@ def _decides(functions: Functions, call: cst.Call) -> bool:
     )
 
 
-def _seeded(functions: Functions, call: cst.Call) -> bool:
+def seeded(functions: Functions, call: cst.Call) -> bool:
     """Return whether all processes divide data in the same way."""
-    seeds = ("torch.manual_seed", "lightning.seed_everything", "transformers.set_seed")
+    seeds = (
+        "torch.manual_seed", "lightning.seed_everything", "pytorch_lightning.seed_everything",
+        "lightning.pytorch.seed_everything", "transformers.set_seed", "accelerate.utils.set_seed",
+    )  # fmt: skip
     given = any(each.keyword is not None and each.keyword.value == "generator" for each in call.args)
     return given or any(functions.imports.full(each.func) in seeds for each in functions.calls)
 

@@ -72,24 +72,31 @@ SCRIPTS: dict[str, tuple[str, str]] = {
         "名前.ported.py（または -o のファイル）を作成する。既存のファイルは上書きしない",
     ),
     "option_port_output": ("The file that --write creates.", "--write で作成するファイル"),
+    "option_port_to": (
+        "What a Keras program becomes: Horovod (default), or TensorFlow's MultiWorkerMirroredStrategy.",
+        "Keras のプログラムの変換先: Horovod（既定）、または TensorFlow の MultiWorkerMirroredStrategy",
+    ),
     "port_short": ("Change a one-GPU training program for many GPUs.", "1 GPU 用の学習プログラムを複数 GPU 用に変更"),
     "port_help": (
-        "Show the changes that turn a PyTorch training program for one GPU into a distributed one: process group, device of "
-        "each process, DistributedDataParallel, DistributedSampler and set_epoch, saving and printing on rank 0, no_sync. "
-        "Only what is sure is changed; the rest becomes a comment with a question. Started without a launcher, the "
-        "new program computes the same numbers as the old one. Programs of Lightning, the Hugging Face Trainer and "
-        "Accelerate are told what these distribute themselves. The program is read, never run; `-` is standard input. Exit "
-        "code 1: questions are left; 2: the program could not be read. Needs the package libcst.\n"
+        "Show the changes that turn a training program for one GPU into a distributed one. PyTorch becomes "
+        "DistributedDataParallel: process group, device of each process, DistributedSampler and set_epoch, saving and "
+        "printing on rank 0, no_sync. Chainer becomes ChainerMN. Keras becomes Horovod, or MultiWorkerMirroredStrategy with "
+        "`--to multiworker`. In programs of Lightning, the Hugging Face Trainer and Accelerate, which distribute by "
+        "themselves, only what is left is changed; if nothing is, the command says so. Only what is sure is changed; the rest "
+        "becomes a comment with a question. The program is read, never run; `-` is standard input. Exit code 1: questions are "
+        "left; 2: the program could not be read. Needs the package libcst.\n"
         "\n"
         "\b\n"
         "  hackathon port train.py\n"
         "  hackathon port train.py --write           creates train.ported.py\n"
         "  hackathon port train.py --write -o ddp.py\n"
+        "  hackathon port keras.py --to multiworker\n"
         "  hackathon port train.py --json",
-        "1 GPU 用の PyTorch 学習プログラムを分散学習用にするための変更を示します。対象は、プロセスグループ、各プロセスのデバイス、"
-        "DistributedDataParallel、DistributedSampler と set_epoch、ランク 0 だけの保存と表示、no_sync です。"
-        "確実な箇所だけを変更し、残りは質問のコメントにします。ランチャなしで実行した場合、計算結果は元のプログラムと同じです。"
-        "Lightning、Hugging Face Trainer、Accelerate のプログラムには、それらが自動で分散化する内容を示します。"
+        "1 GPU 用の学習プログラムを分散学習用にするための変更を示します。PyTorch は DistributedDataParallel に変換します"
+        "（プロセスグループ、各プロセスのデバイス、DistributedSampler と set_epoch、ランク 0 だけの保存と表示、no_sync）。"
+        "Chainer は ChainerMN に、Keras は Horovod に変換します（`--to multiworker` では MultiWorkerMirroredStrategy）。"
+        "Lightning、Hugging Face Trainer、Accelerate は自動で分散化するため、残りの箇所だけを変更し、変更が不要な場合はそのように表示します。"
+        "確実な箇所だけを変更し、残りは質問のコメントにします。"
         "プログラムは読むだけで、実行しません。`-` は標準入力です。終了コード 1 "
         "は確認が必要な点が残っていること、2 は読めないことを表します。libcst が必要です。\n"
         "\n"
@@ -97,6 +104,7 @@ SCRIPTS: dict[str, tuple[str, str]] = {
         "  hackathon port train.py\n"
         "  hackathon port train.py --write           train.ported.py を作成\n"
         "  hackathon port train.py --write -o ddp.py\n"
+        "  hackathon port keras.py --to multiworker\n"
         "  hackathon port train.py --json",
     ),
 }

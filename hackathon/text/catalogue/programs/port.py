@@ -1,5 +1,7 @@
 """`hackathon port`: what was changed in a training program, what is worth knowing, what is left to ask."""
 
+from hackathon.text.catalogue.programs import _port_libraries
+
 MESSAGES: dict[str, tuple[str, str]] = {
     # ---- errors
     "needs_libcst": (
@@ -113,12 +115,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "accelerator.prepare() に渡したものは Accelerate が分散化します。torchrun または accelerate launch で起動してください。",
     ),
     "library_lightning": (
-        'Lightning distributes the model and the data itself: Trainer(devices=…, num_nodes=…, strategy="ddp"), as many as the job has.',
-        'モデルとデータの分散は Lightning が行います。ジョブに合わせて Trainer(devices=…, num_nodes=…, strategy="ddp") を指定してください。',
+        "Lightning distributes the model and the data itself: no sampler and no wrapper of your own is needed. The batch size is that of one process.",
+        "モデルとデータの分散は Lightning が行います。独自のサンプラーやラッパーは不要です。バッチサイズは 1 プロセスあたりの値です。",
     ),
     "library_trainer": (
-        "Trainer distributes the model and the data itself when the program is started with torchrun: nothing to change here.",
-        "torchrun で起動すれば、モデルとデータの分散は Trainer が行います。ここで変更する点はありません。",
+        "Trainer distributes the model and the data itself when the program is started with torchrun, or by a job of this toolkit.",
+        "torchrun またはこのツールのジョブで起動すれば、モデルとデータの分散は Trainer が行います。",
     ),
     # ---- questions
     "ask_library_device": (
@@ -126,8 +128,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "`{call}` はすべてを 1 枚の GPU に載せます。削除しますか。各プロセスのデバイスはライブラリが選びます。",
     ),
     "ask_library_devices": (
-        "`{argument}` is fixed: should it be the number of the job?",
-        "`{argument}` は固定値です。ジョブの数に合わせますか。",
+        "`{argument}`: should it be what the job has?",
+        "`{argument}`: ジョブに合わせますか。",
     ),
     "ask_exit": (
         "the program ends here: where can `{end}` stand before it?",
@@ -278,12 +280,5 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "not known: no framework that hackathon port knows is imported",
         "不明: hackathon port が対応するフレームワークが import されていません",
     ),
-    "not_known_keras": (
-        "not known: Keras and TensorFlow are not changed automatically. How to use MultiWorkerMirroredStrategy or Horovod: hackathon docs from-one-gpu-to-many",
-        "不明: Keras と TensorFlow は自動では変更しません。MultiWorkerMirroredStrategy と Horovod の使い方: hackathon docs from-one-gpu-to-many",
-    ),
-    "not_known_chainer": (
-        "not known: Chainer programs are not changed automatically. How to use ChainerMN: hackathon docs from-one-gpu-to-many",
-        "不明: Chainer のプログラムは自動では変更しません。ChainerMN の使い方: hackathon docs from-one-gpu-to-many",
-    ),
+    **_port_libraries.MESSAGES,
 }

@@ -1,0 +1,182 @@
+"""Accelerate: the library distributes what goes through `prepare()`; the rest is for one process, or a question."""
+
+from typing import Literal
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.loops import batch_loops, is_loader, iterated
+from hackathon.programs.port.names import calls, dotted, method
+from hackathon.programs.port.output import Output, lines_of_one
+from hackathon.programs.port.torch_steps import seeded
+
+_GATHERS = ("gather", "gather_for_metrics", "reduce")
+
+
+def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
+    """Prepare what is left out, let one process print and save, and average by the library."""
+    for each in functions.calls:
+        if functions.imports.full(each.func).endswith(".random_split") and not seeded(functions, each):
+            edits.ask(each, "ask-split")
+    name = _accelerator(functions)
+    if name is None:
+        edits.ask(None, "ask-accelerator")
+        return "ported"
+    prepared = _prepared(edits, functions, name)
+    _loops(edits, functions, name, prepared)
+    for call in functions.backwards:
+        target = call.func.value if isinstance(call.func, cst.Attribute) else None
+        plain = target is not None and dotted(target) not in (None, name)
+        if plain and not call.args and isinstance(functions.program.parents.get(call), cst.Expr):
+            assert target is not None
+            edits.swap(call, f"{name}.backward({functions.program.text(target)})")
+            edits.done(call, "do-backward", f"{name}.backward(…)")
+    _saves(edits, functions, name, prepared)
+    lines_of_one(edits, functions, f"{name}.is_main_process", Output(sees=lambda node: _sees(functions, name, node)))
+    edits.note(None, "note-accelerate-launch")
+    return "ported"
+
+
+def _accelerator(functions: Functions) -> str | None:
+    """Return the one name of the accelerator."""
+    names = set()
+    for each in functions.program.find(functions.program.module, cst.Assign):
+        made = isinstance(each.value, cst.Call) and functions.imports.full(each.value.func).endswith("Accelerator")
+        if made:
+            names.add(dotted(each.targets[0].target) if len(each.targets) == 1 else None)
+    return names.pop() if len(names) == 1 else None
+
+
+def _sees(functions: Functions, name: str, node: cst.CSTNode) -> bool:
+    """Return whether a line knows the accelerator: it is made before it in the same function or in the module."""
+    program, scope = functions.program, functions.scope(node)
+    if name.startswith("self.") or (scope is not None and name in functions.parameters(scope)):
+        return functions.owner(scope) is not None if name.startswith("self.") else True
+    line = program.line(node)
+    here = [program.line(each.statement) for each in functions.assigned(name, scope)]
+    if here:
+        return min(here) < line
+    top = [program.line(each.statement) for each in functions.assigned(name, None)]
+    return bool(top) and scope is not None
+
+
+def _prepared(edits: Edits, functions: Functions, name: str) -> set[str]:
+    """Return the names that go through prepare(), and let loaders and the model of this file go through it too."""
+    program = functions.program
+    found: set[str] = set()
+    calls_of = [each for each in functions.calls if dotted(each.func) == f"{name}.prepare"]
+    for call in calls_of:
+        found |= {dotted(each.value) or "" for each in call.args}
+        parent = program.parents.get(call)
+        if isinstance(parent, cst.Assign):
+            target = parent.targets[0].target
+            parts = [each.value for each in target.elements] if isinstance(target, cst.Tuple) else [target]
+            found |= {dotted(each) or "" for each in parts}
+    loaders = {
+        dotted(loop.loader): loop
+        for loop in batch_loops(program, functions)
+        if loop.sources and dotted(loop.loader) is not None
+    }
+    last = calls_of[-1] if calls_of else None
+    for loader, loop in loaders.items():
+        if loader in found or loader is None or _made_by_prepare(functions, loader, loop.scope, name):
+            continue
+        if last is None or not _extends(functions, last, loader):
+            edits.ask(loop.loop, "ask-prepare", data=loader)
+            continue
+        _extend(edits, last, loader)
+        edits.done(last, "do-prepare", what=loader)
+        found.add(loader)
+    return found
+
+
+def _made_by_prepare(functions: Functions, loader: str, scope: cst.FunctionDef | None, name: str) -> bool:
+    made = list(functions.assigned(loader, scope)) or list(functions.assigned(loader, None))
+    return any(
+        isinstance(each.value, cst.Call) and (dotted(each.value.func) or "").startswith(f"{name}.prepare")
+        for each in made
+    ) or (scope is not None and loader in functions.parameters(scope))
+
+
+def _extends(functions: Functions, call: cst.Call, loader: str) -> bool:
+    """Return whether `a, b = accelerator.prepare(a, b)` may get one name more: it is made before, in the same block."""
+    program = functions.program
+    parent = program.parents.get(call)
+    if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
+        return False
+    target = parent.targets[0].target
+    names = [dotted(each.value) for each in target.elements] if isinstance(target, cst.Tuple) else [dotted(target)]
+    if len(names) != len(call.args) or any(each.star or each.keyword for each in call.args):
+        return False
+    made = functions.assigned(loader, functions.scope(call))
+    block = program.parents[program.statement(call)]
+    return len(made) == 1 and all(
+        program.parents[program.statement(each.statement)] is block
+        and program.line(each.statement) < program.line(call)
+        for each in made
+    )
+
+
+def _extend(edits: Edits, call: cst.Call, name: str) -> None:
+    assign = edits.program.parents[call]
+    assert isinstance(assign, cst.Assign)
+    made = edits.expression(f"f({name})")
+    assert isinstance(made, cst.Call)
+    (extra,) = made.args
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+
+    def arguments(updated: cst.CSTNode) -> cst.CSTNode:
+        assert isinstance(updated, cst.Call)
+        args = list(updated.args)
+        args[-1] = args[-1].with_changes(comma=comma)
+        return updated.with_changes(args=[*args, extra])
+
+    def targets(updated: cst.CSTNode) -> cst.CSTNode:
+        assert isinstance(updated, cst.AssignTarget)
+        target = updated.target
+        if isinstance(target, cst.Tuple):
+            elements = list(target.elements)
+            elements[-1] = elements[-1].with_changes(comma=comma)
+        else:
+            elements = [cst.Element(target, comma=comma)]
+        return updated.with_changes(target=cst.Tuple([*elements, cst.Element(extra.value)], lpar=[], rpar=[]))
+
+    edits.change(call, arguments)
+    edits.change(assign.targets[0], targets)
+
+
+def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) -> None:
+    """Ask about loops that see one process's share of prepared data and never gather."""
+    program = functions.program
+    for loop in program.find(program.module, cst.For):
+        value = iterated(loop)
+        made = [each for each, _ in functions.origins(value, functions.scope(loop))]
+        shared = dotted(value) in prepared or any(
+            isinstance(each, cst.Call) and dotted(each.func) == f"{name}.prepare" for each in made
+        )
+        if shared and not functions.reaches(loop.body) and not _gathers(functions, loop.body):
+            edits.ask(loop, "ask-gather", name=name)
+        if is_loader(functions, value) and functions.reaches(loop.body):
+            edits.ask(loop, "ask-prepare", data=program.text(value))
+
+
+def _gathers(functions: Functions, body: cst.CSTNode) -> bool:
+    """Return whether results of all processes are collected below a node, also in what it calls."""
+    inside = [body, *(each for call in calls(functions.program, body) if (each := functions.target(call)) is not None)]
+    return any(method(call) in _GATHERS for node in inside for call in calls(functions.program, node))
+
+
+def _saves(edits: Edits, functions: Functions, name: str, prepared: set[str]) -> None:
+    """Save the model below the wrapper, by the library's own function, which one process runs."""
+    program = functions.program
+    for call in functions.calls:
+        if not isinstance(call.func, cst.Attribute) or method(call) not in ("state_dict", "save_pretrained"):
+            continue
+        owner = dotted(call.func.value)
+        last = owner.lower() if owner is not None else ""
+        if owner not in prepared or any(word in last for word in ("opt", "sched", "loader")):
+            continue
+        if _sees(functions, name, call):
+            edits.swap(call.func.value, f"{name}.unwrap_model({owner})")
+            edits.done(call, "do-unwrap", what=program.text(call.func))

@@ -1,0 +1,239 @@
+"""Chainer: one GPU → ChainerMN."""
+
+from typing import Literal
+
+import libcst as cst
+
+from hackathon.programs.port.chainer_device import Communicator
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.head import Head
+from hackathon.programs.port.names import argument, dotted, method
+from hackathon.programs.port.output import Output, lines_of_one
+
+_ITERATORS = ("SerialIterator", "MultithreadIterator", "MultiprocessIterator")
+_OF_ONE = {
+    "LogReport", "PrintReport", "PrintReportNotebook", "PlotReport", "ProgressBar", "snapshot", "snapshot_object",
+    "dump_graph", "DumpGraph", "VariableStatisticsPlot",
+}  # fmt: skip
+"""Extensions that write or show; rank 0 has them alone."""
+_OF_ALL = {
+    "Evaluator", "ExponentialShift", "InverseShift", "LinearShift", "MultistepShift", "PolynomialShift", "StepShift",
+    "WarmupShift", "observe_lr", "observe_value", "FailOnNonNumber", "ParameterStatistics", "unchain_variables",
+}  # fmt: skip
+_SAVES = frozenset({"chainer.serializers.save_npz", "chainer.serializers.save_hdf5"})
+
+
+def port_chainer(edits: Edits, functions: Functions) -> Literal["ported", "unknown"]:
+    """Make the changes and ask the questions."""
+    optimizers = [each for each in functions.calls if _of(functions, each, "chainer.optimizers.")]
+    if not optimizers:
+        edits.ask(None, "no-optimizer-chainer")
+        return "unknown"
+    head = Head(edits, functions)
+    port = _Chainer(edits, functions, Communicator(edits, functions, head))
+    for call in optimizers:
+        port.wrap(call, f"{port.comm.package}.create_multi_node_optimizer({{}}, {port.comm.name})", "do-optimizer")
+    port.data()
+    port.evaluators()
+    port.others()
+    port.output()
+    head.put()
+    edits.note(None, "note-chainer")
+    return "ported"
+
+
+def _of(functions: Functions, call: cst.Call, package: str) -> bool:
+    full = functions.imports.full(call.func)
+    return full.startswith(package) and full.rpartition(".")[2][:1].isupper()
+
+
+class _Chainer:
+    def __init__(self, edits: Edits, functions: Functions, comm: Communicator) -> None:
+        self.edits = edits
+        self.functions = functions
+        self.program = functions.program
+        self.comm = comm
+        self._evaluators = {name for name, each in functions.classes.items() if self._derived(each)}
+
+    def _derived(self, owner: cst.ClassDef) -> bool:
+        full = [self.functions.imports.full(each.value) for each in owner.bases]
+        return any(each.startswith("chainer.") and each.endswith(".Evaluator") for each in full)
+
+    def _last(self, call: cst.Call) -> str:
+        """Return the last part of a name of Chainer that is called, "" for other calls."""
+        full = self.functions.imports.full(call.func)
+        return full.rpartition(".")[2] if full.startswith("chainer.") else ""
+
+    def wrap(self, call: cst.Call, text: str, rule: str) -> None:
+        """Put ChainerMN's counterpart around something, where the communicator is known."""
+        if not self.comm.sees(call):
+            self.edits.ask(call, "ask-chainer-comm", name=self.comm.name)
+            return
+        self.edits.wrap(call, text)
+        self.edits.done(call, rule, text.replace("{}", "…"), what=self.program.text(call.func))
+
+    # ---- data
+    def data(self) -> None:
+        """Give each process its share of the training data, and of what an Evaluator looks at."""
+        made = [each for each in self.functions.calls if self._last(each) in _ITERATORS]
+        if not any(self._repeats(each) for each in made):
+            self.edits.ask(self._first_optimizer(), "ask-chainer-iterator")
+        done: set[tuple[str, object]] = set()
+        for call in made:
+            if self._last(call) == "MultiprocessIterator":
+                self.edits.ask(call, "ask-multiprocess")
+            trains = self._repeats(call)
+            if trains is None:
+                self.edits.ask(call, "ask-chainer-data", data=self.program.text(call))
+            elif trains or self._for_evaluator(call):
+                self._scatter(call, trains, done)
+            else:
+                self.edits.note(call, "note-evaluation")
+
+    def _first_optimizer(self) -> cst.Call:
+        return next(each for each in self.functions.calls if _of(self.functions, each, "chainer.optimizers."))
+
+    def _repeats(self, call: cst.Call) -> bool | None:
+        """Return whether an iterator goes on and on, as the one of a training does; None: not sure."""
+        given = argument(call, "repeat", 2)
+        return {"True": True, "False": False}.get(self.program.text(given.value)) if given is not None else True
+
+    def _for_evaluator(self, call: cst.Call) -> bool:
+        """Return whether an iterator goes to an Evaluator and nowhere else."""
+        parent = self.program.parents.get(call)
+        name = dotted(parent.targets[0].target) if isinstance(parent, cst.Assign) else None
+        scope = self.functions.scope(call)
+        if name is None:
+            outer = self.program.parents.get(parent) if parent is not None else None
+            return isinstance(outer, cst.Call) and self._evaluates(outer)
+        used = [
+            self.program.parents.get(self.program.parents.get(each, each))
+            for each in self._uses(name, scope)
+            if self.program.line(each) > self.program.line(call)
+        ]
+        return bool(used) and all(isinstance(each, cst.Call) and self._evaluates(each) for each in used)
+
+    def _evaluates(self, call: cst.Call) -> bool:
+        return self._last(call) == "Evaluator" or dotted(call.func) in self._evaluators
+
+    def _uses(self, name: str, scope: cst.FunctionDef | None) -> list[cst.BaseExpression]:
+        """Return where a name is read in a function."""
+        kind: type[cst.Name | cst.Attribute] = cst.Attribute if "." in name else cst.Name
+        around: cst.CSTNode = scope if scope is not None else self.program.module
+        found: list[cst.BaseExpression] = []
+        for each in self.program.find(around, kind):
+            parent = self.program.parents.get(each)
+            keyword = isinstance(parent, cst.Arg) and parent.keyword is each
+            part = isinstance(parent, cst.Attribute) and parent.attr is each
+            if dotted(each) == name and not keyword and not part and not isinstance(parent, cst.AssignTarget):
+                found.append(each)
+        return found
+
+    def _scatter(self, call: cst.Call, trains: bool, done: set[tuple[str, object]]) -> None:
+        edits, functions, program = self.edits, self.functions, self.program
+        given, scope = argument(call, "dataset", 0), functions.scope(call)
+        name = dotted(given.value) if given is not None else None
+        local = name is not None and (
+            bool(functions.assigned(name, scope)) or (scope is not None and name in functions.parameters(scope))
+        )
+        statement = self._lifted(call, scope)
+        if name is None or not local or statement is None:
+            edits.ask(call, "ask-chainer-data", data=program.text(given.value) if given is not None else "?")
+            return
+        if not self.comm.sees(statement):
+            edits.ask(call, "ask-chainer-comm", name=self.comm.name)
+            return
+        inside = set(program.walk(statement))
+        lambdas = any(
+            isinstance(each, cst.Lambda)
+            for value, _ in functions.origins(cst.Name(name) if "." not in name else given.value, scope)  # type: ignore[union-attr]
+            for each in program.walk(value)
+        )
+        if lambdas or any(each.statement in inside for each in functions.assigned(name, scope)):
+            edits.ask(call, "ask-chainer-data", data=name)
+            return
+        if (name, scope) in done:
+            return
+        done.add((name, scope))
+        later = [each for each in self._uses(name, scope) if program.line(each) > program.line(statement)]
+        other = [each for each in later if each not in inside and not self._counted(each) and not self._iterates(each)]
+        if other and not trains:
+            edits.note(call, "note-evaluation")  # the whole of it is used again: every process keeps all of it
+            return
+        if other:
+            edits.ask(other[0], "ask-chainer-share", data=name)
+        comm = self.comm.name
+        more = "shuffle=True" if trains else "force_equal_length=False"
+        scatter = f"{self.comm.package}.scatter_dataset({name} if {comm}.rank == 0 else None, {comm}, {more})"
+        edits.put_before(statement, f"{name} = {scatter}\n")
+        edits.done(statement, "do-scatter", scatter, data=name)
+
+    def _counted(self, node: cst.CSTNode) -> bool:
+        """Return whether only the length of something is asked for."""
+        outer = self.program.parents.get(self.program.parents.get(node, node))
+        return isinstance(outer, cst.Call) and dotted(outer.func) == "len"
+
+    def _iterates(self, node: cst.CSTNode) -> bool:
+        outer = self.program.parents.get(self.program.parents.get(node, node))
+        return isinstance(outer, cst.Call) and self._last(outer) in _ITERATORS
+
+    def _lifted(self, node: cst.CSTNode, scope: cst.FunctionDef | None) -> cst.CSTNode | None:
+        """Return the statement of a function's own block that holds a node, also below `if __name__ == …`."""
+        body: cst.CSTNode = scope.body if scope is not None else self.program.module
+        found = self.program.statement(node)
+        while self.program.parents.get(found) is not body:
+            outer = self.program.parents.get(self.program.parents.get(found, found))
+            if scope is None and isinstance(outer, cst.If) and "__name__" in self.program.text(outer.test):
+                return found
+            if outer is None or isinstance(outer, cst.ClassDef):
+                return None
+            found = self.program.statement(outer)
+        return found
+
+    # ---- extensions
+    def evaluators(self) -> None:
+        """Average what an Evaluator finds over all processes."""
+        text = f"{self.comm.package}.create_multi_node_evaluator({{}}, {self.comm.name})"
+        for call in self.functions.calls:
+            if self._evaluates(call):
+                self.wrap(call, text, "do-evaluator")
+
+    def others(self) -> None:
+        """Ask about what several processes cannot do together."""
+        for call in self.functions.calls:
+            last = self._last(call)
+            if last in ("ParallelUpdater", "MultiprocessParallelUpdater"):
+                self.edits.ask(call, "ask-parallel-updater", call=last)
+            elif last == "EarlyStoppingTrigger":
+                monitor = argument(call, "monitor", 1)
+                if monitor is None or "validation" not in self.program.text(monitor.value):
+                    self.edits.ask(call, "ask-break")
+            elif last == "snapshot" and argument(call, "autoload") is not None:
+                self.edits.ask(call, "ask-autoload")
+
+    def output(self) -> None:
+        """Let rank 0 alone report, print and save."""
+        for call in self.functions.calls:
+            if self._extends(call) and self._extension(call) is None:
+                self.edits.ask(call, "ask-extension", what=self.program.text(call.args[0].value))
+        reports = lambda call: self._extends(call) and self._extension(call) == "one"  # noqa: E731
+        output = Output(_SAVES, sees=self.comm.sees, also=reports)
+        lines_of_one(self.edits, self.functions, f"{self.comm.name}.rank == 0", output)
+
+    def _extends(self, call: cst.Call) -> bool:
+        if method(call) != "extend" or not call.args or not isinstance(call.func, cst.Attribute):
+            return False
+        made = [each for each, _ in self.functions.origins(call.func.value, self.functions.scope(call))]
+        trainer = any(isinstance(each, cst.Call) and self._last(each) == "Trainer" for each in made)
+        first = call.args[0].value
+        return trainer or (isinstance(first, cst.Call) and self._last(first) in _OF_ONE | _OF_ALL)
+
+    def _extension(self, call: cst.Call) -> str | None:
+        """Return who has an extension: `one` or `all` processes; None: not known."""
+        found = set()
+        for value, _ in self.functions.origins(call.args[0].value, self.functions.scope(call)):
+            last = self._last(value) if isinstance(value, cst.Call) else ""
+            own = isinstance(value, cst.Call) and dotted(value.func) in self._evaluators
+            found.add("one" if last in _OF_ONE else "all" if last in _OF_ALL or own else None)
+        return found.pop() if len(found) == 1 else None

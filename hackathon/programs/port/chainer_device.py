@@ -1,0 +1,202 @@
+"""Chainer's devices: where the communicator is made, and the GPU of each process in the place of a fixed one."""
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions, Scope
+from hackathon.programs.port.head import Head
+from hackathon.programs.port.names import argument, dotted, method
+
+_BY_NUMBER = (
+    "chainer.cuda.get_device_from_id", "chainer.backends.cuda.get_device_from_id", "chainer.cuda.get_device",
+    "chainer.backends.cuda.get_device",
+)  # fmt: skip
+
+
+@dataclass
+class Communicator:
+    """The communicator of a ported program and the lines that see it."""
+
+    edits: Edits
+    functions: Functions
+    head: Head
+    name: str = ""
+    _scope: Scope = None
+    _line: int = 0
+    _numbers: list[cst.BaseExpression] = field(default_factory=list)
+    """Fixed numbers of GPUs."""
+    _options: dict[str, cst.BaseExpression] = field(default_factory=dict)
+    """Options that give the number, such as `args.gpu`, and where one is used."""
+
+    def __post_init__(self) -> None:
+        self.package = self.head.imported("chainermn", "import chainermn")
+        self.name = self.head.named("comm")
+        self._make()
+
+    def sees(self, node: cst.CSTNode) -> bool:
+        """Return whether a line knows the communicator."""
+        if self._line == 0:
+            return True
+        scope = self.functions.scope(node)
+        if self._scope is None and scope is not None:
+            return True
+        return scope is self._scope and self.functions.program.line(node) > self._line
+
+    def _make(self) -> None:
+        functions, program = self.functions, self.functions.program
+        made = [each for each in functions.calls if functions.imports.full(each.func) == "chainer.get_device"]
+        for call in functions.calls:
+            value = self._device(call)
+            if value is not None:
+                self._number(value, call)
+        if made:
+            self._by_device(made)
+        elif self._options:
+            self._by_option()
+        else:
+            moves = [
+                each for each in functions.calls
+                if method(each) == "to_gpu" or functions.imports.full(each.func) in _BY_NUMBER
+            ]  # fmt: skip
+            tests = [
+                program.text(above.test)
+                for each in moves
+                for above in program.above(each)
+                if isinstance(above, cst.If | cst.IfExp)
+            ]
+            kind = '"naive"' if not moves else '"pure_nccl"'
+            if any("available" in each for each in tests):
+                chainer = self.head.imported("chainer", "import chainer")
+                kind = f'"pure_nccl" if {chainer}.backends.cuda.available else "naive"'
+            text = f"{self.name} = {self.package}.create_communicator({kind})\n"
+            chosen = any(functions.imports.full(each.func) in _BY_NUMBER for each in moves)
+            if moves and not chosen:
+                chainer = self.head.imported("chainer", "import chainer")
+                use = f"{chainer}.backends.cuda.get_device_from_id({self.name}.intra_rank).use()\n"
+                inner = f"if {chainer}.backends.cuda.available:\n    {use}"
+                text += inner if "available" in kind else use
+            self.head.block(text.rstrip("\n"))
+            self.edits.done(program.module.body[0], "do-communicator", text, name=self.name)
+        for literal in self._numbers:
+            if self.sees(literal):
+                self.edits.swap(literal, f"{self.name}.intra_rank")
+                new = f"{self.name}.intra_rank"
+                self.edits.done(literal, "do-device", old=program.text(literal), new=new)
+            else:
+                self.edits.ask(literal, "ask-chainer-device", text=program.text(literal), name=self.name)
+
+    def _device(self, call: cst.Call) -> cst.BaseExpression | None:
+        full = self.functions.imports.full(call.func)
+        last = full.rpartition(".")[2]
+        if full in _BY_NUMBER or method(call) == "to_gpu":
+            return call.args[0].value if call.args else None
+        if last in ("StandardUpdater", "Evaluator") and full.startswith("chainer."):
+            found = argument(call, "device")
+        elif last == "concat_examples":
+            found = argument(call, "device", 1)
+        else:
+            found = None
+        return found.value if found is not None else None
+
+    def _number(self, value: cst.BaseExpression, call: cst.Call) -> None:
+        """Sort what says which GPU: a fixed number, an option, no GPU, or something to ask about."""
+        functions, program = self.functions, self.functions.program
+        if program.text(value) in ("-1", "None"):
+            return
+        if isinstance(value, cst.Integer):
+            self._numbers.append(value)
+            return
+        name = dotted(value)
+        scope = functions.scope(call)
+        origins = [each for each, _ in functions.origins(value, scope)] if name is not None else []
+        if origins and all(isinstance(each, cst.Integer) or program.text(each) == "-1" for each in origins):
+            self._numbers += [
+                each for each in origins if isinstance(each, cst.Integer) and each not in self._numbers
+            ]  # fmt: skip
+        elif origins and all(
+            isinstance(each, cst.Call) and functions.imports.full(each.func) == "chainer.get_device" for each in origins
+        ):
+            return
+        elif name is not None and "." in name and self._parsed(name, scope) is not None and self._whole(name):
+            self._options.setdefault(name, value)
+        elif not (name is not None and self._of_option(origins)):
+            self.edits.ask(call, "ask-chainer-device", text=program.text(value), name=self.name)
+
+    def _of_option(self, origins: list[cst.BaseExpression]) -> bool:
+        """Return whether a name only hands an option on, which is set anew."""
+        found = [dotted(each) for each in origins]
+        return bool(found) and all(each in self._options for each in found)
+
+    def _parsed(self, name: str, scope: Scope) -> cst.CSTNode | None:
+        """Return the statement that reads the command line into `args` of `args.gpu`."""
+        functions = self.functions
+        made = functions.assigned(name.split(".")[0], scope) or functions.assigned(name.split(".")[0], None)
+        for each in made if len(made) == 1 else ():
+            read = [value for value, _ in functions.origins(each.value, functions.scope(each.statement))]
+            if read and all(isinstance(value, cst.Call) and method(value) == "parse_args" for value in read):
+                return each.statement
+        return None
+
+    def _whole(self, name: str) -> bool:
+        """Return whether an option is a whole number."""
+        wanted = name.split(".")[-1]
+        for call in self.functions.calls:
+            if method(call) != "add_argument":
+                continue
+            words = [
+                each.value.value.strip("'\"") for each in call.args
+                if each.keyword is None and isinstance(each.value, cst.SimpleString)
+            ]  # fmt: skip
+            dest = argument(call, "dest")
+            names = {word.lstrip("-").replace("-", "_") for word in words if word.startswith("--")}
+            if dest is not None:
+                names = {self.functions.program.text(dest.value).strip("'\"")}
+            if wanted in names:
+                kind, default = argument(call, "type"), argument(call, "default")
+                texts = [self.functions.program.text(each.value) if each else "" for each in (kind, default)]
+                return texts[0] == "int" and texts[1].lstrip("-").isdigit()
+        return False
+
+    def _by_option(self) -> None:
+        """Make the communicator where the command line has been read."""
+        (name, used), *more = self._options.items()
+        statement = self._parsed(name, self.functions.scope(used))
+        assert statement is not None
+        if more:
+            self.edits.ask(more[0][1], "ask-chainer-device", text=more[0][0], name=self.name)
+        text = (
+            f'{self.name} = {self.package}.create_communicator("pure_nccl" if {name} >= 0 else "naive")\n'
+            f"if {name} >= 0:\n    {name} = {self.name}.intra_rank\n"
+        )
+        self._after(statement, text)
+
+    def _by_device(self, made: list[cst.Call]) -> None:
+        """Make the communicator where the device has been chosen, and take the one of this process."""
+        program = self.functions.program
+        call = made[0]
+        parent = program.parents.get(call)
+        target = dotted(parent.targets[0].target) if isinstance(parent, cst.Assign) else None
+        text = program.text(call.args[0].value) if call.args else ""
+        if text in ('"@numpy"', "'@numpy'", "-1"):
+            text = f'{self.name} = {self.package}.create_communicator("naive")\n'
+            self.head.block(text.rstrip("\n"))
+            self.edits.done(call, "do-communicator", text, name=self.name)
+        elif len(made) > 1 or target is None:
+            self.head.block(f'{self.name} = {self.package}.create_communicator("naive")')
+            self.edits.ask(call, "ask-chainer-device", text=program.text(call), name=self.name)
+        else:
+            gpu = f'{target}.name.startswith("@cupy")'
+            self._after(
+                call,
+                f'{self.name} = {self.package}.create_communicator("pure_nccl" if {gpu} else "naive")\n'
+                f"if {gpu}:\n"
+                f'    {target} = {program.text(call.func)}(f"@cupy:{{{self.name}.intra_rank}}")\n',
+            )
+
+    def _after(self, node: cst.CSTNode, text: str) -> None:
+        statement = self.functions.program.statement(node)
+        self._scope, self._line = self.functions.scope(statement), self.functions.program.line(statement)
+        self.edits.put_after(statement, text)
+        self.edits.done(statement, "do-communicator", text, name=self.name)

@@ -1,0 +1,111 @@
+"""The beginning of a ported program: imports, constants, small functions, what joins the processes."""
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.output import Output, lines_of_one
+from hackathon.programs.port.torch_setup import imported_first, imports_end
+
+_OF_LAUNCHER = {
+    "WORLD_SIZE": 'int({os}.environ.get("WORLD_SIZE", "1"))',
+    "LOCAL_WORLD_SIZE": 'int({os}.environ.get("LOCAL_WORLD_SIZE", "1"))',
+    "RANK": 'int({os}.environ.get("RANK", "0"))',
+}
+"""What launchers tell each process; torchrun and the jobs of this toolkit set these variables."""
+
+
+class Head:
+    """Names that a ported program gets behind its own imports: none of them stands for something else in it."""
+
+    def __init__(self, edits: Edits, functions: Functions) -> None:
+        self.edits = edits
+        self.functions = functions
+        self._imports: list[str] = []
+        self._constants: dict[str, tuple[str, str]] = {}
+        self._definitions: list[str] = []
+        self._blocks: list[str] = []
+        self._names: dict[str, str] = {}
+
+    def fresh(self, name: str) -> str:
+        """Return a name that the program does not have, and keep it."""
+        while name in self.functions.program.identifiers:
+            name += "_"
+        self.functions.program.identifiers.add(name)
+        return name
+
+    def imported(self, full: str, line: str, short: str | None = None) -> str:
+        """Return how the program names something, which is imported by `line` when it is not at the top already."""
+        for name, whole in self.functions.imports.names.items():
+            if whole == full and imported_first(self.functions, name):
+                return name
+        plain = short or full.split(".")[-1]
+        name = self.fresh(plain)
+        if name == plain and short is None:
+            self._imports.append(line)
+        else:
+            self._imports.append(f"{line} as {name}")
+        self.functions.imports.names[name] = full
+        return name
+
+    def of_launcher(self, name: str) -> str:
+        """Return the constant that holds a number of the launcher: WORLD_SIZE, LOCAL_WORLD_SIZE, RANK."""
+        if name not in self._constants:
+            os = self._os()
+            self._constants[name] = (self.named(name), _OF_LAUNCHER[name].replace("{os}", os))
+        return self._constants[name][0]
+
+    def named(self, name: str) -> str:
+        """Return how something is to be called that the program may get, always the same for the same name."""
+        if name not in self._names:
+            self._names[name] = self.fresh(name)
+        return self._names[name]
+
+    def first_of_ranks(self, output: Output) -> None:
+        """Let rank 0 of the launcher print and save."""
+        lines_of_one(self.edits, self.functions, f"{self.named('RANK')} == 0", output)
+        if any(each.rule in ("do-print", "do-save") for each in self.edits.findings):
+            self.of_launcher("RANK")
+
+    def _os(self) -> str:
+        known = next((line for line in self._imports if line.startswith("import os")), None)
+        return known.split()[-1] if known is not None else self.imported("os", "import os")
+
+    def imported_together(self, module: str, names: tuple[str, ...]) -> list[str]:
+        """Return how the program names what one line imports from a module."""
+        given = [self.fresh(name) for name in names]
+        parts = [name if short == name else f"{name} as {short}" for name, short in zip(names, given, strict=True)]
+        self._imports.append(f"from {module} import {', '.join(parts)}")
+        return given
+
+    def definition(self, text: str) -> None:
+        """Put a function behind the imports and constants."""
+        if text not in self._definitions:
+            self._definitions.append(text)
+
+    def block(self, text: str) -> None:
+        """Put statements behind the functions."""
+        if text not in self._blocks:
+            self._blocks.append(text)
+
+    def put(self) -> cst.CSTNode | None:
+        """Write all of it into the program; return the statement that it stands behind, or before."""
+        lines = [*self._imports]
+        if self._constants:
+            order = [each for each in _OF_LAUNCHER if each in self._constants]
+            lines += ["", *(f"{self._constants[each][0]} = {self._constants[each][1]}" for each in order)]
+        lines += [f"\n\n{each}" for each in self._definitions]
+        apart = "\n\n" if self._definitions else "\n"
+        if self._blocks:
+            lines.append(apart + "\n".join(self._blocks))
+        text = "\n".join(lines) + "\n"
+        if not text.strip():
+            return None
+        module = self.functions.program.module
+        number = imports_end(module)
+        if number == 0 and not module.body:
+            return None
+        place = module.body[max(number - 1, 0)]
+        around = self.edits.after if number else self.edits.before
+        around.setdefault(place, [])[:0] = self.edits.statements(text)
+        return place

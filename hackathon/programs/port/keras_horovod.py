@@ -1,0 +1,169 @@
+"""Keras → Horovod: `fit`, or a loop with a GradientTape."""
+
+import libcst as cst
+
+from hackathon.programs.port.head import Head
+from hackathon.programs.port.keras_program import KerasProgram, Shares, keras_name
+from hackathon.programs.port.keras_tape import port_tapes
+from hackathon.programs.port.names import argument, dotted, method, pure
+from hackathon.programs.port.output import lines_of_one
+
+_HARMLESS = frozenset({"evaluate", "predict", "count_params", "result", "to_json", "get_config"})
+
+
+def port_to_horovod(keras: KerasProgram) -> None:
+    """Make all changes; the model is compiled with Horovod's optimizer, or its tape is Horovod's."""
+    edits, functions = keras.edits, keras.functions
+    head = Head(edits, functions)
+    tf = head.imported("tensorflow", "import tensorflow", "tf")
+    package = "horovod.tensorflow" if keras.tapes else "horovod.tensorflow.keras"
+    hvd = head.imported(package, f"import {package}", "hvd")
+    gpus = head.fresh("gpus")
+    start = (
+        f"{hvd}.init()\n"
+        f'{gpus} = {tf}.config.list_physical_devices("GPU")\n'
+        f"if {gpus}:\n"
+        f'    {tf}.config.set_visible_devices({gpus}[{hvd}.local_rank() % len({gpus})], "GPU")'
+    )
+    head.block(start)
+    share = Shares(keras, head, hvd)
+    if keras.tapes and keras.fits:
+        edits.ask(keras.tapes[0], "ask-tape")
+    elif keras.tapes:
+        port_tapes(keras, head, hvd, share)
+    else:
+        for call in keras.compiles:
+            _optimizer(keras, call, tf, hvd)
+        if not keras.compiles and keras.fits:
+            edits.ask(keras.fits[0], "ask-compile")
+        for call in keras.fits:
+            _fit(keras, call, hvd, share)
+    guard = f"{hvd}.rank() == 0"
+    lines_of_one(edits, functions, guard, keras.output(_HARMLESS))
+    keras.quiet(guard)
+    _reloads(keras, hvd)
+    edits.done(head.put(), "do-horovod", start)
+    edits.note(None, "note-batch")
+    edits.note(None, "note-horovod")
+
+
+def _optimizer(keras: KerasProgram, call: cst.Call, tf: str, hvd: str) -> None:
+    edits, functions = keras.edits, keras.functions
+    given = argument(call, "optimizer", 0)
+    if any(each.star for each in call.args):
+        edits.ask(call, "ask-compile")
+        return
+    if given is None:
+        edits.put_argument(call, "optimizer", f'{hvd}.DistributedOptimizer({tf}.keras.optimizers.get("rmsprop"))')
+        edits.done(call, "do-optimizer", what="rmsprop")
+        return
+    made = [each for each, _ in functions.origins(given.value, functions.scope(call))]
+    if len(made) == 1 and isinstance(made[0], cst.SimpleString):
+        text = f"{hvd}.DistributedOptimizer({tf}.keras.optimizers.get({keras.program.text(made[0])}))"
+        edits.swap(given.value, text)
+        edits.done(call, "do-optimizer", text, what=keras.program.text(made[0]))
+    elif made and all(isinstance(each, cst.Call) and _makes_optimizer(keras, each) for each in made):
+        for each in made:
+            if each not in edits.replaced:
+                edits.wrap(each, f"{hvd}.DistributedOptimizer({{}})")
+                edits.done(each, "do-optimizer", f"{hvd}.DistributedOptimizer(…)", what=keras.program.text(each))
+    else:
+        edits.ask(call, "ask-keras-optimizer", what=keras.program.text(given.value))
+
+
+def _makes_optimizer(keras: KerasProgram, call: cst.Call) -> bool:
+    name = keras_name(keras.functions, call.func)
+    return name.startswith("optimizers.") and name.rpartition(".")[2][:1].isupper() and "schedules" not in name
+
+
+def _fit(keras: KerasProgram, call: cst.Call, hvd: str, share: Shares) -> None:
+    edits, functions = keras.edits, keras.functions
+    if not keras.plain(call):
+        edits.ask(call, "ask-fit")
+        return
+    arrays, x = keras.arrays(call), argument(call, "x", 0)
+    if arrays is None or x is None:
+        edits.ask(call, "ask-keras-data", data=keras.program.text(x.value) if x is not None else "?")
+    elif arrays:
+        for each in arrays:
+            share.array(each)
+    else:
+        share.dataset(x.value, functions.scope(call))
+    steps = argument(call, "steps_per_epoch")
+    if steps is not None and keras.program.text(steps.value) != "None":
+        if pure(keras.program, steps.value):
+            text = f"max(1, ({keras.program.text(steps.value)}) // {hvd}.size())"
+            edits.put_argument(call, "steps_per_epoch", text)
+            edits.done(steps, "do-steps", f"steps_per_epoch={text}")
+        else:
+            edits.ask(call, "ask-fit")
+    if argument(call, "validation_data") is not None:
+        edits.note(call, "note-evaluation")
+    _callbacks(keras, call, hvd)
+
+
+def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
+    """Begin with Horovod's callbacks, and let rank 0 alone have those that write."""
+    edits, program, scope = keras.edits, keras.program, keras.functions.scope(call)
+    first = [f"{hvd}.callbacks.BroadcastGlobalVariablesCallback(0)", f"{hvd}.callbacks.MetricAverageCallback()"]
+    given = argument(call, "callbacks")
+    if given is None or program.text(given.value) == "None":
+        edits.put_argument(call, "callbacks", f"[{', '.join(first)}]")
+        edits.done(call, "do-callbacks", ", ".join(first))
+        return
+    made = keras.literal(given.value, scope)
+    if made is None or any(isinstance(each, cst.StarredElement) for each in made.elements):
+        edits.ask(call, "ask-callbacks", what=program.text(given.value))
+        return
+    if made in edits.replaced:
+        return
+    kinds = [keras.kind_of_callback(each.value, scope) for each in made.elements]
+    unsure = next((each for each, kind in zip(made.elements, kinds, strict=True) if kind is None), None)
+    if unsure is not None:
+        edits.ask(call, "ask-callback", what=program.text(unsure.value))
+    one = [program.text(each.value) for each, kind in zip(made.elements, kinds, strict=True) if kind == "one"]
+    every = [number for number, kind in enumerate(kinds) if kind != "one"]
+    added = [edits.expression(each) for each in first]
+
+    def change(updated: cst.CSTNode) -> cst.CSTNode:
+        assert isinstance(updated, cst.List)
+        return updated.with_changes(elements=_elements(updated, added, every))
+
+    edits.change(made, change)
+    if one:
+        edits.wrap(made, f"{{}} + ([{', '.join(one)}] if {hvd}.rank() == 0 else [])")
+    edits.done(call, "do-callbacks", ", ".join(first))
+    name = dotted(given.value)
+    for each in keras.functions.calls:
+        if method(each) not in ("append", "extend", "insert") or name is None or dotted(each.func) is None:
+            continue
+        statement = program.statement(each)
+        if not isinstance(each.func, cst.Attribute) or dotted(each.func.value) != name or not each.args:
+            continue
+        kind = keras.kind_of_callback(each.args[0].value, scope) if method(each) == "append" else None
+        if kind == "one" and isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
+            edits.guarded.add(statement)
+            edits.done(statement, "do-save", f"if {hvd}.rank() == 0:")
+        elif kind != "all":
+            edits.ask(each, "ask-callback", what=program.text(each.args[0].value))
+
+
+def _elements(before: cst.List, added: list[cst.BaseExpression], kept: list[int]) -> list[cst.BaseElement]:
+    """Return the elements of a list with others at its beginning, written as they were: one a line, or all in one."""
+    old = list(before.elements)
+    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    between = next((each.comma for each in old[:-1] if isinstance(each.comma, cst.Comma)), plain)
+    last = old[-1].comma if old else cst.MaybeSentinel.DEFAULT
+    made = [cst.Element(each) for each in added] + [old[each] for each in kept]
+    return [each.with_changes(comma=between) for each in made[:-1]] + [made[-1].with_changes(comma=last)]
+
+
+def _reloads(keras: KerasProgram, hvd: str) -> None:
+    """Ask where a file that rank 0 may just be writing is read: only its owner knows who comes there."""
+    after = min((keras.program.line(each) for each in keras.fits), default=0)
+    for call in keras.functions.calls:
+        reads = method(call) == "load_weights" or keras_name(keras.functions, call.func) == "models.load_model"
+        if reads and keras.program.line(call) > after and keras.functions.scope(call) in {
+            keras.functions.scope(each) for each in keras.fits
+        }:  # fmt: skip
+            keras.edits.ask(call, "ask-reload", barrier=f'{hvd}.allreduce(0, name="saved")')

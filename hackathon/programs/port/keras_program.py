@@ -1,0 +1,231 @@
+"""Keras: which calls of a program compile and fit a model, what they are given, and the shares of its data."""
+
+from typing import Literal
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import DEPTH, Functions, Scope
+from hackathon.programs.port.head import Head
+from hackathon.programs.port.names import argument, dotted, method
+from hackathon.programs.port.output import Output
+
+_FIT = {
+    "epochs", "callbacks", "batch_size", "validation_data", "validation_split", "steps_per_epoch", "verbose",
+}  # fmt: skip
+_OF_ONE = {"ModelCheckpoint", "TensorBoard", "CSVLogger", "ProgbarLogger", "RemoteMonitor", "TqdmCallback"}
+"""Callbacks that write or show."""
+_OF_ALL = {"EarlyStopping", "ReduceLROnPlateau", "LearningRateScheduler", "History"}
+"""Callbacks that change the training: each process has them, and decides by the same averaged numbers."""
+SAVES = frozenset({
+    "tensorflow.saved_model.save", "tensorflow.keras.utils.plot_model", "keras.utils.plot_model",
+    "tensorflow.keras.models.save_model", "keras.models.save_model", "joblib.dump",
+})  # fmt: skip
+
+
+def keras_name(functions: Functions, node: cst.BaseExpression) -> str:
+    """Return what stands behind `keras.` in the full name of something of Keras, "" for other things."""
+    full = functions.imports.full(node)
+    for start in ("tensorflow.keras.", "keras.", "tf_keras."):
+        if full.startswith(start):
+            return full[len(start) :]
+    return ""
+
+
+class KerasProgram:
+    """The calls of a Keras program that matter to a port."""
+
+    def __init__(self, edits: Edits, functions: Functions) -> None:
+        self.edits = edits
+        self.functions = functions
+        self.program = functions.program
+        self.compiles = [each for each in functions.calls if self._compiles(each)]
+        compiled = {dotted(each.func.value) for each in self.compiles if isinstance(each.func, cst.Attribute)}
+        self.fits = [each for each in functions.calls if self._fits(each, compiled)]
+        self.tapes = [
+            each
+            for each in self.program.find(self.program.module, cst.With)
+            if any(self.is_tape(item.item) for item in each.items)
+        ]
+
+    def _compiles(self, call: cst.Call) -> bool:
+        if method(call) != "compile" or self.functions.imports.full(call.func).startswith("re."):
+            return False
+        named = {each.keyword.value for each in call.args if each.keyword is not None}
+        return bool(named & {"optimizer", "loss", "metrics"}) or len(call.args) > 1
+
+    def _fits(self, call: cst.Call, compiled: set[str | None]) -> bool:
+        if method(call) != "fit" or not isinstance(call.func, cst.Attribute):
+            return False
+        named = {each.keyword.value for each in call.args if each.keyword is not None}
+        return bool(named & _FIT) or dotted(call.func.value) in compiled
+
+    def is_tape(self, node: cst.BaseExpression) -> bool:
+        """Return whether an expression makes a GradientTape."""
+        return isinstance(node, cst.Call) and self.functions.imports.full(node.func) == "tensorflow.GradientTape"
+
+    def plain(self, call: cst.Call) -> bool:
+        """Return whether all arguments of `fit` are known, and those behind the fourth one by their names."""
+        return not any(each.star for each in call.args) and sum(each.keyword is None for each in call.args) <= 4
+
+    def bases(
+        self, value: cst.BaseExpression, scope: Scope, depth: int = 2 * DEPTH
+    ) -> list[tuple[cst.BaseExpression, Scope]]:
+        """Return what a data set begins with: the call below `.shuffle(…).batch(…)`, also through names."""
+        if depth < 0:
+            return [(value, scope)]
+        found: list[tuple[cst.BaseExpression, Scope]] = []
+        for each, where in self.functions.origins(value, scope):
+            below = each
+            while isinstance(below, cst.Call) and isinstance(below.func, cst.Attribute) and not self._starts(below):
+                below = below.func.value
+            if below is not each and dotted(below) is not None and not isinstance(below, cst.Call):
+                deeper = [] if dotted(below) == dotted(value) else self.bases(below, where, depth - 1)
+                found += deeper or ([] if dotted(below) == dotted(value) else [(below, where)])
+            elif below is not each and self.functions.target(below) is not None:  # type: ignore[arg-type]
+                found += self.bases(below, where, depth - 1)
+            else:
+                found.append((below, where))
+        return list(dict.fromkeys(found))
+
+    def _starts(self, call: cst.Call) -> bool:
+        full = self.functions.imports.full(call.func)
+        return full.startswith(("tensorflow.", "keras.", "tensorflow_datasets."))
+
+    def is_slices(self, node: cst.BaseExpression) -> bool:
+        """Return whether a data set begins with arrays, whose length and order all processes know."""
+        return isinstance(node, cst.Call) and self.functions.imports.full(node.func) in (
+            "tensorflow.data.Dataset.from_tensor_slices", "tensorflow.data.Dataset.range",
+        )  # fmt: skip
+
+    def once(self, scope: Scope) -> bool:
+        """Return whether a function is called from one place at most."""
+        return scope is None or len(self.functions.callers.get(scope, [])) <= 1
+
+    def arrays(self, call: cst.Call) -> list[cst.BaseExpression] | None:
+        """Return the arrays that `fit` gets, [] where it gets a data set; None: not sure what they are."""
+        given = [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
+        if given[0] is None:
+            return None
+        if given[1] is None:
+            return []
+        values = [each.value for each in given if each is not None]
+        for value in values:
+            whole = value.value if isinstance(value, cst.Subscript) else value
+            if dotted(whole) is None:
+                return None
+            for each, _ in self.functions.origins(whole, self.functions.scope(call)):
+                if isinstance(each, cst.List | cst.Dict | cst.Tuple | cst.ListComp | cst.GeneratorExp):
+                    return None
+        return values
+
+    # ---- callbacks
+    def kind_of_callback(self, value: cst.BaseExpression, scope: Scope) -> Literal["one", "all"] | None:
+        """Return who has a callback: one process or all; None: not sure."""
+        found: set[Literal["one", "all"] | None] = set()
+        for each, _ in self.functions.origins(value, scope):
+            name = (dotted(each.func) or "").rpartition(".")[2] if isinstance(each, cst.Call) else ""
+            own = self.functions.classes.get(name)
+            if name in _OF_ONE:
+                found.add("one")
+            elif name in _OF_ALL or (own is not None and "stop_training" not in self.program.text(own)):
+                found.add("all")
+            else:
+                found.add(None)
+        return found.pop() if len(found) == 1 else None
+
+    def literal(self, value: cst.BaseExpression, scope: Scope) -> cst.List | None:
+        """Return the list that is written for an argument, or for the name that stands there."""
+        made = [each for each, _ in self.functions.origins(value, scope)]
+        return made[0] if len(made) == 1 and isinstance(made[0], cst.List) else None
+
+    def quiet(self, guard: str) -> None:
+        """Let one process alone show progress of `fit`, `evaluate` and `predict`."""
+        said = None
+        for call in self.functions.calls:
+            name = method(call)
+            if name not in ("fit", "evaluate", "predict") or (name == "fit" and call not in self.fits):
+                continue
+            receiver = call.func.value if isinstance(call.func, cst.Attribute) else call.func
+            fitted = {dotted(each.func.value) for each in self.fits if isinstance(each.func, cst.Attribute)}
+            known = call in self.fits or dotted(receiver) in fitted or argument(call, "verbose") is not None
+            alone = self.edits.guarded & {call, *self.program.above(call)}
+            if not known or not self.plain(call) or alone:
+                continue
+            verbose = argument(call, "verbose")
+            text = self.program.text(verbose.value) if verbose is not None else "1"
+            if verbose is not None and (text in ("0", "False") or "rank" in text.lower()):
+                continue
+            text = f"({text})" if " if " in text else text
+            self.edits.put_argument(call, "verbose", f"{text} if {guard} else 0")
+            said = said or call
+        if said is not None:
+            self.edits.done(said, "do-progress", f"verbose=… if {guard} else 0")
+
+    def output(self, harmless: frozenset[str]) -> Output:
+        """Return what counts as output in Keras's programs."""
+        methods = frozenset({"save", "save_weights", "savefig", "save_pretrained"})
+        shows = lambda call: method(call) == "summary"  # noqa: E731
+        return Output(SAVES, methods, harmless, shows)
+
+    def ask_fixed(self) -> None:
+        """Ask about what ties a program to one GPU, or to all of one machine."""
+        functions, program = self.functions, self.program
+        for call in functions.calls:
+            full = functions.imports.full(call.func)
+            last = full.rpartition(".")[2]
+            if last in ("MirroredStrategy", "OneDeviceStrategy", "multi_gpu_model"):
+                self.edits.ask(call, "ask-mirrored", call=last)
+            elif last == "set_visible_devices" or (full == "tensorflow.device" and "gpu" in program.text(call).lower()):
+                self.edits.ask(call, "ask-device", text=program.text(call))
+            elif full.startswith(("keras.ops", "keras.distribution", "keras.random")):
+                self.edits.ask(call, "ask-keras-3", what=full)
+            elif method(call) == "train_on_batch":
+                self.edits.ask(call, "ask-train-on-batch")
+            elif method(call) in ("fit_generator", "flow", "flow_from_directory", "flow_from_dataframe"):
+                self.edits.ask(call, "ask-keras-data", data=program.text(call.func))
+        for each in program.find(program.module, cst.SimpleString):
+            parent = program.parents.get(program.parents.get(program.parents.get(each, each), each))
+            if each.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
+                self.edits.ask(each, "ask-visible")
+            if each.value[1:-1] == "KERAS_BACKEND":
+                self.edits.ask(each, "ask-keras-3", what="KERAS_BACKEND")
+
+
+class Shares:
+    """The part of the data that each process has: equally long for all, for one that is early would wait for ever."""
+
+    def __init__(self, keras: KerasProgram, head: Head, hvd: str) -> None:
+        self.keras = keras
+        self.head = head
+        self.hvd = hvd
+
+    def array(self, value: cst.BaseExpression) -> None:
+        """Take a process's rows of an array."""
+        name = self.head.named("share")
+        self.head.definition(
+            f"def {name}(data):\n"
+            f"    count = len(data) // {self.hvd}.size() * {self.hvd}.size()  # the same for all processes\n"
+            f"    return data[{self.hvd}.rank() : count : {self.hvd}.size()]"
+        )
+        self.keras.edits.wrap(value, f"{name}({{}})")
+        self.keras.edits.done(value, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
+
+    def dataset(self, value: cst.BaseExpression, scope: Scope) -> bool:
+        """Take a process's samples of what a data set begins with; False, and a question, where that is not sure."""
+        bases = self.keras.bases(value, scope)
+        sure = bool(bases) and all(self.keras.is_slices(each) and self.keras.once(where) for each, where in bases)
+        if not sure:
+            self.keras.edits.ask(value, "ask-keras-data", data=self.keras.program.text(value))
+            return False
+        name = self.head.named("share_of_dataset")
+        self.head.definition(
+            f"def {name}(data):\n"
+            f"    count = len(data) // {self.hvd}.size() * {self.hvd}.size()  # the same for all processes\n"
+            f"    return data.take(count).shard({self.hvd}.size(), {self.hvd}.rank())"
+        )
+        for each, _ in bases:
+            if each not in self.keras.edits.replaced:
+                self.keras.edits.wrap(each, f"{name}({{}})")
+                self.keras.edits.done(each, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
+        return True

@@ -1,0 +1,101 @@
+"""A training loop of one's own with TensorFlow → Horovod: its tape averages the gradients."""
+
+import libcst as cst
+
+from hackathon.programs.port.functions import Scope
+from hackathon.programs.port.head import Head
+from hackathon.programs.port.keras_program import KerasProgram, Shares
+from hackathon.programs.port.loops import iterated
+from hackathon.programs.port.names import argument, calls, dotted, method
+
+
+def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> None:
+    """Wrap the one tape, share the data, and let all processes begin with the same weights."""
+    edits, functions, program = keras.edits, keras.functions, keras.program
+    gradients = [each for each in functions.calls if method(each) == "gradient"]
+    tape, item = keras.tapes[0], keras.tapes[0].items[0]
+    name = dotted(item.asname.name) if item.asname is not None else None
+    persistent = isinstance(item.item, cst.Call) and argument(item.item, "persistent", 0) is not None
+    if len(keras.tapes) != 1 or len(gradients) != 1 or name is None or persistent:
+        edits.ask(tape, "ask-tape")
+        return
+    if any(gradients[0] is each for each in calls(program, tape.body)):
+        edits.ask(tape, "ask-tape")
+        return
+    text = f"{name} = {hvd}.DistributedGradientTape({name})\n"
+    edits.put_after(tape, text)
+    edits.done(tape, "do-tape", text)
+    functions.train_by(gradients)
+    loops = [each for each in program.find(program.module, cst.For) if functions.reaches(each.body)]
+    batches = [each for each in loops if not _counts(each) and not _holds(keras, each, loops)]
+    for each in batches:
+        share.dataset(iterated(each), functions.scope(each))
+    if not batches:
+        edits.ask(gradients[0], "ask-keras-data", data="?")
+    _alike(keras, head, hvd, gradients[0], batches)
+
+
+def _counts(loop: cst.For) -> bool:
+    value = iterated(loop)
+    return isinstance(value, cst.Call) and dotted(value.func) == "range"
+
+
+def _holds(keras: KerasProgram, loop: cst.For, loops: list[cst.For]) -> bool:
+    """Return whether a loop holds the one over batches."""
+    inside = set(keras.program.walk(loop.body))
+    return any(each in inside for each in loops)
+
+
+def _alike(keras: KerasProgram, head: Head, hvd: str, gradient: cst.Call, batches: list[cst.For]) -> None:
+    """Send rank 0's weights and the optimizer's to all, once, behind the first step, when all of them are there."""
+    edits, functions, program = keras.edits, keras.functions, keras.program
+    updates = [each for each in functions.calls if method(each) == "apply_gradients"]
+    scope = functions.scope(gradient)
+    variables = gradient.args[1].value if len(gradient.args) > 1 else None
+    model = variables.value if isinstance(variables, cst.Attribute) else None
+    optimizer = updates[0].func.value if len(updates) == 1 and isinstance(updates[0].func, cst.Attribute) else None
+    if len(batches) != 1 or model is None or optimizer is None or functions.scope(updates[0]) is not scope:
+        edits.ask(gradient, "ask-alike")
+        return
+    loop = batches[0]
+    steps = functions.reaches(loop.body)
+    names = [_seen(keras, each, scope, steps[0]) for each in (model, optimizer)]
+    statement = program.statement(steps[0])
+    if None in names or len(steps) != 1 or program.parents.get(statement) is not loop.body:
+        edits.ask(gradient, "ask-alike")
+        return
+    done, helper = head.named("ALIKE"), head.named("start_alike")
+    head.block(f"{done} = []")
+    head.definition(
+        f"def {helper}(model, optimizer):\n"
+        f"    if not {done}:\n"
+        f"        {hvd}.broadcast_variables(model.variables, root_rank=0)\n"
+        f"        {hvd}.broadcast_variables(optimizer.variables(), root_rank=0)\n"
+        f"        {done}.append(True)"
+    )
+    last: cst.CSTNode = statement
+    if scope is functions.scope(loop):  # the update is in the loop itself
+        last = program.statement(updates[0])
+        if program.parents.get(last) is not loop.body:
+            edits.ask(gradient, "ask-alike")
+            return
+    text = f"{helper}({', '.join(str(each) for each in names)})\n"
+    edits.put_after(last, text)
+    edits.done(last, "do-alike", text)
+
+
+def _seen(keras: KerasProgram, node: cst.BaseExpression, scope: Scope, step: cst.Call) -> str | None:
+    """Return how the loop names something of the function that makes a step."""
+    functions = keras.functions
+    name = dotted(node)
+    if name is None or functions.scope(step) is scope:
+        return name
+    if functions.target(step) is not scope or scope is None:
+        return None
+    if name in functions.parameters(scope):
+        given = functions.passed(step, scope, name)
+        return dotted(given) if given is not None else None
+    if name.startswith("self.") or functions.assigned(name, scope):
+        return None
+    inner = functions.assigned(name, functions.scope(step)) and functions.scope(scope) is not functions.scope(step)
+    return None if inner else name

@@ -1,0 +1,143 @@
+"""Keras → MultiWorkerMirroredStrategy: the strategy divides batches and averages gradients; Keras 2's `fit` only."""
+
+import libcst as cst
+
+from hackathon.programs.port.functions import Scope
+from hackathon.programs.port.head import Head
+from hackathon.programs.port.keras_program import KerasProgram
+from hackathon.programs.port.names import argument, dotted, method
+from hackathon.programs.port.output import Output, lines_of_one
+
+
+def port_to_workers(keras: KerasProgram) -> None:
+    """Make all changes: TF_CONFIG and the strategy, the model in its scope, the batch of all processes."""
+    edits, functions = keras.edits, keras.functions
+    head = Head(edits, functions)
+    for each in keras.tapes:
+        edits.ask(each, "ask-tape-workers")
+    tf = head.imported("tensorflow", "import tensorflow", "tf")
+    os = head.imported("os", "import os")
+    identity, tf_config = head.imported_together("hackathon_runtime", ("identity", "tf_config"))
+    me, strategy = head.named("me"), head.named("strategy")
+    start = (
+        f"{me} = {identity}()\n"
+        f"if {me}.world_size > 1:\n"
+        f'    {os}.environ["TF_CONFIG"] = {tf_config}({me})\n'
+        f"    {strategy} = {tf}.distribute.MultiWorkerMirroredStrategy()\n"
+        f"else:\n"
+        f"    {strategy} = {tf}.distribute.get_strategy()"
+    )
+    head.block(start)
+    for call in keras.compiles:
+        _scope(keras, call, strategy)
+    for call in keras.fits:
+        _fit(keras, call, strategy)
+    for call in functions.calls:
+        if method(call) in ("save", "save_weights") and dotted(call.func) is not None and _model(keras, call):
+            edits.ask(call, "ask-workers-save", call=keras.program.text(call.func))
+    output = Output(harmless=frozenset({"count_params", "result"}), also=lambda call: method(call) == "summary")
+    lines_of_one(edits, functions, f"{me}.rank == 0", output)
+    keras.quiet(f"{me}.rank == 0")
+    edits.done(head.put(), "do-workers", start)
+    edits.note(None, "note-workers")
+
+
+def _model(keras: KerasProgram, call: cst.Call) -> bool:
+    """Return whether a method is that of a model that is compiled or fitted."""
+    known = {dotted(each.func.value) for each in [*keras.compiles, *keras.fits] if isinstance(each.func, cst.Attribute)}
+    return isinstance(call.func, cst.Attribute) and dotted(call.func.value) in known
+
+
+def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
+    """Make and compile the model below `with strategy.scope():`."""
+    edits, functions, program = keras.edits, keras.functions, keras.program
+    statement, scope = program.statement(call), functions.scope(call)
+    name = dotted(call.func.value) if isinstance(call.func, cst.Attribute) else None
+    block = program.parents[statement]
+    body = list(block.body) if isinstance(block, cst.Module | cst.IndentedBlock) else []
+    last = body.index(statement)
+    made = [
+        number for number, each in enumerate(body[:last])
+        if any(dotted(target.target) == name for one in program.find(each, cst.Assign) for target in one.targets)
+    ]  # fmt: skip
+    if name is None or not made or any(not isinstance(body[each], cst.SimpleStatementLine) for each in made):
+        edits.ask(call, "ask-workers-scope", model=name or "?", strategy=strategy)
+        return
+    first = min(made)
+    optimizer = argument(call, "optimizer", 0)
+    for value, where in functions.origins(optimizer.value, scope) if optimizer is not None else ():
+        own = program.statement(value)
+        if where is scope and isinstance(value, cst.Call) and own in body:
+            first = min(first, body.index(own))
+        elif where is not scope:
+            edits.ask(call, "ask-workers-scope", model=name, strategy=strategy)
+            return
+    returned = _returned(keras, name, scope)
+    if returned:  # the whole function makes the model: it is called below the scope
+        for site in functions.callers.get(scope, []) if scope is not None else ():
+            line = program.statement(site)
+            edits.indented[line] = (line, f"with {strategy}.scope()")
+            edits.done(site, "do-workers-scope", f"with {strategy}.scope():", model=name)
+        return
+    edits.indented[body[first]] = (statement, f"with {strategy}.scope()")
+    edits.done(call, "do-workers-scope", f"with {strategy}.scope():", model=name)
+
+
+def _returned(keras: KerasProgram, name: str, scope: Scope) -> bool:
+    if scope is None or not keras.functions.callers.get(scope):
+        return False
+    return any(each.value is not None and dotted(each.value) == name for each in keras.program.find(scope, cst.Return))
+
+
+def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
+    """Let the batch be that of all processes together: the strategy divides it."""
+    edits, functions, program = keras.edits, keras.functions, keras.program
+    if not keras.plain(call):
+        edits.ask(call, "ask-fit")
+        return
+    arrays, x = keras.arrays(call), argument(call, "x", 0)
+    if arrays is None or x is None:
+        edits.ask(call, "ask-keras-data", data=program.text(x.value) if x is not None else "?")
+        return
+    size = f"{strategy}.num_replicas_in_sync"
+    if arrays:
+        given = argument(call, "batch_size", 2)
+        if given is not None and given.keyword is None:
+            edits.wrap(given.value, f"({{}}) * {size}")
+        else:
+            text = program.text(given.value) if given is not None else "32"
+            edits.put_argument(
+                call, "batch_size", f"{text if text.isidentifier() or text.isdigit() else f'({text})'} * {size}"
+            )
+        edits.done(call, "do-workers-batch", f"… * {size}")
+        return
+    bases = keras.bases(x.value, functions.scope(call))
+    batches = _batches(keras, x.value, functions.scope(call))
+    if not bases or not all(keras.is_slices(each) and keras.once(where) for each, where in bases) or len(batches) != 1:
+        edits.ask(call, "ask-keras-data", data=program.text(x.value))
+        return
+    batch = argument(batches[0], "batch_size", 0)
+    if batch is None:
+        edits.ask(call, "ask-keras-data", data=program.text(x.value))
+        return
+    simple = isinstance(batch.value, cst.Integer | cst.Name | cst.Attribute)
+    edits.wrap(batch.value, f"{{}} * {size}" if simple else f"({{}}) * {size}")
+    edits.done(batches[0], "do-workers-batch", f"… * {size}")
+    if argument(call, "steps_per_epoch") is not None:
+        edits.ask(call, "ask-fit")
+
+
+def _batches(keras: KerasProgram, value: cst.BaseExpression, scope: Scope, depth: int = 4) -> list[cst.Call]:
+    """Return the calls of `.batch(…)` that make a data set."""
+    found: list[cst.Call] = []
+    if depth < 0:
+        return found
+    for each, where in keras.functions.origins(value, scope):
+        below = each
+        while isinstance(below, cst.Call) and isinstance(below.func, cst.Attribute):
+            if method(below) == "batch":
+                found.append(below)
+            below = below.func.value
+        if below is not each and dotted(below) not in (None, dotted(value)) and isinstance(below, cst.Name):
+            found += _batches(keras, below, where, depth - 1)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,166 @@
+"""Lines that one process alone may do: those that print, and those that save."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.names import argument, calls, method
+
+SAVES = {
+    "torch.save", "numpy.save", "numpy.savez", "numpy.savetxt", "numpy.savez_compressed", "json.dump", "pickle.dump",
+    "matplotlib.pyplot.savefig", "matplotlib.pyplot.show", "torch.jit.save", "torchvision.utils.save_image",
+}  # fmt: skip
+_HARMLESS = {
+    "item", "format", "join", "tolist", "mean", "sum", "cpu", "numpy", "detach", "state_dict", "get_last_lr", "time",
+    "perf_counter", "parameters", "numel", "len", "str", "int", "float", "round", "min", "max", "sorted", "abs", "repr",
+    "list", "dict", "vars", "enumerate", "zip", "range", "size", "get_lr", "exp", "sqrt", "items", "keys",
+    "values", "now", "strftime", "get_device_name", "get", "type", "Path", "lower", "upper", "strip", "open",
+    "isoformat",
+    "is_available", "device_count", "current_device", "max_memory_allocated", "memory_allocated", "get_scale", "std",
+    "dirname", "basename", "getenv", "rjust", "ljust", "average", "log", "argmax", "argmin",
+    "eq", "ne", "norm", "count_nonzero", "squeeze", "view", "any", "all", "print", "tuple", "set", "dumps", "median",
+}  # fmt: skip
+"""Calls that other processes need not wait for, so that one of them alone may make them."""
+_OF_FILES = {"write", "writelines", "writer", "writerow", "writerows", "DictWriter", "writeheader", "flush"}
+_ONE = ("rank", "main_process", "process_zero", "global_zero", "is_master", "is_main")
+"""Words in conditions that hold for one process only."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What counts as output in a framework's programs."""
+
+    saves: frozenset[str] = frozenset()
+    """Full names of functions that save, besides those of every program."""
+    methods: frozenset[str] = frozenset({"save_pretrained", "savefig"})
+    """Methods that save, or show."""
+    harmless: frozenset[str] = frozenset()
+    """Calls that other processes need not wait for, besides those of every program."""
+    also: Callable[[cst.Call], bool] | None = None
+    """Other calls that one process alone makes, with all that is in them."""
+    files: bool = True
+    """Whether a whole `with open(…, "w")` may be one process's; else its lines are looked at one by one."""
+    sees: Callable[[cst.CSTNode], bool] | None = None
+    """Whether the guard's names are known at a line; None: everywhere."""
+
+
+def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output) -> cst.CSTNode | None:
+    """Put lines that print or save below `if guard:` and return the first that saves; ask where others may wait."""
+    program = functions.program
+    edits.guard = guard
+    printed: cst.CSTNode | None = None
+    saved: cst.CSTNode | None = None
+    reported: cst.CSTNode | None = None
+    inside: set[cst.CSTNode] = set()
+    if output.files:
+        for block in program.find(program.module, cst.With):
+            if _writes_file(functions, block, output) and not _guarded(functions, block) and block not in inside:
+                edits.guarded.add(block)
+                inside |= set(program.walk(block))
+                saved = saved or block
+        _ask_files(edits, functions, inside, output)
+    for node in program.walk(program.module):
+        if not isinstance(node, cst.SimpleStatementLine | cst.SimpleStatementSuite) or node in inside:
+            continue
+        told = [kind_of_output(functions, each, output) for each in node.body]
+        if not any(told) or _guarded(functions, node):
+            continue
+        if output.sees is not None and not output.sees(node):
+            if told != ["prints"]:
+                edits.ask(node, "ask-save", guard=guard)
+            continue
+        unsafe = None
+        if set(told) != {"one"}:
+            unsafe = next((each for each in calls(program, node) if not _harmless(functions, each, output)), None)
+        if unsafe is not None or not all(told):
+            edits.ask(node, "ask-output", call=program.text(unsafe.func) if unsafe is not None else "?")
+            continue
+        if isinstance(node, cst.SimpleStatementSuite):
+            _suite(edits, node)
+        else:
+            edits.guarded.add(node)
+        if "saves" in told:
+            saved = saved or node
+        elif "one" in told:
+            reported = reported or node
+        else:
+            printed = printed or node
+    if reported is not None:
+        edits.done(reported, "do-report", f"if {guard}:")
+    if printed is not None:
+        edits.done(printed, "do-print", f"if {guard}:")
+    if saved is not None:
+        edits.done(saved, "do-save", f"if {guard}:")
+    return saved
+
+
+def _writes_file(functions: Functions, block: cst.With, output: Output) -> bool:
+    """Return whether a block writes a file, and does nothing that other processes have a part in."""
+    program = functions.program
+    opened = [item.item for item in block.items if isinstance(item.item, cst.Call)]
+    if len(opened) != len(block.items) or not all(opens_to_write(functions, each) for each in opened):
+        return False
+    if output.sees is not None and not output.sees(block):
+        return False
+    assigns = any(True for _ in program.find(block.body, cst.AssignTarget))
+    leaves = any(isinstance(each, cst.Return | cst.Yield | cst.Break) for each in program.walk(block.body))
+    known = (_harmless(functions, each, output) or method(each) in _OF_FILES for each in calls(program, block))
+    return not assigns and not leaves and all(known)
+
+
+def opens_to_write(functions: Functions, call: cst.Call) -> bool:
+    """Return whether a call opens a file in a mode that changes it."""
+    mode = argument(call, "mode", 1)
+    text = mode.value.value if mode is not None and isinstance(mode.value, cst.SimpleString) else ""
+    return functions.imports.full(call.func) == "open" and bool(set("wax") & set(text))
+
+
+def _ask_files(edits: Edits, functions: Functions, inside: set[cst.CSTNode], output: Output) -> None:
+    for call in functions.calls:
+        if not opens_to_write(functions, call) or call in inside or _guarded(functions, call):
+            continue
+        statement = functions.program.statement(call)
+        small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+        if small is None or kind_of_output(functions, small, output) != "saves":
+            edits.ask(call, "ask-file")
+
+
+def _guarded(functions: Functions, node: cst.CSTNode) -> bool:
+    """Return whether a line is one process's already."""
+    tests = (functions.program.text(each.test) for each in functions.program.above(node) if isinstance(each, cst.If))
+    return any(word in test.lower() for test in tests for word in _ONE)
+
+
+def kind_of_output(functions: Functions, node: cst.BaseSmallStatement, output: Output) -> str | None:
+    """Return whether a statement `prints` or `saves`, or is otherwise `one` process's."""
+    if not isinstance(node, cst.Expr) or not isinstance(node.value, cst.Call):
+        return None
+    full = functions.imports.full(node.value.func)
+    if output.also is not None and output.also(node.value):
+        return "one"
+    if full == "print" and functions.target(node.value) is None:
+        return "prints"
+    return "saves" if full in SAVES | output.saves or method(node.value) in output.methods else None
+
+
+def _harmless(functions: Functions, call: cst.Call, output: Output) -> bool:
+    if functions.target(call) is not None:
+        return False
+    full = functions.imports.full(call.func)
+    last = (method(call) or full).rpartition(".")[2]
+    return full in SAVES | output.saves or full == "print" or last in _HARMLESS | output.harmless | output.methods
+
+
+def _suite(edits: Edits, node: cst.SimpleStatementSuite) -> None:
+    shell = edits.statements(f"if {edits.guard}:\n    pass\n")[0]
+
+    def change(updated: cst.CSTNode) -> cst.CSTNode:
+        assert isinstance(updated, cst.SimpleStatementSuite)
+        line = cst.SimpleStatementLine(body=updated.body, trailing_whitespace=updated.trailing_whitespace)
+        inner = shell.with_changes(body=cst.IndentedBlock(body=[line]))
+        return cst.IndentedBlock(body=[inner])
+
+    edits.replaced[node] = change

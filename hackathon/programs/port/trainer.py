@@ -1,0 +1,68 @@
+"""Hugging Face Trainer: the library distributes by itself; what every process would do twice is left."""
+
+from typing import Literal
+
+import libcst as cst
+
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.functions import Functions
+from hackathon.programs.port.head import Head
+from hackathon.programs.port.names import argument, dotted, method
+from hackathon.programs.port.output import Output
+
+_OUTPUT = Output()
+_ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig")
+
+
+def port_trainer(edits: Edits, functions: Functions) -> Literal["ported"]:
+    """Let one process print, save, and prepare the data first."""
+    head = Head(edits, functions)
+    prepared = [each for each in functions.calls if method(each) == "map" and _of_datasets(functions, each)]
+    for call in prepared:
+        _first(edits, functions, call)
+    for call in functions.calls:
+        full = functions.imports.full(call.func)
+        if method(call) == "train_test_split" and argument(call, "seed") is None and _of_datasets(functions, call):
+            edits.ask(call, "ask-split-seed", call=functions.program.text(call.func))
+        elif full in ("torch.cuda.set_device", "torch.nn.DataParallel"):
+            edits.ask(call, "ask-library-device", call=functions.program.text(call))
+    head.first_of_ranks(_OUTPUT)
+    place = head.put()
+    if place is not None:
+        edits.done(place, "do-launcher")
+    edits.note(None, "note-trainer-batch")
+    return "ported"
+
+
+def _of_datasets(functions: Functions, call: cst.Call) -> bool:
+    """Return whether the program has data of the package datasets at all: `.map` and others belong to them then."""
+    if not functions.imports.uses("datasets") or not isinstance(call.func, cst.Attribute):
+        return False
+    receiver = functions.program.text(call.func.value).lower()
+    return not any(word in receiver for word in ("pool", "executor"))
+
+
+def _first(edits: Edits, functions: Functions, call: cst.Call) -> None:
+    """Let one process of each node map the data, and the others read what it left in the cache."""
+    program = functions.program
+    statement = program.statement(call)
+    block = program.parents[statement]
+    body = list(block.body) if isinstance(block, cst.Module | cst.IndentedBlock) else []
+    name = None
+    for each in body[: body.index(statement)]:
+        for made in program.find(each, cst.Assign):
+            value = made.value
+            known = isinstance(value, cst.Call) and functions.imports.full(value.func).rpartition(".")[2] in _ARGUMENTS
+            if known and program.statement(made) is each:
+                name = dotted(made.targets[0].target)
+    under = [item for above in program.above(call) if isinstance(above, cst.With) for item in above.items]
+    if any("main_process_first" in program.text(item) or "main_first" in program.text(item) for item in under):
+        return
+    whole = isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Assign)
+    if name is None or not whole:
+        edits.note(call, "note-trainer-data")
+        return
+    head = f"with {name}.main_process_first()"
+    if statement not in edits.indented:
+        edits.indented[statement] = (statement, head)
+        edits.done(call, "do-data-first", head)
