@@ -6,8 +6,11 @@ simulates the same training with the same gradients left out, from the timings t
 
 import math
 import time
+from typing import TypeVar
 
 from exchange import COMPUTE, EXCHANGE, SAMPLES
+
+Number = TypeVar("Number", int, float)
 
 
 class Statistics:
@@ -43,10 +46,11 @@ class Statistics:
         if not gradients:
             return {}
         found: dict[str, float] = {"updates": len(self._batches), "most_gradients": max(self._batches)}
-        for name, values in (
-            ("compute", self._compute), ("exchange", self._exchange), ("update", self._updating)
-        ):  # fmt: skip
-            found[f"{name}_seconds"], found[f"{name}_deviation"] = _mean_and_deviation(values)
+        found["compute_seconds"] = math.fsum(self._compute) / gradients
+        found["exchange_seconds"], found["update_seconds"] = _middle(self._exchange), _middle(self._updating)
+        found["compute_deviation"] = _deviation(self._compute)
+        found["exchange_deviation"] = _deviation(self._exchange)
+        found["update_deviation"] = _deviation(self._updating)
         found["add_seconds"] = math.fsum(self._adding) / gradients
         found["sweep_seconds"] = (self._ended - self._began) / gradients * self._epoch_samples / self._batch_size
         found["mini_batch"] = self._batch_size * gradients / len(self._batches)
@@ -59,11 +63,18 @@ class Statistics:
         return found
 
 
-def _mean_and_deviation(values: list[float]) -> tuple[float, float]:
-    mean = math.fsum(values) / len(values)
-    return mean, math.sqrt(math.fsum((each - mean) ** 2 for each in values) / len(values))
+def _middle(values: list[float]) -> float:
+    """Return the mean without the 5 % shortest and longest: a stall of the machine is no longer update."""
+    cut = len(values) // 20
+    kept = sorted(values)[cut : len(values) - cut]
+    return math.fsum(kept) / len(kept)
 
 
-def _percentile(values: list[int], percent: int) -> int:
+def _deviation(values: list[float]) -> float:
+    """Return half the range of the middle 68 %: the standard deviation where there are no stalls."""
+    return (_percentile(values, 84) - _percentile(values, 16)) / 2
+
+
+def _percentile(values: list[Number], percent: int) -> Number:
     """Return the smallest value that so many per cent of all do not exceed."""
     return sorted(values)[max(0, math.ceil(percent / 100 * len(values)) - 1)]

@@ -22,7 +22,7 @@ from support.training import Training, good  # noqa: E402
 SETTINGS = ((0.12, 0.006, 0.1), (0.12, 0.012, 0.2), (0.12, 0.024, 0.1), (0.12, 0.045, 0.2))
 """Seconds of a gradient, seconds of an update, relative deviation of both."""
 WORKERS = (2, 4, 8)
-BATCH = 64
+BATCH = 16
 EPOCH = 1437 / BATCH
 RESULTS = ("sweep_seconds", "batch", "staleness")
 
@@ -41,7 +41,11 @@ def trained(workers: int, gradients: int, setting: tuple[float, float, float], s
 
 def main(gradients: int = 90, repeats: int = 1) -> None:
     errors: dict[str, list[float]] = {f"{how} {name}": [] for how in ("simulated", "formula") for name in RESULTS}
-    print("compute  update  jitter  workers | sweep: measured simulated formula | batch | staleness", flush=True)
+    print(
+        "compute  update  jitter  workers | sweep: measured simulated formula | batch | staleness | times of one, "
+        "of all",
+        flush=True,
+    )
     for setting in SETTINGS:
         for repeat in range(repeats):
             one = trained(1, gradients, setting, 11 + repeat)
@@ -60,8 +64,9 @@ def main(gradients: int = 90, repeats: int = 1) -> None:
                     errors[f"formula {name}"].append(abs(told.formula[name] / true[name] - 1))
                 cells = " | ".join(f"{true[name]:7.3f} {made[name]:7.3f} {told.formula[name]:7.3f}" for name in RESULTS)
                 print(
-                    f"{setting[0]:7.3f} {setting[1]:7.3f} {setting[2]:7.2f} {workers:8} | {cells} | exchange "
-                    f"{1e3 * one['exchange_seconds']:.2f} {1e3 * run['exchange_seconds']:.2f} ms",
+                    f"{setting[0]:7.3f} {setting[1]:7.3f} {setting[2]:7.2f} {workers:8} | {cells} | gradient "
+                    f"{1e3 * one['compute_seconds']:.1f} {1e3 * run['compute_seconds']:.1f} ms, exchange "
+                    f"{1e3 * one['exchange_seconds']:.1f} {1e3 * run['exchange_seconds']:.1f} ms",
                     flush=True,
                 )
     for name, values in errors.items():
