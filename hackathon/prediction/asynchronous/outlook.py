@@ -48,7 +48,7 @@ class OneWorker:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class WorkersOutlook:
     """A prediction for one count of workers."""
 
     workers: int
@@ -81,11 +81,11 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class AsyncPrediction:
     """The predictions for all counts of workers that were asked for."""
 
     source: OneWorker
-    outlooks: Sequence[Outlook]
+    outlooks: Sequence[WorkersOutlook]
     target: float | None = None
     """Samples of an update that are wanted."""
     chosen: int | None = None
@@ -95,7 +95,7 @@ class Prediction:
     json: Mapping[str, Any] = field(default_factory=dict)
 
 
-def predict(source: OneWorker, workers: Sequence[int], target: float | None = None) -> Prediction:
+def predict(source: OneWorker, workers: Sequence[int], target: float | None = None) -> AsyncPrediction:
     """Return the statistics with each count of workers, in ascending order, and the best count for a batch."""
     outlooks = [_outlook(source, each) for each in sorted(set(workers))]
     possible = [each for each in outlooks if "few_samples" not in each.warnings]
@@ -104,11 +104,11 @@ def predict(source: OneWorker, workers: Sequence[int], target: float | None = No
         near = [each for each in possible if abs(each.batch / target - 1) <= TOLERANCE]
         chosen = min(near, key=lambda each: each.sweep_seconds).workers if near else None
         nearest = min(possible, key=lambda each: abs(each.batch / target - 1)).workers
-    found = Prediction(source, outlooks, target, chosen, nearest)
+    found = AsyncPrediction(source, outlooks, target, chosen, nearest)
     return replace(found, json=_json(found))
 
 
-def _outlook(source: OneWorker, workers: int) -> Outlook:
+def _outlook(source: OneWorker, workers: int) -> WorkersOutlook:
     timings = replace(source.timings, gradients=min(source.timings.gradients, MOST_GRADIENTS))
     made = [simulate(timings, workers, seed) for seed in SEEDS]
     rate = fmean(each.rate for each in made)
@@ -122,7 +122,7 @@ def _outlook(source: OneWorker, workers: int) -> Outlook:
         "runs": float(len(measured)), "sweep_seconds": median(each.sweep_seconds for each in measured),
         "batch": median(each.batch for each in measured), "staleness": median(each.staleness for each in measured),
     } if measured else None  # fmt: skip
-    return Outlook(
+    return WorkersOutlook(
         workers=workers,
         sweep_seconds=timings.gradients_per_epoch / rate,
         samples_per_second=rate * timings.batch,
@@ -163,7 +163,7 @@ def _warnings(
     return found
 
 
-def _json(found: Prediction) -> dict[str, Any]:
+def _json(found: AsyncPrediction) -> dict[str, Any]:
     timings = found.source.timings
     return {
         "schema_version": SCHEMA_VERSION,

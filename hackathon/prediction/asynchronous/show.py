@@ -1,6 +1,6 @@
 """A prediction of asynchronous SGD as lines of text for a terminal."""
 
-from hackathon.prediction.asynchronous.outlook import TOLERANCE, Outlook, Prediction
+from hackathon.prediction.asynchronous.outlook import TOLERANCE, AsyncPrediction, WorkersOutlook
 from hackathon.scaling.show import number, percent
 from hackathon.text.columns import aligned
 from hackathon.text.messages import message
@@ -9,7 +9,7 @@ from hackathon.text.printable import printable
 WIDTH = 200
 
 
-def lines(found: Prediction) -> list[str]:
+def lines(found: AsyncPrediction) -> list[str]:
     """Return what was measured, a table of the predictions, and what is to be said beside them."""
     timings = found.source.timings
     bound = message("asynchronous.bound", bound=timings.bound) if timings.bound is not None else ""
@@ -20,7 +20,7 @@ def lines(found: Prediction) -> list[str]:
     return [title + bound, *_table(found), *(f"- {line}" for line in (*_choice(found), *_notes(found)))]
 
 
-def _table(found: Prediction) -> list[str]:
+def _table(found: AsyncPrediction) -> list[str]:
     keys = ["workers", "sweep", "rate", "batch", "staleness", "formula"]
     measured = any(each.measured for each in found.outlooks)
     keys += ["measured"] if measured else []
@@ -40,7 +40,7 @@ def _table(found: Prediction) -> list[str]:
     return aligned(rows, WIDTH)
 
 
-def _measured(each: Outlook) -> str:
+def _measured(each: WorkersOutlook) -> str:
     if each.measured is None:
         return "–"
     return _three(each.measured["sweep_seconds"], each.measured["batch"], each.measured["staleness"])
@@ -57,7 +57,7 @@ def _time(seconds: float) -> str:
     return f"{number(1e3 * seconds, 3)} ms" if 0 < seconds < 1 else f"{number(seconds, 3)} s"
 
 
-def _choice(found: Prediction) -> list[str]:
+def _choice(found: AsyncPrediction) -> list[str]:
     """Return which count of workers suits the batch that is wanted."""
     if found.target is None:
         return []
@@ -77,7 +77,7 @@ def _choice(found: Prediction) -> list[str]:
     return [message("asynchronous.none_chosen", target=target, tolerance=tolerance, workers=near.workers, batch=batch)]
 
 
-def _notes(found: Prediction) -> list[str]:
+def _notes(found: AsyncPrediction) -> list[str]:
     """Return each warning once with the counts of workers that it is about, then what no simulation knows."""
     about: dict[str, list[int]] = {}
     for each in found.outlooks:
