@@ -10,12 +10,12 @@ SHARED = Path(__file__).resolve().parent
 RECIPES = SHARED.parent
 COPIES = {
     "hackathon_runtime.py": [
-        "allreduce", "chainermn-mnist", "horovod-keras", "horovod-torch", "preflight", "tensorflow-multiworker",
-        "torch-ddp", "torch-ddp-tuned", "torch-fsdp-lm",
+        "allreduce", "async-sgd", "chainermn-mnist", "horovod-keras", "horovod-torch", "preflight",
+        "tensorflow-multiworker", "torch-ddp", "torch-ddp-tuned", "torch-fsdp-lm",
     ],
     "checkpoint.py": ["torch-ddp", "torch-ddp-tuned"],
     "communication.py": ["torch-ddp", "torch-ddp-tuned"],
-    "data.py": ["horovod-torch", "torch-ddp"],
+    "data.py": ["async-sgd", "horovod-torch", "torch-ddp"],
     "learning_rate.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],
     "processes.py": ["torch-ddp", "torch-ddp-tuned"],
     "resnet.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],

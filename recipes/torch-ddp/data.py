@@ -27,7 +27,7 @@ class Digits:
         test, train = order[:360], order[360:]
         share = test[rank::world_size]
         self.test: Batch = (images[share].to(device), labels[share].to(device))
-        self.test_size = len(test)
+        self.test_size, self.train_size = len(test), len(train)
         dataset = TensorDataset(images[train], labels[train])
         self._sampler = DistributedSampler(dataset, world_size, rank, shuffle=True, seed=seed)
         # a generator of its own: the loader draws a number per epoch, which must not disturb a resumed run's dropout

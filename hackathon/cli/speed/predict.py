@@ -1,4 +1,4 @@
-"""`hackathon predict`: how fast would it be at a size that nobody measured?"""
+"""`hackathon predict`: how fast would it be at a size, or with a number of workers, that nobody measured?"""
 
 import math
 from pathlib import Path
@@ -35,9 +35,12 @@ class Target(click.ParamType["RecordedCheck"]):
 
 
 @named("predict")
-@click.argument("source", required=False, metavar="[STUDY|TABLE.csv|-]")
-@click.option("--processes", "sizes", required=True, metavar="N,N,…", type=Processes(),
-              help=message("help.option_predict_processes"))  # fmt: skip
+@click.argument("source", required=False, metavar="[STUDY|RUN|TABLE.csv|-]")
+@click.option("--processes", "sizes", metavar="N,N,…", type=Processes(), help=message("help.option_predict_processes"))
+@click.option("--async", "asynchronous", is_flag=True, help=message("help.option_predict_async"))
+@click.option("--workers", metavar="N,N,…", type=Processes(), help=message("help.option_predict_workers"))
+@click.option("--target-batch", metavar="N", type=click.FloatRange(min=0, min_open=True),
+              help=message("help.option_predict_target_batch"))  # fmt: skip
 @click.option("--series", "wanted", metavar="NAME", help=message("help.option_predict_series"))
 @click.option("--history", metavar="TABLE.csv", type=click.Path(path_type=Path, allow_dash=True),
               help=message("help.option_predict_history"))  # fmt: skip
@@ -56,7 +59,8 @@ class Target(click.ParamType["RecordedCheck"]):
 @click.option("--target", metavar="METRIC:VALUE", type=Target(), help=message("help.option_predict_target"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
-    source: str | None, sizes: list[int], wanted: str | None, history: Path | None, processes_per_node: int | None,
+    source: str | None, sizes: list[int] | None, asynchronous: bool, workers: list[int] | None,
+    target_batch: float | None, wanted: str | None, history: Path | None, processes_per_node: int | None,
     as_json: bool, **asked: Any,
 ) -> None:  # fmt: skip
     from dataclasses import replace
@@ -68,6 +72,16 @@ def command(
     from hackathon.prediction.table import read_table
     from hackathon.text.errors import RequestError
 
+    if asynchronous:
+        beside = {"processes": sizes, "series": wanted, "history": history, "processes-per-node": processes_per_node}
+        _refuse("asynchronous.not_with_async", {**beside, **asked})
+        _asynchronous(source, workers, target_batch, as_json=as_json)
+        return
+    _refuse("asynchronous.needs_async", {"workers": workers, "target-batch": target_batch})
+    if sizes is None:
+        context = click.get_current_context()
+        (option,) = (each for each in context.command.params if each.name == "sizes")
+        raise click.MissingParameter(ctx=context, param=option)
     if source == "-" and str(history) == "-":
         raise RequestError("predict.one_stdin")
     told = _asked(processes_per_node, asked)
@@ -95,6 +109,36 @@ def command(
         click.echo(json.dumps(told_json, ensure_ascii=False, indent=1, allow_nan=False))
         return
     click.echo("\n\n".join("\n".join(lines(each)) for each in found))
+
+
+def _refuse(reason: str, given: dict[str, Any]) -> None:
+    """Raise RequestError when one of these options was given."""
+    from hackathon.text.errors import RequestError
+
+    for name, value in given.items():
+        if value is not None:
+            raise RequestError(reason, option=f"--{name.replace('_', '-')}")
+
+
+def _asynchronous(source: str | None, workers: list[int] | None, target: float | None, *, as_json: bool) -> None:
+    """Print the statistics of asynchronous SGD with so many workers."""
+    import json
+
+    from hackathon.cli.options import runs_folder
+    from hackathon.prediction.asynchronous.outlook import MOST_WORKERS, predict
+    from hackathon.prediction.asynchronous.show import lines
+    from hackathon.prediction.asynchronous.sources import one_worker
+    from hackathon.text.errors import RequestError
+
+    if workers is None:
+        raise RequestError("asynchronous.needs_workers")
+    if max(workers) > MOST_WORKERS:
+        raise RequestError("asynchronous.too_many", workers=max(workers), limit=MOST_WORKERS)
+    found = predict(one_worker(runs_folder().parent.absolute(), source), workers, target)
+    if as_json:
+        click.echo(json.dumps(found.json, ensure_ascii=False, indent=1, allow_nan=False))
+        return
+    click.echo("\n".join(lines(found)))
 
 
 def _asked(per_node: int | None, given: dict[str, Any]) -> "SourceOptions":

@@ -121,6 +121,18 @@ PAGES: dict[str, tuple[str, str]] = {
         "Process counts to predict, separated by commas.",
         "予測するプロセス数（コンマ区切り）",
     ),
+    "option_predict_async": (
+        "Predict asynchronous SGD: epoch sweep time, mini-batch and staleness, from a run of one worker.",
+        "非同期 SGD を予測する。1 ワーカーの実行から 1 エポックの時間、ミニバッチ、遅延（staleness）を求める",
+    ),
+    "option_predict_workers": (
+        "With --async: numbers of workers to predict, separated by commas.",
+        "--async で予測するワーカー数（コンマ区切り）",
+    ),
+    "option_predict_target_batch": (
+        "With --async: samples of an update; tells the fastest number of workers whose batch lies within 25 % of it.",
+        "--async で目標とする 1 更新のサンプル数。バッチがその ±25 % に入る最速のワーカー数を表示する",
+    ),
     "option_predict_cluster": (
         "Use the measured network (clusters measure) and the prices of this cluster.",
         "このクラスタのネットワーク測定値（clusters measure）と料金を使う",

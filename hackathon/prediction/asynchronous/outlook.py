@@ -1,0 +1,182 @@
+"""How fast asynchronous SGD is with many workers, how large its batches are and how stale its gradients. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean, median
+from typing import Any
+
+from hackathon.prediction.asynchronous.closed_form import closed_form
+from hackathon.prediction.asynchronous.simulation import Counts, Simulated, simulate
+from hackathon.prediction.asynchronous.timings import Timings
+
+SCHEMA_VERSION = 1
+SEEDS = (1, 2, 3, 4, 5)
+"""Each count of workers is simulated so often: short trainings differ."""
+MOST_GRADIENTS = 20_000
+"""Of a simulated training: a longer one has the same statistics."""
+MOST_WORKERS = 4096
+TOLERANCE = 0.25
+"""How far a batch may lie from the target, relative to it (SPRINT)."""
+BUSY = 0.95
+"""Load from which the server has no time left."""
+HELD = 0.05
+"""Share of the exchanges that wait for updates from which it is told."""
+ADDING = 0.1
+"""Share of an update that its gradients may take before it matters how many of them were measured."""
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """What a run of the recipe measured with several workers."""
+
+    workers: int
+    sweep_seconds: float
+    batch: float
+    """Samples of an update."""
+    staleness: float
+
+
+@dataclass(frozen=True)
+class OneWorker:
+    """What a run of one worker tells, and what other runs of the same settings measured."""
+
+    run: str
+    timings: Timings
+    most_gradients: float = 1.0
+    """Of its largest update."""
+    measured: Sequence[MeasuredRun] = ()
+
+
+@dataclass(frozen=True)
+class WorkersOutlook:
+    """A prediction for one count of workers."""
+
+    workers: int
+    sweep_seconds: float
+    samples_per_second: float
+    batch: float
+    """Samples of an update: the mean; of `batches` in gradients."""
+    batches: Counts
+    staleness: Counts
+    update_load: float
+    link_load: float
+    formula: Mapping[str, float]
+    """What the closed form says: sweep_seconds, batch, staleness."""
+    measured: Mapping[str, float] | None
+    """The same of the runs that measured it (medians), and their number as `runs`."""
+    warnings: tuple[str, ...] = ()
+    """Ids of texts."""
+
+    def to_json(self, samples: int) -> dict[str, Any]:
+        """Return the prediction; `samples`: of a gradient."""
+        batch = {"mean": self.batch} | {f"p{p}": samples * self.batches.percentile(p) for p in (10, 50, 90)}
+        staleness: dict[str, float] = {"mean": self.staleness.mean}
+        staleness |= {f"p{p}": self.staleness.percentile(p) for p in (50, 90, 99)} | {"max": self.staleness.largest}
+        return {
+            "workers": self.workers, "sweep_seconds": self.sweep_seconds, "samples_per_s": self.samples_per_second,
+            "batch": batch, "staleness": staleness, "update_load": self.update_load, "exchange_load": self.link_load,
+            "closed_form": dict(self.formula), "measured": dict(self.measured) if self.measured else None,
+            "warnings": list(self.warnings),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AsyncPrediction:
+    """The predictions for all counts of workers that were asked for."""
+
+    source: OneWorker
+    outlooks: Sequence[WorkersOutlook]
+    target: float | None = None
+    """Samples of an update that are wanted."""
+    chosen: int | None = None
+    """Workers of the fastest configuration whose batch is near enough to the target; None: there is none."""
+    nearest: int | None = None
+    """Workers whose batch is nearest to the target."""
+    json: Mapping[str, Any] = field(default_factory=dict)
+
+
+def predict(source: OneWorker, workers: Sequence[int], target: float | None = None) -> AsyncPrediction:
+    """Return the statistics with each count of workers, in ascending order, and the best count for a batch."""
+    outlooks = [_outlook(source, each) for each in sorted(set(workers))]
+    possible = [each for each in outlooks if "few_samples" not in each.warnings]
+    chosen = nearest = None
+    if target is not None and possible:
+        near = [each for each in possible if abs(each.batch / target - 1) <= TOLERANCE]
+        chosen = min(near, key=lambda each: each.sweep_seconds).workers if near else None
+        nearest = min(possible, key=lambda each: abs(each.batch / target - 1)).workers
+    found = AsyncPrediction(source, outlooks, target, chosen, nearest)
+    return replace(found, json=_json(found))
+
+
+def _outlook(source: OneWorker, workers: int) -> WorkersOutlook:
+    timings = replace(source.timings, gradients=min(source.timings.gradients, MOST_GRADIENTS))
+    made = [simulate(timings, workers, seed) for seed in SEEDS]
+    rate = fmean(each.rate for each in made)
+    batches, staleness = Counts(), Counts()
+    for each in made:
+        batches.values.update(each.batches.values)
+        staleness.values.update(each.staleness.values)
+    formula = closed_form(timings, workers)
+    measured = [each for each in source.measured if each.workers == workers]
+    told = {
+        "runs": float(len(measured)), "sweep_seconds": median(each.sweep_seconds for each in measured),
+        "batch": median(each.batch for each in measured), "staleness": median(each.staleness for each in measured),
+    } if measured else None  # fmt: skip
+    return WorkersOutlook(
+        workers=workers,
+        sweep_seconds=timings.gradients_per_epoch / rate,
+        samples_per_second=rate * timings.batch,
+        batch=timings.batch * batches.mean,
+        batches=batches,
+        staleness=staleness,
+        update_load=min(1.0, fmean(each.update_load for each in made)),
+        link_load=min(1.0, fmean(each.link_load for each in made)),
+        formula={
+            "sweep_seconds": timings.gradients_per_epoch / formula.rate, "batch": timings.batch * formula.batch,
+            "staleness": formula.staleness,
+        },
+        measured=told,
+        warnings=tuple(_warnings(source, workers, made, batches, measured=bool(measured))),
+    )  # fmt: skip
+
+
+def _warnings(
+    source: OneWorker, workers: int, made: Sequence[Simulated], batches: Counts, *, measured: bool
+) -> list[str]:
+    """Return what is to be said beside a prediction."""
+    timings = source.timings
+    found = []
+    largest = max((each.workers for each in source.measured), default=1)
+    if not measured and workers > largest:
+        found.append("extrapolated")
+    if workers * timings.batch > timings.epoch_samples:
+        found.append("few_samples")
+    if fmean(each.update_load for each in made) >= BUSY:
+        found.append("update_full")
+    if fmean(each.link_load for each in made) >= BUSY:
+        found.append("link_full")
+    if timings.bound is None and fmean(each.held for each in made) > HELD:
+        found.append("held_back")
+    adding = timings.add * batches.mean
+    if batches.mean > source.most_gradients and adding > ADDING * (timings.update.mean + adding):
+        found.append("large_updates")
+    return found
+
+
+def _json(found: AsyncPrediction) -> dict[str, Any]:
+    timings = found.source.timings
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": found.source.run,
+        "timings": {
+            "compute_seconds": timings.compute.mean, "compute_deviation": timings.compute.deviation,
+            "latency_seconds": timings.latency, "transfer_seconds": timings.transfer.mean,
+            "update_seconds": timings.update.mean, "add_seconds": timings.add, "batch_size": timings.batch,
+            "epoch_samples": timings.epoch_samples, "gradients": timings.gradients, "staleness_bound": timings.bound,
+        },
+        "target_batch": found.target,
+        "predictions": [each.to_json(timings.batch) for each in found.outlooks],
+        "chosen": found.chosen,
+        "nearest": found.nearest,
+        "measured": [vars(each) for each in sorted(found.source.measured, key=lambda each: each.workers)],
+    }  # fmt: skip

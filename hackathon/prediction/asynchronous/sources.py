@@ -1,0 +1,74 @@
+"""The run of one worker that a prediction begins with, and the runs that measured the same with several workers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hackathon.index.record import RunEntry
+from hackathon.prediction.asynchronous.outlook import MeasuredRun, OneWorker
+from hackathon.prediction.asynchronous.timings import missing, timings_of
+from hackathon.prediction.study import gathered
+from hackathon.runs.states import SUCCEEDED
+from hackathon.text.errors import RequestError
+
+WORKERS = "workers"
+SAME = ("batch_size", "gradient_bytes", "staleness_bound", "planted_compute", "planted_update", "planted_jitter")
+"""Numbers that runs of the same settings have in common."""
+RESULTS = ("sweep_seconds", "mini_batch", "staleness")
+
+
+def one_worker(project: Path, name: str | None) -> OneWorker:
+    """Return what a run tells: the only one whose id has `name` in it, else the newest one of one worker.
+
+    Raises RequestError when there is none, or when it is not a run of one worker that told its timings.
+    """
+    runs = [run for run in gathered(project).summaries if not run.probe and not run.rehearsal and not run.removed]
+    own = [run for run in runs if run.project == str(project)]
+    run = _newest(own) if name is None else _named(own, runs, name)
+    numbers = dict(run.numbers)
+    if run.state != SUCCEEDED:
+        raise RequestError("asynchronous.not_succeeded", run=run.id, state=run.state)
+    if numbers.get(WORKERS, run.processes) != 1:
+        raise RequestError("asynchronous.several_workers", run=run.id, workers=run.processes)
+    lacks = missing(numbers)
+    if lacks:
+        raise RequestError("asynchronous.not_known", run=run.id, missing=", ".join(lacks))
+    return OneWorker(
+        run.id, timings_of(numbers), max(1.0, numbers.get("most_gradients", 1.0)), tuple(_measured(run, runs))
+    )
+
+
+def _newest(own: Sequence[RunEntry]) -> RunEntry:
+    """Return the newest run of one worker that told its timings."""
+    for run in own:
+        numbers = dict(run.numbers)
+        if run.state == SUCCEEDED and numbers.get(WORKERS) == 1 and not missing(numbers):
+            return run
+    raise RequestError("asynchronous.no_run")
+
+
+def _named(own: Sequence[RunEntry], runs: Sequence[RunEntry], name: str) -> RunEntry:
+    for some in (own, runs):
+        found = [run for run in some if name in run.id]
+        exact = [run for run in found if run.id == name]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
+        if found:
+            raise RequestError("asynchronous.several_runs", name=name, count=len(found))
+    raise RequestError("asynchronous.no_such_run", name=name)
+
+
+def _measured(run: RunEntry, runs: Sequence[RunEntry]) -> list[MeasuredRun]:
+    """Return what runs of the same program and settings measured on the same cluster with several workers."""
+    mine = dict(run.numbers)
+    found = []
+    for other in runs:
+        numbers = dict(other.numbers)
+        workers = numbers.get(WORKERS)
+        if other.state != SUCCEEDED or other.name != run.name or other.cluster != run.cluster or workers is None:
+            continue
+        if not 1 < workers < 1e6 or any(numbers.get(key) != mine.get(key) for key in SAME):
+            continue
+        values = [numbers.get(key, -1.0) for key in RESULTS]
+        if all(0 <= value < 1e12 for value in values):
+            found.append(MeasuredRun(int(workers), *values))
+    return found
