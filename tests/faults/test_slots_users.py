@@ -49,7 +49,7 @@ def locks(place: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 def lock(path: Path) -> subprocess.Popen[bytes]:
     """Return a process of eve that holds a lock on a path."""
-    words = ["flock", "--exclusive", "--no-fork", str(path), "sh", "-c", "echo; exec sleep 60"]
+    words = ["flock", "--exclusive", "--no-fork", str(path), "sh", "-c", "echo; exec sleep 1000"]
     holder = subprocess.Popen(words, user=EVE, group=EVE, extra_groups=[], stdout=subprocess.PIPE)
     assert holder.stdout is not None and holder.stdout.readline() == b"\n"
     return holder
