@@ -8,11 +8,13 @@ from hackathon.config.fields import Scalar
 from hackathon.diagnosis.examine import diagnose_files
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import RequestError
-from hackathon.text.json_fields import finite, whole
+from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whole
 from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasurement
 from hackathon.tuning.options import BATCH, SAVERS, named
 from hackathon.tuning.slots import slot_folders
 
+FACT = "largest-batch"
+"""What a run keeps the result as: `client/largest-batch.json`."""
 MARK = "@BATCH@"
 STARTS = 16
 """Starts that the job's time is reckoned for."""
@@ -24,6 +26,10 @@ MEMORY_RULES = frozenset(
 )  # fmt: skip
 """Ids of the failure rules that say that memory was not enough."""
 KILLED = -9
+KINDS = ("search", "confirm", *(label for label, _ in SAVERS.values()), "accumulate")
+"""What a start is for."""
+PROBES = 200
+"""Starts of a kept search that are read."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,20 @@ class BatchProbe:
             "batch": self.batch, "kind": self.kind, "fits": self.fits, "memory_bytes": self.memory,
             "seconds": self.seconds, "cause": self.cause or None,
         }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], folder: str = "") -> "BatchProbe":
+        """Return a start from its JSON values, whatever lies there; a kind of another version counts as a search."""
+        kind = text_of(value.get("kind"))
+        return cls(
+            batch=whole(value.get("batch")) or 0,
+            kind=kind if kind in KINDS else KINDS[0],
+            fits=value.get("fits") is True,
+            memory=whole(value.get("memory_bytes")),
+            seconds=finite(value.get("seconds")) or 0.0,
+            cause=text_of(value.get("cause")),
+            folder=folder,
+        )
 
 
 @dataclass(frozen=True)
@@ -84,6 +104,30 @@ class LargestBatch:
             "probes": [each.as_json() for each in self.probes],
             "other_failure": self.other_failure.as_json() if self.other_failure else None,
         }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "LargestBatch | None":
+        """Return a kept result; None where none lies there. Whatever else lies there is not known, never an error."""
+        first = whole(value.get("batch"))
+        if first is None or first < 1:
+            return None
+        kept = [mapping_of(each) for each in listed(value.get("probes"))[:PROBES]]
+        probes = tuple(BatchProbe.from_json(each, f"slots/{number:04d}") for number, each in enumerate(kept))
+        searched = (each for each in probes if each.kind == "search")
+        failed = bool(mapping_of(value.get("other_failure")))
+        return cls(
+            parameter=text_of(value.get("parameter")),
+            first=first,
+            limit=whole(value.get("limit_bytes")),
+            predicted=whole(value.get("predicted")),
+            largest=whole(value.get("largest")),
+            recommended=whole(value.get("recommended")),
+            confirmed=value.get("confirmed") is True,
+            probes=probes,
+            other_failure=next((each for each in searched if not (each.fits or each.out_of_memory)), None)
+            if failed else None,
+            virtual=value.get("memory_of") == "addresses",
+        )  # fmt: skip
 
 
 def batch_parameter(program: SingleProcess) -> tuple[str, int]:

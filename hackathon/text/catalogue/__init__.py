@@ -52,6 +52,7 @@ FOLDERS = {
     "site": "web",
     "slides": "web",
     "speedup": "tuning",
+    "speedup_page": "web",
     "suggest": "cli",
     "survey": "survey",
     "survey_check": "survey",

@@ -44,6 +44,10 @@ MESSAGES = {
         "{file}: {count} events; open it in https://ui.perfetto.dev",
         "{file}: イベント {count} 件。https://ui.perfetto.dev で開けます",
     ),
+    "not_kept": (
+        "the profile could not be kept with run {run}, so pages do not show it: {what}",
+        "プロファイルを実行 {run} に保存できなかったため、ページには表示されません: {what}",
+    ),
     "page": ("page: {file}", "ページ: {file}"),
     # ---- errors
     "from_and_command": (
