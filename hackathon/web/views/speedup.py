@@ -48,7 +48,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class Table:
+class SpeedupTable:
     """A table with its heads."""
 
     heads: tuple[str, ...]
@@ -82,7 +82,7 @@ class SpeedupView:
     """`options` or `batches`."""
     tiles: tuple[Tile, ...]
     lead: tuple[str, ...]
-    table: Table
+    table: SpeedupTable
     after: tuple[str, ...]
     """What the table means."""
     use: str
@@ -210,7 +210,7 @@ def _options(summary: RunEntry, team: str, found: SpeedupResult) -> SpeedupView:
         kind="options",
         tiles=tuple(tiles),
         lead=tuple(baseline_sentences(found)),
-        table=Table(tuple(option_heads()), tuple(rows)),
+        table=SpeedupTable(tuple(option_heads()), tuple(rows)),
         after=tuple(result_sentences(found)),
         use=settings_text(found.applied) if found.applied else "",
         untried=tuple(told),
@@ -243,7 +243,7 @@ def _batches(summary: RunEntry, team: str, found: LargestBatch) -> SpeedupView:
         kind="batches",
         tiles=tuple(tiles),
         lead=(message("speedup_page.lead_batches", parameter=found.parameter),),
-        table=Table(tuple(probe_heads()), tuple(rows)),
+        table=SpeedupTable(tuple(probe_heads()), tuple(rows)),
         after=tuple(largest_sentences(found, summary.id)),
         use="",
     )
