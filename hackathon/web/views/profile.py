@@ -72,6 +72,19 @@ class ActivityRow:
 
 
 @dataclass(frozen=True)
+class DeviceRow:
+    """An operator by the kernels that it launched."""
+
+    name: str
+    kernels: float
+    """Per step."""
+    seconds: float
+    """Per step."""
+    share: float
+    """Of the time of all kernels, 0…1."""
+
+
+@dataclass(frozen=True)
 class GapRow:
     """A stretch in which nothing was computed."""
 
@@ -106,6 +119,9 @@ class ProfileView:
     """Whether this toolkit recorded it: then it may tell its overhead."""
     operators: tuple[ActivityRow, ...]
     kernels: tuple[ActivityRow, ...]
+    device_operators: tuple[DeviceRow, ...]
+    device_known: float | None
+    """Share of the kernels' time whose operator is known, 0…1; None where none is."""
     gaps: tuple[GapRow, ...]
     roof_lines: tuple[str, ...]
     roof_rows: tuple[tuple[str, ...], ...]
@@ -164,6 +180,8 @@ def profile_view(
         recorded=told.get("recorded") is True,
         operators=_activities(told.get("operators")),
         kernels=_activities(told.get("kernels")),
+        device_operators=tuple(_device(mapping_of(each)) for each in listed(told.get("device_operators"))[:ROWS]),
+        device_known=finite(told.get("device_operators_known")),
         gaps=tuple(_gap(mapping_of(each)) for each in listed(told.get("gaps"))[:ROWS]),
         roof_lines=texts_of(roof.get("lines"))[:ROWS],
         roof_rows=tuple(row for each in listed(roof.get("rows"))[:ROWS] if len(row := texts_of(each)) == ROOF_CELLS),
@@ -205,6 +223,11 @@ def _activities(value: object) -> tuple[ActivityRow, ...]:
         )
         for each in map(mapping_of, listed(value)[:ROWS])
     )  # fmt: skip
+
+
+def _device(told: Mapping[str, Any]) -> DeviceRow:
+    kernels, seconds, share = (finite(told.get(name)) or 0.0 for name in ("kernels", "seconds", "share"))
+    return DeviceRow(text_of(told.get("name")), kernels, seconds, share)
 
 
 def _gap(told: Mapping[str, Any]) -> GapRow:
