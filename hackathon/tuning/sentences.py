@@ -108,15 +108,39 @@ def largest_sentences(found: LargestBatch, run: str) -> Iterator[str]:
         yield message("largest_batch.none_fits", batch=found.probes[-1].batch if found.probes else 1)
         return
     guess = message("speedup.unknown") if found.predicted is None else str(found.predicted)
-    yield message("largest_batch.largest", batch=found.largest, predicted=guess)
+    way = "largest_fake" if found.predicted_by == "fake-tensors" else "largest"
+    searched = sum(each.kind == "search" for each in found.probes)
+    yield message(f"largest_batch.{way}", batch=found.largest, predicted=guess, starts=searched)
+    if found.predicted_memory is not None:
+        told, measured = found.predicted_memory
+        yield message(
+            "largest_batch.fake_memory", predicted=format_size(told), measured=format_size(measured),
+            error=f"{100 * (told / measured - 1):+.1f}",
+        )  # fmt: skip
+    if found.fake is not None and found.fake.reason:
+        yield message(f"largest_batch.fake_{found.fake.reason.replace('-', '_')}", text=found.fake.text)
     if found.recommended is not None:
         confirmed = "confirmed" if found.confirmed else "not_confirmed"
         yield message(f"largest_batch.{confirmed}", batch=found.recommended)
     if found.recommended and found.recommended > found.first:
-        factor = f"{found.recommended / found.first:.3g}"
-        yield message("largest_batch.rate", factor=factor, batch=found.recommended, first=found.first)
-        yield message("largest_batch.critical")
+        yield from _rate(found, found.recommended)
     yield from _savers(found)
+
+
+def _rate(found: LargestBatch, batch: int) -> Iterator[str]:
+    """Yield what a batch means for the learning rate and the number of steps: by the noise scale where it is known."""
+    noise = found.noise
+    measured = noise is not None and noise.samples is not None
+    factor = noise.rate_factor(found.first, batch) if noise is not None and measured else batch / found.first
+    way = "rate_noise" if measured else "rate"
+    yield message(f"largest_batch.{way}", factor=f"{factor:.3g}", batch=batch, first=found.first)
+    if noise is None:
+        yield message("largest_batch.critical")
+    else:
+        yield message(
+            f"largest_batch.critical_{'measured' if measured else 'bound'}", samples=f"{noise.bound:.3g}",
+            small=noise.small, large=noise.large,
+        )  # fmt: skip
 
 
 def _savers(found: LargestBatch) -> Iterator[str]:

@@ -10,10 +10,11 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import StudyRuns, TeamRuns, best_series, by_study, by_team, results_of, run_key
+from hackathon.profiling.traces.recording import FOLDER
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.web.masking.mask import Mask
-from hackathon.web.views.profile import FOLDER, profile_of
+from hackathon.web.views.profile import profile_of
 from hackathon.web.views.published_surveys import foremost, published
 from hackathon.web.views.schedule import shown as has_schedule
 from hackathon.web.views.speedup import speedup_rows

@@ -234,6 +234,10 @@ def _batches(summary: RunEntry, team: str, found: LargestBatch) -> SpeedupView:
     if found.limit is not None:
         of = message("speedup_page.of_addresses" if found.virtual else "speedup_page.of_device")
         tiles.append(Tile(message("speedup_page.tile_limit"), format_size(found.limit), "", of))
+    if found.noise is not None:
+        bound = "" if found.noise.samples is not None else "≥ "
+        name, unit = message("speedup_page.tile_noise"), message("speedup_page.samples")
+        tiles.append(Tile(name, f"{bound}{found.noise.bound:.3g}", unit))
     rows = [
         TableRow(tuple(probe_cells(each)), each.fits and each.kind == "confirm", not each.fits, each.kind == "confirm")
         for each in found.probes

@@ -8,7 +8,8 @@ from typing import Any
 from hackathon.profiling.traces import stored
 from hackathon.profiling.traces.report import read_profile
 from hackathon.tuning import batches, result
-from hackathon.tuning.batches import BatchProbe, LargestBatch
+from hackathon.tuning.batches import BatchProbe, FakePrediction, LargestBatch
+from hackathon.tuning.noise import NoiseScale
 from hackathon.tuning.options import NotTried, Option
 from hackathon.tuning.result import SpeedupResult, together
 from hackathon.tuning.slots import TrainingStart
@@ -62,7 +63,9 @@ def largest_batch() -> LargestBatch:
         for n, (batch, fits, memory) in enumerate(tried)
     ]
     probes += [BatchProbe(91, "confirm", True, 7 * GIB, 60.0), BatchProbe(45, "accumulate", True, 5 * GIB, 20.0)]
-    return LargestBatch("batch_size", 32, 8 * GIB, 97, 96, 91, True, tuple(probes), virtual=True)
+    return LargestBatch("batch_size", 32, 8 * GIB, 97, 96, 91, True, tuple(probes),
+                        fake=FakePrediction(97, points=((32, 3 * GIB), (64, 5 * GIB), (97, 7 * GIB))),
+                        noise=NoiseScale(None, 32, 512), virtual=True)  # fmt: skip
 
 
 def write_speedup(runs: Path, number: int = 50, *, batch: bool = False, name: str = "train") -> Path:

@@ -274,6 +274,8 @@ READERS: dict[str, tuple[str, str]] = {
     "survey/spreadsheet.py": ("_rows", "drop box and token"),
     "text/files.py": ("write_whole open_regular known_json objects_of _value", "regular files only, bounded"),
     "text/uptime.py": ("boot _stat", PROC),
+    "tuning/batches.py": ("_text", SHIPPED),
+    "tuning/observer.py": ("Observer.predict", "the job's own files"),
     "tuning/driver.py": ("_read _started _memory main", "the job's own files and /proc"),
     "tuning/measurement.py": ("SingleProcess.measurement", SHIPPED),
     "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),

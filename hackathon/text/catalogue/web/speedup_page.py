@@ -29,6 +29,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "tile_not_confirmed": ("not confirmed", "未確認"),
     "tile_first": ("Batch as it is", "現状のバッチ"),
     "tile_limit": ("Limit of memory", "メモリの上限"),
+    "tile_noise": ("Gradient noise scale", "勾配のノイズスケール"),
+    "samples": ("samples", "サンプル"),
     "of_addresses": ("address space of a process", "プロセスのアドレス空間"),
     "of_device": ("memory of the GPU", "GPU のメモリ"),
     # ---- lists
