@@ -233,6 +233,7 @@ READERS: dict[str, tuple[str, str]] = {
     "notify/webhook.py": ("send", "an answer that is not read"),
     "parallel/plan/fields.py": ("read_object", "graph and devices of a plan"),
     "prediction/table.py": ("_lines", "table of measurements"),
+    "profiling/chainer_trace.py": ("ChainerProfiler.export_chrome_trace", WRITES),
     "profiling/recorder.py": ("Recorder._put", WRITES),
     "profiling/traces/merged.py": ("_opened", WRITES),
     "programs/scripts/fixes.py": ("put", WRITES),

@@ -80,10 +80,6 @@ MESSAGES = {
         "Keras has its own: `keras.callbacks.TensorBoard(profile_batch=(10, 20))`, shown by TensorBoard.",
         "Keras には独自の方法があります。`keras.callbacks.TensorBoard(profile_batch=(10, 20))` で記録し、TensorBoard で表示します。",
     ),
-    "offer_chainer": (
-        "Chainer has its own: `with chainer.function_hooks.TimerHook() as hook: …; hook.print_report()`.",
-        "Chainer には独自の方法があります。`with chainer.function_hooks.TimerHook() as hook: …; hook.print_report()`",
-    ),
     "offer_jax": (
         "JAX has its own: `jax.profiler.trace(DIR)`, shown by Perfetto.",
         "JAX には独自の方法があります。`jax.profiler.trace(DIR)` で記録し、Perfetto で表示します。",
@@ -160,12 +156,14 @@ MESSAGES = {
         "`tf.profiler.experimental.start(DIR)` と `stop()`、TensorBoard を使ってください。",
     ),
     "none_chainer": (
-        "run {run} is a Chainer program: torch.profiler cannot record it",
-        "実行 {run} は Chainer のプログラムのため、torch.profiler では記録できません",
+        "run {run} made no step of a Chainer optimizer, so no trace was written",
+        "実行 {run} では Chainer のオプティマイザのステップがなかったため、トレースがありません",
     ),
     "none_chainer_hint": (
-        "Use `chainer.function_hooks.TimerHook`.",
-        "`chainer.function_hooks.TimerHook` を使ってください。",
+        "Optimizers that are not made from `chainer.optimizer.GradientMethod` are not seen; "
+        "`chainer.function_hooks.TimerHook` times functions without steps.",
+        "`chainer.optimizer.GradientMethod` から派生していないオプティマイザは対象外です。"
+        "ステップに分けずに関数の時間を測るには `chainer.function_hooks.TimerHook` を使ってください。",
     ),
     "none_jax": (
         "run {run} is a JAX program: torch.profiler cannot record it",
