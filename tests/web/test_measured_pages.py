@@ -72,7 +72,7 @@ def test_a_largest_batch_is_told_with_its_starts(source: Catalog) -> None:
         "out of memory",
         "8.6 GB",
         "half the batch, accumulate 2",
-        "≥ 512 samples",
+        "≥ 512",
         "predicted by fake tensors",
     ):
         assert said in reader.text, said

@@ -237,7 +237,7 @@ def _batches(summary: RunEntry, team: str, found: LargestBatch) -> SpeedupView:
     if found.noise is not None:
         bound = "" if found.noise.samples is not None else "≥ "
         name, unit = message("speedup_page.tile_noise"), message("speedup_page.samples")
-        tiles.append(Tile(name, f"{bound}{found.noise.bound:.3g}", unit))
+        tiles.append(Tile(name, f"{bound}{found.noise.bound:.3g}", "", unit))
     rows = [
         TableRow(tuple(probe_cells(each)), each.fits and each.kind == "confirm", not each.fits, each.kind == "confirm")
         for each in found.probes
