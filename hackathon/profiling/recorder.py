@@ -1,7 +1,8 @@
-"""Record a few steps of a training program that uses torch, without a line in it: this file is its `sitecustomize`.
+"""Record a few steps of a training program, without a line in it: this file is its `sitecustomize`.
 
 `hackathon profile` puts it beside the run and its folder in front of PYTHONPATH. It waits until the program imports
-`torch.optim`, counts the steps of the optimizer, and has `torch.profiler` record some of them. It writes to the run's
+`torch.optim`, counts the steps of the optimizer, and has `torch.profiler` record some of them; in a Chainer program
+`chainer.optimizer`, and a hook of its functions (`chainer_trace.py`). It writes to the run's
 folder `profile`: `rank-N.json.gz`, the trace; `rank-N.info.json`, the seconds of the steps before, in and after the
 recorded window, by which the cost of recording is known; or `rank-N.note.json`, why there is no trace.
 
@@ -39,6 +40,10 @@ class Recorder:
         self.others = 0
         """Steps of other optimizers since the last one that counted."""
         self.profiler = None  # type: Any
+        self.engine = "torch"
+        """The framework whose steps count: torch or chainer."""
+        self.chainer = None  # type: Any
+        """The module that records Chainer."""
         self.state = "waiting"
         """waiting, recording, written, complete or failed."""
         self.paused = 0.0
@@ -73,13 +78,20 @@ class Recorder:
         elif self.state == "recording":
             self.profiler.step()  # the last one writes the trace
         elif self.state == "written" and number > self.needed + self.timed:
-            self.note_complete(device_peaks)
+            self.note_complete(device_peaks if self.engine == "torch" else None)
         if number in (self.begin, self.begin + WARM_UP, self.needed):
             self.paused += time.perf_counter() - now
 
     def _start(self) -> None:
         from importlib import import_module
 
+        if self.engine == "chainer":
+            self.profiler = self.chainer.ChainerProfiler(
+                WARM_UP, self.active, rank_of_process(), processes(), on_trace_ready=self._write
+            )
+            self.profiler.start()
+            self.state = "recording"
+            return
         profiling = import_module("torch.profiler")  # type: Any
         self.profiler = profiling.profile(
             activities=list(profiling.supported_activities()),
@@ -103,7 +115,8 @@ class Recorder:
         """Return what is known of the recorded steps, as JSON values."""
         import platform
 
-        torch = sys.modules["torch"]  # type: Any
+        torch = sys.modules.get("torch") if self.engine == "torch" else None  # type: Any
+        framework = sys.modules[self.engine]  # type: Any
         seconds = [later - sooner for sooner, later in zip(self.ends, self.ends[1:])]
         # seconds[i] is the step that ends at ends[i + 1]
         first = self.begin + WARM_UP - 1
@@ -113,7 +126,7 @@ class Recorder:
             "rank": rank_of_process(),
             "processes": processes(),
             "host": platform.node(),
-            "torch": str(torch.__version__),
+            self.engine: str(framework.__version__),
             "device": None,
             "complete": self.state == "complete",
             "seconds": {
@@ -123,7 +136,7 @@ class Recorder:
             },
             "peak_bytes": {"process": process_peak()},
         }  # type: Any
-        if torch.cuda.is_available() and torch.cuda.is_initialized():
+        if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
             found["device"] = torch.cuda.get_device_name()
             found["peak_bytes"]["device"] = int(torch.cuda.max_memory_allocated())
         return found
@@ -207,33 +220,64 @@ def process_peak() -> int:
 
 def device_peaks() -> Any:
     """Return what the device reaches, by the probe that lies beside this file; nothing where that fails."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
     try:
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hackathon_device_probe.py")
-        found = spec_from_file_location("hackathon_device_probe", path)  # type: Any
-        module = module_from_spec(found)  # type: Any
-        found.loader.exec_module(module)
-        return module.device_peaks()
+        return beside("hackathon_device_probe").device_peaks()
     except Exception:  # a peak that is not known ends no training
         return {}
 
 
-class ModuleWatch:
-    """A finder of modules that finds none, but attaches the recorder to `torch.optim.optimizer` once that is loaded."""
+def beside(name: str) -> Any:
+    """Return the module of this name that lies beside this file."""
+    from importlib.util import module_from_spec, spec_from_file_location
 
-    MODULE = "torch.optim.optimizer"
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    found = spec_from_file_location(name, path)  # type: Any
+    module = module_from_spec(found)  # type: Any
+    found.loader.exec_module(module)
+    return module
+
+
+def attach_torch(module: Any, recorder: Recorder) -> None:
+    """Have `torch.optim.optimizer` tell the recorder of steps; torch before 2.0 raises."""
+    module.register_optimizer_step_post_hook(recorder.stepped)
+
+
+def attach_chainer(module: Any, recorder: Recorder) -> None:
+    """Have `chainer.optimizer` tell the recorder of steps."""
+    update = module.GradientMethod.update
+    trace = []  # type: list[Any]
+
+    def updated(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        result = update(optimizer, *args, **kwargs)
+        if not trace:
+            try:
+                trace.append(beside("hackathon_chainer_trace"))
+                trace[0].install()
+                recorder.engine, recorder.chainer = "chainer", trace[0]
+            except Exception as error:
+                recorder.fail(error)
+        recorder.stepped(optimizer)
+        return result
+
+    module.GradientMethod.update = updated
+
+
+class ModuleWatch:
+    """A finder of modules that finds none, but attaches the recorder to a framework's optimizers once they come."""
+
+    MODULES = {"torch.optim.optimizer": attach_torch, "chainer.optimizer": attach_chainer}
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        self.waiting = dict(self.MODULES)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return how to load that one module, and nothing for others."""
-        if name != self.MODULE:
+        if name not in self.waiting:
             return None
         from importlib.machinery import PathFinder
 
-        sys.meta_path[:] = [each for each in sys.meta_path if each is not self]
+        attach = self.waiting.pop(name)
         found = PathFinder.find_spec(name, path)
         loader = found.loader if found is not None else None  # type: Any
         if loader is None or not hasattr(loader, "exec_module"):
@@ -243,8 +287,8 @@ class ModuleWatch:
         def load_and_attach(module: Any) -> None:
             load(module)
             try:
-                module.register_optimizer_step_post_hook(self.recorder.stepped)
-            except Exception as error:  # torch before 2.0 has no such hook
+                attach(module, self.recorder)
+            except Exception as error:  # an old version may have no such thing
                 self.recorder.fail(error)
 
         loader.exec_module = load_and_attach

@@ -23,8 +23,8 @@ SKIPPED, RECORDED, SECONDS = 5, 10, 300
 PLACE = "profiler"
 """Folder of the run that stands first in the program's PYTHONPATH."""
 VARIABLE = "HK_PROFILE"
-UNRECORDED = ("tensorflow", "chainer", "keras", "jax", "mxnet")
-"""Frameworks whose programs torch.profiler does not see."""
+UNRECORDED = ("tensorflow", "keras", "jax", "mxnet")
+"""Frameworks whose programs the recorder does not see."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ def recorder_files() -> Mapping[str, bytes]:
     return {
         f"{PLACE}/sitecustomize.py": recorder.read_bytes(),
         f"{PLACE}/hackathon_device_probe.py": probe.read_bytes(),
+        f"{PLACE}/hackathon_chainer_trace.py": recorder.with_name("chainer_trace.py").read_bytes(),
     }
 
 

@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hackathon.config.fields import Scalar
 from hackathon.diagnosis.examine import diagnose_files
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import RequestError
-from hackathon.text.json_fields import finite, whole
+from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whole
+from hackathon.tuning import fake_step, observer
 from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasurement
+from hackathon.tuning.noise import NoiseScale
 from hackathon.tuning.options import BATCH, SAVERS, named
 from hackathon.tuning.slots import slot_folders
 
+FACT = "largest-batch"
+"""What a run keeps the result as: `client/largest-batch.json`."""
 MARK = "@BATCH@"
 STARTS = 16
 """Starts that the job's time is reckoned for."""
@@ -24,6 +29,15 @@ MEMORY_RULES = frozenset(
 )  # fmt: skip
 """Ids of the failure rules that say that memory was not enough."""
 KILLED = -9
+KINDS = ("search", "confirm", *(label for label, _ in SAVERS.values()), "accumulate")
+"""What a start is for."""
+REASONS = ("no-step", "no-backward", "no-growth", "compiled", "failed")
+"""Why fake tensors predict nothing: no step of a torch optimizer was seen, or no backward in it; the memory does not
+grow with the batch; the step is compiled; or it could not be computed with them."""
+POINTS = 50
+"""Batches of a prediction that are read."""
+PROBES = 200
+"""Starts of a kept search that are read."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,64 @@ class BatchProbe:
             "seconds": self.seconds, "cause": self.cause or None,
         }  # fmt: skip
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], folder: str = "") -> "BatchProbe":
+        """Return a start from its JSON values, whatever lies there; a kind of another version counts as a search."""
+        kind = text_of(value.get("kind"))
+        return cls(
+            batch=whole(value.get("batch")) or 0,
+            kind=kind if kind in KINDS else KINDS[0],
+            fits=value.get("fits") is True,
+            memory=whole(value.get("memory_bytes")),
+            seconds=finite(value.get("seconds")) or 0.0,
+            cause=text_of(value.get("cause")),
+            folder=folder,
+        )
+
+
+@dataclass(frozen=True)
+class FakePrediction:
+    """What fake tensors in the first start said of the other batches."""
+
+    batch: int | None = None
+    """The largest batch that fits; None where it is not known."""
+    reason: str = ""
+    """Why not: one of REASONS."""
+    text: str = ""
+    """What went wrong, in the words of the program's Python."""
+    points: tuple[tuple[int, int], ...] = ()
+    """(batch, bytes of tensors that live at once)."""
+
+    @classmethod
+    def from_json(cls, value: object) -> "FakePrediction | None":
+        """Return it from the JSON that the observer wrote; None where it was not asked."""
+        told = mapping_of(value)
+        if not told:
+            return None
+        pairs = [listed(each) for each in listed(told.get("points"))[:POINTS]]
+        points = tuple((whole(each[0]) or 0, whole(each[1]) or 0) for each in pairs if len(each) == 2)
+        batch, reason = whole(told.get("batch")), text_of(told.get("reason"))
+        if batch is None and reason not in REASONS:
+            reason = "failed"
+        return cls(batch, "" if batch is not None else reason, text_of(told.get("text")), points)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        points = [list(each) for each in self.points]
+        return {"batch": self.batch, "reason": self.reason or None, "text": self.text or None, "points": points}
+
+    def memory(self, batch: int, first: int, measured: int) -> int | None:
+        """Return the bytes that it predicts for a batch, from those `measured` with the `first` one; None: not known.
+
+        Between and beyond the batches that were computed, memory is a straight line.
+        """
+        known = dict(self.points)
+        if first not in known or len(known) < 2:
+            return None
+        near = sorted(known, key=lambda each: abs(each - batch))[:2]
+        slope = (known[near[1]] - known[near[0]]) / (near[1] - near[0])
+        return round(measured - known[first] + known[near[0]] + slope * (batch - near[0]))
+
 
 @dataclass(frozen=True)
 class LargestBatch:
@@ -72,6 +144,10 @@ class LargestBatch:
     probes: tuple[BatchProbe, ...]
     other_failure: BatchProbe | None = None
     """A start that failed for another reason than memory: then nothing is known."""
+    fake: FakePrediction | None = None
+    """What fake tensors predicted; None where they were not asked."""
+    noise: NoiseScale | None = None
+    """How much the gradients of batches differ; None where it was not measured."""
     virtual: bool = False
     """Whether memory is of addresses, as a limit of them counts it."""
 
@@ -80,10 +156,55 @@ class LargestBatch:
         return {
             "schema_version": 1, "parameter": self.parameter, "batch": self.first, "limit_bytes": self.limit,
             "memory_of": "addresses" if self.virtual else "device_or_resident", "predicted": self.predicted,
+            "predicted_by": self.predicted_by, "fake": self.fake.as_json() if self.fake else None,
+            "noise_scale": self.noise.as_json() if self.noise else None,
             "largest": self.largest, "recommended": self.recommended, "confirmed": self.confirmed,
             "probes": [each.as_json() for each in self.probes],
             "other_failure": self.other_failure.as_json() if self.other_failure else None,
         }  # fmt: skip
+
+    @property
+    def predicted_by(self) -> str | None:
+        """`fake-tensors` or `starts`; None where nothing was predicted."""
+        if self.predicted is None:
+            return None
+        return "fake-tensors" if self.fake is not None and self.fake.batch == self.predicted else "starts"
+
+    @property
+    def predicted_memory(self) -> tuple[int, int] | None:
+        """(Bytes that fake tensors predicted for the largest batch, bytes measured with it); None when not known."""
+        tried = {each.batch: each.memory for each in self.probes if each.kind == "search" and each.fits}
+        first, last = tried.get(self.first), tried.get(self.largest or 0)
+        if self.fake is None or self.largest is None or first is None or last is None or self.largest == self.first:
+            return None
+        told = self.fake.memory(self.largest, self.first, first)
+        return None if told is None else (told, last)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "LargestBatch | None":
+        """Return a kept result; None where none lies there. Whatever else lies there is not known, never an error."""
+        first = whole(value.get("batch"))
+        if first is None or first < 1:
+            return None
+        kept = [mapping_of(each) for each in listed(value.get("probes"))[:PROBES]]
+        probes = tuple(BatchProbe.from_json(each, f"slots/{number:04d}") for number, each in enumerate(kept))
+        searched = (each for each in probes if each.kind == "search")
+        failed = bool(mapping_of(value.get("other_failure")))
+        return cls(
+            parameter=text_of(value.get("parameter")),
+            first=first,
+            limit=whole(value.get("limit_bytes")),
+            predicted=whole(value.get("predicted")),
+            largest=whole(value.get("largest")),
+            recommended=whole(value.get("recommended")),
+            confirmed=value.get("confirmed") is True,
+            probes=probes,
+            other_failure=next((each for each in searched if not (each.fits or each.out_of_memory)), None)
+            if failed else None,
+            fake=FakePrediction.from_json(value.get("fake")),
+            noise=NoiseScale.from_json(value.get("noise_scale")),
+            virtual=value.get("memory_of") == "addresses",
+        )  # fmt: skip
 
 
 def batch_parameter(program: SingleProcess) -> tuple[str, int]:
@@ -117,8 +238,15 @@ def batch_measurement(program: SingleProcess, limit: int | None, seconds: int) -
     task = {
         "kind": "batches", "mark": MARK, "first": first, "least": least, "most": most, "limit": limit,
         "command": _template(program, name, first, {}), "savers": savers, "seconds": seconds, "starting": STARTING,
+        "observer": {
+            "sitecustomize.py": _text(observer.__file__), f"{observer.BESIDE}.py": _text(fake_step.__file__),
+        },
     }  # fmt: skip
     return program.measurement(task, program.walltime(STARTS, seconds))
+
+
+def _text(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
 
 
 def _template(program: SingleProcess, name: str, first: int, settings: Mapping[str, Scalar]) -> list[str]:
@@ -159,6 +287,7 @@ def read_largest(run: RunDirectory, program: SingleProcess) -> LargestBatch | No
     probes = tuple(_probe(run, folder) for folder in slot_folders(run))
     searched = [each for each in probes if each.kind == "search"]
     other = next((each for each in searched if not each.fits and not each.out_of_memory), None)
+    observed = run.files.json(f"{probes[0].folder}/slot.json") if probes else {}
     return LargestBatch(
         parameter=name,
         first=first,
@@ -169,6 +298,8 @@ def read_largest(run: RunDirectory, program: SingleProcess) -> LargestBatch | No
         confirmed=found.get("confirmed") is True and other is None,
         probes=probes,
         other_failure=other,
+        fake=FakePrediction.from_json(observed.get("predicted")),
+        noise=NoiseScale.of_norms(observed.get("noise")),
         virtual=task.get("limit") is not None,
     )
 

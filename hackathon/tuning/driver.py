@@ -9,6 +9,7 @@ the next. Slots that are complete are not started again when the scheduler reque
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -26,6 +27,8 @@ from typing import Any, NamedTuple
 PROGRAM, TASK = "hackathon_speedup.py", "hackathon_speedup.json"
 POLL = 0.05
 """Seconds between two looks at a start."""
+OBSERVED, NOISE = 90.0, 60.0
+"""Seconds that the prediction by fake tensors may take in a program, and the gradients after it."""
 GRACE = 5.0
 """Seconds between TERM and KILL."""
 TRIES = 8
@@ -43,20 +46,23 @@ class Probe(NamedTuple):
     fits: bool
     memory: int | None
     """Bytes at most; None where they are not known."""
+    foretold: int | None = None
+    """The largest batch as this one start and fake tensors predict it; None where they do not."""
 
 
 def predicted(probes: list[Probe], limit: int | None) -> int | None:
     """Return the largest batch for a limit in bytes, from two batches that fit: memory = a + b × batch.
 
-    They are the largest one and the next that is at least a quarter smaller: neighbours differ by less than a page.
+    They are the largest one and the next that is at least a quarter smaller, or without one the smallest that is at
+    least a sixteenth smaller: neighbours differ by less than a page.
     None where it is not known: no limit, fewer than two batches with their memory, or memory that does not grow.
     """
     known = sorted({(each.batch, each.memory) for each in probes if each.fits and each.memory})
     if limit is None or len(known) < 2:
         return None
     large, more = known[-1]
-    small, less = ([each for each in known if 4 * each[0] <= 3 * large] or known)[-1]
-    if small == large or more <= less:
+    small, less = ([each for each in known if 4 * each[0] <= 3 * large] or known[:1])[-1]
+    if 16 * small > 15 * large or more <= less:
         return None
     slope = (more - less) / float(large - small)
     return int(large + (limit - more) // slope)
@@ -65,7 +71,9 @@ def predicted(probes: list[Probe], limit: int | None) -> int | None:
 def search(
     start: Callable[[int], Probe], first: int, least: int = 1, most: int | None = None, limit: int | None = None
 ) -> tuple[list[Probe], int | None]:
-    """Return the probes in their order, and the batch that the first two predicted (None: not known).
+    """Return the probes in their order, and the batch that was predicted first (None: not known).
+
+    It is predicted by fake tensors after the first start where these tell it, else by the first two that fit.
 
     `start` tries a batch. At the end the largest batch that fits and the next larger one, which does not, are among the
     probes, unless `most` fits or `least` does not. The next batch is the predicted one, or where that fits those 1, 2,
@@ -83,6 +91,8 @@ def search(
         else:
             fails = batch
         forecast = predicted(probes, limit)
+        if forecast is None:
+            forecast = next((each.foretold for each in probes if each.foretold is not None), None)
         guess = forecast if guess is None else guess
         batch = 2 * fits if fails is None else (fits + fails) // 2
         if forecast is not None and tries < TRIES:
@@ -129,13 +139,16 @@ def _variables(slot: Path, variables: dict[str, str]) -> dict[str, str]:
     return env
 
 
-def _started(slot: Path, command: list[str], env: dict[str, str], limit: int | None) -> subprocess.Popen[bytes]:
+def _started(
+    slot: Path, command: list[str], env: dict[str, str], limit: int | None, observed: bool
+) -> subprocess.Popen[bytes]:
     library = ctypes.CDLL(None)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
 
     def prepare() -> None:
         library.prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        if limit is not None:  # the observer lifts it once the memory was measured
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard if observed else limit))
 
     with (slot / "logs" / "rank-0.log").open("wb") as log:
         return subprocess.Popen(
@@ -192,6 +205,29 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         pass
 
 
+def _observing(slot: Path, variables: dict[str, str], observed: dict[str, Any]) -> dict[str, str]:
+    """Put the observer beside a start, and return the variables by which its Python loads it."""
+    folder = slot / "observer"
+    folder.mkdir()
+    for name, text in observed["files"].items():
+        (folder / name).write_text(text)
+    path = variables.get("PYTHONPATH")
+    return {"PYTHONPATH": str(folder) + (":" + path if path else ""), "HK_OBSERVE": str(observed["batch"])}
+
+
+def _observe(slot: Path, child: subprocess.Popen[bytes], limit: int, memory: int) -> None:
+    """Have the program predict its memory with other batches, now that that of this start is known."""
+    _write(slot / "observe", {"limit": limit, "memory": memory})
+    until = time.monotonic() + OBSERVED
+    while not (slot / "predicted.json").exists() and child.poll() is None and time.monotonic() < until:
+        time.sleep(POLL)
+    until = time.monotonic() + NOISE
+    while (_read(slot / "predicted.json") or {}).get("collecting") and child.poll() is None:
+        if (slot / "noise.json").exists() or time.monotonic() >= until:
+            return
+        time.sleep(POLL)
+
+
 def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[str, Any]) -> dict[str, Any]:
     """Start the program once, until it has shown enough, and return what `slot.json` says of it.
 
@@ -207,10 +243,15 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
     shutil.copytree(str(Path.cwd()), str(slot / "source"), symlinks=True, ignore=hidden)
     limit, gpus = task.get("limit"), bool(task.get("gpus"))
     begin = time.monotonic()
-    child = _started(slot, command, _variables(slot, more.get("variables") or {}), limit)
+    observed = more.pop("observed", None)
+    variables = _variables(slot, more.get("variables") or {})
+    if observed is not None:
+        variables.update(_observing(slot, variables, observed))
+    child = _started(slot, command, variables, limit, observed is not None)
     _children[:] = [child]
     first: float | None = None
     memory: int | None = None
+    known: float | None = None
     ended, looked = "itself", begin
     while child.poll() is None:
         now = time.monotonic()
@@ -226,15 +267,28 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
             ended = "enough"
         elif first is None and now - begin >= task["starting"]:
             ended = "silent"
+        asked = (slot / "observing").exists() or (ended == "enough" and (slot / "noted").exists())
+        if observed is not None and memory is not None and asked:
+            known = now - begin
+            _observe(slot, child, observed["limit"], memory)
+            break
         if ended != "itself":
             _end(child)
             break
         time.sleep(POLL)
+    if observed is not None and ended == "itself":
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(OBSERVED)
     _end(child)
-    seconds = time.monotonic() - begin
+    seconds = time.monotonic() - begin if known is None else known
     _children[:] = []
     shutil.rmtree(str(slot / "source"), ignore_errors=True)
     shutil.rmtree(str(slot / "checkpoints"), ignore_errors=True)
+    shutil.rmtree(str(slot / "observer"), ignore_errors=True)
+    if observed is not None:
+        unseen = {"batch": None, "reason": "no-step"} if ended == "enough" else None
+        more["predicted"] = _read(slot / "predicted.json") or unseen
+        more["noise"] = _read(slot / "noise.json")
     result = dict(
         more, ended=ended, exit_code=child.returncode if ended == "itself" else None, seconds=round(seconds, 3),
         memory=memory, failed=ended == "silent" or (ended == "itself" and child.returncode != 0),
@@ -279,10 +333,13 @@ def run_batches(run: Path, task: dict[str, Any]) -> None:
         _hold_to(task, done)
         words = [word.replace(task["mark"], str(batch)) for word in command or task["command"]]
         more = {"batch": batch, "kind": kind, "variables": task.get("variables") or {}, "longer": longer}
+        if not done and task.get("observer") and limit is not None:
+            more["observed"] = {"batch": batch, "limit": limit, "files": task["observer"]}
         found = run_slot(run / "slots" / f"{len(done):04d}", task, words, more)
         done.append(found["seconds"])
         print(f"batch {batch}: {json.dumps(found)}", flush=True)
-        return Probe(batch, not found["failed"], found["memory"])
+        foretold = (found.get("predicted") or {}).get("batch")
+        return Probe(batch, not found["failed"], found["memory"], foretold)
 
     probes, guess = search(start, task["first"], task["least"], task.get("most"), limit)
     largest = max((each.batch for each in probes if each.fits), default=None)

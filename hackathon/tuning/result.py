@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.config.fields import Scalar
+from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of, whole
 from hackathon.tuning.intervals import FALSE_CLAIMS
 from hackathon.tuning.options import NotTried, Option
 from hackathon.tuning.verdict import Comparison, OptionRow, winners
+
+FACT = "speedup"
+"""What a run keeps it as: `client/speedup.json`."""
+MOST = 200
+"""Options of a kept table that are read."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,46 @@ class SpeedupResult:
             "not_tried": [{"name": each.name, "needs": each.why, "lines": each.lines or None} for each in self.left],
             "apply": dict(self.applied),
         }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "SpeedupResult | None":
+        """Return a kept result, with its reasons in the current language; None where none lies there.
+
+        Whatever else lies there is not known, never an error.
+        """
+        base = mapping_of(value.get("baseline"))
+        middle = finite(base.get("value"))
+        if middle is None:
+            return None
+        shares = {text_of(name): share for name, each in mapping_of(base.get("shares")).items()
+                  if (share := finite(each)) is not None}  # fmt: skip
+
+        def table(rows: object) -> Comparison:
+            return Comparison(
+                rows=tuple(OptionRow.from_json(mapping_of(each), shares) for each in listed(rows)[:MOST]),
+                metric=text_of(value.get("metric")),
+                unit=text_of(value.get("unit")),
+                rounds=count_of(value.get("rounds")),
+                value=middle,
+                low=finite(base.get("min")),
+                high=finite(base.get("max")),
+                shares=shares,
+                memory=whole(base.get("memory_bytes")),
+            )
+
+        both = mapping_of(value.get("together"))
+        left = (mapping_of(each) for each in listed(value.get("not_tried"))[:MOST])
+        return cls(
+            run=text_of(value.get("run")),
+            second=text_of(value.get("second_run")) or None,
+            compared=table(value.get("options")),
+            both=table([both]) if both else None,
+            left=tuple(
+                NotTried(text_of(each.get("name")), why, text_of(each.get("lines")))
+                for each in left
+                if (why := each.get("needs")) in ("lines", "gpu", "there")
+            ),
+        )
 
 
 def together(best: Sequence[OptionRow]) -> Option:

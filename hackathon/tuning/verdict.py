@@ -5,15 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from hackathon.config.fields import Scalar
+from hackathon.text.json_fields import count_of, finite, mapping_of, text_of, whole
 from hackathon.text.messages import message
 from hackathon.tuning.intervals import Ratio, ratio_of
 from hackathon.tuning.options import Option
 from hackathon.tuning.slots import TrainingStart, common_losses
 
 Loss = Literal["untouched", "same", "worse", "unknown"]
+Verdict = Literal["faster", "slower", "none", "few", "failed"]
+LOG = "/logs/rank-0.log"
+"""Where the log of a slot lies in its folder."""
 LITTLE = 0.03
 """Share of a step below which a part of it leaves nothing to gain worth naming."""
 _OF_KIND = {"loader": "data", "precision": "compute", "layout": "compute", "compile": "compute", "threads": "compute"}
@@ -31,7 +35,7 @@ class OptionRow:
     """Median throughput of its slots."""
     ratio: Ratio | None
     """None where no pair was measured."""
-    verdict: Literal["faster", "slower", "none", "few", "failed"]
+    verdict: Verdict
     loss: Loss
     reason: str = ""
     failed: str = ""
@@ -53,8 +57,34 @@ class OptionRow:
             "low": self.ratio.low if known and self.ratio else None,
             "high": self.ratio.high if known and self.ratio else None,
             "verdict": self.verdict, "loss": self.loss, "wins": self.wins, "reason": self.reason or None,
-            "memory_bytes": self.memory, "failed_log": f"{self.failed}/logs/rank-0.log" if self.failed else None,
+            "memory_bytes": self.memory, "failed_log": f"{self.failed}{LOG}" if self.failed else None,
         }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], shares: Mapping[str, float]) -> "OptionRow":
+        """Return a row from its JSON values, its reason in the current language; whatever else lies there is unknown.
+
+        `shares`: the parts of a step of the program as it is.
+        """
+        kind, middle, verdict = text_of(value.get("kind")), finite(value.get("ratio")), value.get("verdict")
+        low, high, loss = finite(value.get("low")), finite(value.get("high")), value.get("loss")
+        ratio = None
+        if middle is not None and middle > 0:
+            known = low is not None and high is not None
+            ratio = Ratio(count_of(value.get("pairs")), middle, low if low is not None and known else 0.0,
+                          high if high is not None and known else math.inf)  # fmt: skip
+        return cls(
+            name=text_of(value.get("name")),
+            kind=kind,
+            settings=scalars(value.get("settings")),
+            value=finite(value.get("value")),
+            ratio=ratio,
+            verdict=cast("Verdict", verdict) if verdict in get_args(Verdict) else "failed" if ratio is None else "few",
+            loss=cast("Loss", loss) if loss in get_args(Loss) else "unknown",
+            reason=reason_of(kind, shares, ratio),
+            failed=text_of(value.get("failed_log")).removesuffix(LOG),
+            memory=whole(value.get("memory_bytes")),
+        )
 
 
 @dataclass(frozen=True)
@@ -119,6 +149,15 @@ def winners(rows: Sequence[OptionRow]) -> list[OptionRow]:
     return chosen
 
 
+def scalars(value: object) -> dict[str, Scalar]:
+    """Return the settings of a JSON object, those that are no scalars left out."""
+    return {
+        text_of(name): each
+        for name, each in mapping_of(value).items()
+        if isinstance(each, (str, int, float, bool))
+    }  # fmt: skip
+
+
 def _rank(row: OptionRow) -> tuple[int, float]:
     order = ("faster", "none", "few", "slower", "failed")
     return order.index(row.verdict), -(row.ratio.middle if row.ratio else 0.0)
@@ -146,7 +185,7 @@ def _row(
         ratio=ratio,
         verdict="failed" if broken or ratio is None else ratio.claim,  # type: ignore[arg-type]
         loss=loss,
-        reason=_reason(option, shares, ratio),
+        reason=reason_of(option.kind, shares, ratio),
         failed=broken,
         memory=max((slot.memory for slot in mine if slot.memory), default=None),
     )
@@ -186,9 +225,9 @@ def _shares(base: Sequence[TrainingStart]) -> dict[str, float]:
     return {name: median(slot.shares[name] for slot in base if name in slot.shares) for name in sorted(names)}
 
 
-def _reason(option: Option, shares: Mapping[str, float], ratio: Ratio | None) -> str:
+def reason_of(kind: str, shares: Mapping[str, float], ratio: Ratio | None) -> str:
     """Return why an option does or does not help, where the program's own measurements say it; else nothing."""
-    part = _OF_KIND.get(option.kind, "")
+    part = _OF_KIND.get(kind, "")
     share = shares.get(part)
     if share is None or ratio is None:
         return ""

@@ -61,6 +61,7 @@ def test_a_profile_has_kernels_and_the_use_of_the_device(place: Place, figures: 
         "bf16_tflops_by_probe": roof["peaks"]["flops_per_s"]["bf16"]["value"] / 1e12,
         "memory_gb_s_by_probe": roof["peaks"]["bytes_per_s"]["value"] / 1e9,
         "overhead": (found["overhead"] or {}).get("share"),
+        "operators_of_kernels_known": found["device_operators_known"],
     }  # fmt: skip
 
 
@@ -84,6 +85,8 @@ def test_the_largest_batch_ends_at_a_real_out_of_memory(place: Place, figures: d
     failed = [each for each in found["probes"] if not each["fits"]]
     assert failed and all(each["batch"] > found["largest"] for each in failed if each["kind"] == "search"), failed
     figures |= {"largest": found["largest"], "predicted": found["predicted"], "recommended": found["recommended"]}
+    figures |= {"predicted_by": found["predicted_by"], "starts": len(found["probes"])}
+    figures |= {"fake": (found["fake"] or {}).get("reason"), "noise": (found["noise_scale"] or {}).get("at_least")}
 
 
 def test_resnet50_reaches_its_throughput(place: Place, figures: dict[str, Any]) -> None:

@@ -196,6 +196,25 @@ def test_a_study_on_this_machine(tmp_path: Path) -> None:
         assert json.loads((run / "request.json").read_text())["python_environment"]["path"] == environ["VIRTUAL_ENV"]
 
 
+def test_its_steps_are_profiled_without_a_line_in_it(tmp_path: Path) -> None:
+    environ = stack_environ("chainermn-mnist")
+    done = _hackathon(
+        tmp_path, environ, "profile", "chainermn-mnist", "--cluster", "laptop", "--processes", "2", "--threads", "1",
+        "--walltime", "00:10:00", "--yes", "--skip", "3", "--steps", "6", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert told["processes"] == 2 and [each["steps"] for each in told["ranks"]] == [6, 6]
+    for rank in told["ranks"]:
+        parts = [rank[part] for part in ("data", "host", "compute", "communication", "waiting", "other")]
+        assert sum(parts) == pytest.approx(rank["seconds"], rel=0.01)
+        assert rank["data"] > 0 and rank["compute"] > 0 and rank["communication"] > 0, rank
+    assert {"LinearFunction", "LinearFunctionBackward"} <= {each["name"] for each in told["operators"]} or any(
+        "Convolution" in each["name"] for each in told["operators"]
+    ), told["operators"]
+    assert told["communication"]["seconds"] > 0
+
+
 def _hackathon(folder: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     import sys
 

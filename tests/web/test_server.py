@@ -81,7 +81,7 @@ def test_keys_of_any_kind_come_back_from_their_address() -> None:
         "\n\0",
     ]
     for key in keys:
-        for kind in ("team", "study", "run", "diff", "survey"):
+        for kind in ("team", "study", "run", "profile", "speedup", "diff", "survey"):
             path, _, query = address_to("ja", kind, key).partition("?")
             assert address_of(path, query.encode()) == (kind, key, "ja")
             assert not set('<>"& \n') & set(path + query)

@@ -76,6 +76,7 @@ def command(
         limits = RecordingLimits(skip, steps, memory, seconds)
         run = _run(targets[0] if targets else None, words, options, limits, yes, force, foreign)
         profile = _profile_of_run(run)
+        _keep(run, profile)
     if as_json:
         show_json(profile, run)
     else:
@@ -104,11 +105,13 @@ def _run(
     from hackathon.profiling.traces.recording import trace_files
     from hackathon.runs.campaign import program_of
 
+    parent = None
     earlier = None if words is not None else _earlier(target)
     if earlier is not None:
         if trace_files(earlier):
             return earlier
         planned, source = _again(earlier, options, limits, foreign)
+        parent = earlier.id
     else:
         sources = find_sources(target, options, foreign=foreign)
         if words is not None:
@@ -117,7 +120,7 @@ def _run(
         planned = _plan(sources, limits)
         refuse_errors(sources, resolve(sources), force=force)
         source = program_of(planned)
-    return _recorded(planned, source, limits, yes)
+    return _recorded(planned, source, limits, yes, parent)
 
 
 def _earlier(target: str | None) -> "RunDirectory | None":
@@ -188,8 +191,13 @@ def _again(
     return plan(sources, [again]), source_of(run, sources.runs)
 
 
-def _recorded(planned: "Plan", source: "Source", limits: "RecordingLimits", yes: bool) -> "RunDirectory":
-    """Return the run of a profile when it has ended: submitted now, or by a call that was cut off."""
+def _recorded(
+    planned: "Plan", source: "Source", limits: "RecordingLimits", yes: bool, parent: str | None
+) -> "RunDirectory":
+    """Return the run of a profile when it has ended: submitted now, or by a call that was cut off.
+
+    `parent`: the run that it records once more.
+    """
     from hackathon.cli.run.wait import wait
     from hackathon.cli.shown import confirm, show_outcomes
     from hackathon.rehearsal.profile_run import TAGS, recorder_files, unfinished_profile
@@ -202,7 +210,7 @@ def _recorded(planned: "Plan", source: "Source", limits: "RecordingLimits", yes:
         click.echo(message("profile.goes_on", run=run.id), err=True)
     else:
         confirm(planned, yes, message("rehearsal.confirm", count=len(planned.jobs)))
-        outcomes = start(planned, tags=TAGS, source=source, files=recorder_files())
+        outcomes = start(planned, tags=TAGS, source=source, files=recorder_files(), parent=parent)
         show_outcomes(outcomes, 1)
         run = outcomes[0].run
     click.echo(message("profile.recording", steps=limits.steps), err=True)
@@ -224,6 +232,19 @@ def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "Recor
                 note_end(run, why)
                 cancel(run, sure=True)
     return False
+
+
+def _keep(run: "RunDirectory", profile: "Profile") -> None:
+    """Keep a profile with its run, for pages; in no run of somebody else."""
+    import os
+
+    from hackathon.profiling.traces.stored import FACT, stored
+
+    try:
+        if run.path.stat().st_uid == os.geteuid():
+            run.write_client(FACT, stored(profile))
+    except OSError as error:
+        click.echo(message("profile.not_kept", run=run.id[-8:], what=error.strerror or error), err=True)
 
 
 def _declared_peaks(run: "RunDirectory") -> "Peaks | None":

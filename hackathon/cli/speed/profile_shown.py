@@ -40,6 +40,15 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
                 for each in activities
             ]
             echo_table(head, rows)
+    if profile.device_time is not None:
+        click.echo()
+        names = ("device_operator", "device_kernels", "milliseconds", "device_share")
+        rows = [
+            [_short(each.name), f"{each.kernels:.3g}", f"{1e3 * each.seconds:.3f}", f"{100 * each.share:.1f} %"]
+            for each in profile.device_time.operators
+        ]
+        echo_table([message(f"profile.{name}") for name in names], rows)
+        click.echo(message("profile.device_known", share=f"{100 * profile.device_time.known:.0f}"))
     _show_roofline(profile)
     if profile.gaps:
         click.echo()

@@ -71,7 +71,7 @@ def _compared(
     from hackathon.text.errors import RequestError
     from hackathon.tuning.intervals import pairs_needed
     from hackathon.tuning.options import Option, asked_for, options_for
-    from hackathon.tuning.result import SpeedupResult, together
+    from hackathon.tuning.result import FACT, SpeedupResult, together
     from hackathon.tuning.slots import read_slots
     from hackathon.tuning.verdict import compare, winners
 
@@ -95,7 +95,7 @@ def _compared(
         second = _measured(program.comparison([option], count, seconds), again, True, 2 * count, run.id)
         both = compare(read_slots(second), [option], claims)
     result = SpeedupResult(run.id, second.id if second else None, compared, both, tuple(left))
-    run.write_client("speedup", result.as_json())
+    run.write_client(FACT, result.as_json())
     return result
 
 
@@ -177,13 +177,13 @@ def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: 
 
     from hackathon.cli.speed.speedup_shown import show_largest
     from hackathon.text.errors import RequestError
-    from hackathon.tuning.batches import STARTS, batch_measurement, read_largest
+    from hackathon.tuning.batches import FACT, STARTS, batch_measurement, read_largest
 
     run = _measured(batch_measurement(program, memory, seconds), again, yes, STARTS)
     found = read_largest(run, program)
     if found is None:
         raise RequestError("largest_batch.not_finished", run=run.id[-8:])
-    run.write_client("largest-batch", found.as_json())
+    run.write_client(FACT, found.as_json())
     if as_json:
         click.echo(json.dumps({**found.as_json(), "run": run.id}, ensure_ascii=False, indent=1))
     else:

@@ -12,6 +12,7 @@ from hackathon.profiling.traces.activity import SHOWN, Activity, Gap, gaps, kern
 from hackathon.profiling.traces.alignment import UNALIGNED, Clock, clocks, matched
 from hackathon.profiling.traces.findings import ProfileFinding, findings, late_rank
 from hackathon.profiling.traces.intervals import length, within
+from hackathon.profiling.traces.launches import DeviceTime, device_time
 from hackathon.profiling.traces.reckoning import SECOND, RankTime, reckon, shares_of
 from hackathon.profiling.traces.recording import Recording, overhead
 from hackathon.profiling.traces.roofline import Peaks, Roofline, peaks_of, roofline
@@ -35,6 +36,8 @@ class Profile:
     operators: Sequence[Activity]
     kernels: Sequence[Activity]
     """All of them; SHOWN are told."""
+    device_time: DeviceTime | None
+    """The time of operators on the device; None without one, and where the traces do not tell."""
     gaps: Sequence[Gap]
     findings: Sequence[ProfileFinding]
     recordings: Sequence[Recording] = ()
@@ -148,6 +151,8 @@ class Profile:
             "loader": {"seconds": rounded(self.loader[0]), "exposed_seconds": rounded(self.loader[1])},
             "operators": [each.to_json() for each in self.operators],
             "kernels": [{**each.to_json(), "tensor_cores": each.tensor_cores} for each in self.kernels[:SHOWN]],
+            "device_operators": [each.to_json() for each in self.device_time.operators] if self.device_time else [],
+            "device_operators_known": rounded(self.device_time.known) if self.device_time else None,
             "tensor_core_share": rounded(self.tensor_core_share),
             "gaps": [each.to_json() for each in self.gaps],
             "memory_bytes": self.memory,
@@ -212,7 +217,8 @@ def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = (), de
         raise RequestError("profile.no_time", file=empty[0])
     return Profile(
         by_rank, reckoned, times, shares_of(reckoned, processes), operators(by_rank, reckoned),
-        kernels(by_rank, reckoned), gaps(by_rank, reckoned), findings(reckoned), recordings, declared,
+        kernels(by_rank, reckoned), device_time(by_rank, reckoned), gaps(by_rank, reckoned), findings(reckoned),
+        recordings, declared,
     )  # fmt: skip
 
 

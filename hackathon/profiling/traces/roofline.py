@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 
 from hackathon.profiling.shares import rounded
+from hackathon.profiling.traces.launches import inclusive
 from hackathon.profiling.traces.reckoning import SECOND, RankTime
 from hackathon.profiling.traces.recording import Recording
 from hackathon.profiling.traces.trace import Trace
@@ -150,21 +151,23 @@ def roofline(traces: Mapping[int, Trace], times: Mapping[int, RankTime], peaks: 
     """Return where a step lies; None where a trace marks no steps or has no shapes, or nothing that is counted."""
     if not all(trace.shaped for trace in traces.values()) or not all(time.marked for time in times.values()):
         return None
+    device = {rank: inclusive(trace, times[rank]) if trace.on_device else None for rank, trace in traces.items()}
     flops: dict[str, dict[str, float]] = {}
     moved: dict[str, float] = {}
     spent: dict[str, float] = {}
     for rank, trace in traces.items():
         steps = times[rank].steps
         scale = 1 / len(steps) / len(traces)
+        on_device = device[rank]
         for number in _counted(trace, steps[0].begin, steps[-1].end):
             name, work = trace.name(number), trace.work[number]
             mine = flops.setdefault(name, {})
             mine[work.precision] = mine.get(work.precision, 0.0) + work.flops * scale
             moved[name] = moved.get(name, 0.0) + work.bytes * scale
-            took = (trace.ends[number] - trace.begins[number]) / SECOND
-            spent[name] = spent.get(name, 0.0) + took * scale
-    # on a device an operator's own event is its start only
-    timed = not any(trace.on_device for trace in traces.values())
+            took = trace.ends[number] - trace.begins[number] if on_device is None else on_device.get(number, 0.0)
+            spent[name] = spent.get(name, 0.0) + took / SECOND * scale
+    # on a device an operator's own event is its start only: its time is that of its kernels
+    timed = all(each is None or each for each in device.values())
     found = [
         OperatorWork(name, sum(each.values()), moved[name], spent[name] if timed and spent[name] > 0 else None, each)
         for name, each in flops.items()

@@ -84,6 +84,10 @@ class Trace:
     ends: "array[float]" = field(default_factory=lambda: array("d"))
     name_of: "array[int]" = field(default_factory=lambda: array("L"))
     lane_of: "array[int]" = field(default_factory=lambda: array("L"))
+    link_of: "array[int]" = field(default_factory=lambda: array("q"))
+    """`External id` of operators and kernels, `correlation` of calls of the device's runtime; 0: not told."""
+    correlation_of: dict[int, int] = field(default_factory=dict)
+    """Number of a kernel → its `correlation`."""
     lanes: list[tuple[int, int]] = field(default_factory=list)
     """(process, thread) or (device, stream) of each lane."""
     steps: list[TraceStep] = field(default_factory=list)
@@ -213,6 +217,9 @@ class _Reader:
                 trace.work[len(trace.kinds)] = work
         elif kind is Kind.BLOCKING and (what := collective_of(name, {})):
             self._calls.append((begin, what))
+        if kind is Kind.KERNEL and (correlation := _link(arguments.get("correlation"))):
+            trace.correlation_of[len(trace.kinds)] = correlation
+        trace.link_of.append(_link(arguments.get("correlation" if kind is Kind.LAUNCH else "External id")))
         trace.kinds.append(kind)
         trace.begins.append(begin)
         trace.ends.append(end)
@@ -276,6 +283,12 @@ def _members(size: Any, ranks: str) -> int:
     if found is not None and 1 <= found <= 1_000_000:
         return int(found)
     return 0 if "..." in ranks else len(re.findall(r"\d+", ranks))
+
+
+def _link(value: Any) -> int:
+    """Return a number that events refer to each other by; 0 for anything else."""
+    found = finite(value)
+    return int(found) if found is not None and 0 < found < math.ldexp(1, 53) and found % 1 == 0 else 0
 
 
 def _number(value: Any) -> int:

@@ -53,6 +53,7 @@ FOLDERS = {
     "site": "web",
     "slides": "web",
     "speedup": "tuning",
+    "speedup_page": "web",
     "suggest": "cli",
     "survey": "survey",
     "survey_check": "survey",

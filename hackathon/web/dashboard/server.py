@@ -36,7 +36,7 @@ from hackathon.web.page.scripts import FILES
 from hackathon.web.views.registry import VIEWS, values_of
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-KEYED = frozenset({"team", "study", "run", "diff", "survey"})
+KEYED = frozenset({"team", "study", "run", "profile", "speedup", "diff", "survey"})
 LONGEST_KEY = 4000
 STREAMS = 3
 """Streams are at most 1/STREAMS of all connections, so that pages are still given out."""

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from hackathon.web.page.survey_words import ItemView
 
 KINDS = (
-    "now", "teams", "team", "study", "run", "diff", "scaling", "board", "cluster", "schedule", "survey", "home", "file",
+    "now", "teams", "team", "study", "run", "profile", "speedup", "diff", "scaling", "board", "cluster", "schedule",
+    "survey", "home", "file",
 )  # fmt: skip
-"""Kinds of pages. Keys: team, survey: its name; study and run: `<project folder>//<id>`; diff: two such with `|`
-between; file: a path in the site, e.g. a CSV; the others have none."""
+"""Kinds of pages. Keys: team, survey: its name; study, run, profile and speedup: `<project folder>//<id>`; diff: two
+such with `|` between; file: a path in the site, e.g. a CSV; the others have none."""
 MENU = ("now", "schedule", "teams", "scaling", "board", "survey", "cluster")
 """Pages of the menu, in its order; those without an address are left out."""
 

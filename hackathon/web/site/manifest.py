@@ -20,7 +20,7 @@ from hackathon.text.paths import shipped, user_cache
 from hackathon.web.masking.names import Named, named, stamp
 
 VERSION = 1
-_MAKERS = ("web", "index", "scaling", "event", "survey", "text")
+_MAKERS = ("web", "index", "scaling", "profiling", "tuning", "event", "survey", "text")
 """Packages of the toolkit that decide what stands on a page."""
 
 

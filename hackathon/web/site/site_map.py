@@ -10,11 +10,14 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import StudyRuns, TeamRuns, best_series, by_study, by_team, results_of, run_key
+from hackathon.profiling.traces.recording import FOLDER
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.web.masking.mask import Mask
+from hackathon.web.views.profile import profile_of
 from hackathon.web.views.published_surveys import foremost, published
 from hackathon.web.views.schedule import shown as has_schedule
+from hackathon.web.views.speedup import speedup_rows
 
 ALL_RESULTS = "results"
 """Name, without suffix, of the files with the results of all studies."""
@@ -98,8 +101,15 @@ class SiteMap:
             pages.append(self._page("team", team.name, f"team-{slug or number}"))
         pages += [self._page("study", study.key, f"study-{self._plain_id(study.id)}") for study in studies]
         shown = [run for study in studies for run in study.runs] if wanted is not None else list(team.runs)
-        for run in self._with_page(shown, studies):
+        told = list(self._with_page(shown, studies))
+        for run in told:
             pages.append(self._page("run", run_key(run), f"run-{self._plain_id(run.id)}"))
+        recorded = [run for run in team.runs if FOLDER in run.tags]
+        profiles = {run_key(found): found.id for run in told if (found := profile_of(run, recorded)) is not None}
+        pages += [self._page("profile", key, f"profile-{self._plain_id(id)}") for key, id in profiles.items()]
+        if wanted is None:
+            rows = speedup_rows(team.runs)
+            pages += [self._page("speedup", row.key, f"speedup-{self._plain_id(row.id)}") for row in rows]
         crates: dict[str, RunEntry] = {}
         if self._rules.crates:
             for run in (run for study in studies for run in study.runs if run.state == SUCCEEDED):

@@ -18,6 +18,7 @@ from hackathon.web.page.sanitize import line
 from hackathon.web.page.survey_words import target_share
 from hackathon.web.views import teams
 from hackathon.web.views.published_surveys import foremost, published
+from hackathon.web.views.speedup import SpeedupRow, speedup_rows
 from hackathon.web.views.survey import SurveyView, survey_view
 from hackathon.web.views.tuning import is_tuned
 
@@ -89,6 +90,8 @@ class HomeView:
     """What the event's teams used: GPU-hours where there were any, node-hours, and tokens where they are counted."""
     people: Participation | None = None
     """Who took part; None outside an event, and where it is not known who did."""
+    speedups: tuple[SpeedupRow, ...] = ()
+    """What was measured on one device, outside an event; inside one the pages of teams tell it."""
     answers: SurveyView | None = None
     """The participants' survey; None where none is published."""
     highlights: tuple[Highlight, ...] = ()
@@ -119,6 +122,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
         sums=sums,
         hours=tuple(_hours(sums.use)),
         people=people if people is not None and people.people else None,
+        speedups=speedup_rows(source.summaries) if event is None else (),
         answers=answers,
         highlights=tuple(_highlights(answers))[:HIGHLIGHTS] if answers else (),
     )

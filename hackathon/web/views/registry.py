@@ -10,6 +10,8 @@ VIEWS = {
     "teams": ("teams.html.j2", "hackathon.web.views.teams"),
     "team": ("team.html.j2", "hackathon.web.views.team"),
     "study": ("study.html.j2", "hackathon.web.views.study"),
+    "profile": ("profile.html.j2", "hackathon.web.views.profile"),
+    "speedup": ("speedup.html.j2", "hackathon.web.views.speedup"),
     "run": ("run.html.j2", "hackathon.web.views.run"),
     "diff": ("diff.html.j2", "hackathon.web.views.diff"),
     "scaling": ("scaling.html.j2", "hackathon.web.views.scaling"),

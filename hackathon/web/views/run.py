@@ -22,8 +22,10 @@ from hackathon.usage.usage import Amount, Ledger
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.views.curves import Host, progress, telemetry
+from hackathon.web.views.profile import profile_of
 from hackathon.web.views.run_view import RunView, end_texts, run_view
 from hackathon.web.views.shares import rank_shares
+from hackathon.web.views.speedup import has_speedup
 from hackathon.web.views.timeline import Timeline, timeline
 from hackathon.web.views.verdict import Verdict, verdict, without_lines
 
@@ -111,6 +113,10 @@ class RunPage:
     previous: Other | None = None
     """The run of the same name that was made before it."""
     children: tuple[Other, ...] = ()
+    profile: str = ""
+    """The key of the run that keeps its profile; empty without one."""
+    speedup: str = ""
+    """The key of its page of speed-ups; empty without one."""
     comparable: tuple[Other, ...] = ()
     """Other runs of its project, the newest first."""
     texts: tuple[tuple[str, str], ...] = ()
@@ -217,7 +223,10 @@ def parent_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
 def _others(source: Catalog, summary: RunEntry) -> dict[str, Any]:
     parent, previous = parent_of(source, summary), previous_of(source, summary)
     children = [each for each in source.summaries if each.parent == summary.id and each.project == summary.project]
+    recorded = profile_of(summary, children)
     return {
+        "profile": run_key(recorded) if recorded else "",
+        "speedup": run_key(summary) if has_speedup(summary) else "",
         "parent": _other(parent) if parent else None,
         "previous": _other(previous) if previous and previous != parent else None,
         "children": tuple(_other(each) for each in children[:CHILDREN]),

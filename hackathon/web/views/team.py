@@ -33,6 +33,7 @@ from hackathon.web.page.figures import drawn
 from hackathon.web.page.sanitize import line
 from hackathon.web.views.before_after import BeforeAfter, change, shown
 from hackathon.web.views.shares import study_shares
+from hackathon.web.views.speedup import SpeedupRow, speedup_rows
 from hackathon.web.views.study import RunRow, run_row, study_figures
 from hackathon.web.views.teams import TeamRow, team_row
 from hackathon.web.views.tuning import is_tuned
@@ -106,6 +107,7 @@ class TeamPage:
     more_studies: int = 0
     curves: tuple[str, ...] = ()
     """Names of the studies in the picture, the one that stands out first."""
+    speedups: tuple[SpeedupRow, ...] = ()
     change: BeforeAfter | None = None
     runs: tuple[RunRow, ...] = ()
     more_runs: int = 0
@@ -151,6 +153,7 @@ def team_page(team: TeamRuns, source: Catalog, studies: Sequence[StudyRuns], cur
         studies=tuple(_study_row(study, source.memory) for study in studies[:STUDIES]),
         more_studies=max(0, len(studies) - STUDIES),
         curves=tuple(curves),
+        speedups=speedup_rows(team.runs),
         change=compared,
         runs=tuple(run_row(run) for run in team.runs[:RUNS]),
         more_runs=max(0, len(team.runs) - RUNS),

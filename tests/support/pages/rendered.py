@@ -81,7 +81,7 @@ class Page(HTMLParser):
 
 def link(kind: str, key: str) -> str | None:
     """Return an address for every kind; that of a run shows its key."""
-    if kind in ("team", "study", "run", "diff"):
+    if kind in ("team", "study", "run", "diff", "profile", "speedup"):
         return f"/{kind}?key={quote(key)}" if key else None
     return f"/{kind}" if kind in VIEWS or kind == "home" else None
 

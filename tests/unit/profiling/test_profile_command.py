@@ -21,7 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--from", "a.json", "--command", "python train.py"], "--from reads traces"),
         (["one", "two"], "more than one target"),
         (["torch-ddp", "--command", "python train.py", "--cluster", "laptop"], "the target is a recipe"),
-        (["chainermn-mnist", "--cluster", "laptop"], "TimerHook"),
+        (["tensorflow-multiworker", "--cluster", "laptop"], "tf.profiler"),
         (["no-such-recipe", "--cluster", "laptop"], "no-such-recipe"),
         (["--from", "none.json"], "none.json cannot be read"),
     ],

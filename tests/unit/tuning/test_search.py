@@ -60,3 +60,31 @@ def test_nothing_is_predicted_that_is_not_known() -> None:
 def test_memory_that_grows_with_the_square_takes_few_starts() -> None:
     probes, _ = looked(8, 327, bend=20)
     assert max(each.batch for each in probes if each.fits) == 327 and len(probes) <= 14
+
+
+@given(st.integers(1, 500), st.integers(1, 5000), st.floats(-0.2, 0.2), st.booleans())
+def test_what_fake_tensors_foretell_is_tried_and_never_believed(
+    first: int, largest: int, error: float, memory: bool
+) -> None:
+    told = max(1, round(largest * (1 + error)))
+
+    def start(batch: int) -> Probe:
+        need = 1000 * batch + 5_000_000
+        return Probe(batch, batch <= largest, need if memory else None, told if batch == first else None)
+
+    probes, guess = search(start, first, 1, None, 1000 * largest + 5_000_000)
+    fitting = [each.batch for each in probes if each.fits]
+    assert max(fitting) == largest and largest + 1 in [each.batch for each in probes]
+    if first <= largest:
+        assert guess == told
+    if memory and first < largest:
+        assert len(probes) <= 9 if abs(error) < 0.1 else len(probes) <= 16
+
+
+def test_a_prediction_that_is_right_saves_a_start() -> None:
+    def start(batch: int) -> Probe:
+        return Probe(batch, batch <= 5000, 1000 * batch + 5_000_000, 5000 if batch == 16 else None)
+
+    probes, guess = search(start, 16, 1, None, 1000 * 5000 + 5_000_000)
+    assert guess == 5000
+    assert [(each.batch, each.fits) for each in probes] == [(16, True), (5000, True), (5001, False)]

@@ -44,6 +44,10 @@ MESSAGES = {
         "{file}: {count} events; open it in https://ui.perfetto.dev",
         "{file}: イベント {count} 件。https://ui.perfetto.dev で開けます",
     ),
+    "not_kept": (
+        "the profile could not be kept with run {run}, so pages do not show it: {what}",
+        "プロファイルを実行 {run} に保存できなかったため、ページには表示されません: {what}",
+    ),
     "page": ("page: {file}", "ページ: {file}"),
     # ---- errors
     "from_and_command": (
@@ -75,10 +79,6 @@ MESSAGES = {
     "offer_keras": (
         "Keras has its own: `keras.callbacks.TensorBoard(profile_batch=(10, 20))`, shown by TensorBoard.",
         "Keras には独自の方法があります。`keras.callbacks.TensorBoard(profile_batch=(10, 20))` で記録し、TensorBoard で表示します。",
-    ),
-    "offer_chainer": (
-        "Chainer has its own: `with chainer.function_hooks.TimerHook() as hook: …; hook.print_report()`.",
-        "Chainer には独自の方法があります。`with chainer.function_hooks.TimerHook() as hook: …; hook.print_report()`",
     ),
     "offer_jax": (
         "JAX has its own: `jax.profiler.trace(DIR)`, shown by Perfetto.",
@@ -156,12 +156,14 @@ MESSAGES = {
         "`tf.profiler.experimental.start(DIR)` と `stop()`、TensorBoard を使ってください。",
     ),
     "none_chainer": (
-        "run {run} is a Chainer program: torch.profiler cannot record it",
-        "実行 {run} は Chainer のプログラムのため、torch.profiler では記録できません",
+        "run {run} made no step of a Chainer optimizer, so no trace was written",
+        "実行 {run} では Chainer のオプティマイザのステップがなかったため、トレースがありません",
     ),
     "none_chainer_hint": (
-        "Use `chainer.function_hooks.TimerHook`.",
-        "`chainer.function_hooks.TimerHook` を使ってください。",
+        "Optimizers that are not made from `chainer.optimizer.GradientMethod` are not seen; "
+        "`chainer.function_hooks.TimerHook` times functions without steps.",
+        "`chainer.optimizer.GradientMethod` から派生していないオプティマイザは対象外です。"
+        "ステップに分けずに関数の時間を測るには `chainer.function_hooks.TimerHook` を使ってください。",
     ),
     "none_jax": (
         "run {run} is a JAX program: torch.profiler cannot record it",
@@ -215,6 +217,14 @@ MESSAGES = {
     ),
     "operators": ("operator (CPU, own time)", "演算（CPU、それ自体の時間）"),
     "kernels": ("kernel", "カーネル"),
+    "page_device": ("Time of operators on the GPU", "GPU での演算の時間"),
+    "device_operator": ("operator (GPU, kernels that it launched)", "演算（GPU、起動したカーネル）"),
+    "device_kernels": ("kernels a step", "カーネル数/ステップ"),
+    "device_share": ("of all kernels", "カーネル全体に占める割合"),
+    "device_known": (
+        "The operator is known for {share} % of the time of kernels; collectives are not counted.",
+        "カーネル時間の {share} % について、起動した演算が分かっています（集団通信を除く）。",
+    ),
     "calls": ("calls a step", "回数/ステップ"),
     "milliseconds": ("ms a step", "ms/ステップ"),
     "tensor_cores": ("Tensor Cores", "Tensor コア"),

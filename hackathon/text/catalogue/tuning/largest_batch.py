@@ -54,6 +54,35 @@ MESSAGES = {
         "largest batch that fits: {batch} (predicted from two starts: {predicted})",
         "メモリに入る最大のバッチ: {batch}（2 回の起動からの予測: {predicted}）",
     ),
+    "largest_fake": (
+        "largest batch that fits: {batch} (predicted from the first start and fake tensors: {predicted}; {starts} starts "
+        "of the search)",
+        "メモリに入る最大のバッチ: {batch}（最初の起動とフェイクテンソルからの予測: {predicted}、探索の起動 {starts} 回）",
+    ),
+    "fake_memory": (
+        "memory with it: {predicted} predicted by fake tensors, {measured} measured ({error} %)",
+        "そのメモリ: フェイクテンソルの予測 {predicted}、測定 {measured}（{error} %）",
+    ),
+    "fake_no_step": (
+        "fake tensors predict nothing here: the first start made no step of a torch optimizer that could be observed",
+        "フェイクテンソルでは予測できません: 最初の起動で、観測できる torch のオプティマイザのステップがありませんでした",
+    ),
+    "fake_no_backward": (
+        "fake tensors predict nothing here: no `backward` of a module's result was seen in a step",
+        "フェイクテンソルでは予測できません: ステップ中に、モジュールの結果に対する `backward` がありませんでした",
+    ),
+    "fake_no_growth": (
+        "fake tensors predict nothing here: by them, the memory of a step does not grow with the batch",
+        "フェイクテンソルでは予測できません: バッチを大きくしてもステップのメモリが増えない計算結果になりました",
+    ),
+    "fake_compiled": (
+        "fake tensors predict nothing here: the step is compiled, and observing it would compile it again",
+        "フェイクテンソルでは予測できません: ステップが torch.compile でコンパイルされています（観測すると再コンパイルになるため）",
+    ),
+    "fake_failed": (
+        "fake tensors predict nothing here: the step cannot be computed with them ({text})",
+        "フェイクテンソルでは予測できません: ステップをフェイクテンソルで計算できませんでした（{text}）",
+    ),
     "confirmed": (
         "use at most {batch}: it leaves a margin, and a longer start confirmed it",
         "推奨: {batch} 以下（余裕があり、長めの起動で確認済み）",
@@ -79,6 +108,24 @@ MESSAGES = {
     "critical": (
         "whether a batch this large needs more epochs (critical batch size) is not known: it was not measured",
         "このバッチで必要なエポック数が増えるか（臨界バッチサイズ）は、測定していないため不明です",
+    ),
+    "rate_noise": (
+        "learning rate: {batch} instead of {first} samples a step call for about {factor} times the rate, by the noise "
+        "scale (SGD; McCandlish et al. 2018), with warm-up; check the accuracy",
+        "学習率: バッチを {first} から {batch} にする場合は約 {factor} 倍にし、ウォームアップを入れます（ノイズスケールによる値、SGD、"
+        "McCandlish et al. 2018）。精度を確認してください",
+    ),
+    "critical_measured": (
+        "gradient noise scale: about {samples} samples, by gradients of {small} and {large} samples after the first steps. "
+        "Beyond a batch of that size, all processes together, a larger batch spares few steps. It grows during the training.",
+        "勾配のノイズスケール: 約 {samples} サンプル（最初の数ステップの後、{small} サンプルと {large} サンプルの勾配から測定）。"
+        "全プロセス合計のバッチがこれを超えると、大きくしてもステップ数はあまり減りません。この値は学習が進むと大きくなります",
+    ),
+    "critical_bound": (
+        "gradient noise scale: at least {large} samples, by gradients of {small} and {large} samples after the first steps; "
+        "more cannot be told from them. Up to a batch of that size, all processes together, steps are spared.",
+        "勾配のノイズスケール: {large} サンプル以上（最初の数ステップの後、{small} サンプルと {large} サンプルの勾配から測定。"
+        "これ以上の値は判定できません）。全プロセス合計のバッチがこの大きさになるまでは、ステップ数を減らせます",
     ),
     "saver": (
         "{name}: {memory} instead of {plain}",

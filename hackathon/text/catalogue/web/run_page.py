@@ -30,6 +30,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "ways": ("See also", "関連ページ"),
     "way_study": ("the study", "測定"),
     "way_parent": ("the parent run", "親の実行"),
+    "way_profile": ("the profile: where the time of a step goes", "プロファイル（1 ステップの時間の内訳）"),
+    "way_speedup": ("the table of speed-ups", "高速化の測定結果"),
     "way_child": ("{id}, the follow-up run", "続きの実行 {id}"),
     "way_diff_parent": ("compare with the parent run", "親の実行と比較"),
     "compare": ("Compare with another run", "ほかの実行と比較"),

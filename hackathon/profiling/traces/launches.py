@@ -1,0 +1,151 @@
+"""Which operator a kernel of the device belongs to, and so the time that an operator takes on the device.
+
+Kineto gives a kernel the `External id` of the operator that was innermost when it was launched, and the `correlation`
+of the call of the runtime that launched it. The id is taken first; where it names no operator, the one in which that
+call lies. A kernel with neither, such as one of a CUDA graph, belongs to no operator and is told as such.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.profiling.shares import rounded
+from hackathon.profiling.traces.kinds import Kind
+from hackathon.profiling.traces.reckoning import SECOND, RankTime
+from hackathon.profiling.traces.trace import Trace
+
+SHOWN = 10
+"""Operators that are told."""
+NOBODY = -1
+NEARLY_ALL = 0.99
+NEAR = 1000
+"""Operators before a call of the runtime among which that around it is looked for."""
+
+
+@dataclass(frozen=True)
+class DeviceOperator:
+    """An operator by the kernels that it launched itself, as the mean over ranks and steps."""
+
+    name: str
+    kernels: float
+    """Per step."""
+    seconds: float
+    """Of these kernels, per step."""
+    share: float
+    """Of the time of all kernels but collectives, 0…1."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "name": self.name, "kernels": rounded(self.kernels), "seconds": rounded(self.seconds),
+            "share": rounded(self.share),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DeviceTime:
+    """The time of operators on the device."""
+
+    operators: tuple[DeviceOperator, ...]
+    """Those that took the most time, the first SHOWN."""
+    known: float
+    """Share of the time of all kernels but collectives whose operator is known, 0…1."""
+
+
+def device_time(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> DeviceTime | None:
+    """Return the time of operators on the device; None without kernels, and where no kernel tells its operator."""
+    count: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    total = 0.0
+    for rank, trace in traces.items():
+        steps = times[rank].steps
+        begin, end, scale = steps[0].begin, steps[-1].end, 1 / len(steps) / len(traces)
+        for kernel, owner in owners(trace).items():
+            if not begin <= trace.begins[kernel] < end:
+                continue
+            took = (trace.ends[kernel] - trace.begins[kernel]) / SECOND * scale
+            total += took
+            if owner != NOBODY:
+                name = trace.name(owner)
+                count[name] = count.get(name, 0.0) + scale
+                seconds[name] = seconds.get(name, 0.0) + took
+    if total <= 0 or not seconds:
+        return None
+    first = sorted(seconds, key=lambda name: (-seconds[name], name))[:SHOWN]
+    told = tuple(DeviceOperator(name, count[name], seconds[name], seconds[name] / total) for name in first)
+    return DeviceTime(told, sum(seconds.values()) / total)
+
+
+def owners(trace: Trace) -> dict[int, int]:
+    """Return number of a kernel → number of the operator that launched it, NOBODY where that is not known."""
+    by_id = {trace.link_of[number]: number for number in trace.of(Kind.OPERATOR) if trace.link_of[number] > 0}
+    lanes = _lanes(trace)
+    launches = {trace.link_of[number]: number for number in trace.of(Kind.LAUNCH) if trace.link_of[number] > 0}
+    found = {}
+    for kernel in trace.of(Kind.KERNEL):
+        owner = by_id.get(trace.link_of[kernel], NOBODY)
+        if owner == NOBODY:
+            launch = launches.get(trace.correlation_of.get(kernel, 0))
+            owner = _around(trace, lanes, launch) if launch is not None else NOBODY
+        found[kernel] = owner
+    return found
+
+
+def inclusive(trace: Trace, time: RankTime) -> dict[int, float]:
+    """Return number of an operator → microseconds on the device of the kernels that it or one within it launched.
+
+    Empty where less than NEARLY_ALL of the kernels' time in the steps has a known operator: who knows whose it is.
+    """
+    begin, end = time.steps[0].begin, time.steps[-1].end
+    owned = {kernel: owner for kernel, owner in owners(trace).items() if begin <= trace.begins[kernel] < end}
+    total = sum(trace.ends[kernel] - trace.begins[kernel] for kernel in owned)
+    known = sum(trace.ends[kernel] - trace.begins[kernel] for kernel, owner in owned.items() if owner != NOBODY)
+    if total <= 0 or known < NEARLY_ALL * total:
+        return {}
+    above = _above(trace)
+    spent: dict[int, float] = {}
+    for kernel, owner in owned.items():
+        took, number = trace.ends[kernel] - trace.begins[kernel], owner
+        while number != NOBODY:
+            spent[number] = spent.get(number, 0.0) + took
+            number = above.get(number, NOBODY)
+    return spent
+
+
+def _lanes(trace: Trace) -> dict[int, list[int]]:
+    """Return lane → its operators by their begins, the outer one of two first."""
+    lanes: dict[int, list[int]] = {}
+    for number in trace.of(Kind.OPERATOR):
+        lanes.setdefault(trace.lane_of[number], []).append(number)
+    for members in lanes.values():
+        members.sort(key=lambda number: (trace.begins[number], -trace.ends[number]))
+    return lanes
+
+
+def _above(trace: Trace) -> dict[int, int]:
+    """Return number of an operator → the one that calls it, of those that have one."""
+    found = {}
+    for members in _lanes(trace).values():
+        open_ones: list[int] = []
+        for number in members:
+            while open_ones and trace.ends[open_ones[-1]] <= trace.begins[number]:
+                open_ones.pop()
+            if open_ones:
+                found[number] = open_ones[-1]
+            open_ones.append(number)
+    return found
+
+
+def _around(trace: Trace, lanes: Mapping[int, list[int]], launch: int) -> int:
+    """Return the innermost operator in which a call of the runtime begins, on its thread; NOBODY outside of any.
+
+    Of what began before it the innermost one that has not ended is looked for among the last NEAR.
+    """
+    members = lanes.get(trace.lane_of[launch], [])
+    at = trace.begins[launch]
+    place = bisect_right(members, at, key=lambda number: trace.begins[number])
+    for number in reversed(members[max(0, place - NEAR) : place]):
+        if trace.ends[number] >= at:
+            return number
+    return NOBODY

@@ -1,0 +1,59 @@
+"""A profile as its run keeps it: what a page shows, in each language, so that nobody reads the traces again."""
+
+from typing import Any
+
+from hackathon.profiling.traces.report import SCHEMA_VERSION, Profile
+from hackathon.profiling.traces.roof_sentences import operator_rows, roof_sentences
+from hackathon.text.messages import LANGUAGES, speaking
+
+FACT = "profile"
+"""What a run keeps it as: `client/profile.json`."""
+RANKS = 32
+"""Ranks whose step is kept."""
+FINEST = 4000
+"""A stretch of a step shorter than 1/FINEST of it is not kept: no picture would show it."""
+
+
+def stored(profile: Profile) -> dict[str, Any]:
+    """Return a profile as JSON values: its texts in each language, and one step of the ranks."""
+    told = {}
+    for language in LANGUAGES:
+        with speaking(language):
+            told[language] = spoken(profile)
+    return {"schema_version": SCHEMA_VERSION, "languages": told, "step": typical_step(profile)}
+
+
+def spoken(profile: Profile) -> dict[str, Any]:
+    """Return all of a profile but its step, with texts in the current language."""
+    return {
+        **profile.to_json(),
+        "recorded": bool(profile.recordings),
+        "roof": {
+            "lines": roof_sentences(profile),
+            "rows": [list(row) for row in operator_rows(profile.roofline)] if profile.roofline is not None else [],
+        },
+    }
+
+
+def typical_step(profile: Profile) -> dict[str, Any] | None:
+    """Return the step whose length is the median, of the first RANKS ranks; None when they have no step in common.
+
+    `ranks`: [{"rank", "stretches": [[part, begin, end], …]}, …] in seconds from the first beginning on.
+    """
+    number = profile.typical_step()
+    if number is None:
+        return None
+    stretches = dict(sorted(profile.stretches(number).items())[:RANKS])
+    seconds = max((spans[-1][2] for spans in stretches.values() if spans), default=0.0)
+    if seconds <= 0:
+        return None
+    ranks = [
+        {
+            "rank": rank,
+            "stretches": [
+                [part, round(begin, 7), round(end, 7)] for part, begin, end in spans if end - begin >= seconds / FINEST
+            ],
+        }
+        for rank, spans in stretches.items()
+    ]
+    return {"number": number, "seconds": seconds, "ranks": ranks}

@@ -1,0 +1,68 @@
+"""The gradient noise scale: how large a batch may be before a larger one spares few steps.
+
+McCandlish et al. 2018, "An Empirical Model of Large-Batch Training", section 2.2 and appendix A.1: the squared norm of
+the gradient of b samples is |G|² + S/b in the mean. From two batch sizes both are known without bias, and their ratio
+S/|G|², in samples, predicts the critical batch size. It grows in the course of a training.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.text.json_fields import finite, mapping_of, whole
+
+
+@dataclass(frozen=True)
+class NoiseScale:
+    """The noise scale at one moment of a training."""
+
+    samples: float | None
+    """None where it is above the larger batch: then `large` is its lower bound, for beyond it errs by any amount."""
+    small: int
+    """Samples of the smaller batch that it was measured with."""
+    large: int
+
+    @property
+    def bound(self) -> float:
+        """The noise scale, or what it is at least."""
+        return self.large if self.samples is None else self.samples
+
+    def rate_factor(self, first: int, batch: int) -> float:
+        """Return by what SGD's best learning rate grows from one batch to another: ε ∝ 1/(1 + noise/batch), eq. 2.6."""
+        return (1 + self.bound / first) / (1 + self.bound / batch)
+
+    @classmethod
+    def of_norms(cls, value: object) -> "NoiseScale | None":
+        """Return it from what an observer wrote; None for anything else than norms of two batches."""
+        told = mapping_of(value)
+        small, large = whole(told.get("small")), whole(told.get("large"))
+        squares, square = finite(told.get("small_square")), finite(told.get("large_square"))
+        if small is None or large is None or not 0 < small < large or squares is None or square is None or squares <= 0:
+            return None
+        return cls(noise_scale(small, squares, large, square), small, large)
+
+    @classmethod
+    def from_json(cls, value: object) -> "NoiseScale | None":
+        """Return it from its JSON values; None for anything else."""
+        told = mapping_of(value)
+        small, large, samples = whole(told.get("small")), whole(told.get("large")), finite(told.get("samples"))
+        if small is None or large is None or not 0 < small < large or (samples is not None and samples <= 0):
+            return None
+        return cls(samples, small, large)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {"samples": self.samples, "at_least": self.bound, "small": self.small, "large": self.large}
+
+
+def noise_scale(small: int, small_square: float, large: int, large_square: float) -> float | None:
+    """Return S/|G|² in samples from the mean squared norms of gradients of two batch sizes.
+
+    None where it is above the larger batch, or not told by these norms at all.
+    """
+    signal = (large * large_square - small * small_square) / (large - small)
+    noise = (small_square - large_square) / (1 / small - 1 / large)
+    if signal <= 0:
+        return None
+    scale = max(0.0, noise) / signal
+    return max(scale, 1.0) if math.isfinite(scale) and scale <= large else None

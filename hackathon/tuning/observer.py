@@ -1,0 +1,294 @@
+"""Predict the memory of a step with other batches, inside the program: this file is the `sitecustomize` of one start.
+
+`hackathon speedup --largest-batch` puts its folder first in the PYTHONPATH of the first start. It waits until the
+program imports `torch.optim`, and notes one step: which modules are called with what, and what becomes of their results
+until `backward`. When the memory of that start is known, the driver asks (`observe` in the slot, with the limit), and
+the step is computed once more with fake tensors, which have sizes and no content, for batches up to the limit. What
+lies between the real and the fake memory of that one start is taken as it is. `predicted.json` says what came of it.
+
+Nothing of the toolkit is imported: it runs in the program's Python. What fails in here is noted, and the program goes
+on. Needs torch 2.1 or newer.
+
+Then some more steps are noted with their batches, and their gradients computed at the same weights: how much they
+differ tells the noise scale (McCandlish et al. 2018, "An Empirical Model of Large-Batch Training", appendix A.1).
+`noise.json` has the norms.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+STEP = 2
+"""The step that is noted: in the first one things are made that stay."""
+TRIES = 6
+"""Batches whose step is computed with fake tensors at most."""
+LONGEST = 40.0
+"""Seconds after which no further batch is computed."""
+PATIENCE = 20.0
+"""Seconds that a program which has ended waits for the driver to ask."""
+GRADIENTS, FEWEST = 16, 4
+"""Steps whose gradients are compared at most and at least."""
+COLLECTING = 20.0
+"""Seconds after which no further step is kept."""
+MOST_KEPT = 1 << 30
+"""Bytes of batches that are kept at most, but for one step."""
+LARGEST = 1 << 40
+HERE = Path(__file__).absolute().parent
+BESIDE = "hackathon_fake_step"
+"""Name of the module that lies beside this one."""
+
+
+class Observer:
+    """Notes one step of the program, and computes it again with fake tensors; then the gradients of some more steps."""
+
+    def __init__(self, slot: Path, batch: int) -> None:
+        self.slot, self.batch = slot, batch
+        self.steps = 0
+        self.tape = []  # type: list[Any]
+        self.noting = None  # type: Any
+        self.state_bytes = 0
+        """Of the optimizer's state."""
+        self.state = "noting"
+        """noting, until it was asked; collecting, for the gradients; over."""
+        self.problem = None  # type: Any
+        self.weights = None  # type: Any
+        self.kept = []  # type: list[Any]
+        """Tapes of steps with their batches."""
+        self.bytes = 0
+        """Of the batches that are kept."""
+        self.since = 0.0
+
+    def stepped(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
+        """Take notice of the end of a step; never raises."""
+        if self.state == "over":
+            return
+        if self.state == "failed":
+            if (self.slot / "observe").exists():
+                self.predict()  # tells why nothing is known
+            return
+        try:
+            if self.state == "collecting":
+                self.collect()
+                return
+            self.steps += 1
+            if self.steps == STEP - 1:
+                if compiled():
+                    raise fake_step().Unknown("compiled")
+                self.note(self.tape)
+            elif self.noting is not None:
+                self.end()
+                self.state_bytes = fake_step().state_bytes(optimizer)
+                (self.slot / "noted").touch()
+            if self.steps >= STEP and (self.slot / "observe").exists():
+                self.predict(more=True)
+        except Exception as error:
+            self.end()
+            self.problem, self.state = error, "failed"
+            with contextlib.suppress(OSError):
+                (self.slot / "noted").touch()
+
+    def note(self, tape: Any, keep: bool = False) -> None:
+        """Note what happens from here on."""
+        self.noting = fake_step().Noting(tape, keep)
+        self.noting.begin()
+
+    def end(self) -> None:
+        """Note nothing more."""
+        if self.noting is not None:
+            self.noting.end()
+        self.noting = None
+
+    def leave(self) -> None:
+        """At the end of the program: tell the driver, and predict when it asks."""
+        self.end()
+        if self.state == "collecting":
+            self.tell_noise()
+        if self.state == "over":
+            return
+        with contextlib.suppress(OSError):
+            (self.slot / "observing").touch()
+            until = time.monotonic() + PATIENCE
+            while not (self.slot / "observe").exists() and time.monotonic() < until:
+                time.sleep(0.02)
+            self.predict()
+
+    def collect(self) -> None:
+        """Keep the step that has ended, and note the next one, until there are enough."""
+        self.bytes += self.noting.kept
+        self.end()
+        enough = len(self.kept) >= GRADIENTS or self.bytes >= MOST_KEPT
+        if not enough and time.monotonic() - self.since < COLLECTING:
+            self.kept.append([])
+            self.note(self.kept[-1], keep=True)
+        else:
+            self.tell_noise()
+
+    def tell_noise(self) -> None:
+        """Write `noise.json`: squared norms of gradients of one step and of several, all at the same weights."""
+        self.state = "over"
+        found = {"small": None, "large": None, "steps": 0, "reason": None}  # type: dict[str, Any]
+        try:
+            tapes = [each for each in self.kept if fake_step().backwards(each)]
+            if len(tapes) < FEWEST:
+                raise fake_step().Unknown("few-steps")
+            small = self.batch * fake_step().backwards(self.tape)
+            squares, square = fake_step().norms(self.weights, tapes)
+            found.update(small=small, large=small * len(tapes), steps=len(tapes))
+            found.update(small_square=squares, large_square=square)
+        except Exception as error:
+            found["reason"] = getattr(error, "reason", "failed")
+        self.write("noise.json", found)
+
+    def write(self, name: str, value: Any) -> None:
+        """Write a file of the slot by rename."""
+        made = self.slot / f".{name}"
+        made.write_text(json.dumps(value))
+        made.replace(self.slot / name)
+
+    def predict(self, more: bool = False) -> None:
+        """Write `predicted.json`: the batch that fits, the fake memory of each batch, or why it is not known.
+
+        `more`: the program goes on, so that gradients can be collected.
+        """
+        self.state = "over"
+        found = {"batch": None, "points": [], "reason": None, "text": None}  # type: dict[str, Any]
+        begin = time.monotonic()
+        try:
+            asked = json.loads((self.slot / "observe").read_text())
+            _, hard = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+            if self.problem is not None:
+                raise self.problem
+            if not self.tape:
+                raise fake_step().Unknown("no-step")
+            points = found["points"]
+            found["batch"] = self.largest(asked, points, begin)
+        except Exception as error:  # whatever a program does that fake tensors cannot
+            found["reason"] = getattr(error, "reason", "failed")
+            found["text"] = f"{type(error).__name__}: {error}"[:500]
+        found["seconds"] = round(time.monotonic() - begin, 3)
+        found["collecting"] = more = more and bool(self.tape) and found["reason"] != "no-backward"
+        if more:
+            self.weights, self.since, self.state = fake_step().Weights(self.tape), time.monotonic(), "collecting"
+            self.kept.append([])
+            self.note(self.kept[-1], keep=True)
+        self.write("predicted.json", found)
+
+    def largest(self, asked: Any, points: Any, begin: float) -> int:
+        """Return the largest batch for a limit; memory is nearly a line, which is followed from point to point."""
+        limit, memory = asked["limit"], asked["memory"]
+
+        def fake(batch: int) -> int:
+            need: int = fake_step().step_bytes(self.tape, self.batch, batch) + self.state_bytes
+            points.append([batch, need])
+            return need
+
+        small, less = self.batch, fake(self.batch)
+        room = limit - memory + less
+        large, more = 2 * small, fake(2 * small)
+        guess = small
+        while len(points) < TRIES and time.monotonic() - begin < LONGEST:
+            slope = (more - less) / float(large - small)
+            if slope <= 0:
+                raise fake_step().Unknown("no-growth")
+            guess = max(1, int(large + (room - more) // slope))
+            if guess in (small, large) or guess > LARGEST:
+                break
+            small, less, large, more = large, more, guess, fake(guess)
+            if small == large:
+                break
+        return guess
+
+
+def compiled() -> bool:
+    """Return whether torch.compile has compiled something: noting would have it compile again."""
+    module = sys.modules.get("torch._dynamo.utils")
+    counters = getattr(module, "counters", {})
+    return bool(counters and counters["stats"].get("unique_graphs"))
+
+
+def fake_step() -> Any:
+    """Return the module that notes and computes a step."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    if BESIDE not in sys.modules:
+        spec = spec_from_file_location(BESIDE, str(HERE / f"{BESIDE}.py"))  # type: Any
+        module = module_from_spec(spec)
+        sys.modules[BESIDE] = module
+        spec.loader.exec_module(module)
+    return sys.modules[BESIDE]
+
+
+class OptimizerWatch:
+    """Lets `torch.optim.optimizer` be imported as ever, and attaches the observer to it."""
+
+    MODULE = "torch.optim.optimizer"
+
+    def __init__(self, observer: Observer) -> None:
+        self.observer = observer
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return how to load that one module, and nothing for others."""
+        if name != self.MODULE:
+            return None
+        from importlib.machinery import PathFinder
+
+        sys.meta_path[:] = [each for each in sys.meta_path if each is not self]
+        found = PathFinder.find_spec(name, path)
+        loader = found.loader if found is not None else None  # type: Any
+        if loader is None or not hasattr(loader, "exec_module"):
+            return None
+        load = loader.exec_module
+
+        def load_and_attach(module: Any) -> None:
+            load(module)
+            try:
+                module.register_optimizer_step_post_hook(self.observer.stepped)
+            except Exception as error:  # torch before 2.0 has no such hook
+                self.observer.problem = error
+
+        loader.exec_module = load_and_attach
+        return found
+
+
+def arm() -> None:
+    """Prepare, if this process is asked to: HK_OBSERVE is the batch of this start."""
+    batch, slot = os.environ.pop("HK_OBSERVE", ""), os.environ.get("HK_RUN")
+    if not batch or not slot:
+        return
+    observer = Observer(Path(slot), int(batch))
+    sys.meta_path.insert(0, OptimizerWatch(observer))
+    atexit.register(observer.leave)
+    if hasattr(os, "register_at_fork"):  # the workers of a data loader are not the program
+
+        def forget() -> None:
+            observer.state = "over"
+
+        os.register_at_fork(after_in_child=forget)
+
+
+def go_on() -> None:
+    """Load the `sitecustomize` that Python would have found without this one."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    sys.path[:] = [each for each in sys.path if Path(each or os.curdir).absolute() != HERE]
+    found = PathFinder.find_spec("sitecustomize", sys.path)
+    if found is not None and found.loader is not None:
+        module = module_from_spec(found)
+        sys.modules["sitecustomize"] = module
+        found.loader.exec_module(module)
+
+
+if __name__ == "sitecustomize":
+    try:
+        arm()
+    except Exception:  # the program runs as well without it
+        pass
+    go_on()

@@ -1,0 +1,153 @@
+"""What a speedup found, in cells and sentences: for the terminal and for the page."""
+
+import math
+from collections.abc import Iterator
+
+from hackathon.jobs.settings import settings_text
+from hackathon.profiling.shares import PARTS
+from hackathon.scaling.show import number
+from hackathon.text.messages import message
+from hackathon.text.units import format_size
+from hackathon.tuning.batches import BatchProbe, LargestBatch
+from hackathon.tuning.intervals import FALSE_CLAIMS
+from hackathon.tuning.result import SpeedupResult
+from hackathon.tuning.verdict import LOG, OptionRow
+
+OPTION_HEADS = ("option", "ratio", "interval", "verdict", "loss", "reason")
+PROBE_HEADS = ("batch", "what", "result", "memory")
+
+
+def option_heads() -> list[str]:
+    """Return the heads of the table of options."""
+    return [message(f"speedup.head_{name}") for name in OPTION_HEADS]
+
+
+def option_cells(row: OptionRow) -> list[str]:
+    """Return a line of the table of options: one cell for each of OPTION_HEADS."""
+    ratio = row.ratio
+    interval = f"{ratio.low:.3f}–{ratio.high:.3f}" if ratio is not None and not math.isinf(ratio.high) else "–"
+    return [
+        row.name,
+        f"{ratio.middle:.3f}×" if ratio is not None else "–",
+        interval,
+        message(f"speedup.verdict_{row.verdict}"),
+        message(f"speedup.loss_{row.loss}"),
+        row.reason or "–",
+    ]
+
+
+def baseline_sentences(result: SpeedupResult) -> Iterator[str]:
+    """Yield the throughput of the program as it is, and where the time of its steps goes."""
+    compared = result.compared
+    unit = f" {compared.unit}" if compared.unit else ""
+    yield message(
+        "speedup.baseline", metric=compared.metric, value=number(compared.value) + unit, low=number(compared.low),
+        high=number(compared.high), rounds=compared.rounds,
+    )  # fmt: skip
+    if compared.shares:
+        parts = (
+            f"{message(f'shares.{name}') if name in PARTS else name} {100 * share:.0f} %"
+            for name, share in compared.shares.items()
+        )
+        yield message("speedup.shares", parts=message("shares.between").join(parts))
+
+
+def result_sentences(result: SpeedupResult) -> Iterator[str]:
+    """Yield how often such a table errs, which options failed, and what to use."""
+    yield message("speedup.error_rate", percent=f"{100 * FALSE_CLAIMS:g}")
+    together = [result.together] if result.together is not None else []
+    for row in (*result.compared.rows, *together):
+        if row.failed:
+            run = result.second if row in together else result.run
+            yield message("speedup.failed_log", option=row.name, log=f"runs/{run}/{row.failed}{LOG}")
+    if result.applied:
+        yield message("speedup.use", settings=settings_text(result.applied))
+    else:
+        yield message("speedup.nothing")
+
+
+def untried(result: SpeedupResult) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return why options were not tried, and (sentence, lines) of those that need lines in the program."""
+    told = []
+    for why in ("there", "gpu"):
+        names = [each.name for each in result.left if each.why == why]
+        if names:
+            told.append(message(f"speedup.left_{why}", names=", ".join(names)))
+    lines = [
+        (message("speedup.left_lines", name=each.name), each.lines) for each in result.left if each.why == "lines"
+    ]  # fmt: skip
+    return told, lines
+
+
+def probe_heads() -> list[str]:
+    """Return the heads of the table of starts with a batch."""
+    return [message(f"largest_batch.head_{name}") for name in PROBE_HEADS]
+
+
+def probe_cells(probe: BatchProbe) -> list[str]:
+    """Return a line of the table of starts: one cell for each of PROBE_HEADS."""
+    ended = "fits" if probe.fits else "out_of_memory" if probe.out_of_memory else "failed"
+    memory = format_size(probe.memory) if probe.memory is not None else message("speedup.unknown")
+    return [str(probe.batch), kind_text(probe), message(f"largest_batch.{ended}"), memory]
+
+
+def kind_text(probe: BatchProbe) -> str:
+    """Return what a start was for, in words."""
+    return message(f"largest_batch.kind_{probe.kind}")
+
+
+def largest_sentences(found: LargestBatch, run: str) -> Iterator[str]:
+    """Yield the limit, the largest batch, the one to use, what it means, and what lowers memory."""
+    if found.limit is not None:
+        yield message("largest_batch.limit", size=format_size(found.limit))
+    if found.other_failure is not None:
+        log = f"runs/{run}/{found.other_failure.folder}{LOG}"
+        yield message("largest_batch.other_failure", batch=found.other_failure.batch, log=log)
+        return
+    if found.largest is None:
+        yield message("largest_batch.none_fits", batch=found.probes[-1].batch if found.probes else 1)
+        return
+    guess = message("speedup.unknown") if found.predicted is None else str(found.predicted)
+    way = "largest_fake" if found.predicted_by == "fake-tensors" else "largest"
+    searched = sum(each.kind == "search" for each in found.probes)
+    yield message(f"largest_batch.{way}", batch=found.largest, predicted=guess, starts=searched)
+    if found.predicted_memory is not None:
+        told, measured = found.predicted_memory
+        yield message(
+            "largest_batch.fake_memory", predicted=format_size(told), measured=format_size(measured),
+            error=f"{100 * (told / measured - 1):+.1f}",
+        )  # fmt: skip
+    if found.fake is not None and found.fake.reason:
+        yield message(f"largest_batch.fake_{found.fake.reason.replace('-', '_')}", text=found.fake.text)
+    if found.recommended is not None:
+        confirmed = "confirmed" if found.confirmed else "not_confirmed"
+        yield message(f"largest_batch.{confirmed}", batch=found.recommended)
+    if found.recommended and found.recommended > found.first:
+        yield from _rate(found, found.recommended)
+    yield from _savers(found)
+
+
+def _rate(found: LargestBatch, batch: int) -> Iterator[str]:
+    """Yield what a batch means for the learning rate and the number of steps: by the noise scale where it is known."""
+    noise = found.noise
+    measured = noise is not None and noise.samples is not None
+    factor = noise.rate_factor(found.first, batch) if noise is not None and measured else batch / found.first
+    way = "rate_noise" if measured else "rate"
+    yield message(f"largest_batch.{way}", factor=f"{factor:.3g}", batch=batch, first=found.first)
+    if noise is None:
+        yield message("largest_batch.critical")
+    else:
+        yield message(
+            f"largest_batch.critical_{'measured' if measured else 'bound'}", samples=f"{noise.bound:.3g}",
+            small=noise.small, large=noise.large,
+        )  # fmt: skip
+
+
+def _savers(found: LargestBatch) -> Iterator[str]:
+    plain = next((each.memory for each in found.probes if each.kind == "confirm"), None)
+    for each in found.probes:
+        if each.kind in ("search", "confirm") or each.memory is None or plain is None or not each.fits:
+            continue
+        yield message(
+            "largest_batch.saver", name=kind_text(each), memory=format_size(each.memory), plain=format_size(plain)
+        )

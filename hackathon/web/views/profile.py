@@ -1,0 +1,264 @@
+"""The page of a profile: a step on each rank, shares, operators, kernels and gaps, as its run keeps them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import run_key
+from hackathon.profiling.shares import PARTS
+from hackathon.profiling.traces.recording import FOLDER
+from hackathon.profiling.traces.stored import FACT, RANKS
+from hackathon.runs.directory import RunDirectory, files_of
+from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of, texts_of
+from hackathon.text.messages import language
+from hackathon.web.page import sanitize as clean
+
+WIDTH, ROW, NAME, BAR = 1000, 26, 70, 18
+"""Of the picture of a step, in its own units: the whole, a rank, its name, its bar."""
+NARROWEST = 0.4
+"""Units from which a stretch is drawn."""
+SHARES = 64
+"""Ranks whose shares the table shows."""
+STRETCHES = 4000
+"""Stretches of a rank that are read."""
+ROWS = 40
+"""Operators, kernels, gaps and sentences of each kind that are read."""
+
+
+@dataclass(frozen=True)
+class StepPicture:
+    """The picture of one step."""
+
+    number: int
+    seconds: float
+    """From left to right."""
+    rows: tuple[tuple[int, int, tuple[tuple[str, float, float], ...]], ...]
+    """(rank, distance from the top, stretches as (part, distance from the left, width))."""
+    ticks: tuple[tuple[float, str], ...]
+    """(Distance from the left, milliseconds)."""
+    width: int = WIDTH
+    name: int = NAME
+    bar: int = BAR
+
+    @property
+    def height(self) -> int:
+        """Of the whole picture."""
+        return ROW * len(self.rows) + 24
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """Where the time of one rank's steps goes."""
+
+    rank: int
+    seconds: float
+    shares: tuple[float | None, ...]
+    """Of PARTS, 0…1; None where a part is not known."""
+
+
+@dataclass(frozen=True)
+class ActivityRow:
+    """An operator or a kernel."""
+
+    name: str
+    calls: float
+    """Per step."""
+    seconds: float
+    """Per step."""
+    tensor_cores: bool
+
+
+@dataclass(frozen=True)
+class DeviceRow:
+    """An operator by the kernels that it launched."""
+
+    name: str
+    kernels: float
+    """Per step."""
+    seconds: float
+    """Per step."""
+    share: float
+    """Of the time of all kernels, 0…1."""
+
+
+@dataclass(frozen=True)
+class GapRow:
+    """A stretch in which nothing was computed."""
+
+    seconds: float
+    rank: int
+    step: int
+    after: str
+    before: str
+
+
+@dataclass(frozen=True)
+class ProfileView:
+    """A profile as its page shows it; seconds are per step."""
+
+    verdict: str
+    further: tuple[str, ...]
+    """What else stands out."""
+    advice: tuple[str, ...]
+    remarks: tuple[str, ...]
+    picture: StepPicture | None
+    processes: int
+    ranks: tuple[RankRow, ...]
+    communication: tuple[float, float] | None
+    """(In collectives, of those not hidden by computing); None when not known."""
+    loader: tuple[float, float] | None
+    tensor_core_share: float | None
+    memory: tuple[tuple[str, int], ...]
+    """(what of, bytes)."""
+    overhead: tuple[float, float, float, int] | None
+    """(Share, seconds of a plain step, of a recorded one, plain steps); None when not known."""
+    recorded: bool
+    """Whether this toolkit recorded it: then it may tell its overhead."""
+    operators: tuple[ActivityRow, ...]
+    kernels: tuple[ActivityRow, ...]
+    device_operators: tuple[DeviceRow, ...]
+    device_known: float | None
+    """Share of the kernels' time whose operator is known, 0…1; None where none is."""
+    gaps: tuple[GapRow, ...]
+    roof_lines: tuple[str, ...]
+    roof_rows: tuple[tuple[str, ...], ...]
+    run: str = ""
+    """Key of its run; empty for traces of others."""
+    id: str = ""
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of a profile's page; None for a run without one."""
+    summary = source.find(key)
+    if summary is None or not has_profile(summary):
+        return None
+    kept = RunDirectory(Path(summary.project) / "runs" / summary.id).client(FACT)
+    told = mapping_of(kept.get("languages"))
+    spoken = mapping_of(told.get(language()) or next(iter(told.values()), None))
+    if not spoken:
+        return None
+    view = profile_view(spoken, mapping_of(kept.get("step")), run_key(summary), summary.id)
+    return {"view": clean.value(view), "parts": PARTS}
+
+
+def has_profile(run: RunEntry) -> bool:
+    """Return whether a run was made by `hackathon profile` and keeps what was found."""
+    return FOLDER in run.tags and files_of(Path(run.project) / "runs" / run.id).is_file(f"client/{FACT}.json")
+
+
+def profile_of(run: RunEntry, runs: Iterable[RunEntry]) -> RunEntry | None:
+    """Return the run that keeps the profile of a run: itself, or the newest of `runs` that recorded it again."""
+    if has_profile(run):
+        return run
+    again = [each for each in runs if each.parent == run.id and each.project == run.project]
+    return next((each for each in sorted(again, key=lambda each: each.id, reverse=True) if has_profile(each)), None)
+
+
+def profile_view(
+    told: Mapping[str, Any], step: Mapping[str, Any] | None, run: str = "", identifier: str = ""
+) -> ProfileView:  # fmt: skip
+    """Return the view of a profile as `traces.stored` tells it; what is none of it is left out, never an error."""
+    findings = [mapping_of(each) for each in listed(told.get("findings"))[:ROWS]]
+    roof = mapping_of(told.get("roof"))
+    memory = ((name, finite(value)) for name, value in mapping_of(told.get("memory_bytes")).items())
+    return ProfileView(
+        verdict=text_of(told.get("verdict")),
+        further=tuple(text_of(each.get("message")) for each in findings[1:]),
+        advice=tuple(text_of(each.get("advice")) for each in findings),
+        remarks=texts_of(told.get("remarks"))[:ROWS],
+        picture=step_picture(step or {}),
+        processes=count_of(told.get("processes")),
+        ranks=tuple(_rank(mapping_of(each)) for each in listed(told.get("ranks"))[:SHARES]),
+        communication=_exposed(told.get("communication")),
+        loader=_exposed(told.get("loader")),
+        tensor_core_share=finite(told.get("tensor_core_share")),
+        memory=tuple((name, int(size)) for name, size in memory if size is not None and name in MEMORY),
+        overhead=_overhead(mapping_of(told.get("overhead"))),
+        recorded=told.get("recorded") is True,
+        operators=_activities(told.get("operators")),
+        kernels=_activities(told.get("kernels")),
+        device_operators=tuple(_device(mapping_of(each)) for each in listed(told.get("device_operators"))[:ROWS]),
+        device_known=finite(told.get("device_operators_known")),
+        gaps=tuple(_gap(mapping_of(each)) for each in listed(told.get("gaps"))[:ROWS]),
+        roof_lines=texts_of(roof.get("lines"))[:ROWS],
+        roof_rows=tuple(row for each in listed(roof.get("rows"))[:ROWS] if len(row := texts_of(each)) == ROOF_CELLS),
+        run=run,
+        id=identifier,
+    )
+
+
+MEMORY = ("device", "tensors", "process")
+"""What memory is told of."""
+ROOF_CELLS = 7
+
+
+def _rank(told: Mapping[str, Any]) -> RankRow:
+    seconds = finite(told.get("seconds")) or 0.0
+    parts = (finite(told.get(part)) for part in PARTS)
+    shares = tuple(part / seconds if part is not None and seconds > 0 else None for part in parts)
+    return RankRow(count_of(told.get("rank")), seconds, shares)
+
+
+def _exposed(value: object) -> tuple[float, float] | None:
+    told = mapping_of(value)
+    inside, exposed = finite(told.get("seconds")), finite(told.get("exposed_seconds"))
+    return None if inside is None or exposed is None else (inside, exposed)
+
+
+def _overhead(told: Mapping[str, Any]) -> tuple[float, float, float, int] | None:
+    share, plain, recorded = (finite(told.get(name)) for name in ("share", "plain_seconds", "recorded_seconds"))
+    return None if share is None or plain is None or recorded is None else (
+        share, plain, recorded, count_of(told.get("steps"))
+    )  # fmt: skip
+
+
+def _activities(value: object) -> tuple[ActivityRow, ...]:
+    return tuple(
+        ActivityRow(
+            text_of(each.get("name")), finite(each.get("calls")) or 0.0, finite(each.get("seconds")) or 0.0,
+            each.get("tensor_cores") is True,
+        )
+        for each in map(mapping_of, listed(value)[:ROWS])
+    )  # fmt: skip
+
+
+def _device(told: Mapping[str, Any]) -> DeviceRow:
+    kernels, seconds, share = (finite(told.get(name)) or 0.0 for name in ("kernels", "seconds", "share"))
+    return DeviceRow(text_of(told.get("name")), kernels, seconds, share)
+
+
+def _gap(told: Mapping[str, Any]) -> GapRow:
+    return GapRow(
+        finite(told.get("seconds")) or 0.0, count_of(told.get("rank")), count_of(told.get("step")),
+        text_of(told.get("after")), text_of(told.get("before")),
+    )  # fmt: skip
+
+
+def step_picture(step: Mapping[str, Any]) -> StepPicture | None:
+    """Return the picture of a step as `traces.stored.typical_step` tells it; None where there is none."""
+    end = finite(step.get("seconds"))
+    ranks = [mapping_of(each) for each in listed(step.get("ranks"))[:RANKS]]
+    if end is None or end <= 0 or not ranks:
+        return None
+    scale = (WIDTH - NAME) / end
+    rows = tuple(
+        (count_of(each.get("rank")), ROW * at, tuple(_drawn(listed(each.get("stretches")), end, scale)))
+        for at, each in enumerate(ranks)
+    )
+    ticks = tuple((round(NAME + end * scale * each / 4, 1), f"{1e3 * end * each / 4:.3g}") for each in range(5))
+    return StepPicture(count_of(step.get("number")), end, rows, ticks)
+
+
+def _drawn(stretches: list[Any], end: float, scale: float) -> Iterable[tuple[str, float, float]]:
+    for each in stretches[:STRETCHES]:
+        told = listed(each)
+        if len(told) != 3 or told[0] not in PARTS:
+            continue
+        begin, until = finite(told[1]), finite(told[2])
+        if begin is None or until is None or not 0 <= begin <= until <= 1.001 * end:
+            continue
+        if (until - begin) * scale >= NARROWEST:
+            yield told[0], round(NAME + begin * scale, 1), round((until - begin) * scale, 1)

@@ -1,0 +1,253 @@
+"""The page of a run of `hackathon speedup`: its table of options, or its search for the largest batch that fits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import by_team, run_key
+from hackathon.jobs.settings import settings_text
+from hackathon.runs.directory import RunDirectory, files_of
+from hackathon.runs.record import SPEEDUP_TAG
+from hackathon.text.messages import message
+from hackathon.text.units import format_size
+from hackathon.tuning import batches, result
+from hackathon.tuning.batches import LargestBatch
+from hackathon.tuning.result import SpeedupResult
+from hackathon.tuning.sentences import (
+    baseline_sentences,
+    largest_sentences,
+    option_cells,
+    option_heads,
+    probe_cells,
+    probe_heads,
+    result_sentences,
+    untried,
+)
+from hackathon.web.page import sanitize as clean
+
+SHOWN = 20
+"""Runs of `hackathon speedup` that a list has, the newest ones."""
+LOOKED_AT = 200
+"""Newest runs of `hackathon speedup` in which they are looked for."""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A line of a table."""
+
+    cells: tuple[str, ...]
+    good: bool = False
+    """It is faster, or the batch that is recommended."""
+    bad: bool = False
+    """It is slower, failed, or does not fit."""
+    whole: bool = False
+    """It is that of the winners together, or of the confirmation."""
+
+
+@dataclass(frozen=True)
+class SpeedupTable:
+    """A table with its heads."""
+
+    heads: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure that stands out."""
+
+    name: str
+    value: str
+    unit: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class SpeedupView:
+    """A run of `hackathon speedup` as its page shows it."""
+
+    run: str
+    """Key of the run."""
+    id: str
+    name: str
+    team: str
+    """The key of its team's page."""
+    shown_team: str
+    cluster: str
+    created: float | None
+    kind: str
+    """`options` or `batches`."""
+    tiles: tuple[Tile, ...]
+    lead: tuple[str, ...]
+    table: SpeedupTable
+    after: tuple[str, ...]
+    """What the table means."""
+    use: str
+    """The settings to use, as they are written; empty without any."""
+    untried: tuple[str, ...] = ()
+    needed: tuple[tuple[str, str], ...] = ()
+    """(what was not tried, the lines that it needs)."""
+
+
+@dataclass(frozen=True)
+class SpeedupRow:
+    """A run of `hackathon speedup` in a list."""
+
+    key: str
+    id: str
+    name: str
+    cluster: str
+    created: float | None
+    kind: str
+    told: str
+    """What came of it."""
+
+
+def values(source: Catalog, key: str) -> dict[str, Any] | None:
+    """Return the values of the page; None for a run that keeps no result of `hackathon speedup`."""
+    summary = source.find(key)
+    if summary is None or not has_speedup(summary):
+        return None
+    found, largest = _kept(summary)
+    names = {path: team.name for team in by_team(source) for path in team.projects}
+    team = summary.team or names.get(Path(summary.project), Path(summary.project).name)
+    if found is not None:
+        view = _options(summary, team, found)
+    elif largest is not None:
+        view = _batches(summary, team, largest)
+    else:
+        return None
+    return {"view": clean.value(view)}
+
+
+def has_speedup(run: RunEntry) -> bool:
+    """Return whether a run keeps a result of `hackathon speedup`."""
+    if SPEEDUP_TAG not in run.tags:
+        return False
+    inside = files_of(Path(run.project) / "runs" / run.id)
+    return any(inside.is_file(f"client/{fact}.json") for fact in (result.FACT, batches.FACT))
+
+
+def speedup_rows(runs: Sequence[RunEntry]) -> tuple[SpeedupRow, ...]:
+    """Return what runs of `hackathon speedup` came to, the newest first."""
+    made: list[SpeedupRow] = []
+    tagged = sorted((run for run in runs if SPEEDUP_TAG in run.tags), key=lambda run: run.id, reverse=True)
+    for run in tagged[:LOOKED_AT]:
+        if len(made) >= SHOWN:
+            break
+        if not has_speedup(run):
+            continue
+        found, largest = _kept(run)
+        if found is not None:
+            kind, told = "options", _outcome(found)
+        elif largest is not None:
+            kind, told = "batches", _batch_outcome(largest)
+        else:
+            continue
+        name, cluster = clean.line(run.name or run.id, 100), clean.line(run.cluster, 60)
+        made.append(SpeedupRow(run_key(run), run.id, name, cluster, run.created, kind, clean.line(told, 300)))
+    return tuple(made)
+
+
+def _kept(run: RunEntry) -> tuple[SpeedupResult | None, LargestBatch | None]:
+    directory = RunDirectory(Path(run.project) / "runs" / run.id)
+    return (
+        SpeedupResult.from_json(directory.client(result.FACT)),
+        LargestBatch.from_json(directory.client(batches.FACT)),
+    )
+
+
+def _outcome(found: SpeedupResult) -> str:
+    """Return what a comparison came to, in one line."""
+    if not found.applied:
+        return message("speedup.nothing")
+    best = _best(found)
+    return message("speedup_page.faster", settings=settings_text(found.applied), ratio=best)
+
+
+def _best(found: SpeedupResult) -> str:
+    """Return how much faster the settings to use are: `1.42`; empty without any."""
+    for row in (*([found.together] if found.together else []), *found.compared.rows):
+        if row.settings == found.applied and row.ratio is not None:
+            return f"{row.ratio.middle:.3g}"
+    return ""
+
+
+def _batch_outcome(found: LargestBatch) -> str:
+    if found.largest is None:
+        return message("speedup_page.no_batch")
+    return message("speedup_page.batch", largest=found.largest, recommended=found.recommended or "–")
+
+
+def _about(summary: RunEntry, team: str) -> dict[str, Any]:
+    return {
+        "run": run_key(summary), "id": summary.id, "name": summary.name or summary.id, "team": team,
+        "shown_team": clean.line(team, 100), "cluster": summary.cluster, "created": summary.created,
+    }  # fmt: skip
+
+
+def _options(summary: RunEntry, team: str, found: SpeedupResult) -> SpeedupView:
+    compared, together = found.compared, found.together
+    tiles = []
+    if found.applied:
+        tiles.append(Tile(message("speedup_page.tile_best"), _best(found), "×", settings_text(found.applied)))
+    tiles.append(Tile(message("speedup_page.tile_faster"), str(sum(row.wins for row in compared.rows)),
+                      f"/ {len(compared.rows)}", message("speedup_page.tile_faster_note")))  # fmt: skip
+    largest = max(compared.shares.items(), key=lambda each: each[1], default=None)
+    if largest is not None:
+        name = message("speedup_page.tile_share")
+        tiles.append(Tile(name, f"{100 * largest[1]:.0f}", "%", _part(largest[0])))
+    rows = [TableRow(tuple(option_cells(row)), row.wins, row.verdict in ("slower", "failed") or row.loss == "worse")
+            for row in compared.rows]  # fmt: skip
+    if together is not None:
+        rows.append(TableRow(tuple(option_cells(together)), together.wins, together.verdict == "slower", True))
+    told, needed = untried(found)
+    return SpeedupView(
+        **_about(summary, team),
+        kind="options",
+        tiles=tuple(tiles),
+        lead=tuple(baseline_sentences(found)),
+        table=SpeedupTable(tuple(option_heads()), tuple(rows)),
+        after=tuple(result_sentences(found)),
+        use=settings_text(found.applied) if found.applied else "",
+        untried=tuple(told),
+        needed=tuple(needed),
+    )
+
+
+def _part(name: str) -> str:
+    from hackathon.profiling.shares import PARTS
+
+    return message(f"shares.{name}") if name in PARTS else name
+
+
+def _batches(summary: RunEntry, team: str, found: LargestBatch) -> SpeedupView:
+    tiles = [Tile(message("speedup_page.tile_first"), str(found.first), "", found.parameter)]
+    if found.largest is not None:
+        tiles.insert(0, Tile(message("speedup_page.tile_largest"), str(found.largest)))
+    if found.recommended is not None:
+        words = message("speedup_page.tile_confirmed" if found.confirmed else "speedup_page.tile_not_confirmed")
+        tiles.insert(1, Tile(message("speedup_page.tile_recommended"), str(found.recommended), "", words))
+    if found.limit is not None:
+        of = message("speedup_page.of_addresses" if found.virtual else "speedup_page.of_device")
+        tiles.append(Tile(message("speedup_page.tile_limit"), format_size(found.limit), "", of))
+    if found.noise is not None:
+        bound = "" if found.noise.samples is not None else "≥ "
+        name, unit = message("speedup_page.tile_noise"), message("speedup_page.samples")
+        tiles.append(Tile(name, f"{bound}{found.noise.bound:.3g}", "", unit))
+    rows = [
+        TableRow(tuple(probe_cells(each)), each.fits and each.kind == "confirm", not each.fits, each.kind == "confirm")
+        for each in found.probes
+    ]
+    return SpeedupView(
+        **_about(summary, team),
+        kind="batches",
+        tiles=tuple(tiles),
+        lead=(message("speedup_page.lead_batches", parameter=found.parameter),),
+        table=SpeedupTable(tuple(probe_heads()), tuple(rows)),
+        after=tuple(largest_sentences(found, summary.id)),
+        use="",
+    )
