@@ -127,14 +127,19 @@ class SingleProcess:
         enough = starts * (seconds + USUAL_START) + 120
         return min(enough, longest) if longest else enough
 
-    def measurement(self, task: Mapping[str, Any], walltime: int) -> SpeedupMeasurement:
-        """Return the job that does a task. Raises as `plan` and `snapshot.take`."""
+    def measurement(
+        self, task: Mapping[str, Any], walltime: int, kind: tuple[str, Path] | None = None
+    ) -> SpeedupMeasurement:
+        """Return the job that does a task; `kind`: name and file of a program for a further kind of tasks.
+
+        Raises as `plan` and `snapshot.take`.
+        """
         from hackathon.runs.campaign import plan, program_of
 
         bare = self.request
         request = replace(
             bare,
-            command=(interpreter_of(bare.command), driver.PROGRAM),
+            command=(interpreter_of(bare.command), kind[0] if kind else driver.PROGRAM),
             check=None,
             mode=None,
             walltime=walltime,
@@ -144,6 +149,7 @@ class SingleProcess:
         program = program_of(planned)
         told = {**task, "meter": bare.recipe is not None, "gpus": bare.gpus_per_node}
         more = {
+            **({kind[0]: _file(kind[1].read_bytes())} if kind else {}),
             **with_runtime(program, bare.command, runtime_file()),
             driver.PROGRAM: _file(Path(driver.__file__).read_bytes()),
             driver.TASK: _file(task_json(told)),

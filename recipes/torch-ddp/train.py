@@ -18,6 +18,7 @@ from communication import ExposedCommunication, check_gradients, leave
 from data import Digits, Synthetic
 from hackathon_runtime import Meter, Stopper, identity
 from learning_rate import set_learning_rate
+from micro_batches import MicroBatches
 from processes import connect, from_rank_zero, over_ranks
 from resnet import resnet
 from torch import nn
@@ -68,6 +69,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", "`broadcast_buffers`")  # deprecated, but its successor is too young to rely on
     model = DistributedDataParallel(net, broadcast_buffers=False) if me.world_size > 1 else net
     loss_of = nn.CrossEntropyLoss()
+    micro = MicroBatches(loss_of)  # in parts where HACKATHON_MICRO_BATCHES says so, else at once
     optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=1e-4)
 
     meter = Meter(every_steps=25, show=True)
@@ -92,13 +94,12 @@ def main() -> None:
             with meter.phase("compute"):
                 set_learning_rate(optimizer, args, me.world_size, epoch * data.steps + batch, data.steps)
                 optimizer.zero_grad(set_to_none=True)
-                loss = loss_of(model(images), labels)
-                loss.backward()  # DDP averages the gradients over the processes meanwhile
+                loss = micro.backward(model, images, labels)  # DDP averages the gradients over the processes meanwhile
                 waited = exposed.seconds()
                 optimizer.step()
             meter.move(waited, "compute", "communication")
             passed = epoch * data.steps + batch + 1  # steps of the whole training, also after a resumption
-            meter.step(samples=args.batch_size * me.world_size, step=passed, epoch=epoch, loss=loss.detach())
+            meter.step(samples=args.batch_size * me.world_size, step=passed, epoch=epoch, loss=loss)
             if stopped := should_stop():
                 break
         with meter.phase("pause"):

@@ -30,6 +30,7 @@ FOLDERS = {
     "logs": "logs",
     "look": "web",
     "machines": "web",
+    "microbatch": "tuning",
     "notify": "notify",
     "now": "web",
     "plan": "parallel",

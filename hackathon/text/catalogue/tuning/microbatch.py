@@ -1,0 +1,75 @@
+"""Texts of `hackathon microbatch`."""
+
+MESSAGES = {
+    "option_memory": (
+        "Limit of the address space of each start, e.g. 8GB; needed without a GPU. With a GPU, its memory is the limit.",
+        "各起動のアドレス空間の上限（例: 8GB）。GPU がなければ必要。GPU がある場合の上限は GPU のメモリ",
+    ),
+    "option_copy": (
+        "Write micro_batches.py into the project, show the lines that use it, and measure nothing.",
+        "micro_batches.py をプロジェクトに書き込み、使い方の行を表示する（測定はしない）",
+    ),
+    "option_apply": (
+        "Write the number of micro-batches into project.yaml, after showing the change.",
+        "マイクロバッチの数を、変更内容を表示してから project.yaml に書き込む",
+    ),
+    "confirm": (
+        "Submit a job that starts the program about {starts} times (at most {minutes} min)?",
+        "プログラムを約 {starts} 回起動するジョブ（最長 {minutes} 分）を投入しますか？",
+    ),
+    "head_parts": ("micro-batches", "マイクロバッチ数"),
+    "head_size": ("samples", "サンプル数"),
+    "head_what": ("start", "起動"),
+    "head_result": ("result", "結果"),
+    "head_memory": ("peak memory", "最大メモリ"),
+    "head_speed": ("speed", "速度"),
+    "split": (
+        "use {parts} micro-batches for the batch of {batch}: {sizes}",
+        "バッチ {batch} を {parts} 個のマイクロバッチに分割します: {sizes}",
+    ),
+    "whole": (
+        "the whole batch of {batch} fits: no micro-batches are needed",
+        "バッチ {batch} は全体でメモリに入ります。マイクロバッチは不要です",
+    ),
+    "memory": (
+        "peak memory: planned {planned}, measured {measured} ({percent} %)",
+        "最大メモリ: 計画 {planned}、実測 {measured}（{percent} %）",
+    ),
+    "use": (
+        "set it under `variables:` in project.yaml (--apply writes it): {setting}",
+        "project.yaml の `variables:` に設定してください（--apply で書き込みます）: {setting}",
+    ),
+    "batch_normalisation": (
+        "batch normalisation sees a micro-batch and not the batch, so the gradient is not the same: {names}",
+        "バッチ正規化はバッチ全体ではなくマイクロバッチの統計を使うため、勾配は同じになりません: {names}",
+    ),
+    "none_fits": (
+        "not even micro-batches of one sample were seen to fit",
+        "1 サンプルのマイクロバッチでもメモリに入りませんでした",
+    ),
+    "other_failure": (
+        "the start with {parts} micro-batches failed for another reason: {log}",
+        "{parts} 個のマイクロバッチの起動が別の原因で失敗しました: {log}",
+    ),
+    "no_wrapper": (
+        "the program does not compute its batches with MicroBatches, so they cannot be divided from outside",
+        "プログラムが MicroBatches を使っていないため、外からバッチを分割できません",
+    ),
+    "lines": (
+        "Use these lines; `hackathon microbatch --copy` writes micro_batches.py into the project:",
+        "次の行を使ってください（`hackathon microbatch --copy` で micro_batches.py をプロジェクトに書き込みます）:",
+    ),
+    "copied": ("{path} is in place", "{path} を用意しました"),
+    "copy_needs_project": (
+        "--copy writes into a project with its own program",
+        "--copy は自作プログラムのプロジェクトで使います",
+    ),
+    "copy_needs_project_hint": (
+        "The recipes torch-ddp and torch-ddp-tuned have the file already.",
+        "レシピ torch-ddp と torch-ddp-tuned には、このファイルがあります。",
+    ),
+    "other_file": (
+        "{path} is another file: nothing was written",
+        "{path} は別のファイルのため、何も書き込みませんでした",
+    ),
+}
