@@ -35,7 +35,7 @@ net = torch.nn.Sequential(
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
 micro = MicroBatches(torch.nn.CrossEntropyLoss())
 images, labels = torch.randn(192, 3, 32, 32), torch.randint(10, (192,))
-meter = Meter(every_steps=1, warmup_steps=0)
+meter = Meter(every_steps=1, warmup=0)
 for step in range(3):
     optimizer.zero_grad()
     loss = micro.backward(net, images, labels)

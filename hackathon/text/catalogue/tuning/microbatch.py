@@ -72,4 +72,13 @@ MESSAGES = {
         "{path} is another file: nothing was written",
         "{path} は別のファイルのため、何も書き込みませんでした",
     ),
+    "no_scipy": (
+        "more than {states} choices have to be weighed, which needs SciPy: the best split is not known",
+        "{states} を超える組み合わせの比較には SciPy が必要なため、最適な分割は分かりません",
+    ),
+    "no_scipy_hint": ("Install it: pip install scipy", "pip install scipy でインストールしてください"),
+    "not_solved": (
+        "the solver found no best split: {reason}",
+        "ソルバーが最適な分割を見つけられませんでした: {reason}",
+    ),
 }
