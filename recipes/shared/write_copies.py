@@ -15,6 +15,7 @@ COPIES = {
     ],
     "checkpoint.py": ["torch-ddp", "torch-ddp-tuned"],
     "communication.py": ["torch-ddp", "torch-ddp-tuned"],
+    "compression.py": ["torch-ddp", "torch-ddp-tuned"],
     "data.py": ["horovod-torch", "torch-ddp"],
     "learning_rate.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],
     "micro_batches.py": ["torch-ddp", "torch-ddp-tuned"],

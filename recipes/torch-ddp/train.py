@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 from checkpoint import load, save
 from communication import ExposedCommunication, check_gradients, leave
+from compression import HOOKS, compress, tolerance
 from data import Digits, Synthetic
 from hackathon_runtime import Meter, Stopper, identity
 from learning_rate import set_learning_rate
@@ -37,6 +38,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--warmup-epochs", type=float, default=2, help="epochs in which the learning rate rises to --lr"
     )
+    parser.add_argument("--hook", choices=HOOKS, default="none", help="how gradients travel between the processes")
     parser.add_argument("--image-size", type=int, default=224, help="synthetic images: pixels on a side")
     parser.add_argument("--steps-per-epoch", type=int, default=50, help="synthetic images: steps per epoch")
     parser.add_argument("--seed", type=int, default=1, help="of weights, order and dropout")
@@ -68,6 +70,7 @@ def main() -> None:
     # normalisation keeps its statistics per rank while training, evaluate() averages them: else every step would wait.
     warnings.filterwarnings("ignore", "`broadcast_buffers`")  # deprecated, but its successor is too young to rely on
     model = DistributedDataParallel(net, broadcast_buffers=False) if me.world_size > 1 else net
+    sent = compress(model, args.hook, seed=args.seed) if me.world_size > 1 else None
     loss_of = nn.CrossEntropyLoss()
     micro = MicroBatches(loss_of)  # in parts where HACKATHON_MICRO_BATCHES says so, else at once
     optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=1e-4)
@@ -75,7 +78,10 @@ def main() -> None:
     meter = Meter(every_steps=25, show=True)
     rank_sum = int(over_ranks(me.rank + 1, device))
     difference, largest = check_gradients(model, net, loss_of, next(data.epoch(0)))
-    if not difference <= 1e-3 * largest or rank_sum != me.world_size * (me.world_size + 1) // 2:
+    if (
+        not difference <= tolerance(args.hook, me.world_size) * largest
+        or rank_sum != me.world_size * (me.world_size + 1) // 2
+    ):
         meter.final(gradient_check=difference, rank_sum=rank_sum)
         sys.exit("gradient check failed: the processes do not train one network together")
 
@@ -113,6 +119,7 @@ def main() -> None:
     done = epoch if stopped else args.epochs
     numbers = {"gradient_check": difference, "rank_sum": rank_sum, "epochs": done, "stopped": stopped}
     numbers["gradient_bytes"] = sum(each.nbytes for each in net.parameters())
+    numbers["sent_bytes"] = sent.bytes if sent else 0.0  # by this process in a step
     with meter.phase("pause"):
         numbers["weights"] = weight_digest(net)
         if data.test and not stopped:
