@@ -139,7 +139,9 @@ def _variables(slot: Path, variables: dict[str, str]) -> dict[str, str]:
     return env
 
 
-def _started(slot: Path, command: list[str], env: dict[str, str], limit: int | None) -> subprocess.Popen[bytes]:
+def _started(
+    slot: Path, command: list[str], env: dict[str, str], limit: int | None, rank: int = 0
+) -> subprocess.Popen[bytes]:
     library = ctypes.CDLL(None)
 
     def prepare() -> None:
@@ -147,7 +149,7 @@ def _started(slot: Path, command: list[str], env: dict[str, str], limit: int | N
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    with (slot / "logs" / "rank-0.log").open("wb") as log:
+    with (slot / "logs" / f"rank-{rank}.log").open("wb") as log:
         return subprocess.Popen(
             command, cwd=str(slot / "source"), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True, preexec_fn=prepare,

@@ -87,7 +87,7 @@ class SingleProcess:
             raise RequestError("speedup.in_place")
         if options.nodes not in (None, 1) or options.processes not in (None, 1):
             raise RequestError("speedup.one_process")
-        return resolve(self.alone, processes=1)
+        return self.resolved(self.alone)
 
     @cached_property
     def alone(self) -> "Sources":
@@ -116,7 +116,11 @@ class SingleProcess:
         seed = self.request.parameters.get(self.seed or "")
         if self.seed is not None and isinstance(seed, int) and self.seed not in chosen:
             chosen[self.seed] = seed + round_
-        return list(resolve(with_settings(self.alone, chosen), processes=1).command)
+        return list(self.resolved(with_settings(self.alone, chosen)).command)
+
+    def resolved(self, sources: "Sources") -> "Request":
+        """Return the request of these sources, for as many processes as are measured. Raises RequestError."""
+        return resolve(sources, processes=1)
 
     def walltime(self, starts: int, seconds: int) -> int:
         """Return the seconds to ask of the queue for so many starts: as asked for, else enough, within its limit."""

@@ -9,6 +9,7 @@ FOLDERS = {
     "click": "cli",
     "clusters": "cli",
     "compare": "scaling",
+    "compress": "tuning",
     "config": "config",
     "crate": "runs",
     "dashboard": "web",

@@ -34,7 +34,7 @@ SURVEY = f"{FAULTS}/test_survey_users.py::test_a_hostile_user_reads_and_alters_n
 JOBS = f"{UNIT}/runs/test_job_owner.py"
 SCRIPT = f"{UNIT}/programs/test_lint.py::test_scripts_of_others_are_data"
 
-STUDIES = ("scale", "try", "profile", "speedup", "tune", "microbatch")
+STUDIES = ("scale", "try", "profile", "speedup", "tune", "microbatch", "compress")
 """Commands that run a project's program to measure it."""
 
 THREATS: dict[str, tuple[dict[str, str], str]] = {
