@@ -17,6 +17,7 @@ COPIES = {
     "communication.py": ["torch-ddp", "torch-ddp-tuned"],
     "compression.py": ["torch-ddp", "torch-ddp-tuned"],
     "data.py": ["horovod-torch", "torch-ddp"],
+    "layer_splits.py": ["torch-ddp", "torch-ddp-tuned"],
     "learning_rate.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],
     "micro_batches.py": ["torch-ddp", "torch-ddp-tuned"],
     "processes.py": ["torch-ddp", "torch-ddp-tuned"],

@@ -7,7 +7,7 @@
 
 HACKATHON_MICRO_BATCHES says how a batch is cut: `4` into four as even parts as possible, `40,40,20` into these sizes;
 without it the batch stays whole. `hackathon microbatch` finds the number for a limit of memory. The file needs PyTorch
-and nothing else of the toolkit.
+and nothing else of the toolkit; with `layer_splits.py` beside it, single convolutions can be split, too.
 """
 
 import json
@@ -22,6 +22,11 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parallel import DistributedDataParallel
+
+try:
+    import layer_splits
+except ImportError:  # a program that copied this file alone
+    layer_splits = None
 
 VARIABLE, REPORT = "HACKATHON_MICRO_BATCHES", "micro_batches.json"
 """What says how a batch is cut, and the file of the run that says how one was."""
@@ -58,7 +63,7 @@ class MicroBatches:
         self._loss_of, self._count = loss_of, count
         self._parts = read_parts(os.environ.get(VARIABLE, "1")) if parts is None else _checked(parts)
         self._sum = (reduction or getattr(loss_of, "reduction", "mean")) == "sum"
-        self._largest = 0
+        self._largest, self._ready = 0, False
 
     def backward(
         self,
@@ -82,6 +87,7 @@ class MicroBatches:
         if total > self._largest:
             self._largest = total
             _report(total, sizes, _told(model, sizes))
+        measuring = self._prepared(model)
         weigh = self._weights(targets, total) if len(sizes) > 1 else _whole(self._loss_of)
         loss, begin = None, 0
         for number, size in enumerate(sizes):
@@ -89,12 +95,21 @@ class MicroBatches:
             begin += size
             quiet = not (last and number == len(sizes) - 1) and isinstance(_wrapped(model), DistributedDataParallel)
             with _wrapped(model).no_sync() if quiet else nullcontext():
-                with precision():
+                with precision(), measuring or nullcontext():
                     part = weigh(model(some), wanted, size)
                     part = part if share == 1 else share * part
                 (scale(part) if scale is not None else part).backward()
             loss = part.detach() if loss is None else loss + part.detach()
+        if measuring is not None:
+            layer_splits.report(measuring)
         return loss
+
+    def _prepared(self, model: nn.Module) -> Any:
+        """Split single layers before the first batch, where the environment says so; return what is to be measured."""
+        if self._ready or layer_splits is None:
+            return None
+        self._ready = True
+        return layer_splits.from_environment(getattr(_wrapped(model), "module", _wrapped(model)))
 
     def _weights(self, targets: Any, total: int) -> Callable[[Any, Any, int], torch.Tensor]:
         """Return the function (output, targets, samples) → what a part adds to the loss of the whole batch."""

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 @click.option("--memory", type=Size(), metavar="SIZE", help=message("microbatch.option_memory"))
 @click.option("--seconds", type=click.IntRange(1, 3600), default=10, show_default=True, metavar="N",
               help=message("speedup.option_seconds"))  # fmt: skip
+@click.option("--layers", is_flag=True, help=message("microbatch.option_layers"))
+@click.option("--workspace", type=Size(), metavar="SIZE", help=message("microbatch.option_workspace"))
+@click.option("--shared", is_flag=True, help=message("microbatch.option_shared"))
 @click.option("--copy", "copy_it", is_flag=True, help=message("microbatch.option_copy"))
 @click.option("--apply", "apply_it", is_flag=True, help=message("microbatch.option_apply"))
 @click.option("--again", is_flag=True, help=message("speedup.option_again"))
@@ -32,6 +35,9 @@ def command(
     options: Options,
     memory: int | None,
     seconds: int,
+    layers: bool,
+    workspace: int | None,
+    shared: bool,
     copy_it: bool,
     apply_it: bool,
     again: bool,
@@ -46,12 +52,24 @@ def command(
     from hackathon.tuning.measurement import SingleProcess
     from hackathon.tuning.microbatch.search import STARTS, place_wrapper, read_split, split_measurement
 
+    if (workspace is not None or shared) and not layers:
+        raise RequestError("microbatch.layers_alone")
+    if shared and workspace is None:
+        raise RequestError("microbatch.shared_of_what")
     program = SingleProcess(find_sources(target, options, foreign=foreign))
     if copy_it:
         if program.sources.project is None or program.sources.recipe is not None:
             raise RequestError("microbatch.copy_needs_project")
-        click.echo(message("microbatch.copied", path=place_wrapper(program.sources.folder)), err=True)
+        for path in place_wrapper(program.sources.folder):
+            click.echo(message("microbatch.copied", path=path), err=True)
         _show_lines()
+        return
+    if layers:
+        from hackathon.cli.speed.layer_splits import measure_layers
+
+        applied = measure_layers(program, workspace, shared, seconds, again, yes, as_json)
+        if apply_it:
+            apply_settings(program, applied, yes)
         return
     run = measured(
         split_measurement(program, memory, seconds), again, yes, STARTS, question="microbatch.confirm"

@@ -17,7 +17,8 @@ from hackathon.tuning.slots import read_slots, slot_folders
 
 STARTS = 5
 """Starts that the job's time is reckoned for."""
-WRAPPER = "micro_batches.py"
+WRAPPER = ("micro_batches.py", "layer_splits.py")
+"""The files that a program cuts its batch with; they need PyTorch and nothing of the toolkit."""
 LINES = (
     "from micro_batches import MicroBatches",
     "micro = MicroBatches(loss_of)",
@@ -161,22 +162,24 @@ def _probe(run: RunDirectory, folder: str, report: Mapping[str, Any], value: flo
     )
 
 
-def wrapper_file() -> Path:
-    """Return the file that a program cuts its batch with; it needs PyTorch and nothing of the toolkit."""
-    return shipped("recipes", "shared", WRAPPER)
+def place_wrapper(folder: Path) -> list[Path]:
+    """Write the files of the wrapper into a folder, unless they are there; return their paths.
 
-
-def place_wrapper(folder: Path) -> Path:
-    """Write the wrapper into a folder, unless it is there; return its path. Raises RequestError over another file."""
+    Raises RequestError over another file, and where the folder is in the hands of another account.
+    """
     from hackathon.text.files import open_regular, write_whole
 
-    path, content = folder / WRAPPER, wrapper_file().read_text("utf-8")
-    if path.is_symlink() or foreign(folder, own()) is not None:
-        raise RequestError("speedup.not_own", path=path)
-    if path.exists():
+    missing = []
+    for name in WRAPPER:
+        path, content = folder / name, shipped("recipes", "shared", name).read_text("utf-8")
+        if path.is_symlink() or foreign(folder, own()) is not None:
+            raise RequestError("speedup.not_own", path=path)
+        if not path.exists():
+            missing.append((path, content))
+            continue
         with open_regular(path) as stream:
             if stream.read(1 << 20).decode("utf-8", "replace") != content:
                 raise RequestError("microbatch.other_file", path=path)
-        return path
-    write_whole(path, content, 0o644)
-    return path
+    for path, content in missing:
+        write_whole(path, content, 0o644)
+    return [folder / name for name in WRAPPER]

@@ -81,4 +81,50 @@ MESSAGES = {
         "the solver found no best split: {reason}",
         "ソルバーが最適な分割を見つけられませんでした: {reason}",
     ),
+    # ---- single layers
+    "option_layers": (
+        "Find convolutions that are faster in parts of their batch instead.",
+        "代わりに、バッチを分割すると速くなる畳み込み層を探す",
+    ),
+    "option_workspace": (
+        "With --layers: limit of a convolution's workspace, e.g. 512MB.",
+        "--layers のとき: 畳み込み 1 層のワークスペースの上限（例: 512MB）",
+    ),
+    "option_shared": (
+        "With --layers: all convolutions share the limit.",
+        "--layers のとき: 上限を全畳み込み層の合計とする",
+    ),
+    "layers_alone": (
+        "--workspace and --shared need --layers",
+        "--workspace と --shared は --layers と一緒に使います",
+    ),
+    "shared_of_what": ("--shared needs --workspace", "--shared には --workspace が必要です"),
+    "no_layers": (
+        "run {run} measured no convolution",
+        "実行 {run} では畳み込み層が測定されませんでした",
+    ),
+    "no_layers_hint": (
+        "The program needs the lines of `hackathon microbatch --copy`, and convolutions.",
+        "`hackathon microbatch --copy` の行と、畳み込み層のあるプログラムが必要です。",
+    ),
+    "no_room": (
+        "a convolution needs more workspace than that even in the smallest parts",
+        "最小に分割しても、畳み込み層のワークスペースが上限を超えます",
+    ),
+    "head_layer": ("layer", "層"),
+    "head_time": ("time", "時間"),
+    "head_sizes": ("parts", "分割"),
+    "head_gain": ("kernels", "カーネルの速度比"),
+    "compared": (
+        "the program with these splits: {ratio}× ({low} to {high}), {verdict}",
+        "この分割を使ったプログラム: {ratio} 倍（{low}～{high}）、{verdict}",
+    ),
+    "layers_unknown": (
+        "the program with these splits told no speed to compare",
+        "この分割を使ったプログラムの速度が記録されず、比較できません",
+    ),
+    "no_split_pays": (
+        "no split of a convolution pays here",
+        "この環境で有効な畳み込み層の分割はありません",
+    ),
 }
