@@ -12,7 +12,7 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
     from hackathon.runs.directory import RunDirectory
-    from hackathon.tuning.microbatch.search import Split, SplitProbe
+    from hackathon.tuning.microbatch.search import BatchSplit, SplitProbe
 
 
 @named("microbatch")
@@ -96,7 +96,7 @@ def _show_lines() -> None:
         click.echo(f"    {line}")
 
 
-def _show(run: "RunDirectory", found: "Split") -> None:
+def _show(run: "RunDirectory", found: "BatchSplit") -> None:
     """Print the starts, the split, what was planned and what was measured."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.scaling.show import number

@@ -52,7 +52,7 @@ class SplitProbe:
 
 
 @dataclass(frozen=True)
-class Split:
+class BatchSplit:
     """How the batch is cut for a limit of memory."""
 
     batch: int | None
@@ -119,7 +119,7 @@ def split_measurement(program: SingleProcess, limit: int | None, seconds: int) -
     return program.measurement(task, program.walltime(STARTS, seconds), (parts.PROGRAM, Path(parts.__file__)))
 
 
-def read_split(run: RunDirectory) -> Split | None:
+def read_split(run: RunDirectory) -> BatchSplit | None:
     """Return what a search found; None while it has not come to its end."""
     found = run.files.json("slots/micro.json")
     if not found:
@@ -131,7 +131,7 @@ def read_split(run: RunDirectory) -> Split | None:
     best = next((each for each in reversed(probes) if each.kind == "confirm" and each.fits and each.size), None)
     told = reports[best.folder] if best is not None else {}
     first = next(iter(values.values()), None)
-    return Split(
+    return BatchSplit(
         batch=next((whole(mapping_of(each).get("batch")) for each in reports.values() if each), None),
         limit=whole(found.get("limit")),
         parts=best.parts if best is not None else None,

@@ -50,7 +50,7 @@ SPEED: dict[str, tuple[str, str]] = {
         "Measure which compression of gradients pays with your processes: each hook of the program beside the uncompressed "
         "training, several times, each time with another seed and in a random order, in one job. The table shows what a "
         "process sends in a step, the speed, and the difference of the final metric. A hook pays only if it is faster "
-        "outside the noise and the metric is no worse than with another seed. After Ctrl-C the same command continues.\n"
+        "outside the noise and the metric falls by at most what another seed changes. After Ctrl-C the same command continues.\n"
         "\n"
         "\b\n"
         "  hackathon compress torch-ddp --processes 4 --hooks fp16,topk\n"

@@ -57,7 +57,7 @@ MESSAGES = {
         "{metric}: {low}～{high}（種を変えたときの差 {spread}）",
     ),
     "no_accuracy": (
-        "the program told neither an accuracy nor a loss at its end, so no gain can be claimed",
+        "neither an accuracy nor a loss was recorded at the end, so no gain can be claimed",
         "学習の終わりに精度も損失も記録されなかったため、有効と判定できません",
     ),
     "head_hook": ("hook", "フック"),

@@ -44,7 +44,7 @@ MESSAGES = {
         "バッチ正規化はバッチ全体ではなくマイクロバッチの統計を使うため、勾配は同じになりません: {names}",
     ),
     "none_fits": (
-        "not even micro-batches of one sample were seen to fit",
+        "even micro-batches of one sample do not fit into memory",
         "1 サンプルのマイクロバッチでもメモリに入りませんでした",
     ),
     "other_failure": (
@@ -120,7 +120,7 @@ MESSAGES = {
         "この分割を使ったプログラム: {ratio} 倍（{low}～{high}）、{verdict}",
     ),
     "layers_unknown": (
-        "the program with these splits told no speed to compare",
+        "no speed was recorded with these splits, so they cannot be compared",
         "この分割を使ったプログラムの速度が記録されず、比較できません",
     ),
     "no_split_pays": (
