@@ -146,3 +146,11 @@ def test_real_sizes_are_quick() -> None:
         instance.append((kernels, 256))
     found = shared_split(instance, 8 << 30)
     assert found is not None and found.workspace <= 8 << 30
+
+
+def test_for_even_times_the_fewest_parts_are_the_fastest() -> None:
+    """What `hackathon microbatch` plans for whole models is what the planner finds for their times."""
+    for batch, largest in ((600, 77), (64, 64), (100, 33), (7, 1)):
+        kernels: Kernels = {size: [Kernel(0.5 + 0.01 * size, size)] for size in range(1, batch + 1)}
+        split = fastest_split(kernels, batch, largest)
+        assert split is not None and len(split.sizes) == -(-batch // largest)
