@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from support.backends import Backend, LocalBackend, Site
 from support.paths import RECIPES
@@ -67,11 +68,13 @@ def measure(site: Site, *words: str, code: int | None = 0) -> dict[str, Any]:
 
 def test_the_plan_of_a_planted_program_fits_and_is_written(backend: Backend, tmp_path: Path) -> None:
     site = project(backend, tmp_path / "planted", PROGRAM.replace("WRAPPED", "True"))
+    path = site.folder / "project.yaml"
+    path.write_text(yaml.safe_dump(json.loads(path.read_text())))  # as people write it
     found = measure(site, "--memory", "110MB", "--apply")
     assert found["batch"] == 600 and found["micro_batches"] > 1 and sum(found["sizes"]) == 600, found
     assert found["measured_bytes"] <= 110e6 and abs(found["measured_bytes"] / found["planned_bytes"] - 1) < 0.05, found
     assert [each["kind"] for each in found["probes"]][-1] == "confirm"
-    written = json.loads((site.folder / "project.yaml").read_text())
+    written = yaml.safe_load(path.read_text())
     assert written["variables"]["HACKATHON_MICRO_BATCHES"].strip('"') == str(found["micro_batches"])
     text = site.run("microbatch", "--yes", "--walltime", "300", "--memory", "110MB").decode()
     assert f"use {found['micro_batches']} micro-batches" in text

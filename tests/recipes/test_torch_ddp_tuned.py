@@ -84,7 +84,7 @@ def test_alone_with(options: tuple[str, ...], place: Place) -> None:
     _trained(place, 1, *options)
 
 
-SENT = {"fp16": 0.5, "bf16": 0.5, "powersgd": 0.25, "int8": 0.26, "topk": 0.021, "onebit": 0.04}
+SENT = {"fp16": 0.5, "bf16": 0.5, "powersgd": 0.25, "topk": 0.021}
 """Hook → part of the bytes that it sends at most, in two processes."""
 
 
