@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 from checkpoint import load, save
 from communication import ExposedCommunication, check_gradients, leave
-from compression import HOOKS, compress, tolerance
+from compression import compress, tolerance
 from data import Digits, Synthetic
 from hackathon_runtime import Meter, Stopper, identity
 from learning_rate import set_learning_rate
@@ -38,7 +38,10 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--warmup-epochs", type=float, default=2, help="epochs in which the learning rate rises to --lr"
     )
-    parser.add_argument("--hook", choices=HOOKS, default="none", help="how gradients travel between the processes")
+    parser.add_argument(
+        "--hook", choices=["none", "fp16", "bf16", "powersgd", "int8", "topk", "onebit"], default="none",
+        help="how gradients travel between the processes",
+    )  # fmt: skip
     parser.add_argument("--image-size", type=int, default=224, help="synthetic images: pixels on a side")
     parser.add_argument("--steps-per-epoch", type=int, default=50, help="synthetic images: steps per epoch")
     parser.add_argument("--seed", type=int, default=1, help="of weights, order and dropout")

@@ -44,7 +44,13 @@ def _module(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"torch_ddp_tuned_{name}", RECIPE / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(RECIPE))  # where its neighbours lie
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(RECIPE))
+        for each in ("micro_batches", "layer_splits"):
+            sys.modules.pop(each, None)
     return module
 
 
