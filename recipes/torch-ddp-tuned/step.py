@@ -19,7 +19,7 @@ class Step:
     def __init__(
         self, optimizer: torch.optim.Optimizer, loss_of: Callable, device: str, amp: str, accumulate: int
     ) -> None:
-        self.optimizer, self._micro, self._accumulate = optimizer, MicroBatches(loss_of), accumulate
+        self.optimizer, self.micro, self._accumulate = optimizer, MicroBatches(loss_of), accumulate
         self._device, self._amp = device, amp
         self.scaler = torch.amp.GradScaler(device, enabled=amp == "fp16")
 
@@ -36,7 +36,7 @@ class Step:
         loss = 0.0
         for left in reversed(range(self._accumulate)):
             images, labels = next(batches)
-            loss = loss + self._micro.backward(
+            loss = loss + self.micro.backward(
                 model, images, labels, share=1 / self._accumulate, scale=self.scaler.scale, precision=self.precision,
                 last=not left,
             )  # fmt: skip

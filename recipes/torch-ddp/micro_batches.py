@@ -104,6 +104,12 @@ class MicroBatches:
             layer_splits.report(measuring)
         return loss
 
+    def first(self, batch: tuple[Any, Any]) -> tuple[Any, Any]:
+        """Return the first part of (inputs, targets): what is computed of it beforehand needs no more memory."""
+        total = _rows(batch[0])
+        end = sizes_of(total, self._parts)[0]
+        return _cut(batch[0], 0, end, total), _cut(batch[1], 0, end, total)
+
     def _prepared(self, model: nn.Module) -> Any:
         """Split single layers before the first batch, where the environment says so; return what is to be measured."""
         if self._ready or layer_splits is None:

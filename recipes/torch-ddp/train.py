@@ -80,7 +80,7 @@ def main() -> None:
 
     meter = Meter(every_steps=25, show=True)
     rank_sum = int(over_ranks(me.rank + 1, device))
-    difference, largest = check_gradients(model, net, loss_of, next(data.epoch(0)))
+    difference, largest = check_gradients(model, net, loss_of, micro.first(next(data.epoch(0))))
     if (
         not difference <= tolerance(args.hook, me.world_size) * largest
         or rank_sum != me.world_size * (me.world_size + 1) // 2

@@ -207,6 +207,14 @@ def test_a_share_of_a_step_and_a_scale() -> None:
     assert (flat(net) / 1024 - wanted).abs().max() < 1e-12
 
 
+def test_the_first_part_of_a_batch() -> None:
+    micro = MICRO.MicroBatches(nn.CrossEntropyLoss(), [5, 5, 3])
+    batch = images(torch.float32), classes(None)
+    first, wanted = micro.first(batch)
+    assert len(first) == len(wanted) == 5 and torch.equal(first, batch[0][:5])
+    assert len(MICRO.MicroBatches(nn.CrossEntropyLoss()).first(batch)[0]) == BATCH
+
+
 def test_a_batch_without_rows_is_refused() -> None:
     with pytest.raises(ValueError, match="a sample per row"):
         MICRO.MicroBatches(nn.CrossEntropyLoss(), 2).backward(convolutions(), {}, {})

@@ -41,10 +41,11 @@ class PartProbe(NamedTuple):
 
 
 def search_parts(start: Callable[[int, int], PartProbe], limit: int | None) -> tuple[list[PartProbe], int | None]:
-    """Return the probes, and the bytes that the line of the first two predicts for the last one (None: not known).
+    """Return the probes, and the bytes that the line through two of them predicts for the last one (None: not known).
 
-    `start(parts, longer)` cuts the batch into parts. Two starts tell what a sample needs; the fewest parts whose memory
-    stays below MARGIN of the limit are then tried in a longer start, and one more where that does not fit.
+    `start(parts, longer)` cuts the batch into parts. Two starts tell what a sample needs, and further ones where the
+    plan has parts of more than twice their size; the fewest parts whose memory stays below MARGIN of the limit are then
+    tried in a longer start, and more parts where that does not fit.
     """
     first = start(FIRST_PARTS, 1)
     probes = [first]
@@ -60,28 +61,38 @@ def search_parts(start: Callable[[int, int], PartProbe], limit: int | None) -> t
         probes.append(start(other, 1))
         if not probes[-1].fits and min(2 * parts, batch) != parts:
             probes.append(start(min(2 * parts, batch), 1))
-    line = driver.memory_line([each.probe() for each in probes])
-    most = driver.predicted(
-        [each.probe() for each in probes], int(limit * driver.MARGIN) if limit is not None else None
-    )
-    if line is None or most is None:  # memory says nothing: fewer and fewer parts, as long as they fit
-        least = min(each.parts for each in probes if each.fits)
-        while least > 1 and not any(each.parts == least // 2 for each in probes):
-            probes.append(start(least // 2, 1))
-            if not probes[-1].fits:
-                break
-            least //= 2
-        return [*probes, start(least, 3)], None
-    size = max(1, min(most, batch))
-    parts = -(-batch // size)
+    line, most = _forecast(probes, limit)
+    while most is not None and min(most, batch) > 2 * max(each.size for each in probes if each.fits):
+        nearer = -(-batch // (2 * max(each.size for each in probes if each.fits)))
+        if any(each.parts <= nearer for each in probes):
+            break
+        probes.append(start(nearer, 1))  # a line that is drawn out to four times its points misses
+        line, most = _forecast(probes, limit)
+    if line is None or most is None:  # memory says nothing: the middle between what fits and what does not
+        least = min(min(each.parts, batch) for each in probes if each.fits)
+        fails = max((each.parts for each in probes if not each.fits), default=0)
+        while least - fails > 1:
+            probes.append(start((least + fails) // 2, 1))
+            least, fails = (probes[-1].parts, fails) if probes[-1].fits else (least, probes[-1].parts)
+        line, parts = driver.memory_line([each.probe() for each in probes]), least
+    else:
+        parts = -(-batch // max(1, min(most, batch)))
     tries = 0
     while tries < driver.TRIES:
         probes.append(start(parts, 3))
         if probes[-1].fits or parts >= batch:
             break
         parts, tries = min(batch, parts + 1 + parts // 8), tries + 1
+    if line is None:
+        return probes, None
     large, more, slope = line
     return probes, int(more + slope * (probes[-1].size - large))
+
+
+def _forecast(probes: list[PartProbe], limit: int | None) -> tuple[tuple[int, int, float] | None, int | None]:
+    """Return the line of the memory, and the samples for which it reaches MARGIN of the limit; None for not known."""
+    known = [each.probe() for each in probes]
+    return driver.memory_line(known), driver.predicted(known, int(limit * driver.MARGIN) if limit is not None else None)
 
 
 def run_micro(run: Path, task: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ class BatchSplit:
     """The fewest micro-batches that were seen to fit; None: none, or nothing is known."""
     sizes: tuple[int, ...]
     planned: int | None
-    """Bytes at most, by the line through the first two starts that fit; None where memory tells no line."""
+    """Bytes at most, by the line through two starts that fit; None where memory tells no line."""
     measured: int | None
     """Bytes that the longer start needed at most."""
     unit: str
