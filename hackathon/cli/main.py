@@ -29,7 +29,7 @@ COMMANDS = {
     },
     "speed": {
         "profile": "speed.profile", "speedup": "speed.speedup", "tune": "speed.tune", "predict": "speed.predict",
-        "plan": "speed.plan",
+        "plan": "speed.plan", "microbatch": "speed.microbatch", "compress": "speed.compress",
     },
     "team": {
         "docs": "docs", "doctor": "machine.doctor", "clusters": "clusters.clusters", "ask": "board.ask",

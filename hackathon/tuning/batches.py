@@ -223,10 +223,7 @@ def batch_measurement(program: SingleProcess, limit: int | None, seconds: int) -
     GPUs, and with one where there are GPUs: CUDA reserves addresses without measure.
     """
     name, first = batch_parameter(program)
-    if limit is None and not program.request.gpus_per_node:
-        raise RequestError("largest_batch.no_limit")
-    if limit is not None and program.request.gpus_per_node:
-        raise RequestError("largest_batch.limit_of_gpu")
+    check_limit(program, limit)
     parameter = program.declared[name]
     least, most = int(max(1, parameter.min or 1)), int(parameter.max) if parameter.max is not None else None
     savers = {}
@@ -243,6 +240,14 @@ def batch_measurement(program: SingleProcess, limit: int | None, seconds: int) -
         },
     }  # fmt: skip
     return program.measurement(task, program.walltime(STARTS, seconds))
+
+
+def check_limit(program: SingleProcess, limit: int | None) -> None:
+    """Raise RequestError without a limit on a machine without GPUs, and with one where there are GPUs."""
+    if limit is None and not program.request.gpus_per_node:
+        raise RequestError("largest_batch.no_limit")
+    if limit is not None and program.request.gpus_per_node:
+        raise RequestError("largest_batch.limit_of_gpu")
 
 
 def _text(path: str) -> str:
@@ -306,18 +311,20 @@ def read_largest(run: RunDirectory, program: SingleProcess) -> LargestBatch | No
 
 def _probe(run: RunDirectory, folder: str) -> BatchProbe:
     told = run.files.json(f"{folder}/slot.json")
-    failed, code = told.get("failed") is True, told.get("exit_code")
-    cause = ""
-    if failed:
-        found = diagnose_files([run.path / folder / "logs" / "rank-0.log"])
-        known = [each.rule for each in found.findings if each.rule in MEMORY_RULES]
-        cause = known[0] if known else "killed" if code == KILLED else "unknown"
+    failed = told.get("failed") is True
     return BatchProbe(
         batch=whole(told.get("batch")) or 0,
         kind=str(told.get("kind") or ""),
         fits=not failed,
         memory=whole(told.get("memory")),
         seconds=finite(told.get("seconds")) or 0.0,
-        cause=cause,
+        cause=cause_of(run, folder, told) if failed else "",
         folder=folder,
     )
+
+
+def cause_of(run: RunDirectory, folder: str, told: Mapping[str, Any]) -> str:
+    """Return why a start failed: a rule of MEMORY_RULES, `killed`, or `unknown`."""
+    found = diagnose_files([run.path / folder / "logs" / "rank-0.log"])
+    known = [each.rule for each in found.findings if each.rule in MEMORY_RULES]
+    return known[0] if known else "killed" if told.get("exit_code") == KILLED else "unknown"

@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PROGRAM, TASK = "hackathon_speedup.py", "hackathon_speedup.json"
+OTHERS = ("hackathon_micro.py", "hackathon_ranks.py")
+"""Programs of further kinds of tasks, which lie beside this one and use it."""
 POLL = 0.05
 """Seconds between two looks at a start."""
 OBSERVED, NOISE = 90.0, 60.0
@@ -50,21 +52,29 @@ class Probe(NamedTuple):
     """The largest batch as this one start and fake tensors predict it; None where they do not."""
 
 
-def predicted(probes: list[Probe], limit: int | None) -> int | None:
-    """Return the largest batch for a limit in bytes, from two batches that fit: memory = a + b × batch.
+def memory_line(probes: list[Probe]) -> tuple[int, int, float] | None:
+    """Return (batch, its bytes, bytes of one more sample) from two batches that fit: memory = a + b × batch.
 
     They are the largest one and the next that is at least a quarter smaller, or without one the smallest that is at
     least a sixteenth smaller: neighbours differ by less than a page.
-    None where it is not known: no limit, fewer than two batches with their memory, or memory that does not grow.
+    None where it is not known: fewer than two batches with their memory, or memory that does not grow.
     """
     known = sorted({(each.batch, each.memory) for each in probes if each.fits and each.memory})
-    if limit is None or len(known) < 2:
+    if len(known) < 2:
         return None
     large, more = known[-1]
     small, less = ([each for each in known if 4 * each[0] <= 3 * large] or known[:1])[-1]
     if 16 * small > 15 * large or more <= less:
         return None
-    slope = (more - less) / float(large - small)
+    return large, more, (more - less) / float(large - small)
+
+
+def predicted(probes: list[Probe], limit: int | None) -> int | None:
+    """Return the largest batch for a limit in bytes by the line of the memory; None where either is not known."""
+    line = memory_line(probes)
+    if limit is None or line is None:
+        return None
+    large, more, slope = line
     return int(large + (limit - more) // slope)
 
 
@@ -140,7 +150,7 @@ def _variables(slot: Path, variables: dict[str, str]) -> dict[str, str]:
 
 
 def _started(
-    slot: Path, command: list[str], env: dict[str, str], limit: int | None, observed: bool
+    slot: Path, command: list[str], env: dict[str, str], limit: int | None, *, observed: bool = False, rank: int = 0
 ) -> subprocess.Popen[bytes]:
     library = ctypes.CDLL(None)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -150,7 +160,7 @@ def _started(
         if limit is not None:  # the observer lifts it once the memory was measured
             resource.setrlimit(resource.RLIMIT_AS, (limit, hard if observed else limit))
 
-    with (slot / "logs" / "rank-0.log").open("wb") as log:
+    with (slot / "logs" / f"rank-{rank}.log").open("wb") as log:
         return subprocess.Popen(
             command, cwd=str(slot / "source"), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True, preexec_fn=prepare,
@@ -239,7 +249,7 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
     shutil.rmtree(str(slot), ignore_errors=True)
     for name in ("logs", "metrics", "events"):
         (slot / name).mkdir(parents=True)
-    hidden = shutil.ignore_patterns(PROGRAM, TASK, "__pycache__")
+    hidden = shutil.ignore_patterns(PROGRAM, TASK, *OTHERS, "__pycache__")
     shutil.copytree(str(Path.cwd()), str(slot / "source"), symlinks=True, ignore=hidden)
     limit, gpus = task.get("limit"), bool(task.get("gpus"))
     begin = time.monotonic()
@@ -247,7 +257,7 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
     variables = _variables(slot, more.get("variables") or {})
     if observed is not None:
         variables.update(_observing(slot, variables, observed))
-    child = _started(slot, command, variables, limit, observed is not None)
+    child = _started(slot, command, variables, limit, observed=observed is not None)
     _children[:] = [child]
     first: float | None = None
     memory: int | None = None
@@ -325,9 +335,7 @@ def run_comparison(run: Path, task: dict[str, Any]) -> None:
 def run_batches(run: Path, task: dict[str, Any]) -> None:
     """Look for the largest batch that fits, confirm one with a margin, measure what lowers memory; `batches.json`."""
     done: list[float] = []
-    limit = task.get("limit")
-    if limit is None and task.get("gpus"):
-        limit = _gpu_memory("memory.total")
+    limit = _limit(task)
 
     def start(batch: int, kind: str = "search", command: list[str] | None = None, longer: int = 1) -> Probe:
         _hold_to(task, done)
@@ -355,8 +363,13 @@ def run_batches(run: Path, task: dict[str, Any]) -> None:
     _write(run / "slots" / "batches.json", result)
 
 
-def main() -> None:
-    """Do what the task says."""
+def _limit(task: dict[str, Any]) -> int | None:
+    limit = task.get("limit")
+    return _gpu_memory("memory.total") if limit is None and task.get("gpus") else limit
+
+
+def main(kinds: dict[str, Callable[[Path, dict[str, Any]], None]] | None = None) -> None:
+    """Do what the task says; `kinds`: further kinds of tasks and what does them."""
     task = json.loads(Path(TASK).read_text())
 
     def leave(number: int, frame: Any) -> None:
@@ -367,7 +380,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, leave)
     run = Path(os.environ["HK_RUN"])
     (run / "slots").mkdir(exist_ok=True)
-    {"comparison": run_comparison, "batches": run_batches}[task["kind"]](run, task)
+    {"comparison": run_comparison, "batches": run_batches, **(kinds or {})}[task["kind"]](run, task)
 
 
 if __name__ == "__main__":

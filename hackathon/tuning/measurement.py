@@ -87,7 +87,7 @@ class SingleProcess:
             raise RequestError("speedup.in_place")
         if options.nodes not in (None, 1) or options.processes not in (None, 1):
             raise RequestError("speedup.one_process")
-        return resolve(self.alone, processes=1)
+        return self.resolved(self.alone)
 
     @cached_property
     def alone(self) -> "Sources":
@@ -116,7 +116,11 @@ class SingleProcess:
         seed = self.request.parameters.get(self.seed or "")
         if self.seed is not None and isinstance(seed, int) and self.seed not in chosen:
             chosen[self.seed] = seed + round_
-        return list(resolve(with_settings(self.alone, chosen), processes=1).command)
+        return list(self.resolved(with_settings(self.alone, chosen)).command)
+
+    def resolved(self, sources: "Sources") -> "Request":
+        """Return the request of these sources, for as many processes as are measured. Raises RequestError."""
+        return resolve(sources, processes=1)
 
     def walltime(self, starts: int, seconds: int) -> int:
         """Return the seconds to ask of the queue for so many starts: as asked for, else enough, within its limit."""
@@ -127,14 +131,19 @@ class SingleProcess:
         enough = starts * (seconds + USUAL_START) + 120
         return min(enough, longest) if longest else enough
 
-    def measurement(self, task: Mapping[str, Any], walltime: int) -> SpeedupMeasurement:
-        """Return the job that does a task. Raises as `plan` and `snapshot.take`."""
+    def measurement(
+        self, task: Mapping[str, Any], walltime: int, kind: tuple[str, Path] | None = None
+    ) -> SpeedupMeasurement:
+        """Return the job that does a task; `kind`: name and file of a program for a further kind of tasks.
+
+        Raises as `plan` and `snapshot.take`.
+        """
         from hackathon.runs.campaign import plan, program_of
 
         bare = self.request
         request = replace(
             bare,
-            command=(interpreter_of(bare.command), driver.PROGRAM),
+            command=(interpreter_of(bare.command), kind[0] if kind else driver.PROGRAM),
             check=None,
             mode=None,
             walltime=walltime,
@@ -144,6 +153,7 @@ class SingleProcess:
         program = program_of(planned)
         told = {**task, "meter": bare.recipe is not None, "gpus": bare.gpus_per_node}
         more = {
+            **({kind[0]: _file(kind[1].read_bytes())} if kind else {}),
             **with_runtime(program, bare.command, runtime_file()),
             driver.PROGRAM: _file(Path(driver.__file__).read_bytes()),
             driver.TASK: _file(task_json(told)),

@@ -42,6 +42,8 @@ class TrainingStart:
     failed: bool = False
     folder: str = ""
     """Below the run."""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    """Metric → final number."""
 
 
 def order_of(arms: int, rounds: int, seed: str) -> list[dict[str, int]]:
@@ -98,6 +100,7 @@ def _read(run: RunDirectory, folder: str, record: RunRecord) -> TrainingStart:
         memory=whole(told.get("memory")),
         failed=failed,
         folder=folder,
+        numbers=numbers.values,
     )
 
 

@@ -15,8 +15,11 @@ COPIES = {
     ],
     "checkpoint.py": ["torch-ddp", "torch-ddp-tuned"],
     "communication.py": ["torch-ddp", "torch-ddp-tuned"],
+    "compression.py": ["torch-ddp", "torch-ddp-tuned"],
     "data.py": ["async-sgd", "horovod-torch", "torch-ddp"],
+    "layer_splits.py": ["torch-ddp", "torch-ddp-tuned"],
     "learning_rate.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],
+    "micro_batches.py": ["torch-ddp", "torch-ddp-tuned"],
     "processes.py": ["torch-ddp", "torch-ddp-tuned"],
     "resnet.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],
 }  # fmt: skip

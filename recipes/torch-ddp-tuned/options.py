@@ -31,7 +31,8 @@ def parser(description: str) -> argparse.ArgumentParser:
     add("--bucket-mb", type=int, default=25, help="MiB of gradients that one all-reduce takes")
     add("--bucket-view", action="store_true", help="gradients lie in the buckets: no copy")
     add("--static-graph", action="store_true", help="the network is the same in every step")
-    add("--hook", choices=["none", "fp16", "bf16", "powersgd"], default="none", help="how gradients are sent")
+    hooks = ["none", "fp16", "bf16", "powersgd", "int8", "topk", "onebit"]
+    add("--hook", choices=hooks, default="none", help="how gradients are sent")
     add("--powersgd-rank", type=int, default=2, help="rank of the compressed gradients")
     add("--powersgd-start", type=int, default=100, help="steps that are sent uncompressed first")
     add("--sync-batchnorm", action="store_true", help="GPU: batch normalisation over all processes")
@@ -81,8 +82,6 @@ def refusal(args: argparse.Namespace, gpus: int) -> str | None:
          "--image-folder needs Pillow to decode images: pip install pillow, or choose --data digits"),
         (args.model == "cnn" and args.data != "digits",
          "the cnn is made for the digits: choose --model resnet18 or resnet50"),
-        (args.hook == "bf16" and not gpus,
-         "--hook bf16 needs NCCL, and without a GPU gloo is used, which cannot add bf16: choose --hook fp16"),
         (args.hook == "powersgd" and args.amp == "fp16",
          "--hook powersgd would keep an overflow of --amp fp16 in its error feedback for ever: choose --amp bf16"),
         (args.hook == "powersgd" and args.powersgd_start < 2,

@@ -1,10 +1,9 @@
 """One step of the training: mixed precision, gradients of several batches added up, then the optimizer."""
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 
 import torch
-from torch.nn.parallel import DistributedDataParallel
+from micro_batches import MicroBatches
 
 DTYPES = {"none": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -20,7 +19,7 @@ class Step:
     def __init__(
         self, optimizer: torch.optim.Optimizer, loss_of: Callable, device: str, amp: str, accumulate: int
     ) -> None:
-        self.optimizer, self._loss_of, self._accumulate = optimizer, loss_of, accumulate
+        self.optimizer, self.micro, self._accumulate = optimizer, MicroBatches(loss_of), accumulate
         self._device, self._amp = device, amp
         self.scaler = torch.amp.GradScaler(device, enabled=amp == "fp16")
 
@@ -32,16 +31,15 @@ class Step:
         """Leave the mean gradient of the next batches in the weights; return their mean loss.
 
         All batches but the last skip the all-reduce (no_sync): it is linear, and averaging the sum once is enough.
+        HACKATHON_MICRO_BATCHES cuts each batch again, for less memory (`micro_batches.py`).
         """
         loss = 0.0
         for left in reversed(range(self._accumulate)):
             images, labels = next(batches)
-            quiet = left and isinstance(getattr(model, "_orig_mod", model), DistributedDataParallel)  # compiled: inside
-            with model.no_sync() if quiet else nullcontext():
-                with self.precision():
-                    part = self._loss_of(model(images), labels) / self._accumulate
-                self.scaler.scale(part).backward()
-            loss = loss + part.detach()
+            loss = loss + self.micro.backward(
+                model, images, labels, share=1 / self._accumulate, scale=self.scaler.scale, precision=self.precision,
+                last=not left,
+            )  # fmt: skip
         return loss
 
     def update(self) -> None:

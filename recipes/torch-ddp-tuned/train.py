@@ -13,12 +13,13 @@ import torch
 import torch.distributed as dist
 from checkpoint import load, save
 from communication import ExposedCommunication, check_gradients, leave
+from compression import tolerance
 from data import Samples, Synthetic, digits, folder
 from hackathon_runtime import Meter, Stopper, identity
 from lars import Lars
 from learning_rate import set_learning_rate
 from options import options
-from parallel import spread, tolerance, wrap
+from parallel import spread, wrap
 from processes import connect, from_rank_zero, over_ranks
 from resnet import resnet
 from step import Step
@@ -38,14 +39,14 @@ def main() -> None:
         net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
     net.to(device, memory_format=torch.channels_last if args.channels_last else torch.preserve_format)
     # One process needs no wrapper: it is what speed-up is compared with and pays nothing for communication.
-    model = wrap(net, args) if me.world_size > 1 else net
+    model, sent = wrap(net, args) if me.world_size > 1 else (net, None)
     loss_of = nn.CrossEntropyLoss()
     step = Step(make_optimizer(net, args), loss_of, device.type, args.amp, args.accumulate)
 
     meter = Meter(every_steps=25, show=True)
     rank_sum = int(over_ranks(me.rank + 1, device))
     with step.precision(cache_enabled=False):  # two backwards, each with its own copies of the weights
-        difference, largest = check_gradients(model, net, loss_of, next(data.epoch(0)))
+        difference, largest = check_gradients(model, net, loss_of, step.micro.first(next(data.epoch(0))))
     right = difference <= tolerance(args.hook, me.world_size) * largest
     if not right or rank_sum != me.world_size * (me.world_size + 1) // 2:
         meter.final(gradient_check=difference, rank_sum=rank_sum)
@@ -85,6 +86,7 @@ def main() -> None:
     done = epoch if stopped else args.epochs
     numbers = {"gradient_check": difference, "rank_sum": rank_sum, "epochs": done, "stopped": stopped}
     numbers["gradient_bytes"] = sum(each.nbytes for each in net.parameters())
+    numbers["sent_bytes"] = sent.bytes if sent else 0.0  # by this process in a step
     with meter.phase("pause"):
         numbers["weight_spread"] = spread(net)
         if data.test_size and not stopped:

@@ -15,9 +15,11 @@ import torch
 import torch.distributed as dist
 from checkpoint import load, save
 from communication import ExposedCommunication, check_gradients, leave
+from compression import compress, tolerance
 from data import Digits, Synthetic
 from hackathon_runtime import Meter, Stopper, identity
 from learning_rate import set_learning_rate
+from micro_batches import MicroBatches
 from processes import connect, from_rank_zero, over_ranks
 from resnet import resnet
 from torch import nn
@@ -36,6 +38,10 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--warmup-epochs", type=float, default=2, help="epochs in which the learning rate rises to --lr"
     )
+    parser.add_argument(
+        "--hook", choices=["none", "fp16", "bf16", "powersgd", "int8", "topk", "onebit"], default="none",
+        help="how gradients travel between the processes",
+    )  # fmt: skip
     parser.add_argument("--image-size", type=int, default=224, help="synthetic images: pixels on a side")
     parser.add_argument("--steps-per-epoch", type=int, default=50, help="synthetic images: steps per epoch")
     parser.add_argument("--seed", type=int, default=1, help="of weights, order and dropout")
@@ -67,13 +73,18 @@ def main() -> None:
     # normalisation keeps its statistics per rank while training, evaluate() averages them: else every step would wait.
     warnings.filterwarnings("ignore", "`broadcast_buffers`")  # deprecated, but its successor is too young to rely on
     model = DistributedDataParallel(net, broadcast_buffers=False) if me.world_size > 1 else net
+    sent = compress(model, args.hook, seed=args.seed) if me.world_size > 1 else None
     loss_of = nn.CrossEntropyLoss()
+    micro = MicroBatches(loss_of)  # in parts where HACKATHON_MICRO_BATCHES says so, else at once
     optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=1e-4)
 
     meter = Meter(every_steps=25, show=True)
     rank_sum = int(over_ranks(me.rank + 1, device))
-    difference, largest = check_gradients(model, net, loss_of, next(data.epoch(0)))
-    if not difference <= 1e-3 * largest or rank_sum != me.world_size * (me.world_size + 1) // 2:
+    difference, largest = check_gradients(model, net, loss_of, micro.first(next(data.epoch(0))))
+    if (
+        not difference <= tolerance(args.hook, me.world_size) * largest
+        or rank_sum != me.world_size * (me.world_size + 1) // 2
+    ):
         meter.final(gradient_check=difference, rank_sum=rank_sum)
         sys.exit("gradient check failed: the processes do not train one network together")
 
@@ -92,13 +103,12 @@ def main() -> None:
             with meter.phase("compute"):
                 set_learning_rate(optimizer, args, me.world_size, epoch * data.steps + batch, data.steps)
                 optimizer.zero_grad(set_to_none=True)
-                loss = loss_of(model(images), labels)
-                loss.backward()  # DDP averages the gradients over the processes meanwhile
+                loss = micro.backward(model, images, labels)  # DDP averages the gradients over the processes meanwhile
                 waited = exposed.seconds()
                 optimizer.step()
             meter.move(waited, "compute", "communication")
             passed = epoch * data.steps + batch + 1  # steps of the whole training, also after a resumption
-            meter.step(samples=args.batch_size * me.world_size, step=passed, epoch=epoch, loss=loss.detach())
+            meter.step(samples=args.batch_size * me.world_size, step=passed, epoch=epoch, loss=loss)
             if stopped := should_stop():
                 break
         with meter.phase("pause"):
@@ -112,6 +122,7 @@ def main() -> None:
     done = epoch if stopped else args.epochs
     numbers = {"gradient_check": difference, "rank_sum": rank_sum, "epochs": done, "stopped": stopped}
     numbers["gradient_bytes"] = sum(each.nbytes for each in net.parameters())
+    numbers["sent_bytes"] = sent.bytes if sent else 0.0  # by this process in a step
     with meter.phase("pause"):
         numbers["weights"] = weight_digest(net)
         if data.test and not stopped:

@@ -44,7 +44,13 @@ def _module(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"torch_ddp_tuned_{name}", RECIPE / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(RECIPE))  # where its neighbours lie
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(RECIPE))
+        for each in ("micro_batches", "layer_splits"):
+            sys.modules.pop(each, None)
     return module
 
 
@@ -53,7 +59,7 @@ def _trained(place: Place, processes: int, *options: str, exact: bool = True) ->
     good(place.train(processes, *options))
     final = place.final()
     assert final["accuracy"] >= 0.97
-    assert final["gradient_check"] < (1e-6 if exact else 1e-3)
+    assert final["gradient_check"] < (1e-6 if exact else 8e-3)
     assert final["weight_spread"] < 1e-6
     assert final["rank_sum"] == processes * (processes + 1) // 2
     assert final["samples_per_s"] > 50
@@ -84,10 +90,17 @@ def test_alone_with(options: tuple[str, ...], place: Place) -> None:
     _trained(place, 1, *options)
 
 
-@pytest.mark.parametrize("hook", ["fp16", "powersgd"])
+SENT = {"fp16": 0.5, "bf16": 0.5, "powersgd": 0.25, "topk": 0.021}
+"""Hook → part of the bytes that it sends at most, in two processes."""
+
+
+@pytest.mark.parametrize("hook", SENT)
 def test_two_processes_send_less(hook: str, place: Place) -> None:
-    _trained(place, 2, *f"--lr 0.1 --epochs 14 --hook {hook} --powersgd-start 20".split(), exact=hook != "fp16")
-    if hook == "fp16":
+    rounds = hook in ("fp16", "bf16")
+    _trained(place, 2, *f"--lr 0.1 --epochs 14 --hook {hook} --powersgd-start 20".split(), exact=not rounds)
+    final = place.final()
+    assert 0 < final["sent_bytes"] <= SENT[hook] * final["gradient_bytes"]
+    if rounds:
         assert place.final()["gradient_check"] > 1e-9  # rounded: it was really sent as fp16
 
 
@@ -95,9 +108,9 @@ def test_without_the_all_reduce_it_fails(place: Place) -> None:
     """The test of the test: the wrapper that averages is taken out of a copy."""
     program = place.source / "train.py"
     text = program.read_text()
-    wrapped = "wrap(net, args) if me.world_size > 1 else net"
+    wrapped = "wrap(net, args) if me.world_size > 1 else (net, None)"
     assert text.count(wrapped) == 1
-    program.write_text(text.replace(wrapped, "net"))
+    program.write_text(text.replace(wrapped, "(net, None)"))
     done = place.train(2, "--hook", "fp16")
     assert done.returncode != 0 and "gradient check failed" in done.stderr
     assert place.final()["gradient_check"] > 1e-4 and "accuracy" not in place.final()
@@ -105,13 +118,15 @@ def test_without_the_all_reduce_it_fails(place: Place) -> None:
 
 def test_a_hook_that_no_longer_averages_is_noticed(place: Place) -> None:
     """After the check of the first gradient has passed: compressed gradients stay at home."""
-    program = place.source / "parallel.py"
+    program = place.source / "compression.py"
     text = program.read_text()
-    assert text.count("state, powerSGD_hook)") == 1
+    assert text.count("(state, _power(sent))") == 1
     program.write_text(
-        text.replace("state, powerSGD_hook)", "[], lonely)") + "\n\ndef lonely(seen, bucket):\n"
-        "    seen.append(1)\n"
-        "    return default_hooks.allreduce_hook(None, bucket) if len(seen) < 3 else answer(bucket.buffer())\n"
+        text.replace("(state, _power(sent))", "([], lonely)")
+        + "\n\ndef lonely(seen, bucket):\n    seen.append(1)\n    buffer = bucket.buffer()\n"
+        "    if len(seen) > 2:\n        return answer(buffer)\n"
+        "    future = dist.all_reduce(buffer.div_(2), async_op=True).get_future()\n"
+        "    return future.then(lambda done: buffer)\n"
         "\n\ndef answer(value):\n    future = torch.futures.Future()\n    future.set_result(value)\n    return future\n"
     )
     done = place.train(2, "--hook", "powersgd", "--epochs", "1")
@@ -211,7 +226,6 @@ REFUSED = [
     ("--data digits --image-folder .", 0, "leave --data out"),
     ("--image-folder /no/such/folder", 0, "absolute path"),
     ("--data synthetic --model cnn", 0, "resnet18"),
-    ("--hook bf16", 0, "NCCL"),
     ("--hook powersgd --amp fp16", 1, "bf16"),
     ("--hook powersgd --powersgd-start 1", 0, "2 or more"),
     ("--data synthetic --sync-batchnorm", 0, "GPU"),
@@ -244,9 +258,9 @@ def test_images_without_pillow_are_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_refusal_is_one_line_and_exit_code_2(place: Place) -> None:
-    done = place.train(1, "--hook", "bf16")
+    done = place.train(1, "--pin-memory")
     assert done.returncode == 2
-    assert done.stderr.startswith("train.py: --hook bf16 needs NCCL") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("train.py: --pin-memory is for copies to a GPU") and done.stderr.count("\n") == 1
 
 
 def test_recipe_yaml_says_what_train_py_takes() -> None:

@@ -1,18 +1,17 @@
 """`hackathon speedup`: what makes the program faster on one device, measured; or the largest batch that fits."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from hackathon.cli.options import Size, job_options, named, option_trust
+from hackathon.cli.speed.measuring import apply_settings, measured, no_value
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
-    from hackathon.runs.directory import RunDirectory
-    from hackathon.tuning.measurement import SingleProcess, SpeedupMeasurement
+    from hackathon.tuning.measurement import SingleProcess
     from hackathon.tuning.result import SpeedupResult
 
 
@@ -61,7 +60,7 @@ def command(
 
     (show_json if as_json else show_table)(result)
     if apply_it:
-        _apply(program, result, yes)
+        apply_settings(program, result.applied, yes)
 
 
 def _compared(
@@ -82,94 +81,21 @@ def _compared(
         raise RequestError("speedup.nothing_to_try")
     claims = len(chosen) + 1  # the winners together are one more row that could claim something by chance
     count = rounds or pairs_needed(claims)
-    run = _measured(program.comparison(chosen, count, seconds), again, yes, count * (1 + len(chosen)))
+    run = measured(program.comparison(chosen, count, seconds), again, yes, count * (1 + len(chosen)))
     compared = compare(read_slots(run), chosen, claims)
     if compared.value is None:
-        raise _no_value(run, compared.failed, compared.metric or request.metric)
+        raise no_value(run, compared.failed, compared.metric or request.metric)
     best = winners(compared.rows)
     both, second = None, None
     if len(best) > 1:
         option: Option = together(best)
         click.echo(message("speedup.second", names=option.name), err=True)
         # its cost was told and confirmed with the first job's
-        second = _measured(program.comparison([option], count, seconds), again, True, 2 * count, run.id)
+        second = measured(program.comparison([option], count, seconds), again, True, 2 * count, run.id)
         both = compare(read_slots(second), [option], claims)
     result = SpeedupResult(run.id, second.id if second else None, compared, both, tuple(left))
     run.write_client(FACT, result.as_json())
     return result
-
-
-def _measured(
-    measurement: "SpeedupMeasurement", again: bool, yes: bool, starts: int, parent: str | None = None
-) -> "RunDirectory":
-    """Return the run of a measurement when it is over: one that did the same today, or a new one.
-
-    Exit code 1 with the cause where it failed.
-    """
-    from hackathon.cli.run.diagnose import show_cause
-    from hackathon.cli.run.wait import wait
-    from hackathon.cli.shown import confirm, show_outcomes, show_tail
-
-    run = None if again else measurement.earlier()
-    if run is not None:
-        click.echo(message("speedup.earlier", run=run.id), err=True)
-    else:
-        minutes = -(-measurement.plan.jobs[0].request.walltime // 60)
-        confirm(measurement.plan, yes, message("speedup.confirm", starts=starts, minutes=minutes))
-        outcomes = measurement.start(parent)
-        show_outcomes(outcomes, 1)
-        run = outcomes[0].run
-        click.echo(message("speedup.waiting", starts=starts), err=True)
-    (state,) = wait([run])
-    if state.state != "SUCCEEDED":
-        show_tail(run.path)
-        show_cause(run, state)
-        raise click.exceptions.Exit(1)
-    return run
-
-
-def _no_value(run: "RunDirectory", failed: str, metric: str) -> Exception:
-    """Return the error for a program that told no throughput as it is, with the end of its log where it failed."""
-    from hackathon.cli.show import printable
-    from hackathon.logs.follow import tail
-    from hackathon.text.errors import RequestError
-
-    if not failed:
-        return RequestError("speedup.no_throughput", metric=metric)
-    log = Path(run.path / failed / "logs" / "rank-0.log")
-    for line in tail(run.path / failed / "logs" / "rank-0.log", 12):
-        click.echo(f"  {printable(line)}", err=True)
-    return RequestError("speedup.program_failed", log=log)
-
-
-def _apply(program: "SingleProcess", result: "SpeedupResult", yes: bool) -> None:
-    """Write what won into project.yaml, after the change was shown and confirmed."""
-    import difflib
-    import sys
-
-    from hackathon.cli.show import printable
-    from hackathon.text.errors import RequestError
-    from hackathon.tuning.project_changes import changed, write
-
-    if not result.applied:
-        click.echo(message("speedup.nothing_to_apply"), err=True)
-        return
-    if program.sources.project is None:
-        raise RequestError("speedup.no_project", folder=program.sources.runs.parent)
-    path, before, after = changed(program.sources.runs.parent, result.applied)
-    for line in difflib.unified_diff(
-        before.splitlines(), after.splitlines(), "project.yaml", "project.yaml", "", "", 1
-    ):
-        click.echo(printable(line.rstrip("\n")), err=True)
-    if before == after:
-        click.echo(message("speedup.nothing_to_apply"), err=True)
-        return
-    if not yes and not sys.stdin.isatty():
-        raise RequestError("speedup.apply_not_confirmed")
-    if not yes and not click.confirm(message("speedup.apply_confirm", path=path), err=True):
-        raise click.Abort
-    write(path, before, after)
-    click.echo(message("speedup.applied", path=path), err=True)
 
 
 def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: bool, yes: bool, as_json: bool) -> None:
@@ -179,7 +105,7 @@ def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: 
     from hackathon.text.errors import RequestError
     from hackathon.tuning.batches import FACT, STARTS, batch_measurement, read_largest
 
-    run = _measured(batch_measurement(program, memory, seconds), again, yes, STARTS)
+    run = measured(batch_measurement(program, memory, seconds), again, yes, STARTS)
     found = read_largest(run, program)
     if found is None:
         raise RequestError("largest_batch.not_finished", run=run.id[-8:])

@@ -24,7 +24,7 @@ HK_SOURCE=source
 HK_ENVIRONMENT=('. /etc/profile.d/modules.sh')
 HK_VARIABLES=()
 HK_MPI_OPTIONS=()
-HK_COMMAND=(python train.py --data digits --model auto --batch-size 64 --epochs 20 --lr 0.05 --warmup-epochs 2.0 --image-size 224 --steps-per-epoch 50 --seed 1 --checkpoint-every 5 --resume auto)
+HK_COMMAND=(python train.py --data digits --model auto --batch-size 64 --epochs 20 --lr 0.05 --warmup-epochs 2.0 --hook none --image-size 224 --steps-per-epoch 50 --seed 1 --checkpoint-every 5 --resume auto)
 
 # ---- who and where ----
 umask 022

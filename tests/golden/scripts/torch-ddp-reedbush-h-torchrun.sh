@@ -24,7 +24,7 @@ HK_SOURCE=source
 HK_ENVIRONMENT=('. /etc/profile.d/modules.sh' 'module load cuda9/9.1.85 anaconda3/4.3.0 openmpi/gdr/2.1.2/gnu' 'unset PIP_ROOT')
 HK_VARIABLES=('HOME=/lustre/$GROUP/$USER' 'PYTHONUSERBASE=/lustre/$GROUP/$USER/.python')
 HK_MPI_OPTIONS=(-x PYTHONUSERBASE)
-HK_COMMAND=(python train.py --data digits --model auto --batch-size 64 --epochs 20 --lr 0.05 --warmup-epochs 2.0 --image-size 224 --steps-per-epoch 50 --seed 1 --checkpoint-every 5 --resume auto)
+HK_COMMAND=(python train.py --data digits --model auto --batch-size 64 --epochs 20 --lr 0.05 --warmup-epochs 2.0 --hook none --image-size 224 --steps-per-epoch 50 --seed 1 --checkpoint-every 5 --resume auto)
 
 # ---- who and where ----
 umask 022

@@ -34,7 +34,7 @@ SURVEY = f"{FAULTS}/test_survey_users.py::test_a_hostile_user_reads_and_alters_n
 JOBS = f"{UNIT}/runs/test_job_owner.py"
 SCRIPT = f"{UNIT}/programs/test_lint.py::test_scripts_of_others_are_data"
 
-STUDIES = ("scale", "try", "profile", "speedup", "tune")
+STUDIES = ("scale", "try", "profile", "speedup", "tune", "microbatch", "compress")
 """Commands that run a project's program to measure it."""
 
 THREATS: dict[str, tuple[dict[str, str], str]] = {
@@ -280,6 +280,7 @@ READERS: dict[str, tuple[str, str]] = {
     "tuning/observer.py": ("Observer.predict", "the job's own files"),
     "tuning/driver.py": ("_read _started _memory main", "the job's own files and /proc"),
     "tuning/measurement.py": ("SingleProcess.measurement", SHIPPED),
+    "tuning/microbatch/search.py": ("place_wrapper", OWN),
     "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),
     "web/dashboard/crowd.py": ("owners", PROC),
     "web/dashboard/endpoint.py": ("_only_one port_door", "socket"),

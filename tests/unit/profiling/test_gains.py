@@ -161,7 +161,9 @@ def test_communication_names_only_what_a_program_has(project: Project, told: Tol
     for each in both:
         assert each["expected"]["gain"] == pytest.approx(0.11 / 2 / 0.2, abs=0.02) and each["expected"]["bound"]
     plain = {name: each.default for name, each in load_recipe("torch-ddp")[0].parameters.items()}
-    (alone,) = advice(name="torch-ddp", recipe="torch-ddp", parameters=plain)
+    (hook,) = advice(name="torch-ddp", recipe="torch-ddp", parameters=plain)
+    assert hook["settings"] == {"hook": "bf16"} and hook["command"]
+    (alone,) = advice(name="torch-ddp", recipe="torch-ddp", parameters={**plain, "hook": "fp16"})
     assert alone["settings"] == {} and alone["command"] is None and alone["lines"] is None
     (own,) = advice()
     assert "register_comm_hook" in own["lines"] and own["command"] is None

@@ -25,6 +25,44 @@ SPEED: dict[str, tuple[str, str]] = {
         "  hackathon speedup --apply\n"
         "  hackathon speedup --largest-batch --memory 8GB",
     ),
+    "microbatch_short": ("Divide a batch so that it fits into memory.", "バッチを分割してメモリに収める"),
+    "microbatch_help": (
+        "Find the fewest micro-batches with which the program's batch fits into a limit of memory. The gradients are those "
+        "of the whole batch. The program needs three lines, which the command shows; the recipes torch-ddp and "
+        "torch-ddp-tuned have them. Starts in fresh processes measure what a sample needs, and a longer start confirms the "
+        "plan. After Ctrl-C the same command continues.\n"
+        "\n"
+        "\b\n"
+        "  hackathon microbatch --copy\n"
+        "  hackathon microbatch --memory 8GB --apply\n"
+        "  hackathon microbatch torch-ddp -p batch_size=1024 --memory 4GB",
+        "プログラムのバッチがメモリの上限に収まる、最小のマイクロバッチ数を探します。勾配はバッチ全体のものと同じです。プログラムには 3 行の"
+        "追加が必要です（コマンドが表示します。レシピ torch-ddp と torch-ddp-tuned は対応済みです）。新しいプロセスで起動して 1 サンプルに"
+        "必要なメモリを測定し、長めの起動で計画を確認します。Ctrl-C のあとは同じコマンドで続けられます。\n"
+        "\n"
+        "\b\n"
+        "  hackathon microbatch --copy\n"
+        "  hackathon microbatch --memory 8GB --apply\n"
+        "  hackathon microbatch torch-ddp -p batch_size=1024 --memory 4GB",
+    ),
+    "compress_short": ("Measure which precision of communication pays.", "通信の精度を下げる効果を測定"),
+    "compress_help": (
+        "Measure which compression of gradients pays with your processes: each hook of the program beside the uncompressed "
+        "training, several times, each time with another seed and in a random order, in one job. The table shows what a "
+        "process sends in a step, the speed, and the difference of the final metric. A hook pays only if it is faster "
+        "outside the noise and the metric falls by at most what another seed changes. After Ctrl-C the same command continues.\n"
+        "\n"
+        "\b\n"
+        "  hackathon compress torch-ddp --processes 4 --hooks fp16,topk\n"
+        "  hackathon compress --processes 8 --seconds 300 --apply",
+        "勾配の圧縮が、使うプロセス数で有効かどうかを測定します。プログラムの各フックを圧縮なしの学習と並べ、1 つのジョブの中で、乱数の種を変え、"
+        "無作為な順序で何度も学習します。1 プロセスが 1 ステップで送る量、速度、最終的な指標の差を表にします。誤差の範囲を超えて速く、かつ指標の低下が種を"
+        "変えたときの差以内の場合だけ、有効と判定します。Ctrl-C のあとは同じコマンドで続けられます。\n"
+        "\n"
+        "\b\n"
+        "  hackathon compress torch-ddp --processes 4 --hooks fp16,topk\n"
+        "  hackathon compress --processes 8 --seconds 300 --apply",
+    ),
     "profile_short": (
         "Record a few steps and show where their time goes.",
         "数ステップを記録し、時間の内訳を表示",

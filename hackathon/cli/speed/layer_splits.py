@@ -1,0 +1,88 @@
+"""`hackathon microbatch --layers`: which convolutions are faster in parts, measured, planned, and compared."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.cli.speed.measuring import measured
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.config.fields import Scalar
+    from hackathon.tuning.measurement import SingleProcess
+    from hackathon.tuning.microbatch.convolutions import LayerPlan
+    from hackathon.tuning.verdict import OptionRow
+
+
+def measure_layers(
+    program: "SingleProcess", workspace: int | None, shared: bool, seconds: int, again: bool, yes: bool, as_json: bool
+) -> "Mapping[str, Scalar]":
+    """Measure the kernels, plan, compare the plan with the program as it is, and show it; return what pays.
+
+    Raises RequestError where no kernels were measured, or no split fits into the workspace.
+    """
+    import json
+
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.intervals import pairs_needed
+    from hackathon.tuning.microbatch.convolutions import comparison_json, kernel_measurement, plan_layers, read_layers
+    from hackathon.tuning.slots import read_slots
+    from hackathon.tuning.verdict import compare
+
+    run = measured(kernel_measurement(program, seconds), again, yes, 1, question="microbatch.confirm")
+    layers = read_layers(run)
+    if not layers:
+        raise RequestError("microbatch.no_layers", run=run.id[-8:])
+    plan = plan_layers(layers, math.inf if workspace is None else workspace, shared)
+    if plan is None:
+        raise RequestError("microbatch.no_room")
+    row, second = None, None
+    if plan.splits:
+        rounds = pairs_needed(1)
+        question = "microbatch.confirm"
+        second = measured(program.comparison([plan.option], rounds, seconds), again, True, 2 * rounds, run.id, question)
+        row = compare(read_slots(second), [plan.option], 1).rows[0]
+    found = {
+        "schema_version": 1, "run": run.id, "second_run": second.id if second else None, "workspace_bytes": workspace,
+        "shared": shared, **plan.as_json(), **comparison_json(row),
+    }  # fmt: skip
+    run.write_client("layer-splits", found)
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False))
+    else:
+        _show(plan, row)
+    return row.settings if row is not None and row.wins else {}
+
+
+def _show(plan: "LayerPlan", row: "OptionRow | None") -> None:
+    from hackathon.cli.show import echo_table, printable
+
+    rows = []
+    for layer in plan.layers:
+        split = plan.splits.get(layer.name)
+        whole = layer.whole.seconds if layer.whole else 0.0
+        sizes = "+".join(map(str, split.sizes)) if split else str(layer.batch)
+        gain = f"{whole / split.seconds:.2f}×" if split else "–"
+        rows.append([printable(layer.name), f"{1000 * whole:.2f} ms", sizes, gain])
+    echo_table([message(f"microbatch.head_{name}") for name in ("layer", "time", "sizes", "gain")], rows)
+    click.echo()
+    if row is None:
+        click.echo(message("microbatch.no_split_pays"))
+        return
+    ratio = row.ratio
+    if ratio is None or math.isinf(ratio.high):
+        click.echo(message("microbatch.layers_unknown"))
+        return
+    click.echo(
+        message(
+            "microbatch.compared", ratio=f"{ratio.middle:.3f}", low=f"{ratio.low:.3f}", high=f"{ratio.high:.3f}",
+            verdict=message(f"speedup.verdict_{row.verdict}"),
+        )
+    )  # fmt: skip
+    if row.wins:
+        for name, value in row.settings.items():
+            click.echo(message("microbatch.use", setting=printable(f"{name.removeprefix('env.')}={value}")))
+    else:
+        click.echo(message("microbatch.no_split_pays"))

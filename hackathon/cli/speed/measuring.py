@@ -1,0 +1,89 @@
+"""What the commands that measure a program in one job share: wait for the job, tell its failure, write what won."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hackathon.config.fields import Scalar
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.tuning.measurement import SingleProcess, SpeedupMeasurement
+
+
+def measured(
+    measurement: "SpeedupMeasurement", again: bool, yes: bool, starts: int, parent: str | None = None,
+    question: str = "speedup.confirm",
+) -> "RunDirectory":  # fmt: skip
+    """Return the run of a measurement when it is over: one that did the same today, or a new one.
+
+    Exit code 1 with the cause where it failed.
+    """
+    from hackathon.cli.run.diagnose import show_cause
+    from hackathon.cli.run.wait import wait
+    from hackathon.cli.shown import confirm, show_outcomes, show_tail
+
+    run = None if again else measurement.earlier()
+    if run is not None:
+        click.echo(message("speedup.earlier", run=run.id), err=True)
+    else:
+        minutes = -(-measurement.plan.jobs[0].request.walltime // 60)
+        confirm(measurement.plan, yes, message(question, starts=starts, minutes=minutes))
+        outcomes = measurement.start(parent)
+        show_outcomes(outcomes, 1)
+        run = outcomes[0].run
+        click.echo(message("speedup.waiting", starts=starts), err=True)
+    (state,) = wait([run])
+    if state.state != "SUCCEEDED":
+        show_tail(run.path)
+        show_cause(run, state)
+        raise click.exceptions.Exit(1)
+    return run
+
+
+def no_value(run: "RunDirectory", failed: str, metric: str) -> Exception:
+    """Return the error for a program that told no throughput as it is, with the end of its log where it failed."""
+    from hackathon.cli.show import printable
+    from hackathon.logs.follow import tail
+    from hackathon.text.errors import RequestError
+
+    if not failed:
+        return RequestError("speedup.no_throughput", metric=metric)
+    log = Path(run.path / failed / "logs" / "rank-0.log")
+    for line in tail(run.path / failed / "logs" / "rank-0.log", 12):
+        click.echo(f"  {printable(line)}", err=True)
+    return RequestError("speedup.program_failed", log=log)
+
+
+def apply_settings(program: "SingleProcess", settings: "Mapping[str, Scalar]", yes: bool) -> None:
+    """Write settings into project.yaml, after the change was shown and confirmed."""
+    import difflib
+    import sys
+
+    from hackathon.cli.show import printable
+    from hackathon.text.errors import RequestError
+    from hackathon.tuning.project_changes import changed, write
+
+    if not settings:
+        click.echo(message("speedup.nothing_to_apply"), err=True)
+        return
+    if program.sources.project is None:
+        raise RequestError("speedup.no_project", folder=program.sources.runs.parent)
+    path, before, after = changed(program.sources.runs.parent, settings)
+    for line in difflib.unified_diff(
+        before.splitlines(), after.splitlines(), "project.yaml", "project.yaml", "", "", 1
+    ):
+        click.echo(printable(line.rstrip("\n")), err=True)
+    if before == after:
+        click.echo(message("speedup.nothing_to_apply"), err=True)
+        return
+    if not yes and not sys.stdin.isatty():
+        raise RequestError("speedup.apply_not_confirmed")
+    if not yes and not click.confirm(message("speedup.apply_confirm", path=path), err=True):
+        raise click.Abort
+    write(path, before, after)
+    click.echo(message("speedup.applied", path=path), err=True)

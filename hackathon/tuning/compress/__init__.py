@@ -1,0 +1,1 @@
+"""Which precision of communication pays: hooks compared with the uncompressed training, seed by seed."""

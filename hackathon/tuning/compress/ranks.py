@@ -1,0 +1,142 @@
+"""The program of each rank of a job of `hackathon compress`: trainings of all processes, one after another.
+
+    python hackathon_ranks.py            in a folder with hackathon_speedup.py and its task; standard library
+
+Every rank runs it. A training is a slot, as in `hackathon_speedup.py`: rank 0 makes its folder with its own copy of the
+program and says at which port the ranks meet; each rank starts its process there and says how it ended; rank 0 sums it
+up. A rank that fails ends the slot for the others, who would wait for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+try:
+    import hackathon_speedup as driver  # type: ignore[import-not-found]
+except ImportError:
+    from hackathon.tuning import driver
+
+PROGRAM = "hackathon_ranks.py"
+WAIT = 120.0
+"""Seconds that a rank waits for a file of another one, which may lie on a slow file system."""
+
+
+def _awaited(path: Path, seconds: float) -> dict[str, Any] | None:
+    """Return a file of another rank as soon as it is there; None after so many seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        found: dict[str, Any] | None = driver._read(path)
+        if found is not None or time.monotonic() > end:
+            return found
+        time.sleep(driver.POLL)
+
+
+def _prepared(slot: Path, meeting: Path, task: dict[str, Any], done: list[float]) -> None:
+    """Make the folder of a slot and say where the ranks meet, or that the walltime is nearly over: rank 0."""
+    shutil.rmtree(str(slot), ignore_errors=True)
+    for name in ("logs", "metrics", "events", "ranks"):
+        (slot / name).mkdir(parents=True)
+    try:
+        driver._hold_to(task, done)
+    except SystemExit:
+        driver._write(meeting, {"over": True})
+        raise
+    hidden = shutil.ignore_patterns(driver.PROGRAM, driver.TASK, *driver.OTHERS, "__pycache__")
+    shutil.copytree(str(Path.cwd()), str(slot / "source"), symlinks=True, ignore=hidden)
+    driver._write(meeting, {"port": driver._free_port()})
+
+
+def _environment(slot: Path, port: int, variables: dict[str, str]) -> dict[str, str]:
+    """Return the environment of this rank's process: its launcher's, but for the place where the ranks meet."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
+    env.update(HK_RUN=str(slot), HK_SOURCE=str(slot / "source"), HK_STOP=str(slot / "stop"), MASTER_PORT=str(port))
+    env.update(variables)
+    return env
+
+
+def _broken(slot: Path, processes: int) -> bool:
+    """Return whether a rank has failed."""
+    told = (driver._read(slot / "ranks" / f"{rank}.json") for rank in range(processes))
+    return any(each is not None and each["failed"] for each in told)
+
+
+def run_rank(
+    slot: Path, task: dict[str, Any], command: list[str], more: dict[str, Any], port: int, rank: int, processes: int
+) -> None:
+    """Run this rank's process of a slot to its end, and write how it ended.
+
+    It is ended after `seconds`, and when another rank has failed.
+    """
+    env = _environment(slot, port, more.get("variables") or {})
+    begin, looked = time.monotonic(), 0.0
+    child = driver._started(slot, command, env, None, rank=rank)
+    driver._children[:] = [child]
+    memory: int | None = None
+    ended = "itself"
+    while child.poll() is None:
+        now = time.monotonic()
+        memory = max(memory or 0, driver._memory(child.pid, False) or 0) or None
+        if now - begin > task["seconds"]:
+            ended = "late"
+        elif now - looked > 1:
+            looked = now
+            if _broken(slot, processes):
+                time.sleep(driver.GRACE)  # most fail by themselves then, and their logs say why
+                ended = "itself" if child.poll() is not None else "left"
+                break
+        if ended != "itself":
+            break
+        time.sleep(driver.POLL)
+    driver._end(child)
+    driver._children[:] = []
+    failed = ended != "itself" or child.returncode != 0
+    told = {"failed": failed, "ended": ended, "exit_code": child.returncode, "memory": memory}
+    driver._write(slot / "ranks" / f"{rank}.json", told)
+
+
+def _summed_up(slot: Path, more: dict[str, Any], begin: float, processes: int) -> dict[str, Any]:
+    """Write how a slot ended, when all ranks have said it: rank 0."""
+    told = [_awaited(slot / "ranks" / f"{rank}.json", WAIT) for rank in range(processes)]
+    first = told[0] or {}
+    result = dict(
+        more, ended=first.get("ended"), exit_code=first.get("exit_code"), memory=first.get("memory"),
+        seconds=round(time.monotonic() - begin, 3), failed=any(each is None or each["failed"] for each in told),
+    )  # fmt: skip
+    shutil.rmtree(str(slot / "source"), ignore_errors=True)
+    shutil.rmtree(str(slot / "checkpoints"), ignore_errors=True)
+    driver._write(slot / "slot.json", result)
+    return result
+
+
+def run_ranks(run: Path, task: dict[str, Any]) -> None:
+    """Run all slots of a task in their order, as one of the ranks."""
+    rank, processes = int(os.environ["HK_RANK"]), int(os.environ["HK_PROCESSES"])
+    attempt = os.environ.get("HK_ATTEMPT", "1")
+    done: list[float] = []
+    for number, more in enumerate(task["slots"]):
+        slot = run / "slots" / f"{number:04d}"
+        if driver._read(slot / "slot.json") is not None:  # of an earlier attempt of the job
+            continue
+        meeting = run / "slots" / f"meet-{attempt}-{number:04d}.json"
+        begin = time.monotonic()
+        if rank == 0:
+            _prepared(slot, meeting, task, done)
+        told = _awaited(meeting, WAIT + task["seconds"])
+        if told is None:
+            raise SystemExit(f"rank {rank}: rank 0 never began slot {number}")
+        if told.get("over"):
+            raise SystemExit(0)
+        run_rank(slot, task, task["arms"][more["arm"]][more["round"]], more, told["port"], rank, processes)
+        if rank == 0:
+            found = _summed_up(slot, more, begin, processes)
+            done.append(found["seconds"])
+            print(f"training {number + 1} of {len(task['slots'])}: {json.dumps(found)}", flush=True)
+
+
+if __name__ == "__main__":
+    driver.main({"ranks": run_ranks})

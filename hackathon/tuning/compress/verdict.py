@@ -1,0 +1,200 @@
+"""What a comparison of hooks says: what each sends, how fast it is, and what became of the accuracy, seed by seed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
+from typing import Any, Literal
+
+from hackathon.config.fields import Scalar
+from hackathon.text.json_fields import text_of
+from hackathon.tuning.compress.measurement import LEAST_SEEDS
+from hackathon.tuning.intervals import FALSE_CLAIMS, ratio_of
+from hackathon.tuning.options import Option
+from hackathon.tuning.slots import TrainingStart
+from hackathon.tuning.trials.objective import direction
+from hackathon.tuning.verdict import Comparison, OptionRow, compare
+
+Kept = Literal["same", "worse", "unclear", "unknown"]
+Verdict = Literal["pays", "accuracy", "unclear", "slower", "none", "few", "failed"]
+SENT = "sent_bytes"
+"""The final number of a training that says what a process sends in a step."""
+FAR = 4.0
+"""Times the difference of two seeds by which few seeds, if all of them agree, show a loss of accuracy."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How a hook's final metric differs from the uncompressed training's with the same seed; above 0 is better."""
+
+    pairs: int
+    middle: float
+    """Median difference."""
+    low: float
+    """Of its interval; −∞ with too few pairs for one."""
+    high: float
+    kept: Kept
+
+
+@dataclass(frozen=True)
+class HookRow:
+    """One line of the table."""
+
+    time: OptionRow
+    sent: float | None
+    """Bytes that a process sends in a step, median."""
+    value: float | None
+    """Median of the final metric."""
+    accuracy: Accuracy | None
+    """None where no pair told the metric."""
+    verdict: Verdict
+
+    @property
+    def pays(self) -> bool:
+        """Whether it is faster outside the noise, and keeps the accuracy."""
+        return self.verdict == "pays"
+
+
+@dataclass(frozen=True)
+class HookTable:
+    """What was measured, in one job."""
+
+    rows: tuple[HookRow, ...]
+    compared: Comparison
+    metric: str
+    """The final metric that the accuracy is told by; empty where none is known."""
+    more_is_better: bool
+    sent: float | None
+    """Bytes that a process of the uncompressed training sends in a step."""
+    values: tuple[float, ...]
+    """Final metrics of the uncompressed trainings."""
+    spread: float | None
+    """Median difference between two of them: what another seed does."""
+
+    @property
+    def applied(self) -> Mapping[str, Scalar]:
+        """The setting of the hook that pays most; empty without any."""
+        best = max((row for row in self.rows if row.pays), key=_ratio, default=None)
+        return best.time.settings if best is not None else {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values; what is not known is null."""
+        compared = self.compared
+        return {
+            "schema_version": 1, "metric": compared.metric, "unit": compared.unit, "seeds": compared.rounds,
+            "false_claims": FALSE_CLAIMS, "accuracy_metric": self.metric or None,
+            "more_is_better": self.more_is_better,
+            "baseline": {
+                "value": compared.value, "min": compared.low, "max": compared.high, "sent_bytes": self.sent,
+                "accuracy": median(self.values) if self.values else None,
+                "accuracy_min": min(self.values, default=None), "accuracy_max": max(self.values, default=None),
+                "seed_difference": self.spread,
+            },
+            "hooks": [self._row_json(row) for row in self.rows], "apply": dict(self.applied),
+        }  # fmt: skip
+
+    def _row_json(self, row: HookRow) -> dict[str, Any]:
+        time, accuracy = row.time.as_json(), row.accuracy
+        return {
+            **{name: time[name] for name in ("name", "settings", "value", "pairs", "ratio", "low", "high")},
+            "time_verdict": time["verdict"], "memory_bytes": time["memory_bytes"], "failed_log": time["failed_log"],
+            "sent_bytes": row.sent,
+            "sent_ratio": row.sent / self.sent if row.sent is not None and self.sent else None,
+            "accuracy": _finite(row.value), "difference": _finite(accuracy.middle) if accuracy else None,
+            "difference_low": _finite(accuracy.low) if accuracy else None,
+            "difference_high": _finite(accuracy.high) if accuracy else None,
+            "accuracy_pairs": accuracy.pairs if accuracy else 0,
+            "accuracy_verdict": accuracy.kept if accuracy else "unknown", "verdict": row.verdict,
+        }  # fmt: skip
+
+
+def final_metric(slots: Sequence[TrainingStart], check: Mapping[str, Any] | None) -> tuple[str, bool]:
+    """Return the final metric that must not get worse, and whether more of it is better; "" where none was told.
+
+    It is the recipe's check; else the accuracy, else the loss.
+    """
+    asked = text_of(check.get("metric")) if check is not None else ""
+    told = {name for slot in slots for name in slot.numbers}
+    metric = next((name for name in (asked, "accuracy", "loss") if name in told), "")
+    return metric, direction(metric, check)
+
+
+def judge(slots: Sequence[TrainingStart], hooks: Sequence[Option], metric: str, more_is_better: bool) -> HookTable:
+    """Return the table of hooks against the uncompressed training, which is arm 0; hook n − 1 is arm n.
+
+    `metric`: the final number that must not get worse.
+    """
+    claims = len(hooks)
+    compared = compare(slots, hooks, claims)
+    base = {slot.round: slot for slot in slots if slot.arm == 0 and not slot.failed}
+    values = tuple(slot.numbers[metric] for slot in base.values() if math.isfinite(slot.numbers.get(metric, math.nan)))
+    spread = median(abs(one - other) for one, other in combinations(values, 2)) if len(values) > 1 else None
+    times = {row.name: row for row in compared.rows}
+    rows = []
+    for number, hook in enumerate(hooks, 1):
+        mine = [slot for slot in slots if slot.arm == number and not slot.failed]
+        sign = 1.0 if more_is_better else -1.0
+        differences = [
+            found for slot in mine if slot.round in base
+            if (found := _difference(base[slot.round], slot, metric, sign)) is not None
+        ]  # fmt: skip
+        accuracy = _judged(differences, spread, claims) if differences else None
+        told = [slot.numbers[metric] for slot in mine if metric in slot.numbers]
+        time = times[hook.name]
+        rows.append(
+            HookRow(time, _sent(mine), median(told) if told else None, accuracy, _verdict(time, accuracy))
+        )  # fmt: skip
+    order = ("pays", "unclear", "none", "few", "slower", "accuracy", "failed")
+    rows.sort(key=lambda row: (order.index(row.verdict), -_ratio(row)))
+    return HookTable(tuple(rows), compared, metric, more_is_better, _sent(list(base.values())), values, spread)
+
+
+def _difference(base: TrainingStart, slot: TrainingStart, metric: str, sign: float) -> float | None:
+    ours, its = base.numbers.get(metric), slot.numbers.get(metric)
+    if ours is None or its is None or not math.isfinite(ours):
+        return None
+    return sign * (its - ours) if math.isfinite(its) else -math.inf
+
+
+def _judged(differences: Sequence[float], spread: float | None, claims: int) -> Accuracy:
+    """Return what the differences say.
+
+    `worse`: the interval lies below 0, or all of them do and the median is FAR times what another seed does. `same`:
+    the median is no worse than another seed. Between the two nothing is clear, and no gain is claimed.
+    """
+    found = ratio_of(differences, claims)  # the interval of the sign test holds for differences as for ratios
+    known = found.high != math.inf
+    low, high = (found.low, found.high) if known else (-math.inf, math.inf)
+    usual = spread or 0.0
+    kept: Kept
+    if len(differences) < LEAST_SEEDS or spread is None:
+        kept = "unknown"
+    elif high < 0 or (max(differences) < 0 and found.middle < -FAR * usual):
+        kept = "worse"
+    else:
+        kept = "same" if found.middle >= -usual else "unclear"
+    return Accuracy(len(differences), found.middle, low, high, kept)
+
+
+def _verdict(time: OptionRow, accuracy: Accuracy | None) -> Verdict:
+    if time.verdict == "failed":
+        return "failed"
+    if accuracy is not None and accuracy.kept == "worse":
+        return "accuracy"
+    if time.verdict == "faster":
+        return "pays" if accuracy is not None and accuracy.kept == "same" else "unclear"
+    return time.verdict
+
+
+def _sent(slots: Sequence[TrainingStart]) -> float | None:
+    told = [slot.numbers[SENT] for slot in slots if math.isfinite(slot.numbers.get(SENT, math.nan))]
+    return median(told) if told else None
+
+
+def _ratio(row: HookRow) -> float:
+    return row.time.ratio.middle if row.time.ratio is not None else 0.0
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

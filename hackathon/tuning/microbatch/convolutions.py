@@ -1,0 +1,131 @@
+"""Splits of a program's convolutions: the job that measures their kernels, the plan, the comparison that decides."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.runs.directory import RunDirectory
+from hackathon.text.json_fields import finite, listed, mapping_of, mappings_of, whole
+from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasurement
+from hackathon.tuning.microbatch.layers import Kernel, Kernels, LayerSplit, fastest_split, shared_split
+from hackathon.tuning.options import Option
+from hackathon.tuning.verdict import OptionRow
+
+MEASURE, VARIABLE, REPORT = "HACKATHON_MEASURE_LAYERS", "HACKATHON_LAYER_SPLITS", "layers.json"
+WORTH = 0.05
+"""Part of a layer's time that a split has to save by the measured kernels; less is noise."""
+MOST_BATCH = 1 << 16
+FOLDER = "slots/0000"
+
+
+def comparison_json(row: OptionRow | None) -> dict[str, Any]:
+    """Return the verdict of a comparison, and what to set where the splits pay, as JSON values."""
+    return {
+        "comparison": row.as_json() if row is not None else None,
+        "apply": dict(row.settings) if row is not None and row.wins else {},
+    }
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One convolution as it was measured."""
+
+    name: str
+    batch: int
+    kernels: Kernels
+
+    @property
+    def whole(self) -> Kernel | None:
+        """The fastest kernel of the whole batch."""
+        return min(self.kernels.get(self.batch, ()), key=lambda each: each.seconds, default=None)
+
+
+@dataclass(frozen=True)
+class LayerPlan:
+    """Which convolutions are split."""
+
+    layers: tuple[Layer, ...]
+    splits: Mapping[str, LayerSplit]
+    """Of the layers that are worth it, by the measured kernels."""
+    seconds: float
+    """Of all layers as they are: forward and backward, whole batches."""
+    planned: float
+    """Of all layers with the splits."""
+
+    @property
+    def option(self) -> Option:
+        """Return it as an option to compare with the program as it is.
+
+        What is computed stays the same, so no loss is compared.
+        """
+        sizes = {name: list(each.sizes) for name, each in self.splits.items()}
+        return Option("layers", "layers", "nothing", {f"env.{VARIABLE}": json.dumps(sizes, separators=(",", ":"))})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "layers": [
+                {
+                    "name": each.name, "batch": each.batch, "seconds": each.whole.seconds if each.whole else None,
+                    "sizes": list(self.splits[each.name].sizes) if each.name in self.splits else [each.batch],
+                    "planned_seconds": self.splits[each.name].seconds if each.name in self.splits else None,
+                }
+                for each in self.layers
+            ],
+            "seconds": self.seconds, "planned_seconds": self.planned,
+        }  # fmt: skip
+
+
+def kernel_measurement(program: SingleProcess, seconds: int) -> SpeedupMeasurement:
+    """Return the job that measures the kernels of a program's convolutions."""
+    task = {
+        "kind": "comparison", "seconds": seconds, "starting": STARTING, "arms": [[program.command({})]],
+        "slots": [{"arm": 0, "round": 0, "variables": {MEASURE: "1"}}],
+    }  # fmt: skip
+    return program.measurement(task, program.walltime(1, seconds + STARTING))
+
+
+def read_layers(run: RunDirectory) -> list[Layer]:
+    """Return the convolutions that a run measured; none where the program measures nothing."""
+    found = []
+    for name, told in mappings_of(run.files.json(f"{FOLDER}/{REPORT}", 1 << 22)).items():
+        batch = whole(told.get("batch"))
+        kernels: dict[int, list[Kernel]] = {}
+        for size, measured in mapping_of(told.get("kernels")).items():
+            numbers = [finite(each) for each in listed(measured)]
+            if not size.isdecimal() or len(size) > 9 or len(numbers) != 2:
+                continue
+            seconds, workspace = numbers
+            if seconds is not None and workspace is not None and seconds > 0 and workspace >= 0:
+                kernels[int(size)] = [Kernel(seconds, int(workspace))]
+        if batch is not None and 0 < batch <= MOST_BATCH and batch in kernels:
+            found.append(Layer(name, batch, kernels))
+    return found
+
+
+def plan_layers(layers: Sequence[Layer], limit: float, shared: bool = False) -> LayerPlan | None:
+    """Return the fastest splits for `limit` bytes of workspace: in each layer, or in all together if `shared`.
+
+    None where a layer does not fit. Raises as `shared_split`.
+    """
+    if shared:
+        together = shared_split([(each.kernels, each.batch) for each in layers], int(limit))
+        best: list[LayerSplit | None] = list(together.layers) if together is not None else [None]
+    else:
+        best = [fastest_split(each.kernels, each.batch, limit) for each in layers]
+    if any(each is None for each in best):
+        return None
+    splits: dict[str, LayerSplit] = {}
+    seconds = planned = 0.0
+    for layer, split in zip(layers, best, strict=True):
+        whole = layer.whole
+        if whole is None or split is None:
+            continue
+        needed = whole.workspace > limit
+        wanted = len(split.sizes) > 1 and (needed or shared or split.seconds <= (1 - WORTH) * whole.seconds)
+        if wanted:
+            splits[layer.name] = split
+        seconds += whole.seconds
+        planned += split.seconds if wanted else whole.seconds
+    return LayerPlan(tuple(layers), splits, seconds, planned)

@@ -1,0 +1,186 @@
+"""Splits of single layers from measured kernels: the fastest ones for a limit of workspace in each layer, or in all.
+
+A convolution of n samples is the same as convolutions of parts of them, and a kernel that is faster may fit into the
+workspace with fewer samples only (Oyama, Ben-Nun, Hoefler, Matsuoka: Accelerating Deep Learning Frameworks with
+Micro-batches, CLUSTER 2018). Parts run one after another, so a layer needs the largest workspace of its parts; layers
+that share a limit have a workspace each.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hackathon.text.errors import RequestError
+
+MOST_STATES = 100_000
+"""Choices that the exact method keeps at once; beyond them SciPy's solver is asked."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One way to compute a layer for a number of samples, as measured."""
+
+    seconds: float
+    workspace: int
+    """Bytes."""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class LayerSplit:
+    """How one layer is computed."""
+
+    sizes: tuple[int, ...]
+    """Samples of its parts, the largest first."""
+    seconds: float
+    workspace: int
+    """Bytes, of the part that needs most."""
+
+
+@dataclass(frozen=True)
+class SharedSplit:
+    """How all layers are computed that share a limit."""
+
+    layers: tuple[LayerSplit, ...]
+    method: Literal["exact", "milp"]
+
+    @property
+    def seconds(self) -> float:
+        """Of all layers together."""
+        return sum(each.seconds for each in self.layers)
+
+    @property
+    def workspace(self) -> int:
+        """Bytes of all layers together."""
+        return sum(each.workspace for each in self.layers)
+
+
+Kernels = Mapping[int, Sequence[Kernel]]
+"""Samples → what was measured for so many."""
+
+
+def fastest_split(kernels: Kernels, batch: int, limit: float) -> LayerSplit | None:
+    """Return the fastest split of a layer whose parts need at most `limit` bytes each; None where there is none.
+
+    Dynamic programme over the number of samples: time(n) = min over b of time(n − b) + time of b samples. Of equally
+    fast splits the one with fewer parts.
+    """
+    steps = []
+    for size, measured in sorted(kernels.items()):
+        fitting = [each for each in measured if each.workspace <= limit]
+        if 1 <= size <= batch and fitting:
+            steps.append((size, min(fitting, key=lambda each: (each.seconds, each.workspace))))
+    best: list[tuple[float, int] | None] = [(0.0, 0)]
+    last: list[int] = [-1]
+    for samples in range(1, batch + 1):
+        found: tuple[float, int] | None = None
+        chosen = -1
+        for number, (size, kernel) in enumerate(steps):
+            before = best[samples - size] if size <= samples else None
+            if before is None:
+                continue
+            offered = before[0] + kernel.seconds, before[1] + 1
+            if found is None or offered < found:
+                found, chosen = offered, number
+        best.append(found)
+        last.append(chosen)
+    if best[batch] is None:
+        return None
+    sizes, workspace, left, seconds = [], 0, batch, 0.0
+    while left:
+        size, kernel = steps[last[left]]
+        sizes.append(size)
+        seconds += kernel.seconds
+        workspace = max(workspace, kernel.workspace)
+        left -= size
+    return LayerSplit(tuple(sorted(sizes, reverse=True)), seconds, workspace)
+
+
+def splits_worth_having(kernels: Kernels, batch: int) -> list[LayerSplit]:
+    """Return the splits of a layer of which none is both as fast and as small as another: the smallest first.
+
+    What a split needs is the workspace of one of its kernels, so one limit for each of them gives all.
+    """
+    found: list[LayerSplit] = []
+    for limit in sorted({each.workspace for measured in kernels.values() for each in measured}):
+        split = fastest_split(kernels, batch, limit)
+        if split is not None and (not found or split.seconds < found[-1].seconds):
+            found.append(split)
+    return found
+
+
+def shared_split(layers: Sequence[tuple[Kernels, int]], limit: int) -> SharedSplit | None:
+    """Return the fastest splits of all layers, (kernels, samples) each, that together need at most `limit` bytes.
+
+    None where no choice fits. Exact: a multiple-choice knapsack by undominated sums. With more than MOST_STATES of them
+    by `scipy.optimize.milp`; raises RequestError where SciPy is missing then, for nothing is known.
+    """
+    choices = [splits_worth_having(kernels, batch) for kernels, batch in layers]
+    if any(not each for each in choices):
+        return None
+    found = _by_sums(choices, limit)
+    if found is not None:
+        return SharedSplit(found, "exact") if len(found) == len(layers) else None
+    solved = by_milp(choices, limit)
+    return SharedSplit(solved, "milp") if solved is not None else None
+
+
+def _by_sums(
+    choices: Sequence[Sequence[LayerSplit]], limit: int, most: int = MOST_STATES
+) -> tuple[LayerSplit, ...] | None:
+    """Return the choices, () where nothing fits, None for too many sums."""
+    states: list[tuple[int, float, tuple[int, ...]]] = [(0, 0.0, ())]
+    rest = [sum(each[0].workspace for each in choices[number:]) for number in range(len(choices) + 1)]
+    for number, options in enumerate(choices):
+        longer = [
+            (workspace + each.workspace, seconds + each.seconds, (*chosen, at))
+            for workspace, seconds, chosen in states
+            for at, each in enumerate(options)
+            if workspace + each.workspace + rest[number + 1] <= limit
+        ]
+        longer.sort(key=lambda state: (state[0], state[1]))
+        states = []
+        for state in longer:
+            if not states or state[1] < states[-1][1]:
+                states.append(state)
+        if len(states) > most:
+            return None
+        if not states:
+            return ()
+    best = min(states, key=lambda state: state[1])
+    return tuple(options[at] for options, at in zip(choices, best[2], strict=True))
+
+
+def by_milp(choices: Sequence[Sequence[LayerSplit]], limit: int) -> tuple[LayerSplit, ...] | None:
+    """Return the choices by SciPy's solver of integer programs (HiGHS); None where nothing fits.
+
+    Raises RequestError without SciPy, and where the solver gives up: then nothing is known.
+    """
+    try:
+        import numpy as np  # type: ignore[import-not-found, unused-ignore]
+        from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        raise RequestError("microbatch.no_scipy", states=MOST_STATES) from None
+    least = sum(options[0].workspace for options in choices)
+    if least > limit:
+        return None
+    flat = [(number, each) for number, options in enumerate(choices) for each in options]
+    scale = max(max(each.seconds for each in options) for options in choices) * len(choices) or 1.0
+    seconds = np.array([each.seconds for _, each in flat]) / scale * 1e6  # the solver's gap is 1e-6 at best
+    one_each = np.zeros((len(choices), len(flat)))
+    for at, (number, _) in enumerate(flat):
+        one_each[number, at] = 1
+    workspace = np.array([each.workspace for _, each in flat], dtype=float)
+    room = max(1.0, float(limit))
+    while True:
+        found = milp(
+            seconds, integrality=np.ones(len(flat)), bounds=Bounds(0, 1), options={"mip_rel_gap": 0.0},
+            constraints=[LinearConstraint(one_each, 1, 1), LinearConstraint(workspace / max(1.0, limit), -np.inf,
+                                                                            room / max(1.0, limit))],
+        )  # fmt: skip
+        if found.x is None:
+            raise RequestError("microbatch.not_solved", reason=found.message)
+        taken = [each for (_, each), value in zip(flat, found.x, strict=True) if value > 0.5]
+        if sum(each.workspace for each in taken) <= limit:
+            return tuple(taken)
+        room = min(room, float(limit)) * (1 - 1e-6)  # the solver took a little more than there is

@@ -1,0 +1,120 @@
+"""The program of a job of `hackathon microbatch`: the fewest micro-batches whose memory stays within a limit.
+
+    python hackathon_micro.py            in a folder with hackathon_speedup.py and its task; standard library
+
+Each start is a slot, in a fresh process, as in `hackathon_speedup.py`, whose search for a batch it goes by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+try:
+    import hackathon_speedup as driver  # type: ignore[import-not-found]
+except ImportError:
+    from hackathon.tuning import driver
+
+PROGRAM = "hackathon_micro.py"
+FIRST_PARTS = 8
+"""Micro-batches of the first start."""
+VARIABLE, REPORT = "HACKATHON_MICRO_BATCHES", "micro_batches.json"
+"""The variable that cuts a program's batch, and the file in which it says how it did (`micro_batches.py`)."""
+
+
+class PartProbe(NamedTuple):
+    """What one start in micro-batches showed."""
+
+    parts: int
+    batch: int | None
+    """Samples of a whole batch; None where the program never said that it cuts one."""
+    size: int
+    """Samples of the largest micro-batch."""
+    fits: bool
+    memory: int | None
+
+    def probe(self) -> Any:
+        """Return it as a start with a batch of its micro-batch's size."""
+        return driver.Probe(self.size, self.fits, self.memory)
+
+
+def search_parts(start: Callable[[int, int], PartProbe], limit: int | None) -> tuple[list[PartProbe], int | None]:
+    """Return the probes, and the bytes that the line through two of them predicts for the last one (None: not known).
+
+    `start(parts, longer)` cuts the batch into parts. Two starts tell what a sample needs, and further ones where the
+    plan has parts of more than twice their size; the fewest parts whose memory stays below MARGIN of the limit are then
+    tried in a longer start, and more parts where that does not fit.
+    """
+    first = start(FIRST_PARTS, 1)
+    probes = [first]
+    while not probes[-1].fits and probes[-1].batch is not None and probes[-1].parts < probes[-1].batch:
+        probes.append(start(min(2 * probes[-1].parts, probes[-1].batch), 1))
+    found = probes[-1]
+    if not found.fits or found.batch is None:
+        return probes, None
+    batch = found.batch
+    parts = min(found.parts, batch)
+    other = parts // 2 if len(probes) == 1 else min(2 * parts, batch)
+    if other >= 1 and other != parts:
+        probes.append(start(other, 1))
+        if not probes[-1].fits and min(2 * parts, batch) != parts:
+            probes.append(start(min(2 * parts, batch), 1))
+    line, most = _forecast(probes, limit)
+    while most is not None and min(most, batch) > 2 * max(each.size for each in probes if each.fits):
+        nearer = -(-batch // (2 * max(each.size for each in probes if each.fits)))
+        if any(each.parts <= nearer for each in probes):
+            break
+        probes.append(start(nearer, 1))  # a line that is drawn out to four times its points misses
+        line, most = _forecast(probes, limit)
+    if line is None or most is None:  # memory says nothing: the middle between what fits and what does not
+        least = min(min(each.parts, batch) for each in probes if each.fits)
+        fails = max((each.parts for each in probes if not each.fits), default=0)
+        while least - fails > 1:
+            probes.append(start((least + fails) // 2, 1))
+            least, fails = (probes[-1].parts, fails) if probes[-1].fits else (least, probes[-1].parts)
+        line, parts = driver.memory_line([each.probe() for each in probes]), least
+    else:
+        parts = -(-batch // max(1, min(most, batch)))
+    tries = 0
+    while tries < driver.TRIES:
+        probes.append(start(parts, 3))
+        if probes[-1].fits or parts >= batch:
+            break
+        parts, tries = min(batch, parts + 1 + parts // 8), tries + 1
+    if line is None:
+        return probes, None
+    large, more, slope = line
+    return probes, int(more + slope * (probes[-1].size - large))
+
+
+def _forecast(probes: list[PartProbe], limit: int | None) -> tuple[tuple[int, int, float] | None, int | None]:
+    """Return the line of the memory, and the samples for which it reaches MARGIN of the limit; None for not known."""
+    known = [each.probe() for each in probes]
+    return driver.memory_line(known), driver.predicted(known, int(limit * driver.MARGIN) if limit is not None else None)
+
+
+def run_micro(run: Path, task: dict[str, Any]) -> None:
+    """Look for the fewest micro-batches whose memory stays within the limit; `micro.json`."""
+    done: list[float] = []
+    limit = driver._limit(task)
+
+    def start(parts: int, longer: int) -> PartProbe:
+        driver._hold_to(task, done)
+        slot = run / "slots" / f"{len(done):04d}"
+        variables = dict(task.get("variables") or {}, **{VARIABLE: str(parts)})
+        more = {"parts": parts, "kind": "confirm" if longer > 1 else "search", "variables": variables, "longer": longer}
+        found = driver.run_slot(slot, task, task["command"], more)
+        done.append(found["seconds"])
+        told = driver._read(slot / REPORT) or {}
+        batch, sizes = told.get("batch"), told.get("sizes") or [0]
+        print(f"{parts} micro-batches: {json.dumps(found)}", flush=True)
+        return PartProbe(parts, batch, max(sizes), not found["failed"], found["memory"])
+
+    probes, planned = search_parts(start, limit)
+    driver._write(run / "slots" / "micro.json", {"limit": limit, "planned": planned, "starts": len(probes)})
+
+
+if __name__ == "__main__":
+    driver.main({"micro": run_micro})

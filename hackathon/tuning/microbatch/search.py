@@ -1,0 +1,185 @@
+"""The split of a batch for a limit of memory: the job that looks for it, and what its starts showed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.access.ownership import foreign, own
+from hackathon.runs.directory import RunDirectory
+from hackathon.text.errors import RequestError
+from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whole
+from hackathon.text.paths import shipped
+from hackathon.tuning.batches import MEMORY_RULES, cause_of, check_limit
+from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasurement
+from hackathon.tuning.microbatch import parts
+from hackathon.tuning.slots import read_slots, slot_folders
+
+STARTS = 5
+"""Starts that the job's time is reckoned for."""
+WRAPPER = ("micro_batches.py", "layer_splits.py")
+"""The files that a program cuts its batch with; they need PyTorch and nothing of the toolkit."""
+LINES = (
+    "from micro_batches import MicroBatches",
+    "micro = MicroBatches(loss_of)",
+    "loss = micro.backward(model, images, labels)  # was: loss = loss_of(model(images), labels); loss.backward()",
+)
+"""What a program needs to be cut from outside."""
+
+
+@dataclass(frozen=True)
+class SplitProbe:
+    """One start in micro-batches."""
+
+    parts: int
+    size: int | None
+    """Samples of the largest micro-batch; None where the program did not say it."""
+    kind: str
+    """`search` or `confirm`."""
+    fits: bool
+    memory: int | None
+    """Bytes."""
+    value: float | None
+    """Throughput."""
+    cause: str = ""
+    """As `BatchProbe.cause`."""
+    folder: str = ""
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether it failed for want of memory."""
+        return self.cause in MEMORY_RULES or self.cause == "killed"
+
+
+@dataclass(frozen=True)
+class BatchSplit:
+    """How the batch is cut for a limit of memory."""
+
+    batch: int | None
+    """Samples of the whole batch in a process; None where the program does not cut its batch."""
+    limit: int | None
+    parts: int | None
+    """The fewest micro-batches that were seen to fit; None: none, or nothing is known."""
+    sizes: tuple[int, ...]
+    planned: int | None
+    """Bytes at most, by the line through two starts that fit; None where memory tells no line."""
+    measured: int | None
+    """Bytes that the longer start needed at most."""
+    unit: str
+    metric: str
+    probes: tuple[SplitProbe, ...]
+    batch_normalisation: tuple[str, ...] = ()
+    """Modules whose result depends on the split."""
+    virtual: bool = False
+    """Whether memory is of addresses, as a limit of them counts it."""
+
+    @property
+    def other_failure(self) -> SplitProbe | None:
+        """A start that failed for another reason than memory: then nothing is known."""
+        return next((each for each in self.probes if not each.fits and not each.out_of_memory), None)
+
+    @property
+    def uses_wrapper(self) -> bool:
+        """Whether any start said how it cuts its batch."""
+        return any(each.size for each in self.probes)
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What to set so that the program runs like this; nothing for a whole batch."""
+        return {f"env.{parts.VARIABLE}": str(self.parts)} if self.parts is not None and self.parts > 1 else {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "schema_version": 1, "batch": self.batch, "limit_bytes": self.limit,
+            "memory_of": "addresses" if self.virtual else "device_or_resident",
+            "micro_batches": self.parts, "sizes": list(self.sizes),
+            "planned_bytes": self.planned, "measured_bytes": self.measured,
+            "batch_normalisation": list(self.batch_normalisation), "metric": self.metric, "unit": self.unit,
+            "probes": [
+                {
+                    "micro_batches": each.parts, "size": each.size, "kind": each.kind, "fits": each.fits,
+                    "memory_bytes": each.memory, "value": each.value, "cause": each.cause or None,
+                }
+                for each in self.probes
+            ],
+            "apply": dict(self.settings),
+        }  # fmt: skip
+
+
+def split_measurement(program: SingleProcess, limit: int | None, seconds: int) -> SpeedupMeasurement:
+    """Return the job that looks for the split; `limit`: bytes of addresses that each start may have.
+
+    Raises RequestError as `check_limit`.
+    """
+    check_limit(program, limit)
+    task = {
+        "kind": "micro", "command": program.command({}), "limit": limit, "seconds": seconds, "starting": STARTING
+    }  # fmt: skip
+    return program.measurement(task, program.walltime(STARTS, seconds), (parts.PROGRAM, Path(parts.__file__)))
+
+
+def read_split(run: RunDirectory) -> BatchSplit | None:
+    """Return what a search found; None while it has not come to its end."""
+    found = run.files.json("slots/micro.json")
+    if not found:
+        return None
+    task = run.files.json("source/hackathon_speedup.json", 1 << 22)
+    values = {each.folder: each for each in read_slots(run)}
+    reports = {folder: run.files.json(f"{folder}/{parts.REPORT}") for folder in slot_folders(run)}
+    probes = tuple(_probe(run, folder, reports[folder], values[folder].value) for folder in reports)
+    best = next((each for each in reversed(probes) if each.kind == "confirm" and each.fits and each.size), None)
+    told = reports[best.folder] if best is not None else {}
+    first = next(iter(values.values()), None)
+    return BatchSplit(
+        batch=next((whole(mapping_of(each).get("batch")) for each in reports.values() if each), None),
+        limit=whole(found.get("limit")),
+        parts=best.parts if best is not None else None,
+        sizes=tuple(size for size in map(whole, listed(told.get("sizes"))) if size is not None),
+        planned=whole(found.get("planned")) if best is not None else None,
+        measured=best.memory if best is not None else None,
+        unit=first.unit if first is not None else "",
+        metric=first.metric if first is not None else "",
+        probes=probes,
+        batch_normalisation=tuple(text_of(each) for each in listed(told.get("batch_normalisation")) if text_of(each)),
+        virtual=task.get("limit") is not None,
+    )
+
+
+def _probe(run: RunDirectory, folder: str, report: Mapping[str, Any], value: float | None) -> SplitProbe:
+    told = run.files.json(f"{folder}/slot.json")
+    failed = told.get("failed") is True
+    sizes = [size for size in map(whole, listed(report.get("sizes"))) if size is not None]
+    return SplitProbe(
+        parts=whole(told.get("parts")) or 0,
+        size=max(sizes, default=None),
+        kind=text_of(told.get("kind")),
+        fits=not failed,
+        memory=whole(told.get("memory")),
+        value=finite(value) if value is not None else None,
+        cause=cause_of(run, folder, told) if failed else "",
+        folder=folder,
+    )
+
+
+def place_wrapper(folder: Path) -> list[Path]:
+    """Write the files of the wrapper into a folder, unless they are there; return their paths.
+
+    Raises RequestError over another file, and where the folder is in the hands of another account.
+    """
+    from hackathon.text.files import open_regular, write_whole
+
+    missing = []
+    for name in WRAPPER:
+        path, content = folder / name, shipped("recipes", "shared", name).read_text("utf-8")
+        if path.is_symlink() or foreign(folder, own()) is not None:
+            raise RequestError("speedup.not_own", path=path)
+        if not path.exists():
+            missing.append((path, content))
+            continue
+        with open_regular(path) as stream:
+            if stream.read(1 << 20).decode("utf-8", "replace") != content:
+                raise RequestError("microbatch.other_file", path=path)
+    for path, content in missing:
+        write_whole(path, content, 0o644)
+    return [folder / name for name in WRAPPER]
