@@ -38,7 +38,7 @@ TRIES = 8
 MARGIN = 0.95
 """Part of the limit that the recommended batch may need."""
 _DIE_WITH_PARENT = 1
-_children: list[subprocess.Popen[bytes]] = []
+children: list[subprocess.Popen[bytes]] = []
 
 
 class Probe(NamedTuple):
@@ -118,13 +118,13 @@ def search(
     return probes, guess
 
 
-def _write(path: Path, value: dict[str, Any]) -> None:
+def write_object(path: Path, value: dict[str, Any]) -> None:
     partial = path.with_name(path.name + ".tmp")
     partial.write_text(json.dumps(value) + "\n")
     partial.replace(path)
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def read_object(path: Path) -> dict[str, Any] | None:
     try:
         value = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -132,7 +132,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
@@ -143,13 +143,13 @@ def _variables(slot: Path, variables: dict[str, str]) -> dict[str, str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
     env.update(
         HK_RUN=str(slot), HK_SOURCE=str(slot / "source"), HK_STOP=str(slot / "stop"), MASTER_ADDR="127.0.0.1",
-        MASTER_PORT=str(_free_port()), RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1",
+        MASTER_PORT=str(free_port()), RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1",
     )  # fmt: skip
     env.update(variables)
     return env
 
 
-def _started(
+def start_program(
     slot: Path, command: list[str], env: dict[str, str], limit: int | None, *, observed: bool = False, rank: int = 0
 ) -> subprocess.Popen[bytes]:
     library = ctypes.CDLL(None)
@@ -167,7 +167,7 @@ def _started(
         )  # fmt: skip
 
 
-def _memory(pid: int, virtual: bool) -> int | None:
+def memory_of(pid: int, virtual: bool) -> int | None:
     """Return the most bytes that a process had so far: resident, or of addresses where these are what is limited."""
     name = "VmPeak:" if virtual else "VmHWM:"
     try:
@@ -198,7 +198,7 @@ def _measured(slot: Path, meter: bool) -> bool:
     return not meter and (slot / "logs" / "rank-0.log").stat().st_size > 0
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def end_start(child: subprocess.Popen[bytes]) -> None:
     """End a start with all that it started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
@@ -227,12 +227,12 @@ def _observing(slot: Path, variables: dict[str, str], observed: dict[str, Any]) 
 
 def _observe(slot: Path, child: subprocess.Popen[bytes], limit: int, memory: int) -> None:
     """Have the program predict its memory with other batches, now that that of this start is known."""
-    _write(slot / "observe", {"limit": limit, "memory": memory})
+    write_object(slot / "observe", {"limit": limit, "memory": memory})
     until = time.monotonic() + OBSERVED
     while not (slot / "predicted.json").exists() and child.poll() is None and time.monotonic() < until:
         time.sleep(POLL)
     until = time.monotonic() + NOISE
-    while (_read(slot / "predicted.json") or {}).get("collecting") and child.poll() is None:
+    while (read_object(slot / "predicted.json") or {}).get("collecting") and child.poll() is None:
         if (slot / "noise.json").exists() or time.monotonic() >= until:
             return
         time.sleep(POLL)
@@ -243,7 +243,7 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
 
     `ended`: `itself`, `enough` after `seconds` from its first value, `silent` without one in `starting` seconds.
     """
-    done = _read(slot / "slot.json")
+    done = read_object(slot / "slot.json")
     if done is not None:
         return done
     shutil.rmtree(str(slot), ignore_errors=True)
@@ -257,8 +257,8 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
     variables = _variables(slot, more.get("variables") or {})
     if observed is not None:
         variables.update(_observing(slot, variables, observed))
-    child = _started(slot, command, variables, limit, observed=observed is not None)
-    _children[:] = [child]
+    child = start_program(slot, command, variables, limit, observed=observed is not None)
+    children[:] = [child]
     first: float | None = None
     memory: int | None = None
     known: float | None = None
@@ -269,7 +269,7 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
             if now - looked >= 1:
                 looked, memory = now, max(memory or 0, _gpu_memory("memory.used") or 0) or None
         else:
-            memory = max(memory or 0, _memory(child.pid, limit is not None) or 0) or None
+            memory = max(memory or 0, memory_of(child.pid, limit is not None) or 0) or None
         metered = task.get("meter") or (slot / "metrics" / "rank-0.jsonl").exists()
         if (first is None or metered) and _measured(slot, bool(metered)):
             first = now if first is None else first
@@ -283,31 +283,31 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
             _observe(slot, child, observed["limit"], memory)
             break
         if ended != "itself":
-            _end(child)
+            end_start(child)
             break
         time.sleep(POLL)
     if observed is not None and ended == "itself":
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(OBSERVED)
-    _end(child)
+    end_start(child)
     seconds = time.monotonic() - begin if known is None else known
-    _children[:] = []
+    children[:] = []
     shutil.rmtree(str(slot / "source"), ignore_errors=True)
     shutil.rmtree(str(slot / "checkpoints"), ignore_errors=True)
     shutil.rmtree(str(slot / "observer"), ignore_errors=True)
     if observed is not None:
         unseen = {"batch": None, "reason": "no-step"} if ended == "enough" else None
-        more["predicted"] = _read(slot / "predicted.json") or unseen
-        more["noise"] = _read(slot / "noise.json")
+        more["predicted"] = read_object(slot / "predicted.json") or unseen
+        more["noise"] = read_object(slot / "noise.json")
     result = dict(
         more, ended=ended, exit_code=child.returncode if ended == "itself" else None, seconds=round(seconds, 3),
         memory=memory, failed=ended == "silent" or (ended == "itself" and child.returncode != 0),
     )  # fmt: skip
-    _write(slot / "slot.json", result)
+    write_object(slot / "slot.json", result)
     return result
 
 
-def _hold_to(task: dict[str, Any], done: list[float]) -> None:
+def hold_to(task: dict[str, Any], done: list[float]) -> None:
     """Raise SystemExit when the job's time is nearly over: a slot that is cut off would measure nothing.
 
     `done`: seconds of the slots so far; the next one is taken to last as long as the longest.
@@ -326,7 +326,7 @@ def run_comparison(run: Path, task: dict[str, Any]) -> None:
     """Run all slots of a task in their order."""
     done: list[float] = []
     for number, slot in enumerate(task["slots"]):
-        _hold_to(task, done)
+        hold_to(task, done)
         found = run_slot(run / "slots" / f"{number:04d}", task, task["arms"][slot["arm"]][slot["round"]], slot)
         done.append(found["seconds"])
         print(f"slot {number + 1} of {len(task['slots'])}: {json.dumps(found)}", flush=True)
@@ -335,10 +335,10 @@ def run_comparison(run: Path, task: dict[str, Any]) -> None:
 def run_batches(run: Path, task: dict[str, Any]) -> None:
     """Look for the largest batch that fits, confirm one with a margin, measure what lowers memory; `batches.json`."""
     done: list[float] = []
-    limit = _limit(task)
+    limit = limit_of(task)
 
     def start(batch: int, kind: str = "search", command: list[str] | None = None, longer: int = 1) -> Probe:
-        _hold_to(task, done)
+        hold_to(task, done)
         words = [word.replace(task["mark"], str(batch)) for word in command or task["command"]]
         more = {"batch": batch, "kind": kind, "variables": task.get("variables") or {}, "longer": longer}
         if not done and task.get("observer") and limit is not None:
@@ -360,10 +360,10 @@ def run_batches(run: Path, task: dict[str, Any]) -> None:
         result["confirmed"] = start(recommended, "confirm", longer=3).fits
         for name, saver in sorted(task.get("savers", {}).items()):
             start(max(task["least"], recommended // saver["divide"]), name, saver["command"])
-    _write(run / "slots" / "batches.json", result)
+    write_object(run / "slots" / "batches.json", result)
 
 
-def _limit(task: dict[str, Any]) -> int | None:
+def limit_of(task: dict[str, Any]) -> int | None:
     limit = task.get("limit")
     return _gpu_memory("memory.total") if limit is None and task.get("gpus") else limit
 
@@ -373,8 +373,8 @@ def main(kinds: dict[str, Callable[[Path, dict[str, Any]], None]] | None = None)
     task = json.loads(Path(TASK).read_text())
 
     def leave(number: int, frame: Any) -> None:
-        for child in _children:
-            _end(child)
+        for child in children:
+            end_start(child)
         sys.exit(128 + number)
 
     signal.signal(signal.SIGTERM, leave)

@@ -28,7 +28,7 @@ def addresses(command: list[str]) -> int:
     most = 0
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     while child.poll() is None:
-        most = max(most, driver._memory(child.pid, True) or 0)
+        most = max(most, driver.memory_of(child.pid, True) or 0)
         time.sleep(0.01)
     assert child.returncode == 0
     return most

@@ -30,7 +30,7 @@ def _awaited(path: Path, seconds: float) -> dict[str, Any] | None:
     """Return a file of another rank as soon as it is there; None after so many seconds."""
     end = time.monotonic() + seconds
     while True:
-        found: dict[str, Any] | None = driver._read(path)
+        found: dict[str, Any] | None = driver.read_object(path)
         if found is not None or time.monotonic() > end:
             return found
         time.sleep(driver.POLL)
@@ -42,13 +42,13 @@ def _prepared(slot: Path, meeting: Path, task: dict[str, Any], done: list[float]
     for name in ("logs", "metrics", "events", "ranks"):
         (slot / name).mkdir(parents=True)
     try:
-        driver._hold_to(task, done)
+        driver.hold_to(task, done)
     except SystemExit:
-        driver._write(meeting, {"over": True})
+        driver.write_object(meeting, {"over": True})
         raise
     hidden = shutil.ignore_patterns(driver.PROGRAM, driver.TASK, *driver.OTHERS, "__pycache__")
     shutil.copytree(str(Path.cwd()), str(slot / "source"), symlinks=True, ignore=hidden)
-    driver._write(meeting, {"port": driver._free_port()})
+    driver.write_object(meeting, {"port": driver.free_port()})
 
 
 def _environment(slot: Path, port: int, variables: dict[str, str]) -> dict[str, str]:
@@ -61,7 +61,7 @@ def _environment(slot: Path, port: int, variables: dict[str, str]) -> dict[str, 
 
 def _broken(slot: Path, processes: int) -> bool:
     """Return whether a rank has failed."""
-    told = (driver._read(slot / "ranks" / f"{rank}.json") for rank in range(processes))
+    told = (driver.read_object(slot / "ranks" / f"{rank}.json") for rank in range(processes))
     return any(each is not None and each["failed"] for each in told)
 
 
@@ -74,13 +74,13 @@ def run_rank(
     """
     env = _environment(slot, port, more.get("variables") or {})
     begin, looked = time.monotonic(), 0.0
-    child = driver._started(slot, command, env, None, rank=rank)
-    driver._children[:] = [child]
+    child = driver.start_program(slot, command, env, None, rank=rank)
+    driver.children[:] = [child]
     memory: int | None = None
     ended = "itself"
     while child.poll() is None:
         now = time.monotonic()
-        memory = max(memory or 0, driver._memory(child.pid, False) or 0) or None
+        memory = max(memory or 0, driver.memory_of(child.pid, False) or 0) or None
         if now - begin > task["seconds"]:
             ended = "late"
         elif now - looked > 1:
@@ -92,11 +92,11 @@ def run_rank(
         if ended != "itself":
             break
         time.sleep(driver.POLL)
-    driver._end(child)
-    driver._children[:] = []
+    driver.end_start(child)
+    driver.children[:] = []
     failed = ended != "itself" or child.returncode != 0
     told = {"failed": failed, "ended": ended, "exit_code": child.returncode, "memory": memory}
-    driver._write(slot / "ranks" / f"{rank}.json", told)
+    driver.write_object(slot / "ranks" / f"{rank}.json", told)
 
 
 def _summed_up(slot: Path, more: dict[str, Any], begin: float, processes: int) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _summed_up(slot: Path, more: dict[str, Any], begin: float, processes: int) -
     )  # fmt: skip
     shutil.rmtree(str(slot / "source"), ignore_errors=True)
     shutil.rmtree(str(slot / "checkpoints"), ignore_errors=True)
-    driver._write(slot / "slot.json", result)
+    driver.write_object(slot / "slot.json", result)
     return result
 
 
@@ -120,7 +120,7 @@ def run_ranks(run: Path, task: dict[str, Any]) -> None:
     done: list[float] = []
     for number, more in enumerate(task["slots"]):
         slot = run / "slots" / f"{number:04d}"
-        if driver._read(slot / "slot.json") is not None:  # of an earlier attempt of the job
+        if driver.read_object(slot / "slot.json") is not None:  # of an earlier attempt of the job
             continue
         meeting = run / "slots" / f"meet-{attempt}-{number:04d}.json"
         begin = time.monotonic()

@@ -98,22 +98,22 @@ def _forecast(probes: list[PartProbe], limit: int | None) -> tuple[tuple[int, in
 def run_micro(run: Path, task: dict[str, Any]) -> None:
     """Look for the fewest micro-batches whose memory stays within the limit; `micro.json`."""
     done: list[float] = []
-    limit = driver._limit(task)
+    limit = driver.limit_of(task)
 
     def start(parts: int, longer: int) -> PartProbe:
-        driver._hold_to(task, done)
+        driver.hold_to(task, done)
         slot = run / "slots" / f"{len(done):04d}"
         variables = dict(task.get("variables") or {}, **{VARIABLE: str(parts)})
         more = {"parts": parts, "kind": "confirm" if longer > 1 else "search", "variables": variables, "longer": longer}
         found = driver.run_slot(slot, task, task["command"], more)
         done.append(found["seconds"])
-        told = driver._read(slot / REPORT) or {}
+        told = driver.read_object(slot / REPORT) or {}
         batch, sizes = told.get("batch"), told.get("sizes") or [0]
         print(f"{parts} micro-batches: {json.dumps(found)}", flush=True)
         return PartProbe(parts, batch, max(sizes), not found["failed"], found["memory"])
 
     probes, planned = search_parts(start, limit)
-    driver._write(run / "slots" / "micro.json", {"limit": limit, "planned": planned, "starts": len(probes)})
+    driver.write_object(run / "slots" / "micro.json", {"limit": limit, "planned": planned, "starts": len(probes)})
 
 
 if __name__ == "__main__":

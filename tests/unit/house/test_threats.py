@@ -278,7 +278,7 @@ READERS: dict[str, tuple[str, str]] = {
     "text/uptime.py": ("boot _stat", PROC),
     "tuning/batches.py": ("_text", SHIPPED),
     "tuning/observer.py": ("Observer.predict", "the job's own files"),
-    "tuning/driver.py": ("_read _started _memory main", "the job's own files and /proc"),
+    "tuning/driver.py": ("read_object start_program memory_of main", "the job's own files and /proc"),
     "tuning/measurement.py": ("SingleProcess.measurement", SHIPPED),
     "tuning/microbatch/search.py": ("place_wrapper", OWN),
     "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),
