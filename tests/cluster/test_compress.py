@@ -31,7 +31,7 @@ if os.environ["HK_RANK"] == "0":
     print(f"accuracy {0.9 + seeded.gauss(0, 0.004) + noise.gauss(0, 0.004) - lost:.5f}", flush=True)
 """
 TRAINING = """
-import argparse, os, time
+import argparse, gc, os, time
 import torch, torch.distributed as dist
 from compression import compress
 from torch.nn.parallel import DistributedDataParallel
@@ -61,6 +61,8 @@ if rank == 0:
     print(f"sent_bytes {sent.bytes:.0f}")
     with torch.no_grad():
         print(f"loss {(net(inputs) - targets).square().mean().item():.5f}", flush=True)
+del model, sent
+gc.collect()  # a DDP model that is still there keeps Gloo's threads, which abort some processes (PyTorch issue 190489)
 dist.destroy_process_group()
 """
 KEYS: dict[str, Any] = {

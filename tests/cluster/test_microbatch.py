@@ -21,7 +21,7 @@ if WRAPPED:
         json.dump({"batch": batch, "sizes": [size] * (parts - 1) + [batch - size * (parts - 1)]}, told)
 held = bytearray(b"x") * (size * 300_000)
 print("100 samples/s", flush=True)
-time.sleep(0.2)
+time.sleep(1)  # the driver looks every 50 ms, when it has a core
 """
 NETWORK = """
 import sys

@@ -71,6 +71,20 @@ class Place:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def together(self, path: Path) -> str:
+        """Return what two processes print; once more when Gloo, not the program, aborted one at the end of a good run.
+
+        PyTorch issue 190489, as in `test_framework_output`.
+        """
+        launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+        words = (f"{path}/bin/python", *launcher, "ported.py")
+        try:
+            return self.run(path, *words)
+        except AssertionError as failure:
+            if "terminate called without an active exception" not in str(failure):
+                raise
+            return self.run(path, *words)
+
     def both(self, path: Path) -> tuple[str, str]:
         """Return what the program and the ported one print alone."""
         said = self.run(path, f"{path}/bin/python", "both.py", "train.py", "ported.py")
@@ -104,8 +118,7 @@ def test_alone_the_same_numbers_and_together_the_same_accuracy(framework: str, n
     original, alone = place.both(path)
     accuracy, steps = numbers(original)
     assert numbers(alone) == (accuracy, steps)
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-    together = place.run(path, f"{path}/bin/python", *launcher, "ported.py")
+    together = place.together(path)
     assert numbers(together)[1] == steps // 2  # each has half of the data
     assert framework not in WEIGHTS or alike(together)
     assert accuracy > 0.9 and numbers(together)[0] >= accuracy - 0.02
