@@ -107,8 +107,8 @@ def search(
         batch = 2 * fits if fails is None else (fits + fails) // 2
         if forecast is not None and tries < TRIES:
             tries += 1
-            if forecast <= fits:
-                batch, above = fits + above, 2 * above
+            if forecast <= fits:  # a step behind it, no further than halfway to what does not fit
+                batch, above = fits + above if fails is None else min(fits + above, batch), 2 * above
             elif fails is None or forecast < fails:
                 batch = forecast
             elif not missed:
