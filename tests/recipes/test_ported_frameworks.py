@@ -55,13 +55,14 @@ class Place:
         made = port(SingleGpuProgram(source.read_bytes(), "train.py"), target)
         assert made.sure
         (folder / "train.py").write_bytes(made.before)
-        told = f'\nprint("weights", {WEIGHTS[framework]}, flush=True)\n' if framework in WEIGHTS else ""
+        told = f'\nprint(f"weights {{{WEIGHTS[framework]}}}\\n", end="", flush=True)\n' if framework in WEIGHTS else ""
         (folder / "ported.py").write_bytes(made.after + told.encode())
         (folder / "both.py").write_text(BOTH)
 
     def run(self, path: Path, *argv: str, **more: str) -> str:
         """Return what a command of an environment prints."""
-        foreign = (*FOREIGN, "TF_", "HOROVOD_", "PYTHONPATH", "PYTHONHOME", "CONDA_PREFIX")
+        # unbuffered, two processes write parts of lines between each other's
+        foreign = (*FOREIGN, "TF_", "HOROVOD_", "PYTHONPATH", "PYTHONHOME", "PYTHONUNBUFFERED", "CONDA_PREFIX")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         environ = kept | {
             "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "2",
