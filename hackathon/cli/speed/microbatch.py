@@ -71,9 +71,7 @@ def command(
         if apply_it:
             apply_settings(program, applied, yes)
         return
-    run = measured(
-        split_measurement(program, memory, seconds), again, yes, STARTS, question="microbatch.confirm"
-    )  # fmt: skip
+    run = measured(split_measurement(program, memory, seconds), again, yes, STARTS, question="microbatch.confirm")
     found = read_split(run)
     if found is None:
         raise RequestError("largest_batch.not_finished", run=run.id[-8:])
