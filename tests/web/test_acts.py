@@ -3,6 +3,8 @@
 import os
 import pwd
 import re
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -29,6 +31,7 @@ from hackathon.web.dashboard.form_guard import HOURS, FormGuard
 from support.pages.dashboard import Answer, Served, Told, serving
 from support.pages.rendered import HOSTILE, NOT_SHOWN, Reader
 from support.patience import until
+from support.samples.source import event_source
 
 ME = pwd.getpwuid(os.geteuid()).pw_name
 TOLD = {
@@ -324,7 +327,7 @@ def test_two_tutors_at_once_lose_nothing(served: Served, folder: Path) -> None:
 def test_what_was_taken_by_somebody_else_is_told(served: Served, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     request = ask(folder)
     reply(board(folder), request, "take")
-    wish = acts.Wish("take", "/en/now", request.id)
+    wish = acts.FormWish("take", "/en/now", request.id)
     assert acts.perform(wish, served.watch.source()).said == "said_take", "by oneself"
     before = len(written(folder))
     monkeypatch.setattr(acts.os, "geteuid", lambda: 4_000_001)
@@ -365,6 +368,61 @@ def test_a_new_request_is_on_the_page_within_a_moment(served: Served, folder: Pa
     assert "Please come" not in served.ask("/en/now").body
     ask(folder, "Please come")
     until(lambda: "Please come" in served.ask("/en/now").body)
+
+
+@pytest.mark.slow
+def test_one_s_own_run_is_cancelled_and_submitted_again_after_a_question(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the very commands, in the project's folder; a module that lies there under our name is not loaded."""
+    project = folder / "event/aurora/train"
+    project.mkdir(parents=True)
+    make_place(folder / "event/shared", "sticky")
+    (folder / "event/hackathon.yaml").write_text("title: E\nshared: shared\nteams: [{name: aurora}]\n")
+    (project / "train.py").write_text("import time\ntime.sleep(600)\n")
+    (project / "hackathon.py").write_text("open('loaded', 'w')\nraise SystemExit(1)\n")
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("HACKATHON_CLUSTER", raising=False)
+
+    def hackathon(*words: str) -> None:
+        command = [sys.executable, "-P", "-m", "hackathon", *words]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def source() -> Catalog:
+        return event_source(folder / "event", folder / "index.db")
+
+    hackathon("init", "--command", "python train.py", "--name", "train", "--cluster", "laptop")
+    hackathon("submit", "--launcher", "local")
+    runtime = Path(os.environ["XDG_RUNTIME_DIR"]) / "in"
+    with serving(socket_door(runtime / "s", writes=True), folder / "cache", Told(source())) as served:
+        (run,) = source().summaries
+        form = {"token": served.token(), "back": "/en/now", "act": "cancel", "run": key_of(run.project, run.id)}
+        question = served.send(form)
+        assert question.status == 200 and "Cancel this run?" in question.body and run.id in question.body
+        assert not (project / "runs" / run.id / "client/cancelled.json").exists(), "nothing without a yes"
+        assert 'name="sure" value="yes"' in question.body
+        done = served.send({**form, "sure": "yes"})
+        assert (done.status, done.headers["location"]) == (303, "/en/now?said=cancel")
+        assert (project / "runs" / run.id / "client/cancelled.json").exists()
+        until(lambda: source().summaries[0].state == "CANCELLED" or source().summaries[0].ended)
+        again = {**form, "token": served.token(), "act": "rerun"}
+        assert "Run this again?" in served.send(again).body
+        assert [served.send({**again, "sure": "yes"}).status for _ in range(2)] == [303, 303]
+        assert len(source().summaries) == 2, "the same form twice: one run"
+        newest = max(source().summaries, key=lambda each: each.created or 0.0)
+        served.watch.tell(*source().summaries)
+        until(lambda: served.dashboard.pages.version == served.watch.version)
+        ends = {**form, "token": served.token(), "run": key_of(newest.project, newest.id), "sure": "yes"}
+        assert served.send(ends).status == 303
+        wrong = served.send({**ends, "token": served.token(), "run": key_of(newest.project, "no-such-run")})
+        assert wrong.status == 404
+        hidden = newest.id[:-1]
+        (project / "runs" / newest.id).rename(project / "runs" / hidden)
+        failing = served.send({**ends, "token": served.token()})
+        assert failing.status == 409 and "another account" in failing.body, "it is gone since the page was made"
+        (project / "runs" / hidden).rename(project / "runs" / newest.id)
+    assert not (project / "loaded").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

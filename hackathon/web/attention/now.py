@@ -15,7 +15,7 @@ from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
 from hackathon.text.messages import language, message
 from hackathon.web.attention.background import Background
 from hackathon.web.attention.records import NowItem, RunLine
-from hackathon.web.attention.troubles import Matter, Trouble, Troubles
+from hackathon.web.attention.troubles import Matter, RunTrouble, Troubles
 from hackathon.web.page import sanitize as clean
 from hackathon.web.views import board as problems
 from hackathon.web.views.board import LONGEST, line
@@ -173,19 +173,19 @@ class _Look:
         """Matters that a request is about."""
         self._background = Background(source, board, people)
 
-    def together(self, troubles: Sequence[Trouble], most: int) -> tuple[list[NowItem], int]:
+    def together(self, troubles: Sequence[RunTrouble], most: int) -> tuple[list[NowItem], int]:
         """Return at most `most` matters, and how many are left; failures of several teams by one cause are one."""
-        same: dict[str, list[Trouble]] = {}
+        same: dict[str, list[RunTrouble]] = {}
         for each in troubles:
             if each.kind == "failed":
                 same.setdefault(each.matter[2], []).append(each)
-        groups: dict[str, list[Trouble]] = {}
+        groups: dict[str, list[RunTrouble]] = {}
         for each in troubles:
             shared = each.kind == "failed" and len({one.matter[0] for one in same[each.matter[2]]}) >= TOGETHER
             groups.setdefault(each.matter[2] if shared else "\n".join(each.matter), []).append(each)
         return [self._group(each) for each in list(groups.values())[:most]], max(0, len(groups) - most)
 
-    def _group(self, troubles: Sequence[Trouble]) -> NowItem:
+    def _group(self, troubles: Sequence[RunTrouble]) -> NowItem:
         items = tuple(self.item(each) for each in troubles)
         first = items[0]
         if len(items) == 1:
@@ -202,7 +202,7 @@ class _Look:
             more=sum(each.count for each in items) - 1,
         )
 
-    def item(self, trouble: Trouble) -> NowItem:
+    def item(self, trouble: RunTrouble) -> NowItem:
         """Return what the page says of a trouble."""
         kind, run = trouble.kind, trouble.run
         said, advice, evidence, place = self._told(kind, run)
@@ -293,7 +293,8 @@ class _Look:
         if run is not None and matter is not None:
             self.told.add(matter)
             runs = (run, *(each for each in self.troubles.runs_of(matter) if each is not run))
-            said, advice, evidence, place = self._told(matter[1], run)
+            if found is None or matter[1] not in ("failed", "warned") or run.told is not None:  # what is known by now
+                said, advice, evidence, place = self._told(matter[1], run)
             rule, part = run.rule or rule, line(run.part) or part
         return NowItem(
             kind="asked",

@@ -20,7 +20,7 @@ Matter = tuple[str, str, str]
 """Team (else the project's folder), kind and cause."""
 
 
-class Trouble(NamedTuple):
+class RunTrouble(NamedTuple):
     """Runs of one team in the same trouble with the same cause."""
 
     kind: str
@@ -82,9 +82,9 @@ class Troubles:
         over = (kind == "failed" and good > moment(run)) or (run.state == SUCCEEDED and good > (run.created or 0.0))
         return "" if over else kind
 
-    def all(self) -> list[Trouble]:
+    def all(self) -> list[RunTrouble]:
         """Return all trouble, the most urgent first."""
-        made: list[Trouble] = []
+        made: list[RunTrouble] = []
         for kind in KINDS:
             matters = [matter for matter in self._groups if matter[1] == kind]
             if kind == "failed":
@@ -94,22 +94,22 @@ class Troubles:
                 made += sorted(found, key=lambda each: since(each.kind, each.run) or 0.0)
         return made
 
-    def _failed(self, matters: Iterable[Matter]) -> list[Trouble]:
+    def _failed(self, matters: Iterable[Matter]) -> list[RunTrouble]:
         """Return failures: those without a newer try first, of each team the last one before further ones."""
         latest = [self._trouble(max(self._groups[each], key=moment), each) for each in matters]
         latest.sort(key=lambda each: -moment(each.run))
         nth: dict[str, int] = {}
-        ranked: list[tuple[bool, int, Trouble]] = []
+        ranked: list[tuple[bool, int, RunTrouble]] = []
         for trouble in latest:
             team = trouble.matter[0]
             nth[team] = nth.get(team, -1) + 1
             ranked.append((bool(trouble.newer), nth[team], trouble))
         return [trouble for *_, trouble in sorted(ranked, key=lambda each: each[:2])]
 
-    def _trouble(self, run: RunEntry, matter: Matter) -> Trouble:
+    def _trouble(self, run: RunEntry, matter: Matter) -> RunTrouble:
         newer = self._newer.get(_same(run)) if matter[1] == "failed" else None
         again = newer.state if newer is not None and (newer.created or 0.0) >= (run.created or 0.0) else ""
-        return Trouble(matter[1], run, self.runs_of(matter), again, matter)
+        return RunTrouble(matter[1], run, self.runs_of(matter), again, matter)
 
 
 def cause_of(kind: str, run: RunEntry) -> str:

@@ -22,7 +22,7 @@ from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.messages import language, message
 from hackathon.text.paths import child_environment
 from hackathon.text.printable import without_escapes
-from hackathon.web.dashboard.forms import Refused
+from hackathon.web.dashboard.forms import FormRefused
 from hackathon.web.page import sanitize as clean
 from hackathon.web.views.board import anchor_of, board_now
 
@@ -38,7 +38,7 @@ SAID = 4000
 
 
 @dataclass(frozen=True)
-class Wish:
+class FormWish:
     """What a form asks for."""
 
     act: str
@@ -57,7 +57,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Done:
+class FormDone:
     """What became of a wish."""
 
     said: str
@@ -66,20 +66,20 @@ class Done:
     """Where on that page; empty: at its top."""
 
 
-def wish_of(pairs: Sequence[tuple[str, str]]) -> tuple[str, Wish]:
-    """Return the token and the wish in a form's fields. Raises Refused for anything that no form of ours sends."""
+def wish_of(pairs: Sequence[tuple[str, str]]) -> tuple[str, FormWish]:
+    """Return the token and the wish in a form's fields. Raises FormRefused for anything that no form of ours sends."""
     given = dict(pairs)
     if len(given) != len(pairs) or not FIELDS.issuperset(given) or given.get("act") not in ACTS:
-        raise Refused(400, "broken")
+        raise FormRefused(400, "broken")
     if len(given.get("text", "")) > LONGEST:
-        raise Refused(413, "large")
+        raise FormRefused(413, "large")
     texts = {name: given.get(name, "") for name in ("back", "post", "run", "wanted")}
     text = given.get("text", "").replace("\r\n", "\n").strip()
-    return given.get("token", ""), Wish(given["act"], text=text, sure=given.get("sure") == "yes", **texts)
+    return given.get("token", ""), FormWish(given["act"], text=text, sure=given.get("sure") == "yes", **texts)
 
 
-def perform(wish: Wish, source: Catalog) -> Done:
-    """Do what a form asks for, in the current language. Raises HackathonError, and Refused for what is not there."""
+def perform(wish: FormWish, source: Catalog) -> FormDone:
+    """Do what a form asks for, in the current language. Raises HackathonError; FormRefused for what is not there."""
     if wish.act in REPLIES:
         return _reply(wish, board_now(source))
     if wish.act == "post":
@@ -90,14 +90,14 @@ def perform(wish: Wish, source: Catalog) -> Done:
     if not own(run):
         raise RequestError("act.not_own", run=run.id)
     _command(run, "cancel" if wish.act == "cancel" else "rerun")
-    return Done(f"said_{wish.act}")
+    return FormDone(f"said_{wish.act}")
 
 
-def run_of(wish: Wish, source: Catalog) -> RunEntry:
-    """Return the run that a form is about. Raises Refused when the index does not have it."""
+def run_of(wish: FormWish, source: Catalog) -> RunEntry:
+    """Return the run that a form is about. Raises FormRefused when the index does not have it."""
     run = source.find(wish.run) if wish.run else None
     if run is None:
-        raise Refused(404, "no_run")
+        raise FormRefused(404, "no_run")
     return run
 
 
@@ -106,23 +106,23 @@ def own(run: RunEntry) -> bool:
     return RunDirectory(Path(run.project) / "runs" / run.id).owned()
 
 
-def _reply(wish: Wish, board: Board) -> Done:
+def _reply(wish: FormWish, board: Board) -> FormDone:
     found = next((each for each in board.posts if each.id == wish.post), None)
     if found is None:
-        raise Refused(404, "no_post")
+        raise FormRefused(404, "no_post")
     anchor, said = anchor_of(found.short), f"said_{wish.act}"
     before = {"take": found.taken, "solve": found.solved}.get(wish.act)
     if before is not None:
         said = f"said_{wish.act}_before" if before.uid != os.geteuid() else said
         if not wish.text:  # what was done twice at the same moment is done; words that were typed are kept
-            return Done(said, anchor)
+            return FormDone(said, anchor)
     if wish.act == "answer" and not wish.text:
         raise RequestError("board.no_text")
     reply(board, found, wish.act, wish.text)
-    return Done(said, anchor)
+    return FormDone(said, anchor)
 
 
-def _post(wish: Wish, source: Catalog) -> Done:
+def _post(wish: FormWish, source: Catalog) -> FormDone:
     board = board_now(source)
     run = run_of(wish, source) if wish.run else None
     written = write_post(
@@ -132,22 +132,22 @@ def _post(wish: Wish, source: Catalog) -> Done:
         folder=Path(run.project) / "runs" / run.id if run is not None else None,
         finding=attached(run) if run is not None else None,
     )
-    return Done("said_post", anchor_of(written.entry.id[-SHORT:]))
+    return FormDone("said_post", anchor_of(written.entry.id[-SHORT:]))
 
 
-def _tell(wish: Wish, run: RunEntry, source: Catalog) -> Done:
+def _tell(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
     """Ask a team to do something with its run: as an answer to its request about it, else as a post."""
     if wish.wanted not in OWN:
-        raise Refused(400, "broken")
+        raise FormRefused(400, "broken")
     board = board_now(source)
     words = "\n\n".join(filter(None, [message(f"act.please_{wish.wanted}", run=clean_line(run.id)), wish.text]))
     about = [each for each in board.of("ask") if each.run == run.id and not each.solved]
     if about:
         reply(board, about[-1], "answer", words)
-        return Done("said_tell", anchor_of(about[-1].short))
+        return FormDone("said_tell", anchor_of(about[-1].short))
     folder = Path(run.project) / "runs" / run.id
     written = write_post(board, words, run=run.id, folder=folder, finding=attached(run))
-    return Done("said_tell", anchor_of(written.entry.id[-SHORT:]))
+    return FormDone("said_tell", anchor_of(written.entry.id[-SHORT:]))
 
 
 def attached(run: RunEntry) -> Attached | None:

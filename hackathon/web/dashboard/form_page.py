@@ -17,9 +17,9 @@ from starlette.responses import RedirectResponse, Response
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message, speaking
 from hackathon.web.dashboard.access import SESSION, Receive, Scope
-from hackathon.web.dashboard.acts import OWN, Done, Wish, own, perform, run_of, wish_of
+from hackathon.web.dashboard.acts import OWN, FormDone, FormWish, own, perform, run_of, wish_of
 from hackathon.web.dashboard.form_guard import FormGuard
-from hackathon.web.dashboard.forms import Refused, check_type, pairs_of, read_body
+from hackathon.web.dashboard.forms import FormRefused, check_type, pairs_of, read_body
 from hackathon.web.dashboard.stream import Address, Pages, in_thread
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.pages import span
@@ -36,7 +36,7 @@ SAID = ("take", "answer", "solve", "post", "tell", "cancel", "rerun", "take_befo
 """What a page can say of the form before: nothing else in an address is shown."""
 
 
-class Host(Protocol):
+class PageMaker(Protocol):
     """What is needed of the dashboard."""
 
     pages: Pages
@@ -49,7 +49,7 @@ class FormPage:
 
     def __init__(
         self,
-        host: Host,
+        host: PageMaker,
         writes: bool,
         address_of: "Callable[[str, bytes], Address | None]",
         address_to: "Callable[[str, str, str], str]",
@@ -85,38 +85,38 @@ class FormPage:
             path, _, query = wish.back.partition("?")
             back = self._address_of(path, query.encode("utf-8", "surrogateescape"))
             if back is None:
-                raise Refused(400, "broken")
-        except Refused as refused:
+                raise FormRefused(400, "broken")
+        except FormRefused as refused:
             return self._plain(refused)
         wish = replace(wish, back=self._address_to(back[2], back[0], back[1]))
         try:
             if not self._guard.knows(token, session):
-                raise Refused(403, "token")
+                raise FormRefused(403, "token")
             if wish.act in OWN and not wish.sure:
                 return await self._question(wish, back[2], session)
             done = await self._guard.once(token, body, lambda: self._perform(wish, back[2]))
-        except Refused as refused:
+        except FormRefused as refused:
             return self._failed(wish, back[2], session, refused.status, f"act.{refused.what}")
         except HackathonError as error:
             return self._failed(wish, back[2], session, 409, error)
         return RedirectResponse(_with_said(wish.back, done), 303)
 
-    async def _perform(self, wish: Wish, language: str) -> Done:
+    async def _perform(self, wish: FormWish, language: str) -> FormDone:
         """Do it; one form after another, so that two with the same wish see each other's deed."""
 
-        def work() -> Done:
+        def work() -> FormDone:
             with speaking(language):
                 return perform(wish, self._host.pages.watch.source())
 
         try:
             # what takes long is about one run, and waits for nobody
             async with contextlib.nullcontext() if wish.act in OWN else self._turn:
-                done: Done = await in_thread(work)
+                done: FormDone = await in_thread(work)
                 return done
         finally:
             self._host.pages.changed()
 
-    async def _question(self, wish: Wish, language: str, session: str) -> Response:
+    async def _question(self, wish: FormWish, language: str, session: str) -> Response:
         run = run_of(wish, self._host.pages.watch.source())
         if not await in_thread(lambda: own(run)):
             raise HackathonError("act.not_own", run=run.id)
@@ -131,7 +131,9 @@ class FormPage:
         )  # fmt: skip
         return _html(self.filled(page, session, b"", language))
 
-    def _failed(self, wish: Wish, language: str, session: str, status: int, error: HackathonError | str) -> Response:
+    def _failed(
+        self, wish: FormWish, language: str, session: str, status: int, error: HackathonError | str
+    ) -> Response:
         """Return a page that says what went wrong, with what was typed."""
         with speaking(language):
             if isinstance(error, HackathonError):
@@ -144,12 +146,12 @@ class FormPage:
         )  # fmt: skip
         return _html(self.filled(page, session, b"", language), status)
 
-    def _plain(self, refused: Refused) -> Response:
+    def _plain(self, refused: FormRefused) -> Response:
         words = {400: "not a form of this page", 408: "too slow", 413: "too long", 415: "not a form of this page"}
         return Response(f"{words[refused.status]}\n", refused.status, {"connection": "close"}, "text/plain")
 
 
-def _with_said(back: str, done: Done) -> str:
+def _with_said(back: str, done: FormDone) -> str:
     """Return the address of the page that a form stood on, with what became of it."""
     anchor = f"#{done.anchor}" if done.anchor else ""
     return f"{back}{'&' if '?' in back else '?'}said={done.said.removeprefix('said_')}{anchor}"

@@ -10,7 +10,7 @@ SPARE = 2 << 20
 FORM = "application/x-www-form-urlencoded"
 
 
-class Refused(Exception):
+class FormRefused(Exception):
     """A request that is not what a form of ours sends: its status and a word for what is wrong."""
 
     def __init__(self, status: int, what: str) -> None:
@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 async def read_body(receive: Receive, limit: int, seconds: float) -> bytes | None:
-    """Return what is sent; None when the sender has gone. Raises Refused when it is too much or too slow."""
+    """Return what is sent; None when the sender has gone. Raises FormRefused when it is too much or too slow."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -33,32 +33,32 @@ async def read_body(receive: Receive, limit: int, seconds: float) -> bytes | Non
                 if size > limit:
                     parts.clear()
                     if size > limit + SPARE:
-                        raise Refused(413, "large")
+                        raise FormRefused(413, "large")
                 if not part.get("more_body"):
                     break
     except TimeoutError:
-        raise Refused(408, "slow") from None
+        raise FormRefused(408, "slow") from None
     if size > limit:
-        raise Refused(413, "large")
+        raise FormRefused(413, "large")
     return b"".join(parts)
 
 
 def check_type(scope: Scope) -> None:
-    """Raise Refused for what no form of ours sends."""
+    """Raise FormRefused for what no form of ours sends."""
     kinds = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"content-type"]
     if len(kinds) != 1 or any(name == b"content-encoding" for name, _ in scope["headers"]):
-        raise Refused(415, "broken")
+        raise FormRefused(415, "broken")
     kind, _, rest = kinds[0].partition(";")
     charset = rest.strip().removeprefix("charset=").strip('"')
     if kind.strip() != FORM or charset not in ("", "utf-8", "utf8"):
-        raise Refused(415, "broken")
+        raise FormRefused(415, "broken")
 
 
 def pairs_of(body: bytes, most: int) -> list[tuple[str, str]]:
-    """Return the names and values of a form's fields, at most `most`. Raises Refused."""
+    """Return the names and values of a form's fields, at most `most`. Raises FormRefused."""
     try:
         return parse_qsl(
             body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=most, separator="&"
         )
     except ValueError:  # no UTF-8, too many fields
-        raise Refused(400, "broken") from None
+        raise FormRefused(400, "broken") from None

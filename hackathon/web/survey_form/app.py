@@ -34,7 +34,7 @@ from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.printable import printable
 from hackathon.web.dashboard.access import HEADERS, Receive, Scope, Send, named_by, refuse, with_headers
-from hackathon.web.dashboard.forms import Refused, check_type, pairs_of, read_body
+from hackathon.web.dashboard.forms import FormRefused, check_type, pairs_of, read_body
 from hackathon.web.dashboard.uvicorn_server import preferred
 from hackathon.web.survey_form.form import LANGUAGE, PREFIX, TOKEN
 from hackathon.web.survey_form.view import View, policy
@@ -133,7 +133,7 @@ class SurveyApp:
                 return await self._take(scope, receive, view, language)
             tokens = [value for name, value in query if name == TOKEN]
             return await self._show(view, language, tokens[0] if len(tokens) == 1 else "")
-        except Refused as refused:
+        except FormRefused as refused:
             status, what = refused.status, refused.what
         except Exception as error:
             self._tell(error)
@@ -145,7 +145,7 @@ class SurveyApp:
 
     async def _show(self, view: View, language: str, given: str) -> Response:
         if await self._thread(lambda: self.collection.closing):
-            raise Refused(410, "closed")
+            raise FormRefused(410, "closed")
         token = plain_token(given)
         if not token:
             return _html(view.words(language, "code", ask=True))
@@ -177,7 +177,7 @@ class SurveyApp:
             if what in ("done", "again"):
                 return _html(view.words(language, what))
             if what == "closed":
-                raise Refused(410, "closed")
+                raise FormRefused(410, "closed")
             if what == "anew":
                 view = View(await self._thread(lambda: self.collection.survey), view.event)
                 return _html(view.form(language, token, raw, [ValueProblem("", "survey_form.anew")]), 422)
@@ -225,11 +225,11 @@ class SurveyApp:
                 del self._slots[token]
 
     async def _state(self, token: str) -> str:
-        """Return a token's state; an unknown one takes its time. Raises Refused when too many are tried at once."""
+        """Return a token's state; an unknown one takes its time. Raises FormRefused when too many are tried at once."""
         state: str = await self._thread(lambda: self.collection.token_state(token)) if token else "unknown"
         if state == "unknown" and token:
             if self._guesses >= GUESSES_AT_ONCE:
-                raise Refused(429, "busy")
+                raise FormRefused(429, "busy")
             self._guesses += 1
             try:
                 await asyncio.sleep(self.guess_seconds)
@@ -260,17 +260,17 @@ def body_limit(survey: Survey) -> int:
 
 
 def _read_form(body: bytes) -> tuple[str, dict[str, list[str]]]:
-    """Return the token and the texts by question of what a form sent. Raises Refused."""
+    """Return the token and the texts by question of what a form sent. Raises FormRefused."""
     pairs = pairs_of(body, MOST_FIELDS)
     tokens = [value for name, value in pairs if name == TOKEN]
     if len(tokens) != 1:
-        raise Refused(400, "broken")
+        raise FormRefused(400, "broken")
     raw: dict[str, list[str]] = {}
     for name, value in pairs:
         if name.startswith(PREFIX):
             raw.setdefault(name.removeprefix(PREFIX), []).append(value)
         elif name != TOKEN:
-            raise Refused(400, "broken")
+            raise FormRefused(400, "broken")
     return plain_token(tokens[0]), raw
 
 
