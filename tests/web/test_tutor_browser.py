@@ -39,6 +39,8 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 TEAMS = ("aurora", "borealis", "cirrus")
 QUESTIONS = ("It crashes\nsince we use 4 GPUs", "4 GPUs are not faster than 1", "Nothing happens any more")
 CAUSES = ("out of memory", "waits for data", "No output")
+EVERYWHERE = ("now", "board")
+"""Pages that every width is looked at with; the others are in two of them."""
 MODES = {
     "wide": {"viewport": {"width": 1440, "height": 900}},
     "laptop": {"viewport": {"width": 1024, "height": 768}},
@@ -249,8 +251,13 @@ def test_the_pages_are_sound_and_fit(browser: Browser, standing: Scene, tmp_path
     for mode, options in MODES.items():
         for language in ("en", "ja"):
             page = opened(browser, standing, language, **options)
-            for kind in ("now", "board"):
-                page.goto(f"{standing.origin}/{language}/{kind}")
+            run = page.locator(".matter-runs a").first.get_attribute("href")
+            picture(page, f"tutor-{mode}-{language}-closed")
+            for kind in (*EVERYWHERE, *(("run", "question") if mode in ("laptop", "phone") else ())):
+                if kind == "question":
+                    page.locator("#run-bar button").click()
+                else:
+                    page.goto(f"{standing.origin}{run}" if kind == "run" else f"{standing.origin}/{language}/{kind}")
                 page.locator("main details > summary").evaluate_all(
                     "all => all.forEach(each => each.parentElement.open = true)"
                 )
@@ -259,7 +266,7 @@ def test_the_pages_are_sound_and_fit(browser: Browser, standing: Scene, tmp_path
                 assert axe_problems(page) == [], name
                 wide, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
                 assert wide <= room + 1, name
-                if mode == "wide":
+                if mode == "wide" and kind in ("now", "board"):
                     (tmp_path / f"{kind}.{language}.html").write_text(page.request.get(page.url).text())
             assert page.said == []  # type: ignore[attr-defined]
             page.context.close()

@@ -14,7 +14,8 @@ from hackathon.index.record import RunEntry, key_of
 from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
 from hackathon.text.messages import language, message
 from hackathon.web.attention.background import Background
-from hackathon.web.attention.records import NowItem, RunLine
+from hackathon.web.attention.records import NowItem
+from hackathon.web.attention.run_lines import run_line
 from hackathon.web.attention.troubles import Matter, RunTrouble, Troubles
 from hackathon.web.page import sanitize as clean
 from hackathon.web.views import board as problems
@@ -222,7 +223,7 @@ class _Look:
             newer=trouble.newer,
             id=f"m-{_digest(*trouble.matter)}",
             cause=line(trouble.matter[2]),
-            runs=tuple(self._run(kind, each) for each in trouble.runs[:RUNS]),
+            runs=tuple(run_line(each, self._people, self._now, kind) for each in trouble.runs[:RUNS]),
             **self._about(self.troubles.team(run)),
             similar=self._background.similar(run.rule, evidence),
         )
@@ -244,7 +245,7 @@ class _Look:
     def _who(self, run: RunEntry) -> dict[str, Any]:
         return {
             "team": self.troubles.team(run),
-            "person": self._person(run),
+            "person": line(self._people.name(run.user)) if run.user else "",
             "name": line(run.name),
             "state": run.state,
             "processes": run.processes,
@@ -252,29 +253,12 @@ class _Look:
             "run_id": line(run.id),
         }
 
-    def _person(self, run: RunEntry) -> str:
-        return line(self._people.name(run.user)) if run.user else ""
-
     def _about(self, team: str) -> dict[str, Any]:
         known = self._background
         return {
             "tutors": known.tutors(team), "seat": known.seat(team), "note": known.note(team),
             "history": known.history(team),
         }  # fmt: skip
-
-    def _run(self, kind: str, run: RunEntry) -> RunLine:
-        return RunLine(
-            run=key_of(run.project, run.id),
-            run_id=line(run.id),
-            name=line(run.name),
-            person=self._person(run),
-            state=run.state,
-            processes=run.processes,
-            age=age(self._now, since(kind, run)),
-            own=run.use is not None and run.use.user == os.geteuid(),
-            going=run.state in OPEN,
-            project=line(run.project),
-        )
 
     def asked(self, post: Post) -> NowItem:
         """Return a request for help: one matter with its run's trouble, and what is known of the run by now."""
@@ -317,7 +301,9 @@ class _Look:
             post_id=post.id,
             steps=problems.steps_of(post, lambda account: line(self._people.name(account))),
             mine=post.uid == os.geteuid() or self._people.is_tutor(os.geteuid()),
-            runs=tuple(self._run(matter[1] if matter else "failed", each) for each in runs[:RUNS]),
+            runs=tuple(
+                run_line(each, self._people, self._now, matter[1] if matter else "failed") for each in runs[:RUNS]
+            ),
             **self._about(about["team"]),
             similar=self._background.similar(rule, evidence, post.id),
         )

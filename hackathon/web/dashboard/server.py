@@ -25,6 +25,7 @@ from hackathon.text.errors import HackathonError
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
+from hackathon.web.attention.run_lines import line_of
 from hackathon.web.dashboard.access import ACT, BROWSER, SESSION, Access, Receive, Scope, Send
 from hackathon.web.dashboard.crowd import raise_open_files, room
 from hackathon.web.dashboard.endpoint import Endpoint
@@ -156,9 +157,11 @@ class Dashboard:
         kind, key, language = address
         with speaking(language):
             found = values_of(kind, key, source)
-        if found is None:
-            return None
-        template, values = found
+            if found is None:
+                return None
+            template, values = found
+            if kind == "run" and self.forms.writes:
+                values = {**values, "bar": line_of(source, key), "bar_board": bool(mark_of(source))}
         others = [(other, address_to(other, kind, key)) for other in LANGUAGES if other != language]
         seen = f"{self.pages.nonce}.{number}"
         return self.rendered(template, language, seen, others=others, here=kind, **values)
