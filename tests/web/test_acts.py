@@ -24,7 +24,7 @@ from hackathon.config.event import Event, Member, Team, Tutor
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import CauseText, RunEntry, key_of
 from hackathon.text.messages import speaking
-from hackathon.web.dashboard import acts
+from hackathon.web.dashboard import acts, stream
 from hackathon.web.dashboard.access import same_origin
 from hackathon.web.dashboard.endpoint import port_door, socket_door
 from hackathon.web.dashboard.form_guard import HOURS, FormGuard
@@ -363,8 +363,11 @@ def test_nothing_that_is_typed_gets_out_of_its_place(served: Served, folder: Pat
     assert pages[0].count("&lt;script&gt;alert(1)") >= 5
 
 
-def test_a_new_request_is_on_the_page_within_a_moment(served: Served, folder: Path) -> None:
+def test_a_new_request_is_on_the_page_within_a_moment(
+    served: Served, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody's runs change: the board itself is watched."""
+    monkeypatch.setattr(stream, "OLDEST", 1e6)
     assert "Please come" not in served.ask("/en/now").body
     ask(folder, "Please come")
     until(lambda: "Please come" in served.ask("/en/now").body)

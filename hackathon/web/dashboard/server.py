@@ -161,7 +161,7 @@ class Dashboard:
                 return None
             template, values = found
             if kind == "run" and self.forms.writes:
-                values = {**values, "bar": line_of(source, key), "bar_board": bool(mark_of(source))}
+                values = {**values, "run_line": line_of(source, key), "may_post": bool(mark_of(source))}
         others = [(other, address_to(other, kind, key)) for other in LANGUAGES if other != language]
         seen = f"{self.pages.nonce}.{number}"
         return self.rendered(template, language, seen, others=others, here=kind, **values)
