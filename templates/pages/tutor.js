@@ -30,7 +30,7 @@
     if (!button) return;
     const words = button.textContent;
     try {
-      await put(button.dataset.copy);
+      await put(button.dataset.link ? new URL(button.dataset.link, location.href).href : button.dataset.copy);
     } catch {
       return;
     }

@@ -373,6 +373,17 @@ def test_a_new_request_is_on_the_page_within_a_moment(
     until(lambda: "Please come" in served.ask("/en/now").body)
 
 
+def test_the_teams_of_a_tutor_have_an_address(served: Served) -> None:
+    page = served.ask(f"/en/now?tutor={ME}")
+    assert page.status == 200 and "GPU 0 is out of memory" in page.body
+    assert f'value="/en/now?tutor={ME}"' in page.body, "a form leads back to where it stood"
+    assert served.ask("/en/now?tutor=nobody").status == 404
+    assert served.ask("/en/now?tutor=").status == 200
+    assert served.ask("/en/teams?tutor=nobody").status == 200, "other pages have none"
+    form = {"token": served.token(), "back": f"/en/now?tutor={ME}", "act": "post", "text": "x"}
+    assert served.send(form).headers["location"].startswith(f"/en/now?tutor={ME}&said=post#post-")
+
+
 @pytest.mark.slow
 def test_one_s_own_run_is_cancelled_and_submitted_again_after_a_question(
     folder: Path, monkeypatch: pytest.MonkeyPatch

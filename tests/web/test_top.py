@@ -167,7 +167,7 @@ def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) ->
         start=time.time() - 300,
     )  # fmt: skip
     assert late.is_dir()
-    terminal.wait_for("late-one", "4 need attention")
+    terminal.wait_for("late-one", "2 failures")
     os.write(terminal.master, b"\x03")
     assert terminal.end() == 0
     assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen, "the terminal is as it was"

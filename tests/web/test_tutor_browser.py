@@ -280,6 +280,8 @@ def test_buttons_copy_and_what_is_typed_stays_while_the_page_changes(browser: Br
     matter.locator("button.copy").first.click()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == matter.locator("button.copy").first.get_attribute("data-copy")
+    page.locator("button.copy[data-link]").first.click()
+    assert page.evaluate("navigator.clipboard.readText()").startswith(f"{standing.origin}/en/run?key=")
     matter.locator("textarea").fill("half an ans")
     page.evaluate("document.querySelector('.matter').mark = 1")
     written = post(standing.board(), "A fourth question", kind="ask")

@@ -15,6 +15,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "tell_cancel": ("Ask the team to cancel it", "チームに取り消しを依頼する"),
     "tell_rerun": ("Ask the team to run it again", "チームに再実行を依頼する"),
     "copy": ("Copy", "コピー"),
+    "copy_link": ("Copy link", "リンクをコピー"),
     "copied": ("Copied", "コピーしました"),
     "of": ("{what}: {name}", "{what}: {name}"),
     "back": ("Back", "戻る"),
