@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hackathon.board.board import Board, Post, reply
 from hackathon.board.directory import make_place
@@ -28,6 +30,7 @@ from hackathon.web.dashboard import acts, stream
 from hackathon.web.dashboard.access import same_origin
 from hackathon.web.dashboard.endpoint import port_door, socket_door
 from hackathon.web.dashboard.form_guard import HOURS, FormGuard
+from hackathon.web.dashboard.forms import FormRefused
 from support.pages.dashboard import Answer, Served, Told, serving
 from support.pages.rendered import HOSTILE, NOT_SHOWN, Reader
 from support.patience import until
@@ -188,6 +191,25 @@ def test_a_token_is_of_one_browser_one_server_and_some_hours(served: Served, fol
     assert guard.knows(own, "s", 1e9) and guard.knows(own, "s", 1e9 + HOURS)
     assert not guard.knows(own, "s", 1e9 + HOURS + 2) and not guard.knows(own, "s", 1e9 - 9)
     assert not guard.knows(own, "t", 1e9) and not guard.knows(guard.token("", now=1e9), "", 1e9)
+
+
+NAMES = st.sampled_from(sorted(acts.FIELDS)) | st.text(max_size=8)
+VALUES = st.sampled_from([*acts.ACTS, "yes", "/en/now"]) | st.text(max_size=20)
+
+
+@given(st.lists(st.tuples(NAMES, VALUES), max_size=10))
+def test_any_fields_are_a_wish_of_ours_or_refused(pairs: list[tuple[str, str]]) -> None:
+    try:
+        token, wish = acts.wish_of(pairs)
+    except FormRefused as refused:
+        assert refused.status == 400
+        return
+    given_fields = dict(pairs)
+    assert len(given_fields) == len(pairs) and set(given_fields) <= acts.FIELDS
+    assert wish.act == given_fields["act"] in acts.ACTS and token == given_fields.get("token", "")
+    assert wish.sure == (given_fields.get("sure") == "yes")
+    guard = FormGuard()
+    assert not any(guard.knows(text, "session") for pair in pairs for text in pair)
 
 
 def test_the_same_form_again_does_nothing_again(served: Served, folder: Path) -> None:

@@ -249,11 +249,12 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 def test_the_pages_are_sound_and_fit(browser: Browser, standing: Scene, tmp_path: Path) -> None:
     for mode, options in MODES.items():
-        for language in ("en", "ja"):
+        for language in ("en", "ja") if mode in ("wide", "phone") else ("en",):
             page = opened(browser, standing, language, **options)
             run = page.locator(".matter-runs a").first.get_attribute("href")
             picture(page, f"tutor-{mode}-{language}-closed")
-            for kind in (*EVERYWHERE, *(("run", "question") if mode in ("laptop", "phone") else ())):
+            further = ("run", "question") if (mode, language) in (("laptop", "en"), ("phone", "ja")) else ()
+            for kind in (*EVERYWHERE, *further):
                 if kind == "question":
                     page.locator("#run-bar button").click()
                 else:
