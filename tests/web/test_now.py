@@ -11,6 +11,7 @@ import pytest
 
 from hackathon.board.board import open_board, reply
 from hackathon.board.directory import make_place
+from hackathon.board.entry import Entry, encode
 from hackathon.board.post import post
 from hackathon.config.event import Event, Member, Team, Tutor
 from hackathon.index.catalog import Catalog
@@ -333,6 +334,20 @@ def test_requests_for_help(tmp_path: Path) -> None:
     for request in board().of("ask"):
         reply(board(), request, "solve", "done")
     assert [item.kind for item in view().items] == ["failed"], "the failure itself is still there"
+
+
+def test_two_requests_of_one_short_name_have_places_of_their_own(tmp_path: Path) -> None:
+    """Who writes files by hand chooses the end of a name."""
+    event = board_event(tmp_path)
+    place = open_board(tmp_path / "shared", tmp_path).place
+    for day in "12":
+        name = f"2026010{day}-000000-{os.geteuid()}-abcdefgh"
+        twin = Entry(name, "ask", 1.7e9, place.board, text=f"twin {day}")
+        (place.folder / f"{name}.json").write_bytes(encode(twin))
+    looked = source(event=event, event_folder=tmp_path)
+    view = now_view(looked)
+    assert [item.anchor for item in view.items] == ["post-abcdefgh", ""] and len({item.id for item in view.items}) == 2
+    assert read(page("now", looked)).text.count("twin") == 2
 
 
 def test_a_request_from_a_project_shows_its_team(tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_three_teams_ask_and_a_tutor_helps_all_of_them(
         tutor, begun = Tutor(page), time.monotonic()
         for question, cause in zip(QUESTIONS, CAUSES, strict=True):
             request = next(each for each in place.board().of("ask") if each.title == question.splitlines()[0])
-            matter = f"#m-{request.short}"
+            matter = f".matter:has(#post-{request.short})"
             before = tutor.clicks
             if not page.locator(f"{matter} > details[open]").count():
                 tutor.click(f"{matter} > details > summary")

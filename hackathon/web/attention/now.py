@@ -173,6 +173,7 @@ class _Look:
         self.told: set[Matter] = set()
         """Matters that a request is about."""
         self._background = Background(source, board, people)
+        self._anchors: set[str] = set()
 
     def together(self, troubles: Sequence[RunTrouble], most: int) -> tuple[list[NowItem], int]:
         """Return at most `most` matters, and how many are left; failures of several teams by one cause are one."""
@@ -294,7 +295,8 @@ class _Look:
             post=post.short,
             helper=helper,
             more=max(0, len(runs) - 1),
-            id=f"m-{post.short}",
+            id=f"m-{_digest(post.id)}",
+            anchor=self._anchor(post.short),
             cause=line(matter[2]) if matter is not None else line(rule),
             finding=said,
             text=clean.block(post.text, LONGEST),
@@ -307,6 +309,12 @@ class _Look:
             **self._about(about["team"]),
             similar=self._background.similar(rule, evidence, post.id),
         )
+
+    def _anchor(self, short: str) -> str:
+        """Return a post's place, empty where another has it: who writes files by hand could give two the same end."""
+        anchor = "" if short in self._anchors else problems.anchor_of(short)
+        self._anchors.add(short)
+        return anchor
 
     def _team_at(self, folder: str) -> str:
         """Return the team of the project that a folder lies in, empty for none."""

@@ -94,6 +94,8 @@ class NowItem:
     text: str = ""
     """Of a request: what was asked, without its first line."""
     post_id: str = ""
+    anchor: str = ""
+    """Of a request: its place on the page."""
     steps: tuple[Step, ...] = ()
     """Of a request: what was answered."""
     mine: bool = False
