@@ -148,6 +148,24 @@ def test_more_devices_than_operators_and_a_graph_without_cost(objective: str) ->
     assert result.value == 0 and result.proven and result.plan is not None and result.plan.replicas == [1]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_both_ways_to_the_least_fill_give_the_same_plan(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fronts around a good plan, and boxes of thresholds, which take over where fronts are too many."""
+    dice = random.Random(6000 + seed)
+    graph = random_graph(dice, 40, ties=seed == 1, aliases=seed % 2 == 0)
+    whole = sum(4 * each["parameters"] + 2 * each["saved"] for each in graph["operators"])
+    devices = {"count": 5, "memory": whole * (0.4, 0.7, 2.0)[seed % 3], "bandwidth": 200.0, "latency": 0.01}
+    options: dict[str, Any] = {"recompute": "auto"} if seed < 3 else {}
+    near = planned(graph, devices, 6, "fill", **options)
+    monkeypatch.setattr("hackathon.parallel.plan.fronts.MOST_ENTRIES", 0)
+    boxes = planned(graph, devices, 6, "fill", **options)
+    assert (near.proven, boxes.proven) == (True, True) and (near.plan is None) == (boxes.plan is None)
+    if near.plan is not None and boxes.plan is not None:
+        assert near.value == pytest.approx(boxes.value, rel=1e-9)
+        assert near.plan.devices_used == boxes.plan.devices_used
+        assert len(near.plan.stages) == len(boxes.plan.stages)
+
+
 def test_bounds_hold_for_every_plan() -> None:
     """The bound of each plan is at most its value; that of the search is at most the value of each plan."""
     for seed in range(12):
