@@ -123,8 +123,8 @@ class Fronts:
         found = []
         for number, at in zip(*numpy.nonzero(rounds * passes + exchange < value), strict=True):
             stage = (row.start, int(targets[at]), replicas, way.recompute, way.offload)
-            times = (float(each[number, at]) for each in (forward, backward, exchange))
-            found.append((stage[1], Beginning(*times, front[number], stage)))
+            slowest = (float(forward[number, at]), float(backward[number, at]), float(exchange[number, at]))
+            found.append((stage[1], Beginning(*slowest, front[number], stage)))
         return found
 
     def _stages(self, beginning: Beginning) -> list[Stage]:
