@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ BLOCK = {"forward": 0.004, "backward": 0.008, "parameters": 4e9, "saved": 5e7, "
 NAMES = ("embed", "first", "second", "<script>alert(1)</script>")
 GRAPH: dict[str, Any] = {
     "operators": [{"name": name, **BLOCK} for name in NAMES],
-    "edges": [{"from": a, "to": b, "bytes": 8e6} for a, b in zip(NAMES, NAMES[1:], strict=False)],
+    "edges": [{"from": a, "to": b, "bytes": 8e6} for a, b in pairwise(NAMES)],
 }
 
 

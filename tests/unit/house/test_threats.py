@@ -90,7 +90,8 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "shows no numbers of a run",
     ),
     "project": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "plan", "rerun", "ready", "env", "data"), PROJECT)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), PROJECT)
+        | {"plan": PROJECT}
         | dict.fromkeys(("status", "results", "logs", "diagnose", "top", "dashboard", "publish", "event"), TUTOR),
         "reads no project.yaml of others",
     ),

@@ -55,8 +55,9 @@ def compared(graph: dict[str, Any], devices: dict[str, Any], m: int, objective: 
     return True
 
 
-@pytest.mark.parametrize("start", range(0, 120, 30))
+@pytest.mark.parametrize("start", range(0, 510, 30))
 def test_plans_of_chains_are_those_of_brute_force(start: int) -> None:
+    """510 chains: cuts, replicas, recomputation, offload and memory; the first 120 with all objectives."""
     found = 0
     for seed in range(start, start + 30):
         dice = random.Random(seed)
@@ -70,8 +71,10 @@ def test_plans_of_chains_are_those_of_brute_force(start: int) -> None:
         if options["stages"] is None:
             options["replicas"] = dice.choice(((), (), (), (1,), (2,), (1, 2), (2, 1)))
         m = dice.randint(1, 6)
-        found += sum(compared(graph, devices, m, objective, **options) for objective in OBJECTIVES)
-    assert 20 < found < 90  # plans that fit and chains without one
+        objectives = OBJECTIVES if seed < 120 else OBJECTIVES[seed % 3 :][:1]
+        found += sum(compared(graph, devices, m, objective, **options) for objective in objectives)
+    most = 90 if start < 120 else 30
+    assert most / 5 < found < most  # plans that fit and chains without one
 
 
 def test_plans_of_longer_chains_are_those_of_brute_force() -> None:
@@ -117,8 +120,8 @@ def scaled(graph: dict[str, Any], devices: dict[str, Any], by: float) -> tuple[d
 def test_a_plan_does_not_depend_on_units_order_or_operators_without_cost(objective: str) -> None:
     for seed in range(6):
         dice = random.Random(3000 + seed)
-        graph = random_graph(dice, 6)
-        devices = random_devices(dice, 3, graph)
+        graph = random_graph(dice, 6, branched=seed % 3 == 2, ties=seed == 1, aliases=seed == 4)
+        devices = random_devices(dice, 1 if seed == 3 else 3, graph)
         plain = planned(graph, devices, 4, objective, recompute="auto")
         for by in (1e-9, 1e12):
             other = planned(*scaled(graph, devices, by), 4, objective, recompute="auto")
