@@ -41,6 +41,8 @@ class StageRow:
     """Seconds, at least, before the first forward pass."""
     own: Array
     """Trainable bytes that no other stage holds."""
+    waited: Array
+    """1 where all operators behind the stage wait for it, else 0."""
 
     def final(self) -> "StageRow":
         """Return the stage to the last target alone."""
@@ -55,6 +57,8 @@ class Lattice:
     """Cuts 0 (nothing before it) to `size` − 1 (everything), in an order in which a stage leads to a later one."""
 
     size: int
+    relaxed = False
+    """Whether its plans are no plans of the graph, but cost no more than those."""
 
     def __init__(self, blocks: Blocks, devices: Devices) -> None:
         self.blocks, self.devices, self.graph = blocks, devices, blocks.graph
@@ -207,7 +211,7 @@ class LinearLattice(Lattice):
             received[0], received[1], received[2], sent[0], sent[1],
             numpy.maximum.accumulate(self._workspace[start : stop - 1]),
             numpy.maximum.accumulate(self._largest[start : stop - 1]),
-            received[3], received[4], own,
+            received[3], received[4], own, numpy.full(count, float(self.chain)),
         )  # fmt: skip
 
 
@@ -292,8 +296,19 @@ class IdealLattice(Lattice):
             start, targets, False,
             sums["forward"], sums["backward"], trainable, sums["frozen"] + sums["buffers"], sums["saved"],
             received[0], received[1], received[2], sent[0], sent[1], workspace, largest,
-            received[3], received[4], own,
+            received[3], received[4], own, self._waited(start, targets),
         )  # fmt: skip
+
+
+    def _waited(self, start: int, targets: Array) -> Array:
+        """Return 1 where a stage has every block that waits for nothing behind its first cut, else 0.
+
+        Each block behind the stage then waits for one of them.
+        """
+        mine = self._inside[start]
+        ready = [each for each, before in enumerate(self.blocks.before) if not mine[each] and mine[before].all()]
+        waited: Array = self._inside[targets][:, ready].all(axis=1).astype(float)
+        return waited
 
 
 class RelaxedLattice(Lattice):
@@ -305,7 +320,7 @@ class RelaxedLattice(Lattice):
 
     def __init__(self, full: LinearLattice, zones: int) -> None:
         super().__init__(full.blocks, full.devices)
-        self._full = full
+        self._full, self.relaxed = full, True
         ends = [int(each) for each in numpy.unique(numpy.linspace(0, full.size - 2, zones + 1).round())]
         self._low = numpy.array([0, *(each + 1 for each in ends[:-1]), full.size - 1])
         self._high = numpy.array([0, *ends[1:], full.size - 1])

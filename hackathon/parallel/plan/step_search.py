@@ -9,9 +9,9 @@ import numpy
 
 from hackathon.parallel.plan.cost import CostedPlan, Stage, allreduce_seconds
 from hackathon.parallel.plan.labels import Shape
-from hackathon.parallel.plan.lattice import ARRAYS, Array, Lattice, StageRow
+from hackathon.parallel.plan.lattice import ARRAYS, Array, IdealLattice, Lattice, StageRow
 from hackathon.parallel.plan.order import in_flight, warm_up_before
-from hackathon.parallel.plan.passes import Cost, Memories, StageWay
+from hackathon.parallel.plan.passes import Cost, Memories, OutOfTime, StageWay
 from hackathon.parallel.plan.search import TIE, Costed, Search, Searched
 from hackathon.parallel.plan.simulation import Timing, pass_ends, simulate
 
@@ -44,13 +44,17 @@ class WorkCost:
 
 @dataclass(frozen=True)
 class WayShift:
-    """What a stage of a chain adds to the way of those behind it: forward, and backward with a weight."""
+    """What a stage adds to the way of those behind it, if they wait for it: forward, and backward with a weight."""
 
     backward: float
+    transfers: bool = True
+    """Whether the stage sends one tensor: in a chain."""
 
     def __call__(self, row: StageRow, way: StageWay, replicas: Array) -> Array:
-        shift: Array = way.forward + row.out_forward + self.backward * (way.backward + row.out_backward)
-        return shift
+        shift: Array = way.forward + self.backward * way.backward
+        if self.transfers:
+            shift = shift + row.out_forward + self.backward * row.out_backward
+        return shift * row.waited
 
 
 @dataclass
@@ -270,20 +274,27 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
     """Return a lower bound of the step time of all plans of a lattice, and the plans that have the least bounds.
 
     In a chain: min over plans of max over s of Σ_{t<s}(F_t+B_t+2c_t) + ceil(m/r_s)(F_s+B_s), exactly but for memory;
-    in another graph the way to a stage is the longest one through operators. Raises OutOfTime and TooManyLabels.
+    in another graph the way to a stage is the longest one through operators, or the stages before it for which all
+    that follows waits. Raises OutOfTime and TooManyLabels.
     """
     programme = search.programme(search.shape, "least", by_stages=by_stages)
     micro_batches, bandwidth = search.shape.micro_batches, search.memories.devices.allreduce_bandwidth
-    ways: list[tuple[WorkCost, Cost | None]] = [(WorkCost(micro_batches, bandwidth), None)]
-    if search.lattice.chain:
-        # after the last pass of a stage come the way back and its all-reduce: each mean of the two is a bound
-        ways = [
-            (WorkCost(micro_batches, bandwidth, heads=False, exchange=1 - weight), WayShift(weight))
-            for weight in (1.0, 0.75, 0.5, 0.25, 0.0)
-        ]
+    chain = search.lattice.chain
+    ways: list[tuple[WorkCost, Cost | None]] = [] if chain else [(WorkCost(micro_batches, bandwidth), None)]
+    # after the last pass of a stage come the way back and its all-reduce: each mean of the two is a bound
+    ways += [
+        (WorkCost(micro_batches, bandwidth, heads=False, exchange=1 - weight), WayShift(weight, chain))
+        for weight in ((1.0, 0.75, 0.5, 0.25, 0.0) if chain else (1.0, 0.5))
+        if chain or isinstance(search.lattice, IdealLattice)
+    ]
     bound, plans = 0.0, []
-    for cost, shift in ways:
-        found = programme.run(cost, upper, shift, reach=micro_batches)
+    for number, (cost, shift) in enumerate(ways):
+        try:
+            found = programme.run(cost, upper, shift, reach=micro_batches)
+        except OutOfTime:
+            if not number:
+                raise
+            break
         finals = [each for each in programme.labels.finals() if found.values[each] < upper]
         finals.sort(key=lambda each, values=found.values: float(values[each]))  # type: ignore[misc]
         plans += [] if search.relaxed else [found.plan(each) for each in finals]
