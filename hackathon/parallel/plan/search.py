@@ -46,9 +46,9 @@ class Search:
         """Whether plans of the lattice are no plans of the graph, but bound their values."""
         return self.lattice.relaxed
 
-    def programme(self, shape: Shape, memory: str, *, by_stages: bool) -> Programme:
-        """Return a dynamic programme that counts memory as `Labels` says. Raises TooManyLabels."""
-        labels = Labels(shape, memory, by_stages=by_stages, most=MOST_LABELS)
+    def programme(self, shape: Shape, memory: str, *, by_stages: bool, ahead: str | None = None) -> Programme:
+        """Return a dynamic programme that counts memory and passes as `Labels` says. Raises TooManyLabels."""
+        labels = Labels(shape, memory, by_stages=by_stages, most=MOST_LABELS, ahead=ahead)
         return Programme(self.lattice, self.memories, labels, self.deadline)
 
     # ---- max-load

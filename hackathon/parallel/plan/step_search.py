@@ -21,7 +21,10 @@ MOST_NODES = 1_500_000
 
 @dataclass(frozen=True)
 class WorkCost:
-    """What a stage sets to a step: ceil(m / r) · (F + B), and what surely comes before and after.
+    """What a stage sets to a step: its passes with what they wait for, and what surely comes before and after.
+
+    A rank makes n = ceil(m / r) passes each way, at most a forward ones before the first backward one. That one waits
+    for the way through the stages behind, and so does the last one. With a not counted, n · (F + B) is left.
 
     With `heads`, that is the way to the stage and back, or the way to it and the all-reduce of its own parameters;
     without, `exchange` is the weight of the all-reduce, and what comes before is added by `WayShift`.
@@ -33,13 +36,29 @@ class WorkCost:
     exchange: float = 1.0
 
     def __call__(self, row: StageRow, way: StageWay, replicas: Array) -> Array:
-        work: Array = -(-self.micro_batches // replicas) * (way.forward + way.backward)
+        work = self._passes(row, way, -(-self.micro_batches // replicas))
         after = 2 * (replicas - 1) / replicas * row.own / self.bandwidth
         if self.heads:
             total: Array = numpy.maximum(work + row.head, work + row.head_forward + after)
         else:
             total = work + self.exchange * after
         return total
+
+    @staticmethod
+    def _passes(row: StageRow, way: StageWay, rounds: Array) -> Array:
+        forward, backward, ahead = way.forward, way.backward, way.ahead
+        work: Array = rounds * (forward + backward)
+        if ahead is None or not ahead.all():
+            return work
+        until, since = forward + row.behind, backward + row.behind
+        many = numpy.maximum(ahead * forward, until) + (rounds - ahead) * (forward + backward)
+        many = many + numpy.maximum(ahead * backward, since)
+        few = numpy.maximum(
+            numpy.maximum(rounds * forward, until) + rounds * backward,
+            rounds * forward + numpy.maximum(rounds * backward, since),
+        )
+        passes: Array = numpy.where(rounds > ahead, many, few)
+        return passes
 
 
 @dataclass(frozen=True)
@@ -277,7 +296,8 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
     in another graph the way to a stage is the longest one through operators, or the stages before it for which all
     that follows waits. Raises OutOfTime and TooManyLabels.
     """
-    programme = search.programme(search.shape, "least", by_stages=by_stages)
+    ahead = "vanishing" if search.relaxed else "plan"
+    programme = search.programme(search.shape, "least", by_stages=by_stages, ahead=ahead)
     micro_batches, bandwidth = search.shape.micro_batches, search.memories.devices.allreduce_bandwidth
     chain = search.lattice.chain
     ways: list[tuple[WorkCost, Cost | None]] = [] if chain else [(WorkCost(micro_batches, bandwidth), None)]
