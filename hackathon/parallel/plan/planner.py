@@ -132,7 +132,11 @@ class Planner:
     def _simple_bound(self) -> float:
         """Return a bound that holds for every plan: the work divided by the devices, and the heaviest block."""
         operators, m = self.blocks.graph.operators, self.request.micro_batches
-        work = [sum(operators[each].forward + operators[each].backward for each in b) for b in self.blocks.members]
+        again = 2 if self.request.recompute == "all" else 1
+        work = [
+            sum(again * operators[each].forward + operators[each].backward for each in members)
+            for members in self.blocks.members
+        ]
         devices = self.whole.devices
         most = min(devices, m)
         if self.request.objective == "step":
