@@ -64,6 +64,7 @@ class Post:
     folder: str = ""
     finding: Attached | None = None
     answers: tuple[Reply, ...] = ()
+    """Oldest first; also what a second tutor wrote who took or closed it at the same moment."""
     taken: Reply | None = None
     """Which tutor helps."""
     solved: Reply | None = None
@@ -172,6 +173,7 @@ def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
     entry = owned.entry
     lines = entry.text.strip().split("\n", 1)
     by_kind = {kind: [reply for reply in replies if reply.kind == kind] for kind in ("answer", "take", "solve")}
+    later = [each for each in (*by_kind["take"][1:], *by_kind["solve"][1:]) if each.text]
     found = entry.finding.spoken() if entry.finding else None
     return Post(
         id=entry.id,
@@ -186,7 +188,7 @@ def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
         run=entry.run,
         folder=entry.folder,
         finding=found,
-        answers=tuple(by_kind["answer"]),
+        answers=tuple(sorted((*by_kind["answer"], *later), key=lambda each: (each.time, each.id))),
         taken=by_kind["take"][0] if by_kind["take"] else None,
         solved=by_kind["solve"][0] if by_kind["solve"] else None,
         future=owned.future,
@@ -258,10 +260,16 @@ def similar(finding: "Finding", board: Board | None = None, limit: int = 3) -> l
             board = open_board()
         except (HackathonError, OSError):
             return []
+    names = finding.rule if finding.level != "secondary" else ""
+    return solved_like(board, names, finding.evidence.text if finding.evidence else "", limit)
+
+
+def solved_like(board: Board, rule: str, text: str, limit: int = 3) -> list[Post]:
+    """Return solved posts and requests of a rule, then those with the same masked log line, as `similar`."""
     solved = [post for post in reversed(board.posts) if post.solved]
-    names = finding.rule and finding.rule not in ANY_FAILURE and finding.level != "secondary"
-    same_rule = [post for post in solved if names and post.rule == finding.rule]
-    line = masked(clean_line(finding.evidence.text)) if finding.evidence else ""
+    names = rule and rule not in ANY_FAILURE
+    same_rule = [post for post in solved if names and post.rule == rule]
+    line = masked(clean_line(text))
     told = len(line) >= TELLING
     same_line = [post for post in solved if told and post.finding and masked(post.finding.text) == line]
     return list({post.id: post for post in [*same_rule, *same_line]}.values())[:limit]

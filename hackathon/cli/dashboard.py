@@ -27,14 +27,17 @@ LOCAL_PORT = 8000
 @click.option("--team", metavar="NAME", default="", help=message("help.option_only_team"))
 @click.option("--title", metavar="TEXT", default="", help=message("help.option_page_title"))
 @click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
+@click.option("--write/--read-only", "writes", default=None, help=message("help.option_dashboard_write"))
 def command(
     folders: tuple[Path, ...], path: Path | None, port: int | None, bind: str | None, team: str, title: str,
-    no_ask: bool,
+    no_ask: bool, writes: bool | None,
 ) -> None:  # fmt: skip
     import gc
 
     if path is not None and (port is not None or bind is not None):
         raise RequestError("dashboard.two_doors")
+    if writes and bind not in (None, "127.0.0.1", "localhost", "::1"):
+        raise RequestError("dashboard.write_not_local", address=bind)
     try:
         from hackathon.web.dashboard.server import Dashboard, serve
     except ImportError as error:
@@ -53,13 +56,13 @@ def command(
 
     if port is None and bind is None:
         what = "\n".join([str(event_folder), *map(str, shown), team])
-        opening = socket_door(path or default_socket(what))
+        opening = socket_door(path or default_socket(what), writes=writes is not False)
     else:
-        opening = port_door(bind or "127.0.0.1", port or 0)
+        opening = port_door(bind or "127.0.0.1", port or 0, writes=bool(writes))
     with opening as door:
         watch = Watcher(event_folder, shown, team=team, ask=not no_ask)
         try:
-            serve(door, Dashboard(watch, name, own_folder()), lambda: _tell(door, name()))
+            serve(door, Dashboard(watch, name, own_folder(), writes=door.writes), lambda: _tell(door, name()))
         finally:
             watch.stop()
     click.echo(message("dashboard.ended"), err=True)
@@ -129,6 +132,8 @@ def _tell(door: "Endpoint", title: str) -> None:
     click.echo(f"  {address}")
     if door.token_file is not None:
         click.echo(message("dashboard.token_file", path=door.token_file))
+    if door.writes:
+        click.echo(message("dashboard.writes" if door.path is not None else "dashboard.writes_one", account=_user()))
     click.echo(message("dashboard.until"))
 
 

@@ -1,6 +1,7 @@
 """`hackathon top`: who needs help, in the terminal."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from hackathon.index.watcher import Watcher
-    from hackathon.web.views.now import NowItem, NowView, Well
+    from hackathon.web.attention.now import NowView, Well
+    from hackathon.web.attention.records import NowItem
 
 SETTLED, FIRST = 30.0, 10.0
 """Seconds that a view which is printed once waits until schedulers answered and failures were diagnosed, and seconds
@@ -52,7 +54,7 @@ def command(folders: tuple[Path, ...], team: str, once: bool, interval: float, n
     check_team(event_folder, team)
     gc.enable()  # it was turned off for commands that live for a moment
     from hackathon.index.watcher import Watcher
-    from hackathon.web.views.now import now_view
+    from hackathon.web.attention.now import now_view
 
     live = not as_json and not once and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     watch = Watcher(event_folder, shown, team=team, ask=not no_ask, interval=interval if live else SOON)
@@ -82,7 +84,7 @@ def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: 
     from rich.console import Console
     from rich.live import Live
 
-    from hackathon.web.views.now import now_view
+    from hackathon.web.attention.now import now_view
 
     # A handler that raises may do so while a lock is being taken, and nobody would give it back: it only notes.
     ended: list[int] = []
@@ -124,8 +126,7 @@ def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
 
     team = f" · {view.team}" if view.team else ""
     yield [(printable(title + team), BOLD), (time.strftime("  %H:%M:%S", time.localtime(view.now)), QUIET)]
-    many = message("now.help_one") if view.count == 1 else message("now.help_count", count=view.count)
-    need = (many, BOLD) if view.count else (message("now.calm"), GOOD)
+    need = (view.headline, BOLD if view.count else GOOD)
     yield [need, (f" · {message('now.totals', **_totals(view))}", "")]
     if view.empty:
         yield [(message("now.no_runs"), DOUBTFUL)]
@@ -136,6 +137,11 @@ def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
         yield from _item(item)
     if view.left:
         yield [(message("now.left", count=view.left), QUIET)]
+    if view.old:
+        yield []
+        yield [(message("now.old", count=len(view.old)), BOLD)]
+        for item in view.old:
+            yield from islice(_item(item), 2)
     if view.well:
         yield []
         yield [(message("now.well"), BOLD)]
@@ -157,8 +163,11 @@ def _item(item: "NowItem") -> Iterator[list[Part]]:
     kind = _padded(message(f"now.kind_{item.kind}"), MARGIN - 10)
     who = " · ".join(each for each in (item.team, item.person) if each) or message("now.person")
     run = f" · {item.name or item.run_id}" + (f" ({item.processes})" if item.processes else "") if item.run_id else ""
+    if item.items:
+        met = ", ".join(each.team or each.person for each in item.items)
+        who, run = f"{message('now.teams', count=len(item.items))}: {met}", ""
     yield [(kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(who + run), BOLD)]
-    yield _under(item.message)
+    yield _under(f"{item.message} – {item.finding}" if item.finding else item.message)
     if item.evidence:
         yield _under(item.evidence, f"  {item.place}" if item.place else "")
     if item.helper:
@@ -167,7 +176,7 @@ def _item(item: "NowItem") -> Iterator[list[Part]]:
         yield _under(f"→ {item.advice.splitlines()[0]}")
     about = [message("now.part", part=part_name(item.part))] if item.part else []
     if item.more:
-        about.append(message("now.more_one") if item.more == 1 else message("now.more_count", count=item.more))
+        about.append(message("now.more", count=item.more))
     about += [message("now.newer", state=state(item.newer))] if item.newer else []
     if about:
         yield _under("", " · ".join(about))

@@ -59,6 +59,8 @@ class Team:
     """Who is in it."""
     tutors: list[str] = field(default_factory=list)
     """Accounts of the tutors who help it."""
+    seat: str = ""
+    """Where it sits: a table, a room, an address of a video call."""
     project: str = ""
     """What it works on."""
     model: str = ""

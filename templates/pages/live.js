@@ -74,10 +74,15 @@
     source = null;
   }
 
+  // Who wants to be told of what is new (tutor.js) is told of it also while the page is behind others.
+  function wished() {
+    return document.querySelector('.wish[aria-pressed="true"]') !== null;
+  }
+
   // A browser opens six connections to a server, and tabs in the background would keep them all.
   document.addEventListener("visibilitychange", () => {
     clearTimeout(resting);
-    if (document.hidden) resting = setTimeout(rest, HIDDEN);
+    if (document.hidden && !wished()) resting = setTimeout(rest, HIDDEN);
     else if (!source) connect();
   });
   addEventListener("pagehide", rest);
@@ -210,6 +215,7 @@
   // What a part of the page is called: by its heading, a row by what it links to.
   function called(node) {
     if (node.nodeType !== Node.ELEMENT_NODE) return node.nodeName;
+    if (node.id && node.matches("li, form")) return `${node.nodeName} ${node.id}`;
     const head = node.querySelector(":scope > :is(h2, h3, summary, caption, figcaption)");
     const link = !head && node.matches("tr, li, article") ? node.querySelector("a[href]") : null;
     return `${node.nodeName} ${head ? head.firstChild?.textContent : (link?.getAttribute("href") ?? node.id)}`;

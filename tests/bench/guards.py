@@ -1,4 +1,4 @@
-"""Take away, one at a time, what keeps strangers out, and see that the tests of each of the twelve ways in fail.
+"""Take away, one at a time, what keeps strangers out, and see that the tests of each of the thirteen ways in fail.
 
     sudo python tests/bench/guards.py [NUMBER…]
 
@@ -119,6 +119,21 @@ GUARDS = (
     Guard(12, "an umask of 000 is narrowed",
           (("hackathon/cli/main.py", "    os.umask(os.umask(0o077) | 0o002)\n", ""),),
           (USERS.format("foreign_results") + "::test_a_shell_with_umask_000_makes_runs_that_nobody_else_writes",)),
+    Guard(13, "a form comes from a page of ours",
+          (("hackathon/web/dashboard/access.py", "elif form and not same_origin(headers):", "elif False:"),),
+          ("tests/web/test_acts.py::test_forms_of_other_pages_are_refused",)),
+    Guard(13, "a form has a token of this browser",
+          (("hackathon/web/dashboard/form_page.py", "if not self._guard.knows(token, session):", "if False:"),),
+          ("tests/web/test_acts.py::test_a_token_is_of_one_browser_one_server_and_some_hours",)),
+    Guard(13, "a form that is sent again does nothing again",
+          (("hackathon/web/dashboard/form_guard.py", "        task = self._sent.get(key)\n", "        task = None\n"),),
+          ("tests/web/test_acts.py::test_the_same_form_again_does_nothing_again",)),
+    Guard(13, "a form runs commands about the account's own runs only",
+          (("hackathon/web/dashboard/acts.py", "    if not own(run):", "    if False:"),),
+          ("tests/web/test_acts.py::test_runs_of_others_are_neither_cancelled_nor_run",)),
+    Guard(13, "a command that a form runs loads nothing from the project's folder",
+          (("hackathon/web/dashboard/acts.py", '"-P", "-m"', '"-m"'),),
+          ("tests/web/test_acts.py::test_one_s_own_run_is_cancelled_and_submitted_again_after_a_question",)),
 )  # fmt: skip
 
 

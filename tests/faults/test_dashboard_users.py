@@ -17,7 +17,10 @@ from typing import Any
 
 import pytest
 
+from hackathon.board.board import open_board
+from hackathon.board.directory import make_place
 from hackathon.board.entry import letters
+from hackathon.board.post import post
 from support.paths import ROOT
 
 PATIENCE = 120
@@ -54,6 +57,33 @@ for path in sys.argv[1:]:
 """
 
 
+SENDER = """
+import http.client, re, socket, sys
+from urllib.parse import urlencode
+path, count = sys.argv[1:]
+class Connection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(path)
+def ask(method, where, body=None, **headers):
+    made = Connection("localhost")
+    made.request(method, where, body, headers)
+    answer = made.getresponse()
+    return answer, answer.read().decode()
+answer, page = ask("GET", "/en/board")
+values = {name: re.search(f'name="{name}" value="([^"]*)"', page)[1] for name in ("token", "back", "post")}
+headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": "http://localhost",
+           "Cookie": answer.getheader("set-cookie").partition(";")[0]}
+acts = ["take", *["answer"] * int(count), "solve"]
+for number, act in enumerate(acts):
+    form = {**values, "act": act, "text": f"{act} {number}"}
+    print(ask("POST", "/act", urlencode(form), **headers)[0].status, flush=True)
+forged = {**values, "act": "answer", "text": "forged", "user": "root"}
+print(ask("POST", "/act", urlencode(forged), **headers)[0].status)
+"""
+
+
 @dataclass
 class Users:
     """Two accounts that can reach this Python and this checkout."""
@@ -85,10 +115,12 @@ class Users:
         return process.returncode, out, error
 
     @contextlib.contextmanager
-    def dashboard(self, *words: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
-        """Run alice's dashboard; gives the process and the lines that it printed."""
-        words = ("-m", "hackathon", "dashboard", "--no-ask", str(self.folder / "home-alice"), *words)
-        with self.start("alice", *words) as process:
+    def dashboard(
+        self, *words: str, role: str = "alice", shown: Path | None = None
+    ) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+        """Run a user's dashboard of a folder; gives the process and the lines that it printed."""
+        words = ("-m", "hackathon", "dashboard", "--no-ask", str(shown or self.folder / "home-alice"), *words)
+        with self.start(role, *words) as process:
             lines: list[str] = []
             try:
                 assert process.stdout is not None
@@ -243,3 +275,34 @@ def test_another_user_s_socket_is_not_taken_for_ours(users: Users) -> None:
         assert code == 2
         assert "is not your socket" in error
         assert path.is_socket()
+
+
+def test_two_tutors_at_once_write_as_themselves_and_lose_nothing(users: Users) -> None:
+    """Each at a dashboard of their own, over one board: all they wrote is there, and belongs to who wrote it."""
+    event = users.folder / "event"
+    event.mkdir()
+    make_place(event / "shared", "sticky")
+    names = {role: pwd.getpwuid(uid).pw_name for role, uid in users.uids.items()}
+    tutors = ", ".join(f"{{user: {name}}}" for name in names.values())
+    (event / "hackathon.yaml").write_text(f"title: E\nshared: shared\ntutors: [{tutors}]\nteams: [{{name: aurora}}]\n")
+    post(open_board(event / "shared", event), "Who comes?", kind="ask")
+    count = 8
+    with contextlib.ExitStack() as stack:
+        senders = {}
+        for role in names:
+            _, lines = stack.enter_context(users.dashboard(role=role, shown=event))
+            path = next(found[1] for line in lines if (found := re.search(r"ssh -L 8000:(\S+) ", line)))
+            other = "eve" if role == "alice" else "alice"
+            assert "PermissionError" in users.output(other, "-c", SENDER, path, "1")[2], "not as somebody else"
+            senders[role] = path
+        running = {role: users.start(role, "-c", SENDER, path, str(count)) for role, path in senders.items()}
+        for process in running.values():
+            out, error = process.communicate(timeout=PATIENCE)
+            assert out.split() == ["303"] * (count + 2) + ["400"], error
+    (found,) = open_board(event / "shared", event).posts
+    said = [*found.answers, *(each for each in (found.taken, found.solved) if each)]
+    for uid in users.uids.values():
+        words = {each.text for each in said if each.uid == uid}
+        assert words == {"take 0", f"solve {count + 1}", *(f"answer {n}" for n in range(1, count + 1))}
+    assert {each.user for each in said} == set(names.values())
+    assert {path.stat().st_uid for path in (event / "shared/entries").iterdir()} == {*users.uids.values(), os.geteuid()}

@@ -285,3 +285,12 @@ def test_its_help_names_every_option(settings: dict[str, str]) -> None:
             for option in parameter.opts:
                 assert option in out or not option.startswith("-"), option
     assert CliRunner().invoke(command, ["--nonsense"]).exit_code == 2
+
+
+def test_forms_on_a_port_are_asked_for_and_stay_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for address in ("0.0.0.0", "10.1.2.3", "::"):
+        assert run(["dashboard", "--write", "--port", "0", "--bind", address]) == 2
+        assert "--write cannot be combined with --bind" in capsys.readouterr().err

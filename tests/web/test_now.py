@@ -18,7 +18,8 @@ from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import CauseText, RunEntry
 from hackathon.text.messages import speaking
 from hackathon.text.units import format_moment
-from hackathon.web.views.now import now_view
+from hackathon.web.attention.now import now_view
+from hackathon.web.views.registry import values_of
 from hackathon.web.views.trouble import clock
 from support.pages.rendered import HOSTILE, harmless, page, read
 
@@ -137,13 +138,18 @@ def test_the_most_urgent_comes_first_in_both_languages(tmp_path: Path) -> None:
     assert [item.team for item in view.items[1:]] == list("gfedcba")
     text = read(page("now", looked)).text
     for words in (
-        "8 need attention", "Why does it hang?", "exit code 1", "can never start in h-debug", "not enough nodes",
+        "1 team asks · 1 failure · 1 waiting long · 1 without progress · 1 with low use", "Why does it hang?",
+        "exit code 1", "can never start in h-debug", "not enough nodes",
         "No output for 15 min, at step 340", "utilisation is 3 %", "99 % full", "NaN", "no longer knows the job",
         "Running normally",
     ):  # fmt: skip
         assert words in text
     ja = read(page("now", looked, "ja")).text
-    assert "要対応 8 件" in ja and "15 min のあいだ出力がありません" in ja and "need" not in ja.split("hang?")[1]
+    assert (
+        "質問 1 チーム · 失敗 1 件" in ja
+        and "15 min のあいだ出力がありません" in ja
+        and "need" not in ja.split("hang?")[1]
+    )
 
 
 def test_calm() -> None:
@@ -190,21 +196,79 @@ def test_a_failure_that_a_success_followed_is_over() -> None:
 
 def test_everybodys_last_failure_comes_before_further_ones() -> None:
     def at(number: int, minutes: float, **values: Any) -> RunEntry:
-        return failed(number, ended=NOW - minutes * MINUTE, **values)
+        return failed(number, ended=NOW - minutes * MINUTE, **{"rule": "cuda-out-of-memory", **values})
 
+    other: dict[str, Any] = {"team": "borealis", "project": "/event/borealis", "user": "eve"}
     runs = [
-        at(1, 2), at(2, 3), at(3, 9),  # one name: told once
-        at(4, 5, name="own-model"),
-        at(5, 30, user="bob"),
-        at(6, 1, user="eve", team="borealis", project="/event/borealis"),
-        run(7, user="eve", team="borealis", project="/event/borealis", created=NOW - MINUTE, submitted=NOW - 10),
+        at(1, 2), at(2, 3, name="own-model"), at(3, 9, user="bob"),  # one team and cause: told once, whatever its name
+        at(4, 5, rule="nccl-timeout"),  # the same name and another cause
+        at(5, 30, rule="no-module", **other),
+        at(6, 1, team="cirrus", project="/event/cirrus", name="n", user="cy", rule="bad-loss"),
+        run(7, team="cirrus", project="/event/cirrus", name="n", user="cy", created=NOW - MINUTE, submitted=NOW - 10),
     ]  # fmt: skip
     items = now_view(source(*runs)).items
-    assert [(item.person, item.name, item.more) for item in items] == [
-        ("ada", "torch-ddp", 2), ("bob", "torch-ddp", 0), ("ada", "own-model", 0), ("eve", "torch-ddp", 0),
+    assert [(item.team, item.cause, item.more) for item in items] == [
+        ("aurora", "cuda-out-of-memory", 2), ("borealis", "no-module", 0), ("aurora", "nccl-timeout", 0),
+        ("cirrus", "bad-loss", 0),
     ]  # fmt: skip
     assert items[0].run_id == runs[0].id, "the newest of them stands for all"
-    assert "and 2 more with the same name" in read(page("now", source(*runs))).text
+    assert sorted(each.name for each in items[0].runs) == ["own-model", "torch-ddp", "torch-ddp"]
+    html = page("now", source(*runs))
+    assert "2 more runs with the same cause" in read(html).text
+    assert read(html).headings[0] == "6 failures", "runs are counted, not lines"
+    assert len({item.id for item in items}) == 4
+
+
+def test_one_cause_of_several_teams_is_one_matter() -> None:
+    told = {"en": CauseText("GPU out of memory", "Halve the batch.", "CUDA out of memory. Tried", "logs/rank-1.log:17")}
+
+    def of(team: str, number: int, **values: Any) -> RunEntry:
+        usual = {"team": team, "project": f"/event/{team}", "rule": "cuda-out-of-memory", "part": "gpu", "told": told}
+        return failed(number, **{**usual, **values})
+
+    runs = [*(of(team, n) for n, team in enumerate("abcd", 1)), of("a", 5), of("e", 6, rule="nccl-timeout")]
+    together, alone = now_view(source(*runs)).items
+    assert [each.team for each in together.items] == list("abcd") and together.more == 4 and alone.team == "e"
+    text = read(page("now", source(*runs))).text
+    assert "4 teams GPU out of memory" in text and text.count("Halve the batch.") == 2
+    # any exception is not one cause: what its last line says is
+    lines = {n: {"en": CauseText(f"{n}", "", f"ValueError: bad value {n}", "")} for n in ("shape", "device")}
+    other = [of("a", 1, rule="python-exception", told=lines["shape"])]
+    assert len(now_view(source(*other, of("b", 2, rule="python-exception", told=lines["shape"]))).items) == 1
+    assert len(now_view(source(*other, of("b", 2, rule="python-exception", told=lines["device"]))).items) == 2
+
+
+def test_what_is_over_for_an_hour_is_folded_and_not_counted() -> None:
+    runs = [
+        failed(1, ended=NOW - 59 * MINUTE, rule="a"),
+        failed(2, ended=NOW - 61 * MINUTE, rule="b", created=NOW - 90 * MINUTE),
+        failed(3, ended=NOW - 200 * MINUTE, rule="a", created=NOW - 300 * MINUTE),  # the same matter as the first
+        run(4, state="QUEUED", submitted=NOW - 300 * MINUTE),  # it goes on
+    ]
+    view = now_view(source(*runs))
+    assert [(item.kind, item.cause) for item in view.items] == [("failed", "a"), ("waits", "waits")]
+    assert [item.cause for item in view.old] == ["b"] and view.count == 2
+    reader = read(page("now", source(*runs)))
+    assert reader.headings[0] == "2 failures · 1 waiting long" and "1 matter older than an hour" in reader.text
+    assert read(page("now", source(runs[1]))).headings[0] == "Nothing needs attention"
+
+
+def test_the_teams_of_a_tutor(tmp_path: Path) -> None:
+    teams = [Team("aurora", tutors=[ME], seat="table 3"), Team("borealis", tutors=["ada", "cy"]), Team("cirrus")]
+    event = Event("E", teams=teams, tutors=[Tutor("ada", name="Ada L.")])
+    runs = [failed(n, team=each.name, project=f"/e/{each.name}", rule=each.name) for n, each in enumerate(teams)]
+    runs += [failed(9, team="aurora", project="/e/aurora", part="nccl", ended=NOW - 30 * 3600 * MINUTE)]
+    looked = source(*runs, event=event)
+    assert len(now_view(looked).items) == 3
+    (mine,) = now_view(looked, ME).items
+    assert (mine.team, mine.tutors, mine.seat, mine.history) == ("aurora", (ME,), "table 3", (("nccl", 1),))
+    view = now_view(looked, "ada")
+    assert [item.team for item in view.items] == ["borealis"] and view.me == ME and view.tutor == "ada"
+    assert view.items[0].tutors == ("Ada L.", "cy")
+    assert [each for each, _ in view.tutors] == [ME, "ada", "cy"]
+    text = read(page("now", looked, key="ada")).text
+    assert "borealis" in text and "table 3" not in text and "My teams" in text and "Teams of Ada L." in text
+    assert values_of("now", "nobody", looked) is None
 
 
 def test_a_diagnosis_speaks_the_readers_language() -> None:
@@ -252,7 +316,8 @@ def test_requests_for_help(tmp_path: Path) -> None:
     first, second = view().items
     assert (first.message, first.person, first.team, first.run) == ("first: it hangs", "Ada Lovelace", "aurora", "")
     assert first.advice == f"Take this request: hackathon ask take {first.post}"
-    # the failure that it is about is the same matter, and told once
+    # the failure that it is about is the same matter, told once, with its cause and its state as they are now
+    assert second.finding == "The run failed: FAILED" and second.state == "FAILED" and len(second.runs) == 1
     assert (second.kind, second.run, second.name) == ("asked", f"{tmp_path}/aurora//{broken.id}", "torch-ddp")
     html = page("now", source(broken, event=event, event_folder=tmp_path))
     assert f"/board#post-{first.post}" in read(html).links
@@ -287,12 +352,12 @@ def test_a_board_that_can_not_be_read_is_told_and_harms_nothing(tmp_path: Path) 
 
 
 def test_long_lists_are_cut_and_counted() -> None:
-    runs = [failed(1, user=f"u{n}") for n in range(230)] + [run(2, user=f"w{n}") for n in range(55)]
+    runs = [failed(1, team=f"t{n}", rule=f"r{n}") for n in range(230)] + [run(2, user=f"w{n}") for n in range(55)]
     view = now_view(source(*runs))
     assert (view.count, len(view.items), view.left) == (230, 200, 30)
     assert (len(view.well), view.well_left) == (40, 15)
     text = read(page("now", source(*runs))).text
-    assert "230 need attention" in text and "30 more are not shown" in text and "15 more are running normally" in text
+    assert "230 failures" in text and "30 more are not shown" in text and "15 more are running normally" in text
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

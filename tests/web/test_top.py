@@ -24,7 +24,8 @@ from hackathon.board.directory import make_place
 from hackathon.board.post import post
 from hackathon.cli.main import run
 from hackathon.cli.top import lines
-from hackathon.web.views.now import NowItem, NowView, Well
+from hackathon.web.attention.now import NowView, Well
+from hackathon.web.attention.records import NowItem
 from support.pages.rendered import HOSTILE, NOT_SHOWN
 from support.samples.event import _unend
 from support.samples.runs import Sample, write_run
@@ -63,14 +64,14 @@ def test_once_into_a_pipe(event: Path, capsys: pytest.CaptureFixture[str]) -> No
     before = {path: path.stat().st_mtime_ns for path in event.rglob("*")}
     assert run(["top", "--no-ask"]) == 0, "what is no terminal gets it once"
     out = capsys.readouterr().out
-    assert out.startswith("Hackathon") and "2 need attention · running 1 · waiting 0" in out
+    assert out.startswith("Hackathon") and "1 team asks · 1 failure · running 1 · waiting 0" in out
     assert "\x1b" not in out and "\r" not in out
     assert out.index("May somebody look?") < out.index("horovod is not installed") < out.index("Running normally")
     assert "aurora · tanaka07 · torch-ddp (4)" in out and "logs/rank-1.log:1" in out and "part: environment" in out
     assert re.search(r"雲 · tanaka07 · torch-ddp \(2\) +2,3\d\d samples/s", out)
     assert run(["top", "--no-ask", "--once", "--lang", "ja"]) == 0
     ja = capsys.readouterr().out
-    assert ja.startswith("ハッカソン") and "要対応 2 件" in ja and "順調な実行" in ja
+    assert ja.startswith("ハッカソン") and "質問 1 チーム · 失敗 1 件" in ja and "順調な実行" in ja
     assert {path: path.stat().st_mtime_ns for path in event.rglob("*")} == before, "it only reads"
 
 
@@ -160,13 +161,13 @@ def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) ->
     terminal.wait_for("Running normally", "horovod is not installed", "Ctrl-C to quit")
     assert "\x1b[?1049h" in terminal.seen, "on a screen of its own"
     post(open_board(event / "shared", event), "A second question", kind="ask")
-    terminal.wait_for("A second question", "3 need attention")
+    terminal.wait_for("A second question")
     late = write_run(
         event / "雲/train/runs", Sample(8, None, "TIMEOUT", "", exit_code=143), 3, team="雲", name="late-one",
         start=time.time() - 300,
     )  # fmt: skip
     assert late.is_dir()
-    terminal.wait_for("late-one", "4 need attention")
+    terminal.wait_for("late-one", "2 failures")
     os.write(terminal.master, b"\x03")
     assert terminal.end() == 0
     assert "\x1b[?1049l" in terminal.seen and "\x1b[?25h" in terminal.seen, "the terminal is as it was"

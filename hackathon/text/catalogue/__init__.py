@@ -3,6 +3,7 @@
 # First part of an id → folder. Not searched for: a login node's file system is slow, and `--help` looks up a hundred texts.
 FOLDERS = {
     "access": "access",
+    "act": "web",
     "asynchronous": "prediction",
     "board": "board",
     "board_page": "web",

@@ -1,8 +1,8 @@
-"""Who may ask the dashboard what: method, Host, token, and the headers that every answer carries.
+"""Who may ask the dashboard what: method, Host, token, origin, and the headers that every answer carries.
 
-The dashboard only reads, so nothing can be changed through it; what it shows is another matter. Other pages in the
-tutor's browser must not read it (DNS rebinding, frames, scripts of other origins), and on a port no other user of the
-login node may.
+Other pages in the tutor's browser must not read it (DNS rebinding, frames, scripts of other origins), and on a port no
+other user of the login node may. Where it takes forms, it takes them at one address only, by POST, from its own pages,
+and from a browser that it gave a cookie to; what they must hold besides is `form_guard`'s.
 """
 
 import hmac
@@ -27,9 +27,11 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """Names under which a browser reaches the dashboard through `ssh -L`, whatever the port is on its side."""
 WILDCARDS = frozenset({"0.0.0.0", "::"})
-ENTER = "/enter"
+ENTER, ACT = "/enter", "/act"
 BROWSER = "hackathon.browser"
 """What in a request's scope names the browser that it is from; empty on a socket, which one account uses."""
+SESSION = "hackathon.session"
+"""What in a request's scope names the browser whose forms are taken; empty where none are."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -43,6 +45,11 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
+WRITING = {
+    b"content-security-policy": POLICY.replace("form-action 'none'", "form-action 'self'").encode(),
+    b"referrer-policy": b"same-origin",  # else browsers hide a form's origin from ourselves, too
+}
+"""Headers of a dashboard that takes forms, in the place of those above."""
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
 
 
@@ -58,24 +65,35 @@ class Access:
         self.cookie = f"hackathon-{secrets.token_hex(4)}"
         self.session = secrets.token_hex(16)
         """What cookies are signed with: each browser that shows the token has one of its own."""
+        self.writes = door.writes
+        self.headers = tuple((name, WRITING.get(name, value) if door.writes else value) for name, value in HEADERS)
+        self._entered = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         headers = scope["headers"]
-        if scope["method"] not in ("GET", "HEAD"):
+        form = scope["method"] == "POST" and scope["path"] == ACT and self.writes
+        if scope["method"] not in ("GET", "HEAD") and not form:
             await refuse(send, 405, "Only GET and HEAD.", [(b"allow", b"GET, HEAD")])
         elif not self.known_host([value for name, value in headers if name == b"host"]):
             await refuse(send, 421, "This address is not served here: use localhost.")
         elif self.token and scope["path"] == ENTER:
             await self._enter(scope, send)
+        elif form and not same_origin(headers):
+            await refuse(send, 403, "This form comes from another page.", headers=self.headers)
         else:
-            browser = self._browser([value for name, value in headers if name == b"cookie"]) if self.token else ""
-            if browser is None:
+            browser = self._browser([value for name, value in headers if name == b"cookie"])
+            if browser is None and (self.token or form):
                 text = "The token is missing or old: open the address that `hackathon dashboard` printed."
                 await refuse(send, 403, text)
                 return
-            await self.inner({**scope, BROWSER: browser}, receive, with_headers(send))
+            answer = with_headers(send, self.headers)
+            if browser is None and self.writes:  # on a socket: who can connect is the account itself
+                browser = secrets.token_hex(8)
+                answer = with_headers(answer, [(b"set-cookie", self._cookie_of(browser))])
+            session = {BROWSER: browser if self.token else "", SESSION: browser if self.writes else ""}
+            await self.inner({**scope, **session}, receive, answer)
 
     def known_host(self, values: Sequence[bytes]) -> bool:
         """Return whether a request's Host headers name this dashboard: exactly one, with any port."""
@@ -86,9 +104,22 @@ class Access:
         if len(given) != 1 or not same(given[0], self.token):
             await refuse(send, 403, "This token is wrong or old: open the address that `hackathon dashboard` printed.")
             return
-        cookie = f"{self.cookie}={self._signed(secrets.token_hex(8))}; Path=/; HttpOnly; SameSite=Lax"
-        extra = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
+        extra = [(b"location", b"/")]
+        known = self.writes and self._browser([value for name, value in scope["headers"] if name == b"cookie"])
+        if self.writes and not known:
+            if self._entered:
+                await refuse(send, 403, "Another browser has used this token; this dashboard is for one person.")
+                return
+            if scope["method"] != "GET":  # somebody looks whether the address is there
+                await refuse(send, 405, "Only GET.", [(b"allow", b"GET")])
+                return
+            self._entered = True
+        if not known:
+            extra.append((b"set-cookie", self._cookie_of(secrets.token_hex(8))))
         await refuse(send, 303, "", extra)
+
+    def _cookie_of(self, browser: str) -> bytes:
+        return f"{self.cookie}={self._signed(browser)}; Path=/; HttpOnly; SameSite=Lax".encode()
 
     def _signed(self, browser: str) -> str:
         return f"{browser}.{hmac.digest(self.session.encode(), browser.encode('utf-8', 'replace'), 'sha256').hex()}"
@@ -120,6 +151,20 @@ def named_by(values: Sequence[bytes], names: Container[str], any_number: bool = 
         return False
     name = match[1].lower()
     return name in names or (any_number and _is_number(name))
+
+
+def same_origin(headers: Sequence[Header]) -> bool:
+    """Return whether a request is from a page of this very address, as its browser says: no page can choose these.
+
+    A request that says neither its origin nor how its page is related to ours is none of a browser of today.
+    """
+    host, origins, sites = (
+        [value.lower() for name, value in headers if name == wanted]
+        for wanted in (b"host", b"origin", b"sec-fetch-site")
+    )
+    if len(host) != 1 or len(origins) > 1 or len(sites) > 1 or not (origins or sites):
+        return False
+    return origins in ([], [b"http://" + host[0]]) and sites in ([], [b"same-origin"])
 
 
 async def refuse(

@@ -38,6 +38,8 @@ class Endpoint:
     token: str = ""
     """128 bits in hexadecimal; empty on a Unix socket, which its directory keeps closed."""
     token_file: Path | None = None
+    writes: bool = False
+    """Whether forms are taken: what they write is written by the account that runs the server."""
 
 
 class OwnSocket(socket.socket):
@@ -90,8 +92,8 @@ def default_socket(what: str) -> Path:
 
 
 @contextlib.contextmanager
-def socket_door(path: Path) -> Iterator[Endpoint]:
-    """Listen on a Unix socket (0600) until the block ends, and remove it then.
+def socket_door(path: Path, *, writes: bool = False) -> Iterator[Endpoint]:
+    """Listen on a Unix socket (0600) until the block ends, and remove it then; `writes`: forms are taken.
 
     Raises RequestError when the path is too long, its folder is open to others, something else lies there, or another
     dashboard listens there. A socket that a killed one left behind is replaced.
@@ -114,7 +116,7 @@ def socket_door(path: Path) -> Iterator[Endpoint]:
         mine = path.lstat()
         try:
             listener.listen(BACKLOG)
-            yield Endpoint(listener, path=path)
+            yield Endpoint(listener, path=path, writes=writes)
         finally:
             listener.close()
             with contextlib.suppress(OSError):
@@ -163,8 +165,10 @@ def _remove_stale(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def port_door(address: str, port: int) -> Iterator[Endpoint]:
+def port_door(address: str, port: int, *, writes: bool = False) -> Iterator[Endpoint]:
     """Listen on a port (0: a free one) with a fresh token in a private file (0600) until the block ends.
+
+    `writes`: forms are taken, and the token lets one browser in.
 
     Raises RequestError when the port is taken or the address is none of this machine's.
     """
@@ -181,7 +185,8 @@ def port_door(address: str, port: int) -> Iterator[Endpoint]:
         except OSError as error:
             raise HackathonError("dashboard.no_folder", path=file, reason=error.strerror or error) from None
         try:
-            yield Endpoint(listener, address=listener.getsockname()[0], port=taken, token=token, token_file=file)
+            address = listener.getsockname()[0]
+            yield Endpoint(listener, address=address, port=taken, token=token, token_file=file, writes=writes)
         finally:
             with contextlib.suppress(OSError):
                 if file.read_text() == token + "\n":

@@ -1,7 +1,7 @@
 """The dashboard's server: addresses to pages, kept rendered, with a stream for each viewer.
 
 Addresses: `/<language>/<kind>` and `?key=` for kinds that have one; the language in the address is the language that is
-remembered. Files come from a fixed table, never from a path in a request.
+remembered. Files come from a fixed table, never from a path in a request. Forms are taken at one address, `/act`.
 """
 
 import asyncio
@@ -25,18 +25,23 @@ from hackathon.text.errors import HackathonError
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
-from hackathon.web.dashboard.access import BROWSER, Access, Receive, Scope, Send
+from hackathon.web.attention.run_lines import line_of
+from hackathon.web.dashboard.access import ACT, BROWSER, SESSION, Access, Receive, Scope, Send
 from hackathon.web.dashboard.crowd import raise_open_files, room
 from hackathon.web.dashboard.endpoint import Endpoint
-from hackathon.web.dashboard.stream import KEPT_PAGES, Address, Pages, Watch, follow, in_thread, stream
+from hackathon.web.dashboard.form_page import FormPage
+from hackathon.web.dashboard.stream import KEPT_PAGES, Address, Pages, Watch, follow, follow_board, in_thread, stream
 from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration, preferred
 from hackathon.web.page import pages as views
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
+from hackathon.web.views.board import mark_of
 from hackathon.web.views.registry import VIEWS, values_of
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 KEYED = frozenset({"team", "study", "run", "profile", "speedup", "diff", "survey"})
+PARAMETER = {"now": "tutor"}
+"""Kinds that may have a key, and how it is called in their addresses."""
 LONGEST_KEY = 4000
 STREAMS = 3
 """Streams are at most 1/STREAMS of all connections, so that pages are still given out."""
@@ -49,8 +54,10 @@ LOOK_AT_DOOR = 5.0
 class Dashboard:
     """The application: pages of all kinds in all languages, files of the table, and the stream."""
 
-    def __init__(self, watch: Watch, title: Callable[[], str], cache: Path) -> None:
+    def __init__(self, watch: Watch, title: Callable[[], str], cache: Path, *, writes: bool = False) -> None:
+        """`writes`: forms are shown and taken."""
         self.title, self.cache = title, cache
+        self.forms = FormPage(self, writes, address_of, address_to)
         self.pages = Pages(watch, self.render, self._failed)
         self._told: dict[Address, str] = {}
         self._files: dict[str, bytes] = {}
@@ -64,36 +71,43 @@ class Dashboard:
             return
         if path == "/":
             answer: Response = RedirectResponse(f"/{preferred(scope)}/now", 303)
+        elif path == ACT and scope["method"] == "POST":
+            taken = await self.forms.take(scope, receive)
+            if taken is None:  # whoever sent it has gone
+                return
+            answer = taken
         elif path[1:] in FILES:
             answer = await self._file(path[1:], preferred(scope))
         elif path == "/favicon.ico":  # browsers ask for it unasked
             answer = Response(status_code=204)
         else:
-            answer = await self._page(path, scope["query_string"], preferred(scope))
+            answer = await self._page(path, scope["query_string"], preferred(scope), scope.get(SESSION, ""))
         await answer(scope, receive, send)
 
-    async def _page(self, path: str, query: bytes, preferred: str) -> Response:
+    async def _page(self, path: str, query: bytes, preferred: str, session: str) -> Response:
         address = address_of(path, query)
         if address is None:
             _, _, rest = path.partition("/")
             code = rest.partition("/")[0]
             if code in LANGUAGES and rest in (code, f"{code}/"):
                 return RedirectResponse(f"/{code}/now", 303)
-            return self._trouble(404, code if code in LANGUAGES else preferred)
+            return self.trouble(404, code if code in LANGUAGES else preferred, session)
         try:
             page = await self.pages.get(address)
         except TimeoutError:
-            return self._trouble(504, address[2])
+            return self.trouble(504, address[2], session)
         except Exception:
-            return self._trouble(500, address[2])
-        return _html(page.body) if page.body is not None else self._trouble(404, address[2])
+            return self.trouble(500, address[2], session)
+        if page.body is None:
+            return self.trouble(404, address[2], session)
+        return html(self.forms.filled(page.body, session, query, address[2]))
 
     async def _file(self, name: str, preferred: str) -> Response:
         if name not in self._files:
             try:
                 self._files[name] = await in_thread(lambda: FILES[name](self.cache))
             except (HackathonError, OSError):  # pages do without scripts
-                return self._trouble(404, preferred)
+                return self.trouble(404, preferred)
         # These are the program's own and hold nothing of the runs: a browser may keep them.
         kept = {"cache-control": "private, max-age=3600"}
         return Response(self._files[name], headers=kept, media_type=TYPES[Path(name).suffix])
@@ -143,19 +157,24 @@ class Dashboard:
         kind, key, language = address
         with speaking(language):
             found = values_of(kind, key, source)
-        if found is None:
-            return None
-        template, values = found
+            if found is None:
+                return None
+            template, values = found
+            if kind == "run" and self.forms.writes:
+                values = {**values, "run_line": line_of(source, key), "may_post": bool(mark_of(source))}
         others = [(other, address_to(other, kind, key)) for other in LANGUAGES if other != language]
         seen = f"{self.pages.nonce}.{number}"
-        return self._rendered(template, language, seen, others=others, here=kind, **values)
+        return self.rendered(template, language, seen, others=others, here=kind, **values)
 
-    def _rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
+    def rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
+        """Return a page as all viewers get it, but for what `FormPage.filled` puts in."""
         with speaking(language):
             title = line(self.title())
         scripts = [f"/plots.js?{_digest('plots.js')}", f"/live.js?seen={seen}"] if seen else []
+        scripts.append(f"/tutor.js?{_digest('tutor.js')}")
         style = f"/style.css?{_digest('style.css')}"
-        site = views.Site(title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="")
+        marks = {"acts": self.forms.token_mark, "said": self.forms.said_mark} if self.forms.writes else {}
+        site = views.Site(title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="", **marks)
 
         def link(kind: str, key: str) -> str | None:
             return link_to(language, kind, key)
@@ -163,25 +182,26 @@ class Dashboard:
         page = views.render(template, site, language, link, now=time.time(), **values)
         return page.encode("utf-8", "replace")
 
-    def _trouble(self, status: int, language: str) -> Response:
+    def trouble(self, status: int, language: str, session: str = "") -> Response:
         """Return a page that says what went wrong, without names of folders or programs."""
         with speaking(language):
             words = {"heading": message(f"dashboard.page_{status}"), "words": message(f"dashboard.page_{status}_lead")}
-        return _html(self._rendered("trouble.html.j2", language, **words), status)
+        page = self.rendered("trouble.html.j2", language, **words)
+        return html(self.forms.filled(page, session, b"", language), status)
 
 
 def link_to(language: str, kind: str, key: str = "") -> str | None:
     """Return the address of a page in a language, None when there is none of this kind."""
     if kind == "home":
         return address_to(language, "now", "")
-    if kind not in VIEWS or (kind in KEYED) != bool(key) or len(key) > LONGEST_KEY:
+    if kind not in VIEWS or (kind in KEYED) != bool(key and kind not in PARAMETER) or len(key) > LONGEST_KEY:
         return None
     return address_to(language, kind, key)
 
 
 def address_to(language: str, kind: str, key: str) -> str:
     """Return the address of a page."""
-    query = f"?key={quote(key, safe='', errors='surrogateescape')}" if key else ""
+    query = f"?{PARAMETER.get(kind, 'key')}={quote(key, safe='', errors='surrogateescape')}" if key else ""
     return f"/{language}/{kind}{query}"
 
 
@@ -190,13 +210,16 @@ def address_of(path: str, query: bytes) -> Address | None:
     parts = path.split("/")
     if len(parts) != 3 or parts[0] or parts[1] not in LANGUAGES or parts[2] not in VIEWS:
         return None
-    key = parse_qs(query.decode("latin-1"), errors="surrogateescape").get("key", [""])[0]
+    given = parse_qs(query.decode("latin-1"), errors="surrogateescape")
+    key = given.get("key", [""])[0]
     if (parts[2] in KEYED) != bool(key) or len(key) > LONGEST_KEY:
         return None
-    return parts[2], key, parts[1]
+    key = key or given.get(PARAMETER.get(parts[2], ""), [""])[0]
+    return (parts[2], key, parts[1]) if len(key) <= LONGEST_KEY else None
 
 
-def _html(body: bytes, status: int = 200) -> Response:
+def html(body: bytes, status: int = 200) -> Response:
+    """Return a page as an answer."""
     return Response(body, status, media_type="text/html")
 
 
@@ -243,6 +266,7 @@ async def _serve(
         loop.add_signal_handler(each, pages.close)
     stopping = asyncio.create_task(stop())
     follow(pages, loop)
+    follow_board(pages, loop, mark_of)
     ready()
     await server.serve(sockets=[door.listener])
     return await stopping

@@ -34,6 +34,8 @@ WORKERS = 4
 LONGEST_RENDERING = 20.0
 FIRST_LOOK = 10.0
 """Seconds that the first pages wait for the first runs."""
+BOARD = 1.0
+"""Seconds between two looks whether something was written on the board."""
 HEARTBEAT = 15.0
 """Seconds after which a silent stream sends a comment, so that dead connections are found."""
 RETRY = 2000
@@ -66,6 +68,8 @@ class RenderedPage:
     made: float
     cost: float
     """Seconds that the rendering took."""
+    written: int = 0
+    """As Pages.written when it was begun."""
 
 
 class Pages:
@@ -85,6 +89,8 @@ class Pages:
         self.nonce = secrets.token_hex(4)
         """Tells this server from the one before it, whose numbers a browser may remember."""
         self.version = watch.version
+        self.written = 0
+        """How often something besides the runs was seen to change: the board."""
         self.closing = asyncio.Event()
         self.streams = 0
         self._kept: dict[Address, RenderedPage] = {}
@@ -126,6 +132,13 @@ class Pages:
             self.version = version
             self._wake()
 
+    def changed(self) -> None:
+        """Take note that something besides the runs has changed: what was rendered before is not shown any more."""
+        self.written += 1
+        self._kept.clear()
+        self._running.clear()  # what is on its way may show the state before
+        self._wake()
+
     def close(self) -> None:
         """End all streams."""
         self.closing.set()
@@ -154,12 +167,16 @@ class Pages:
         return task
 
     def _made(self, address: Address, task: "asyncio.Task[RenderedPage]") -> None:
-        self._running.pop(address, None)
+        current = self._running.get(address) is task
+        if current:
+            del self._running[address]
         if task.cancelled():
             return
         error = task.exception()
         if error is not None:
             self.failed(address, error)
+            return
+        if not current:  # something was written meanwhile
             return
         self._kept.pop(address, None)
         self._kept[address] = task.result()
@@ -169,14 +186,14 @@ class Pages:
     async def _make(self, address: Address) -> RenderedPage:
         async with self._places:
             await self._first_look()
-            version, begun = self.version, time.monotonic()
+            version, written, begun = self.version, self.written, time.monotonic()
             self._renderings += 1
             number = self._renderings
             before = self._kept.get(address)
             body = await in_thread(lambda: self.render(address, self.watch.source(), number))
             now = time.monotonic()
             same = before is not None and content_of(before.body) == content_of(body)
-            return RenderedPage(body, version, before.changed if same and before else number, now, now - begun)
+            return RenderedPage(body, version, before.changed if same and before else number, now, now - begun, written)
 
 
 def content_of(body: bytes | None) -> bytes | None:
@@ -226,6 +243,25 @@ def follow(pages: Pages, loop: asyncio.AbstractEventLoop) -> threading.Thread:
                 return
 
     thread = threading.Thread(target=run, name="follow", daemon=True)
+    thread.start()
+    return thread
+
+
+def follow_board(pages: Pages, loop: asyncio.AbstractEventLoop, look: Callable[[Catalog], object]) -> threading.Thread:
+    """Start the thread that tells the pages when what `look` returns is another one: somebody wrote on the board."""
+
+    def run() -> None:
+        mark = look(pages.watch.source())
+        while not pages.closing.is_set():
+            time.sleep(BOARD)
+            try:
+                before, mark = mark, look(pages.watch.source())
+                if mark != before:
+                    loop.call_soon_threadsafe(pages.changed)
+            except RuntimeError:  # the loop was closed
+                return
+
+    thread = threading.Thread(target=run, name="board", daemon=True)
     thread.start()
     return thread
 
@@ -281,6 +317,8 @@ async def _send(pages: Pages, address: Address, seen: str, send: Send) -> None:
             if time.monotonic() >= spoken + HEARTBEAT:
                 await write(": still here\n\n")
                 spoken = time.monotonic()
-            if page is None or page.version != pages.version or time.monotonic() >= page.made + OLDEST:
+            if page is None or (page.version, page.written) != (pages.version, pages.written):
+                break
+            if time.monotonic() >= page.made + OLDEST:
                 break
             await pages.news(max(0.01, min(spoken + HEARTBEAT, page.made + OLDEST) - time.monotonic()))

@@ -55,6 +55,10 @@ class Site:
     """Addresses of script files for this page, e.g. `vega.js`; all of the same origin."""
     stylesheet: str | None = None
     """The address of the style sheet; None puts it into the page."""
+    acts: str = ""
+    """What stands in forms for their token, which each answer has of its own; empty: nothing can be done here."""
+    said: str = ""
+    """What stands for what became of the form before, likewise."""
     policy: str | None = None
     """The Content-Security-Policy for a `meta` element; None: the default below; "": the server sends a header."""
 

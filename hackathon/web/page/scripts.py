@@ -80,6 +80,7 @@ FILES: dict[str, Callable[[Path], bytes]] = {
     "style.css": _page_file("style.css"),
     "plots.js": _page_file("plots.js"),
     "live.js": _page_file("live.js"),
+    "tutor.js": _page_file("tutor.js"),
     "vega.js": vega_bundle,
 }
 """File name → what returns its content, given a folder of this machine for what takes long to make.

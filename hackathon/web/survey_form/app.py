@@ -33,7 +33,8 @@ from hackathon.survey.values import ValueProblem, read_values
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.printable import printable
-from hackathon.web.dashboard.access import HEADERS, Message, Receive, Scope, Send, named_by, refuse, with_headers
+from hackathon.web.dashboard.access import HEADERS, Receive, Scope, Send, named_by, refuse, with_headers
+from hackathon.web.dashboard.forms import FormRefused, check_type, pairs_of, read_body
 from hackathon.web.dashboard.uvicorn_server import preferred
 from hackathon.web.survey_form.form import LANGUAGE, PREFIX, TOKEN
 from hackathon.web.survey_form.view import View, policy
@@ -55,7 +56,6 @@ WRITERS = 32
 """Answers that are written at the same time: a disk takes several at once, and each waits for it."""
 REMEMBERED = 4000
 """Answers that are recognised when they are sent again."""
-_FORM = "application/x-www-form-urlencoded"
 _Result = TypeVar("_Result")
 
 
@@ -65,14 +65,6 @@ class _Slot:
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
-
-
-class _Refused(Exception):
-    """A request that is no answer to the form: its status and the page that says so."""
-
-    def __init__(self, status: int, what: str) -> None:
-        super().__init__(what)
-        self.status, self.what = status, what
 
 
 class SurveyApp:
@@ -141,7 +133,7 @@ class SurveyApp:
                 return await self._take(scope, receive, view, language)
             tokens = [value for name, value in query if name == TOKEN]
             return await self._show(view, language, tokens[0] if len(tokens) == 1 else "")
-        except _Refused as refused:
+        except FormRefused as refused:
             status, what = refused.status, refused.what
         except Exception as error:
             self._tell(error)
@@ -153,7 +145,7 @@ class SurveyApp:
 
     async def _show(self, view: View, language: str, given: str) -> Response:
         if await self._thread(lambda: self.collection.closing):
-            raise _Refused(410, "closed")
+            raise FormRefused(410, "closed")
         token = plain_token(given)
         if not token:
             return _html(view.words(language, "code", ask=True))
@@ -165,8 +157,8 @@ class SurveyApp:
         return _html(await self._thread(lambda: view.form(language, token)))
 
     async def _take(self, scope: Scope, receive: Receive, view: View, language: str) -> Response | None:
-        _check_type(scope)
-        body = await _body(receive, body_limit(view.survey))
+        check_type(scope)
+        body = await read_body(receive, body_limit(view.survey), BODY_SECONDS)
         if body is None:
             return None
         token, raw = _read_form(body)
@@ -185,7 +177,7 @@ class SurveyApp:
             if what in ("done", "again"):
                 return _html(view.words(language, what))
             if what == "closed":
-                raise _Refused(410, "closed")
+                raise FormRefused(410, "closed")
             if what == "anew":
                 view = View(await self._thread(lambda: self.collection.survey), view.event)
                 return _html(view.form(language, token, raw, [ValueProblem("", "survey_form.anew")]), 422)
@@ -233,11 +225,11 @@ class SurveyApp:
                 del self._slots[token]
 
     async def _state(self, token: str) -> str:
-        """Return a token's state; an unknown one takes its time. Raises _Refused when too many are tried at once."""
+        """Return a token's state; an unknown one takes its time. Raises FormRefused when too many are tried at once."""
         state: str = await self._thread(lambda: self.collection.token_state(token)) if token else "unknown"
         if state == "unknown" and token:
             if self._guesses >= GUESSES_AT_ONCE:
-                raise _Refused(429, "busy")
+                raise FormRefused(429, "busy")
             self._guesses += 1
             try:
                 await asyncio.sleep(self.guess_seconds)
@@ -267,60 +259,18 @@ def body_limit(survey: Survey) -> int:
     return min(MOST_BYTES, SMALLEST_BODY + BYTES_OF_LETTER * letters)
 
 
-async def _body(receive: Receive, limit: int) -> bytes | None:
-    """Return what is sent; None when the sender has gone. Raises _Refused when it is too much or too slow."""
-    parts: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            while True:
-                part: Message = await receive()
-                if part["type"] == "http.disconnect":
-                    return None
-                parts.append(part.get("body", b""))
-                size += len(parts[-1])
-                if size > limit:
-                    # A browser shows our words only when it could send all: what is a bit too long is taken in.
-                    parts.clear()
-                    if size > limit + MOST_BYTES:
-                        raise _Refused(413, "large")
-                if not part.get("more_body"):
-                    break
-    except TimeoutError:
-        raise _Refused(408, "slow") from None
-    if size > limit:
-        raise _Refused(413, "large")
-    return b"".join(parts)
-
-
-def _check_type(scope: Scope) -> None:
-    """Raise _Refused for what no form of ours sends."""
-    kinds = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"content-type"]
-    if len(kinds) != 1 or any(name == b"content-encoding" for name, _ in scope["headers"]):
-        raise _Refused(415, "broken")
-    kind, _, rest = kinds[0].partition(";")
-    charset = rest.strip().removeprefix("charset=").strip('"')
-    if kind.strip() != _FORM or charset not in ("", "utf-8", "utf8"):
-        raise _Refused(415, "broken")
-
-
 def _read_form(body: bytes) -> tuple[str, dict[str, list[str]]]:
-    """Return the token and the texts by question of what a form sent. Raises _Refused."""
-    try:
-        pairs = parse_qsl(
-            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS, separator="&"
-        )
-    except ValueError:  # no UTF-8, too many fields
-        raise _Refused(400, "broken") from None
+    """Return the token and the texts by question of what a form sent. Raises FormRefused."""
+    pairs = pairs_of(body, MOST_FIELDS)
     tokens = [value for name, value in pairs if name == TOKEN]
     if len(tokens) != 1:
-        raise _Refused(400, "broken")
+        raise FormRefused(400, "broken")
     raw: dict[str, list[str]] = {}
     for name, value in pairs:
         if name.startswith(PREFIX):
             raw.setdefault(name.removeprefix(PREFIX), []).append(value)
         elif name != TOKEN:
-            raise _Refused(400, "broken")
+            raise FormRefused(400, "broken")
     return plain_token(tokens[0]), raw
 
 

@@ -2,10 +2,10 @@
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hackathon.board.board import Board, Post, Reply, read_board
 from hackathon.board.directory import VARIABLE, BoardDirectory, open_place
@@ -13,12 +13,9 @@ from hackathon.board.people import People
 from hackathon.config.event import Publish
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import key_of
-from hackathon.text.errors import HackathonError
+from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
 from hackathon.web.page import sanitize as clean
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN = 200
 """Solved posts that a page shows, the newest ones; the others are found by `hackathon board search`."""
@@ -75,6 +72,8 @@ class PostView:
     advice: str = ""
     steps: tuple[Step, ...] = ()
     """Oldest first."""
+    mine: bool = False
+    """Whether whoever looks may close it: who wrote it, and tutors."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,8 @@ class BoardView:
     problems: tuple[str, ...] = ()
     named: bool = True
     """Whether people are named."""
+    tutoring: bool = False
+    """Whether whoever looks is a tutor of the event: then requests can be taken."""
 
     @property
     def count(self) -> int:
@@ -131,6 +132,7 @@ def board_view(source: Catalog) -> BoardView:
         if source.live
         else (),
         named=shown.users,
+        tutoring=source.live and board.people.is_tutor(os.geteuid()),
     )
 
 
@@ -138,7 +140,7 @@ class _Shown:
     """Turns posts into what a page may show of them."""
 
     def __init__(self, source: Catalog, people: People, rules: Publish) -> None:
-        self._people = people
+        self._people, self._live = people, source.live
         self.users = source.live or rules.users
         self._teams = source.live or rules.teams
         self._paths = source.live or rules.paths
@@ -152,8 +154,6 @@ class _Shown:
         return tuple(self._post(post) for post in posts)
 
     def _post(self, post: Post) -> PostView:
-        steps = [*post.answers, *(each for each in (post.taken, post.solved) if each)]
-        steps.sort(key=lambda each: (each.time, each.id))
         found = post.finding.spoken() if post.finding else None
         return PostView(
             id=post.id,
@@ -175,16 +175,14 @@ class _Shown:
             evidence=line(found.text) if found and self._logs else "",
             place=place_of(found.file, found.line) if found and self._logs else "",
             advice=clean.block(found.advice, LONGEST) if found else "",
-            steps=tuple(self._step(each) for each in steps),
+            steps=steps_of(post, self._person),
+            mine=self._live and (post.uid == os.geteuid() or self._people.is_tutor(os.geteuid())),
         )
 
     def _anchor(self, short: str) -> str:
         # who writes files by hand could give two posts the same random end
         self._anchors[short] = self._anchors.get(short, 0) + 1
-        return f"post-{short}" if self._anchors[short] == 1 else f"post-{short}-{self._anchors[short]}"
-
-    def _step(self, step: Reply) -> Step:
-        return Step(step.kind, self._person(step.user), step.time, clean.block(step.text, LONGEST))
+        return anchor_of(short) if self._anchors[short] == 1 else f"{anchor_of(short)}-{self._anchors[short]}"
 
     def _person(self, account: str) -> str:
         return line(self._people.name(account)) if self.users else ""
@@ -196,9 +194,21 @@ class _Shown:
         return key_of(project, post.run) if project else ""
 
 
+def steps_of(post: Post, person: Callable[[str], str]) -> tuple[Step, ...]:
+    """Return what became of a post, the oldest first; `person` returns how an account is shown."""
+    steps: list[Reply] = [*post.answers, *(each for each in (post.taken, post.solved) if each)]
+    steps.sort(key=lambda each: (each.time, each.id))
+    return tuple(Step(each.kind, person(each.user), each.time, clean.block(each.text, LONGEST)) for each in steps)
+
+
 def line(said: str) -> str:
     """Return what somebody wrote as one line without anything that steers a terminal or turns the reading direction."""
     return clean.line(said, LINE).strip()
+
+
+def anchor_of(short: str) -> str:
+    """Return the name of a post's place on the board's page."""
+    return f"post-{short}"
 
 
 def place_of(file: str, number: int | None) -> str:
@@ -233,7 +243,25 @@ def read(source: Catalog) -> tuple[Board | None, str]:
     return board, ""
 
 
+def board_now(source: Catalog) -> Board:
+    """Return the event's board as it is at this moment, for whoever writes on it. Raises HackathonError."""
+    path = _folder(source)
+    if path is None:
+        raise RequestError("board.no_shared")
+    return read_board(open_place(path), People(source.event))
+
+
+def mark_of(source: Catalog) -> tuple[int, ...]:
+    """Return what differs after something was written on the event's board; () without one that can be read."""
+    path = _folder(source)
+    try:
+        return _signature(open_place(path)) if path is not None else ()
+    except (HackathonError, OSError):
+        return ()
+
+
 def _folder(source: Catalog) -> Path | None:
+    """Return the board's directory: as HACKATHON_SHARED names it, else the event's; None when there is none."""
     if os.environ.get(VARIABLE):
         return Path(os.environ[VARIABLE]).expanduser().absolute()
     if source.event is None or not source.event.shared or source.event_folder is None:

@@ -6,7 +6,7 @@ from typing import Any
 from hackathon.index.catalog import Catalog
 
 VIEWS = {
-    "now": ("now.html.j2", "hackathon.web.views.now"),
+    "now": ("now.html.j2", "hackathon.web.attention.now"),
     "teams": ("teams.html.j2", "hackathon.web.views.teams"),
     "team": ("team.html.j2", "hackathon.web.views.team"),
     "study": ("study.html.j2", "hackathon.web.views.study"),

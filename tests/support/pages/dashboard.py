@@ -3,16 +3,18 @@
 import asyncio
 import contextlib
 import http.client
+import re
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -87,14 +89,16 @@ class Served:
         method: str = "GET",
         headers: Mapping[str, str] | None = None,
         host: str | None = "localhost",
+        body: bytes = b"",
     ) -> Answer:
         """Send a request as it stands (no library tidies the path up) and return the answer."""
         lines = [f"{method} {path} HTTP/1.1", "Connection: close"]
         lines += [f"Host: {host}"] if host is not None else []
         lines += [f"Cookie: {self.cookie}"] if self.cookie else []
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+        lines += [f"Content-Length: {len(body)}"] if body else []
         with self.connect() as connection:
-            connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
+            connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
             answer = http.client.HTTPResponse(connection, method=method)
             answer.begin()
             body = answer.read().decode("utf-8")
@@ -106,6 +110,32 @@ class Served:
         answer = self.ask(f"/enter?token={self.door.token}")
         assert answer.status == 303, answer
         self.cookie = answer.cookies[0].partition(";")[0]
+
+    def page_with_forms(self, path: str = "/en/board") -> str:
+        """Open a page as a browser does that keeps cookies, and return it."""
+        answer = self.ask(path)
+        assert answer.status == 200, answer
+        if answer.cookies:
+            self.cookie = answer.cookies[0].partition(";")[0]
+        return answer.body
+
+    def token(self, path: str = "/en/board") -> str:
+        """Return the token of a page's forms."""
+        found = re.search(r'name="token" value="([^"]*)"', self.page_with_forms(path))
+        assert found
+        return found[1]
+
+    def send(
+        self, fields: Mapping[str, str] | Sequence[tuple[str, str]], headers: Mapping[str, str] | None = None,
+        host: str = "localhost",
+    ) -> Answer:  # fmt: skip
+        """Send a form as a browser does from one of our own pages, but for what `headers` say."""
+        usual = {
+            "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }  # fmt: skip
+        kept = {name: text for name, text in {**usual, **(headers or {})}.items() if text}
+        return self.ask("/act", method="POST", headers=kept, host=host, body=urlencode(fields).encode())
 
     @contextmanager
     def stream(self, page: str, seen: str = "", last: str = "") -> Iterator["Stream"]:
@@ -158,7 +188,7 @@ def serving(opening: AbstractContextManager[Endpoint], cache: Path, watch: Told 
     """Run a dashboard at a door in a thread until the block ends."""
     watch = watch or Told()
     with opening as door:
-        served = Served(door, watch, Dashboard(watch, lambda: "Event", cache))
+        served = Served(door, watch, Dashboard(watch, lambda: "Event", cache, writes=door.writes))
         ready = threading.Event()
 
         def begin() -> None:

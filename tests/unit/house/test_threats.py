@@ -164,6 +164,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
          "survey": f"{FAULTS}/test_survey_users.py::test_a_flood_of_one_user_keeps_nobody_away"},
         "listens to nobody",
     ),
+    "form that a browser sends": (
+        {"dashboard": "tests/web/test_acts.py::test_forms_of_other_pages_are_refused", "survey": SURVEY},
+        "takes no forms",
+    ),
     "environment variable of a crate": (
         {"rerun": f"{UNIT}/runs/test_foreign_crate.py::test_variables_that_load_code_are_refused_by_name"},
         "the environment is the user's own",

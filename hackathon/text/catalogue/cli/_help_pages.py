@@ -58,6 +58,12 @@ PAGES: dict[str, tuple[str, str]] = {
         "Address for the port instead of 127.0.0.1; connections are not encrypted.",
         "ポートを 127.0.0.1 以外のアドレスで開く（通信は暗号化されません）",
     ),
+    "option_dashboard_write": (
+        "Let the pages answer, take, and close requests, post, and cancel or rerun runs, in the name of your account. "
+        "Default: with a socket; a port with --write is for one browser.",
+        "ページから質問への対応・回答・完了、投稿、実行の取り消しと再実行を、自分のアカウントの名前でできるようにする。"
+        "既定ではソケットのとき有効。ポートで --write を指定すると、使えるブラウザは 1 つ",
+    ),
     "option_only_team": ("Only this team's runs.", "このチームの実行だけ"),
     "option_page_title": ("Title of the pages.", "ページの見出しの名前"),
     "publish_short": ("Write the event's site, or pages of studies.", "イベントのサイトや測定のページを書き出す"),

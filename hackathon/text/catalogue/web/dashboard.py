@@ -19,6 +19,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{address} can be reached from other machines, and the connection is not encrypted",
         "{address} は他のマシンからも接続でき、通信は暗号化されません",
     ),
+    "writes": (
+        "The pages write on the board, and cancel or rerun your runs, in the name of {account} (--read-only turns this "
+        "off).",
+        "ページから、{account} の名前で掲示板への書き込みと自分の実行の取り消し・再実行ができます（--read-only "
+        "で無効になります）。",
+    ),
+    "writes_one": (
+        "The pages write on the board, and cancel or rerun your runs, in the name of {account}. The address works in "
+        "one browser, once.",
+        "ページから、{account} の名前で掲示板への書き込みと自分の実行の取り消し・再実行ができます。このアドレスは 1 "
+        "つのブラウザで 1 回だけ使えます。",
+    ),
     "until": ("Press Ctrl-C to stop.", "Ctrl-C で終了します。"),
     "ended": ("The dashboard has stopped.", "ダッシュボードを終了しました。"),
     # problems
@@ -34,6 +46,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "two_doors": (
         "--socket and --port cannot be combined",
         "--socket と --port は同時に指定できません",
+    ),
+    "write_not_local": (
+        "--write cannot be combined with --bind {address}: the connection is not encrypted",
+        "--write と --bind {address} は同時に指定できません。通信が暗号化されないためです",
+    ),
+    "write_not_local_hint": (
+        "use a socket (omit --bind and --port), and open it with ssh -L",
+        "ソケットを使い（--bind と --port を省く）、ssh -L で開いてください",
     ),
     "no_team": ("there is no team {team} in this event", "このイベントに {team} というチームはありません"),
     "no_team_hint": ("its teams: {teams}", "チーム: {teams}"),

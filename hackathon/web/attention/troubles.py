@@ -1,0 +1,141 @@
+"""Which recent runs are in trouble, and which of them are one matter: those of one team with one cause."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from hackathon.board.board import ANY_FAILURE, masked
+from hackathon.board.people import People
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.runs.states import CANCELLED, HELD, OPEN, SUCCEEDED
+from hackathon.web.views.board import line
+from hackathon.web.views.cluster import cores
+from hackathon.web.views.trouble import KINDS, SILENT, kind_of, moment, since
+
+OLD = 3600.0
+"""Seconds after its end in which a run's trouble is news; later it is folded away."""
+
+Matter = tuple[str, str, str]
+"""Team (else the project's folder), kind and cause."""
+
+
+class RunTrouble(NamedTuple):
+    """Runs of one team in the same trouble with the same cause."""
+
+    kind: str
+    run: RunEntry
+    """The one that stands for all."""
+    runs: tuple[RunEntry, ...]
+    """All of them, the newest first."""
+    newer: str
+    """As NowItem.newer."""
+    matter: Matter
+
+    def old(self, now: float) -> bool:
+        """Return whether it is over for longer than an hour; what goes on is not."""
+        return all(run.state not in OPEN and moment(run) < now - OLD for run in self.runs)
+
+
+class Troubles:
+    """Looks at recent runs for trouble."""
+
+    def __init__(self, source: Catalog, people: People, recent: Sequence[RunEntry]) -> None:
+        self._source, self._now, self._people = source, source.now, people
+        self._good: dict[tuple[str, str, str], float] = {}
+        self._newer: dict[tuple[str, str, str], RunEntry] = {}
+        for each in recent:
+            created = each.created or 0.0
+            if each.state == SUCCEEDED:
+                self._good[_same(each)] = max(created, self._good.get(_same(each), 0.0))
+            elif each.state in OPEN:
+                other = self._newer.get(_same(each))
+                if other is None or created > (other.created or 0.0):
+                    self._newer[_same(each)] = each
+        self._groups: dict[Matter, list[RunEntry]] = {}
+        self._matters: dict[tuple[str, str], Matter] = {}
+        for each in recent:
+            if each.state == CANCELLED or (each.state == SUCCEEDED and moment(each) < self._now - SILENT):
+                continue  # most runs: nothing is to be found
+            kind = self._kind(each)
+            if kind:
+                matter = (self.team(each) or each.project, kind, cause_of(kind, each))
+                self._groups.setdefault(matter, []).append(each)
+                self._matters[each.project, each.id] = matter
+
+    def team(self, run: RunEntry) -> str:
+        """Return a run's team as it is shown, empty for none."""
+        return line(run.team) or self._people.team(run.user)
+
+    def matter_of(self, run: RunEntry) -> Matter | None:
+        """Return the matter that a run belongs to, None when it is in no trouble."""
+        return self._matters.get((run.project, run.id))
+
+    def runs_of(self, matter: Matter) -> tuple[RunEntry, ...]:
+        """Return the runs of a matter, the newest first."""
+        return tuple(sorted(self._groups[matter], key=lambda run: -(run.created or 0.0)))
+
+    def _kind(self, run: RunEntry) -> str:
+        """Return the kind of a run's trouble; empty for none, and for what a success of its name followed."""
+        kind = kind_of(run, self._now, lambda: cores(self._source, run.cluster))
+        good = self._good.get(_same(run), -1.0)
+        over = (kind == "failed" and good > moment(run)) or (run.state == SUCCEEDED and good > (run.created or 0.0))
+        return "" if over else kind
+
+    def all(self) -> list[RunTrouble]:
+        """Return all trouble, the most urgent first."""
+        made: list[RunTrouble] = []
+        for kind in KINDS:
+            matters = [matter for matter in self._groups if matter[1] == kind]
+            if kind == "failed":
+                made += self._failed(matters)
+            else:
+                found = [self._trouble(_oldest(kind, self._groups[each]), each) for each in matters]
+                made += sorted(found, key=lambda each: since(each.kind, each.run) or 0.0)
+        return made
+
+    def _failed(self, matters: Iterable[Matter]) -> list[RunTrouble]:
+        """Return failures: those without a newer try first, of each team the last one before further ones."""
+        latest = [self._trouble(max(self._groups[each], key=moment), each) for each in matters]
+        latest.sort(key=lambda each: -moment(each.run))
+        nth: dict[str, int] = {}
+        ranked: list[tuple[bool, int, RunTrouble]] = []
+        for trouble in latest:
+            team = trouble.matter[0]
+            nth[team] = nth.get(team, -1) + 1
+            ranked.append((bool(trouble.newer), nth[team], trouble))
+        return [trouble for *_, trouble in sorted(ranked, key=lambda each: each[:2])]
+
+    def _trouble(self, run: RunEntry, matter: Matter) -> RunTrouble:
+        newer = self._newer.get(_same(run)) if matter[1] == "failed" else None
+        again = newer.state if newer is not None and (newer.created or 0.0) >= (run.created or 0.0) else ""
+        return RunTrouble(matter[1], run, self.runs_of(matter), again, matter)
+
+
+def cause_of(kind: str, run: RunEntry) -> str:
+    """Return what tells the cause of a run's trouble from other causes; never how the run is called."""
+    if kind == "waits":
+        return "never" if run.cause == "never_runs" else "held" if run.state == HELD else kind
+    if kind == "warned":
+        return "check" if run.check_passed is False else _words(str(run.warnings[-1]))
+    if kind != "failed":
+        return kind
+    if run.rule and run.rule not in ANY_FAILURE:
+        return run.rule
+    told = run.told_in("en")
+    said = (told.evidence or told.message) if told else run.reason
+    return f"{run.state} {run.part} {_words(said)}"
+
+
+@lru_cache(4096)
+def _words(text: str) -> str:
+    return masked(text[:600])
+
+
+def _same(run: RunEntry) -> tuple[str, str, str]:
+    return run.project, run.user, run.name
+
+
+def _oldest(kind: str, runs: Sequence[RunEntry]) -> RunEntry:
+    """Return the run that stands for all: what can never run, else what is in its trouble longest."""
+    return min(runs, key=lambda run: (run.cause != "never_runs", since(kind, run) or 0.0))

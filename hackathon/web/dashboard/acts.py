@@ -1,0 +1,192 @@
+"""What forms of the dashboard do: on the board as the account that runs the server, and with that account's own runs.
+
+Who may do what is decided where it is decided for the commands: `board.reply` looks at the owners of files, `hackathon
+cancel` and `hackathon rerun` are run as they are, and only for runs that the account itself owns. A form never names an
+account: nobody can write in somebody else's name, and nobody's program runs as a tutor.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hackathon.board.board import SHORT, Board, reply
+from hackathon.board.entry import LONGEST, Attached, clean_line
+from hackathon.board.post import post as write_post
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.runs.directory import RunDirectory
+from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.messages import language, message
+from hackathon.text.paths import child_environment
+from hackathon.text.printable import without_escapes
+from hackathon.web.dashboard.forms import FormRefused
+from hackathon.web.page import sanitize as clean
+from hackathon.web.views.board import anchor_of, board_now
+
+REPLIES = ("take", "answer", "solve")
+OWN = ("cancel", "rerun")
+"""What is done with an account's own runs, after a question."""
+ACTS = (*REPLIES, "post", "tell", *OWN)
+FIELDS = frozenset({"token", "back", "act", "post", "run", "text", "sure", "wanted"})
+SECONDS = 180.0
+"""How long a command about a run may take: a scheduler is asked."""
+SAID = 4000
+"""Letters of what a command said that are shown."""
+
+
+@dataclass(frozen=True)
+class FormWish:
+    """What a form asks for."""
+
+    act: str
+    """One of ACTS."""
+    back: str
+    """The address of the page that it stands on."""
+    post: str = ""
+    """A post's id."""
+    run: str = ""
+    """A run's key."""
+    text: str = ""
+    sure: bool = False
+    """Whether the question was answered with yes."""
+    wanted: str = ""
+    """What a team is asked to do with its run: cancel or rerun."""
+
+
+@dataclass(frozen=True)
+class FormDone:
+    """What became of a wish."""
+
+    said: str
+    """The id of the message without its first part, told on the page that is shown next."""
+    anchor: str = ""
+    """Where on that page; empty: at its top."""
+
+
+def wish_of(pairs: Sequence[tuple[str, str]]) -> tuple[str, FormWish]:
+    """Return the token and the wish in a form's fields. Raises FormRefused for anything that no form of ours sends."""
+    given = dict(pairs)
+    if len(given) != len(pairs) or not FIELDS.issuperset(given) or given.get("act") not in ACTS:
+        raise FormRefused(400, "broken")
+    if len(given.get("text", "")) > LONGEST:
+        raise FormRefused(413, "large")
+    texts = {name: given.get(name, "") for name in ("back", "post", "run", "wanted")}
+    text = given.get("text", "").replace("\r\n", "\n").strip()
+    return given.get("token", ""), FormWish(given["act"], text=text, sure=given.get("sure") == "yes", **texts)
+
+
+def perform(wish: FormWish, source: Catalog) -> FormDone:
+    """Do what a form asks for, in the current language. Raises HackathonError; FormRefused for what is not there."""
+    if wish.act in REPLIES:
+        return _reply(wish, board_now(source))
+    if wish.act == "post":
+        return _post(wish, source)
+    run = run_of(wish, source)
+    if wish.act == "tell":
+        return _tell(wish, run, source)
+    if not own(run):
+        raise RequestError("act.not_own", run=run.id)
+    _command(run, "cancel" if wish.act == "cancel" else "rerun")
+    return FormDone(f"said_{wish.act}")
+
+
+def run_of(wish: FormWish, source: Catalog) -> RunEntry:
+    """Return the run that a form is about. Raises FormRefused when the index does not have it."""
+    run = source.find(wish.run) if wish.run else None
+    if run is None:
+        raise FormRefused(404, "no_run")
+    return run
+
+
+def own(run: RunEntry) -> bool:
+    """Return whether a run belongs to the account that runs the server: by the owner of its directory now."""
+    return RunDirectory(Path(run.project) / "runs" / run.id).owned()
+
+
+def _reply(wish: FormWish, board: Board) -> FormDone:
+    found = next((each for each in board.posts if each.id == wish.post), None)
+    if found is None:
+        raise FormRefused(404, "no_post")
+    anchor, said = anchor_of(found.short), f"said_{wish.act}"
+    before = {"take": found.taken, "solve": found.solved}.get(wish.act)
+    if before is not None:
+        said = f"said_{wish.act}_before" if before.uid != os.geteuid() else said
+        if not wish.text:  # what was done twice at the same moment is done; words that were typed are kept
+            return FormDone(said, anchor)
+    if wish.act == "answer" and not wish.text:
+        raise RequestError("board.no_text")
+    reply(board, found, wish.act, wish.text)
+    return FormDone(said, anchor)
+
+
+def _post(wish: FormWish, source: Catalog) -> FormDone:
+    board = board_now(source)
+    run = run_of(wish, source) if wish.run else None
+    written = write_post(
+        board,
+        wish.text,
+        run=run.id if run is not None else "",
+        folder=Path(run.project) / "runs" / run.id if run is not None else None,
+        finding=attached(run) if run is not None else None,
+    )
+    return FormDone("said_post", anchor_of(written.entry.id[-SHORT:]))
+
+
+def _tell(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
+    """Ask a team to do something with its run: as an answer to its request about it, else as a post."""
+    if wish.wanted not in OWN:
+        raise FormRefused(400, "broken")
+    board = board_now(source)
+    words = "\n\n".join(filter(None, [message(f"act.please_{wish.wanted}", run=clean_line(run.id)), wish.text]))
+    about = [each for each in board.of("ask") if each.run == run.id and not each.solved]
+    if about:
+        reply(board, about[-1], "answer", words)
+        return FormDone("said_tell", anchor_of(about[-1].short))
+    folder = Path(run.project) / "runs" / run.id
+    written = write_post(board, words, run=run.id, folder=folder, finding=attached(run))
+    return FormDone("said_tell", anchor_of(written.entry.id[-SHORT:]))
+
+
+def attached(run: RunEntry) -> Attached | None:
+    """Return a run's cause as a post carries it, None of a run that was not diagnosed."""
+    told = run.told_in(language())
+    if told is None:
+        return None
+    file, _, number = told.place.rpartition(":")
+    return Attached(
+        rule=clean_line(run.rule),
+        part=clean_line(run.part),
+        level="root",
+        message=clean_line(told.message),
+        advice=told.advice[:LONGEST],
+        file=clean_line(file if number.isdecimal() else told.place),
+        line=int(number) if number.isdecimal() and len(number) < 10 else None,
+        text=clean_line(told.evidence),
+        rank=run.rank,
+        host=clean_line(run.host),
+        said={code: (clean_line(each.message), each.advice[:LONGEST]) for code, each in (run.told or {}).items()},
+    )
+
+
+def _command(run: RunEntry, verb: str) -> None:
+    """Run a command about one of the account's own runs, as if it were typed in its project's folder.
+
+    Raises HackathonError with what the command said.
+    """
+    environment = {**child_environment(), "HACKATHON_LANG": language(), "NO_COLOR": "1"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "hackathon", verb, "--", run.id],
+            cwd=run.project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise UnavailableError("act.no_answer", run=run.id) from None
+    except OSError as error:
+        raise HackathonError("act.command_failed", run=run.id, reason=error.strerror or error) from None
+    if done.returncode:
+        said = without_escapes((done.stderr or done.stdout).decode("utf-8", "replace")).strip()
+        raise HackathonError("act.command_failed", run=run.id, reason=clean.block(said[-SAID:], SAID))
