@@ -1,7 +1,7 @@
 """The dashboard's server: addresses to pages, kept rendered, with a stream for each viewer.
 
 Addresses: `/<language>/<kind>` and `?key=` for kinds that have one; the language in the address is the language that is
-remembered. Files come from a fixed table, never from a path in a request.
+remembered. `/run/<end of its id>` leads to a run, in the language that the browser prefers. Files come from a fixed table, never from a path in a request.
 """
 
 import asyncio
@@ -16,11 +16,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
 from starlette.responses import RedirectResponse, Response
 
 from hackathon.index.catalog import Catalog
+from hackathon.index.studies import run_key
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
@@ -33,11 +34,12 @@ from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration, p
 from hackathon.web.page import pages as views
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
-from hackathon.web.views.registry import VIEWS, values_of
+from hackathon.web.views.registry import VIEWS, Options, known_options, values_of
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-KEYED = frozenset({"team", "study", "run", "profile", "speedup", "diff", "survey"})
-LONGEST_KEY = 4000
+KEYED = frozenset({"team", "study", "run", "profile", "speedup", "log", "diff", "survey"})
+SHORT = "/run/"
+LONGEST_KEY, MOST_FIELDS = 4000, 200
 STREAMS = 3
 """Streams are at most 1/STREAMS of all connections, so that pages are still given out."""
 EACH, PAGES = 8, 6
@@ -66,6 +68,8 @@ class Dashboard:
             answer: Response = RedirectResponse(f"/{preferred(scope)}/now", 303)
         elif path[1:] in FILES:
             answer = await self._file(path[1:], preferred(scope))
+        elif path.startswith(SHORT) and len(path) < LONGEST_KEY:
+            answer = self._short(path.removeprefix(SHORT), preferred(scope))
         elif path == "/favicon.ico":  # browsers ask for it unasked
             answer = Response(status_code=204)
         else:
@@ -87,6 +91,15 @@ class Dashboard:
         except Exception:
             return self._trouble(500, address[2])
         return _html(page.body) if page.body is not None else self._trouble(404, address[2])
+
+    def _short(self, part: str, language: str) -> Response:
+        """Lead to the run that a part of an id names, to the list of those that it may mean, or to none."""
+        found = self.pages.watch.source().named(part)
+        if len(found) == 1:
+            return RedirectResponse(address_to(language, "run", run_key(found[0])), 303)
+        if not found:
+            return self._trouble(404, language)
+        return RedirectResponse(address_to(language, "runs", "", (("find", part),)), 303)
 
     async def _file(self, name: str, preferred: str) -> Response:
         if name not in self._files:
@@ -140,13 +153,13 @@ class Dashboard:
 
     def render(self, address: Address, source: Catalog, number: int) -> bytes | None:
         """Return a page, None when there is none at this address; run in a thread."""
-        kind, key, language = address
+        kind, key, language, options = Address(*address)
         with speaking(language):
-            found = values_of(kind, key, source)
+            found = values_of(kind, key, source, options)
         if found is None:
             return None
         template, values = found
-        others = [(other, address_to(other, kind, key)) for other in LANGUAGES if other != language]
+        others = [(other, address_to(other, kind, key, options)) for other in LANGUAGES if other != language]
         seen = f"{self.pages.nonce}.{number}"
         return self._rendered(template, language, seen, others=others, here=kind, **values)
 
@@ -179,21 +192,26 @@ def link_to(language: str, kind: str, key: str = "") -> str | None:
     return address_to(language, kind, key)
 
 
-def address_to(language: str, kind: str, key: str) -> str:
+def address_to(language: str, kind: str, key: str, options: Options = ()) -> str:
     """Return the address of a page."""
-    query = f"?key={quote(key, safe='', errors='surrogateescape')}" if key else ""
-    return f"/{language}/{kind}{query}"
+    pairs = [("key", key), *options] if key else [*options]
+    query = urlencode(pairs, quote_via=quote, safe="", errors="surrogateescape")
+    return f"/{language}/{kind}{'?' if query else ''}{query}"
 
 
 def address_of(path: str, query: bytes) -> Address | None:
-    """Return (kind, key, language) of an address, None when it is none of ours."""
+    """Return (kind, key, language, options) of an address, None when it is none of ours."""
     parts = path.split("/")
     if len(parts) != 3 or parts[0] or parts[1] not in LANGUAGES or parts[2] not in VIEWS:
         return None
-    key = parse_qs(query.decode("latin-1"), errors="surrogateescape").get("key", [""])[0]
+    try:
+        pairs = parse_qsl(query.decode("latin-1"), errors="surrogateescape", max_num_fields=MOST_FIELDS)
+    except ValueError:  # more than any of our pages has
+        return None
+    key = next((value for name, value in pairs if name == "key"), "")
     if (parts[2] in KEYED) != bool(key) or len(key) > LONGEST_KEY:
         return None
-    return parts[2], key, parts[1]
+    return Address(parts[2], key, parts[1], known_options(parts[2], tuple(pairs)))
 
 
 def _html(body: bytes, status: int = 200) -> Response:

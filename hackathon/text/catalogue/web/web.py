@@ -23,6 +23,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "menu_schedule": ("Schedule", "日程"),
     "menu_survey": ("Survey", "アンケート"),
     "menu_teams": ("Teams", "チーム"),
+    "menu_runs": ("Runs", "実行"),
     "menu_scaling": ("Scaling", "スケーリング"),
     "menu_board": ("Problem board", "掲示板"),
     "menu_cluster": ("Cluster", "クラスタ"),
