@@ -166,7 +166,8 @@ class Dashboard:
     def _rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
         with speaking(language):
             title = line(self.title())
-        scripts = [f"/plots.js?{_digest('plots.js')}", f"/live.js?seen={seen}"] if seen else []
+        own = [f"/{name}?{_digest(name)}" for name in ("plots.js", "keys.js")]
+        scripts = [*own, f"/live.js?seen={seen}"] if seen else []
         style = f"/style.css?{_digest('style.css')}"
         site = views.Site(title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="")
 

@@ -51,9 +51,10 @@ class ComparedRun:
     team: str
     short: str
     mark: Mark
+    drawn: bool
+    """Whether its curves stand in the pictures."""
     printed: bool
-    """Whether its curves come from what it printed."""
-    curves: int
+    """Whether they come from what it printed."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,18 @@ def compare_page(source: Catalog, options: Options = ()) -> ComparePage:
     chosen_runs = list(found.values())[:MOST]
     wish = wish_of(options)
     curves = [run_curves(files_of(f"{run.project}/runs/{run.id}"), run, wish, source.memory) for run in chosen_runs]
+    x = most_common_axis(curves)
     shorts = short_names(source, chosen_runs)
     shapes = list(SHAPES.values())
     page = ComparePage(
         runs=tuple(
             ComparedRun(
-                run_row(run), run.team, short, Mark(COLOURS[place], shapes[place]), told.printed, len(told.lines)
+                run_row(run),
+                run.team,
+                short,
+                Mark(COLOURS[place], shapes[place]),
+                bool(told.lines) and told.x == x,
+                told.printed and told.x == x,
             )
             for place, (run, short, told) in enumerate(zip(chosen_runs, shorts, curves, strict=True))
         ),
@@ -159,18 +166,23 @@ def _largest(numbers: Sequence[float | None]) -> int:
     return numbers.index(most) if known.count(most) == 1 else -1
 
 
-def compared_figures(
-    runs: Sequence[RunEntry], names: Sequence[str], curves: Sequence[RunCurves], wish: Wish
-) -> list[Figure]:
-    """Return a picture of each metric with a line of each run; runs over time begin at 0.
+def most_common_axis(curves: Sequence[RunCurves]) -> str:
+    """Return what the pictures are over; empty without any curve.
 
     Curves over different things (steps here, the order of printed lines there) do not stand in one picture: what most
     have counts, the first in case of a tie.
     """
     kinds = [told.x for told in curves if told.lines]
-    if not kinds:
+    return max(dict.fromkeys(kinds), key=kinds.count, default="")
+
+
+def compared_figures(
+    runs: Sequence[RunEntry], names: Sequence[str], curves: Sequence[RunCurves], wish: Wish
+) -> list[Figure]:
+    """Return a picture of each metric with a line of each run; runs over time begin at 0."""
+    x = most_common_axis(curves)
+    if not x:
         return []
-    x = max(dict.fromkeys(kinds), key=kinds.count)
     by_metric: dict[str, list[tuple[int, Points]]] = {}
     for place, told in enumerate(curves):
         for metric, points in told.lines if told.x == x else ():

@@ -20,7 +20,7 @@ from hackathon.web.views.study import RunRow, run_row
 
 PER_PAGE = 50
 """Runs of one page."""
-COLUMNS = 6
+COLUMNS = 4
 """Parameters that have a column of their own: those that differ most among the runs of the page."""
 KEPT = 2000
 """Runs whose parameters are held."""

@@ -104,7 +104,9 @@ def progress(
         else:
             axis, placed, ends = axis_of(told.x), points, []
             domain = [min(x for x, _ in points), max(x for x, _ in points)]
-        made.append(_progress_figure(label, name, title, axis, smoothed(placed, wish.smooth), domain, ends, width, wish))
+        made.append(
+            _progress_figure(label, name, title, axis, smoothed(placed, wish.smooth), domain, ends, width, wish)
+        )
     return made
 
 

@@ -268,7 +268,9 @@ def _files(left: RunSide, right: RunSide) -> tuple[list[FileChange], int, int]:
     return found, len(names) - len(differing), max(0, len(differing) - FILES)
 
 
-def _file(left: RunSide, right: RunSide, name: str, then: Mapping[str, str], now: Mapping[str, str], room: int) -> FileChange:
+def _file(
+    left: RunSide, right: RunSide, name: str, then: Mapping[str, str], now: Mapping[str, str], room: int
+) -> FileChange:
     kind = "gone" if name not in now else "new" if name not in then else "changed"
     if any(digest.startswith("→ ") for digest in (then.get(name, ""), now.get(name, ""))):
         return FileChange(name, kind, why=f"{then.get(name, NONE)} · {now.get(name, NONE)}")

@@ -3,6 +3,11 @@
 MESSAGES: dict[str, tuple[str, str]] = {
     # figures
     "data": ("Data", "数値"),
+    "save": ("Download as", "保存"),
+    "keys": (
+        "Keyboard shortcuts: / search, j k next and previous row, g t teams, g n now, g r runs, g s scaling",
+        "キーボード操作: / 検索、j k 次・前の行、g t チーム、g n 現況、g r 実行、g s スケーリング",
+    ),
     "zoom": (
         "drag to move, Ctrl + wheel to zoom, double-click to reset",
         "ドラッグで移動、Ctrl + ホイールで拡大、ダブルクリックで元に戻ります",
