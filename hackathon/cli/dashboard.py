@@ -59,7 +59,13 @@ def command(
     with opening as door:
         watch = Watcher(event_folder, shown, team=team, ask=not no_ask)
         try:
-            serve(door, Dashboard(watch, name, own_folder()), lambda: _tell(door, name()))
+            dashboard = Dashboard(watch, name, own_folder())
+
+            def ready() -> None:
+                _tell(door, name())
+                dashboard.warm()
+
+            serve(door, dashboard, ready)
         finally:
             watch.stop()
     click.echo(message("dashboard.ended"), err=True)

@@ -1,5 +1,6 @@
 """How fast a training gets on and how long it will still take, by its Meter and by what its parameters ask for."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ def _by_epochs(lines: Sequence[Mapping[str, Any]], total: float) -> Pace | None:
               and (epoch := _number(line, "epoch")) is not None]  # fmt: skip
     if not points or points[0][1] not in (0.0, 1.0):  # a training that was taken up again: nobody knows its base
         return None
-    changes = [after for before, after in zip(points, points[1:], strict=False) if after[1] > before[1]]
+    changes = [after for before, after in itertools.pairwise(points) if after[1] > before[1]]
     if not changes:
         return None
     (since, current), (begin, base) = changes[-1], points[0]

@@ -1,8 +1,8 @@
 """Look for the metric patterns of others in a process of its own, with a limit: `re` may search for ever.
 
 A pattern such as `a*a*a*b` takes hours on one line that nearly fits, and whoever reads a run looks for the patterns
-that the run brings along. The child reads one JSON object a line (what, run, wanted, torn, seconds) and answers each with
-one. What an account lets it wait for too long is not tried again for a while, so that it can only do so once.
+that the run brings along. The child reads one JSON object a line (what, run, wanted, torn, seconds) and answers each
+with one. What an account lets it wait for too long is not tried again for a while, so that it can only do so once.
 """
 
 import atexit

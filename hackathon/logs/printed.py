@@ -23,8 +23,9 @@ MOST = 4 << 20
 CURVES = 16
 """Curves of a run that are kept."""
 _STEP = re.compile(
-    r"(?i)(?<![a-z0-9_])(?:global[_ -]?)?(?:step|iteration|iter|ステップ|反復|イテレーション)s?\s{0,2}[:=#]?\s{0,3}\[?\s{0,6}"
-    r"(\d{1,15})(?![\d.]*\s?(?:m?s(?:ec)?\b|/s))"
+    r"(?i)(?<![a-z0-9_])(?:global[_ -]?)?(?:step|iteration|iter|ステップ|反復|イテレーション)s?"
+    r"\s{0,2}[:=#]?\s{0,3}\[?\s{0,6}"
+    r"(\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?![\d]|\.\d|\s?(?:m?s(?:ec)?\b|/s))"
 )
 
 Points = list[tuple[float | None, float]]
@@ -55,7 +56,7 @@ class Curve:
 def step_of(line: str) -> float | None:
     """Return the step that a line names (`step 20`, `iter: 300/1000`, `ステップ 5`), None for none."""
     match = _STEP.search(line[:LONGEST])
-    return float(whole(match[1])) if match else None
+    return float(whole(match[1].replace(",", ""))) if match else None
 
 
 def printed_curves(

@@ -1,13 +1,15 @@
 """The dashboard's server: addresses to pages, kept rendered, with a stream for each viewer.
 
 Addresses: `/<language>/<kind>` and `?key=` for kinds that have one; the language in the address is the language that is
-remembered. `/run/<end of its id>` leads to a run, in the language that the browser prefers. Files come from a fixed table, never from a path in a request.
+remembered. `/run/<end of its id>` leads to a run, in the language that the browser prefers. Files come from a fixed
+table, never from a path in a request.
 """
 
 import asyncio
 import contextlib
 import functools
 import hashlib
+import itertools
 import signal
 import sys
 import time
@@ -39,6 +41,8 @@ from hackathon.web.views.registry import VIEWS, Options, known_options, values_o
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 KEYED = frozenset({"team", "study", "run", "profile", "speedup", "log", "diff", "survey"})
 SHORT = "/run/"
+WARMED = ("now", "teams", "runs", "scaling")
+"""Pages that are made when a dashboard starts."""
 LONGEST_KEY, MOST_FIELDS = 4000, 200
 STREAMS = 3
 """Streams are at most 1/STREAMS of all connections, so that pages are still given out."""
@@ -58,6 +62,21 @@ class Dashboard:
         self._files: dict[str, bytes] = {}
         self._streams: Counter[str] = Counter()
         """Browser → its streams."""
+        self._warming: asyncio.Task[None] | None = None
+
+    def warm(self) -> None:
+        """Make the pages of the menu before anybody asks, in the loop's thread: the first viewer waits for no template.
+
+        It ends by itself when the runs were looked at, and with the server.
+        """
+        self._warming = asyncio.create_task(self._warm())
+
+    async def _warm(self) -> None:
+        for language, kind in itertools.product(LANGUAGES, WARMED):
+            if self.pages.closing.is_set():
+                return
+            with contextlib.suppress(Exception):  # who asks for it is told
+                await self.pages.fresh(Address(kind, "", language))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]

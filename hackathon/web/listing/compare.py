@@ -17,9 +17,9 @@ from hackathon.web.page import sanitize as clean
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.progress.run_curves import (
     CURVES,
+    ChartWish,
     Points,
     RunCurves,
-    Wish,
     axis_of,
     chosen,
     run_curves,
@@ -86,7 +86,7 @@ class ComparePage:
     runs: tuple[ComparedRun, ...]
     parts: tuple[ComparedPart, ...]
     figures: tuple[Figure, ...]
-    wish: Wish
+    wish: ChartWish
     asked: tuple[tuple[str, str], ...]
     """The options that name the runs."""
     unknown: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ def most_common_axis(curves: Sequence[RunCurves]) -> str:
 
 
 def compared_figures(
-    runs: Sequence[RunEntry], names: Sequence[str], curves: Sequence[RunCurves], wish: Wish
+    runs: Sequence[RunEntry], names: Sequence[str], curves: Sequence[RunCurves], wish: ChartWish
 ) -> list[Figure]:
     """Return a picture of each metric with a line of each run; runs over time begin at 0."""
     x = most_common_axis(curves)
@@ -207,7 +207,7 @@ def _placed(points: Points, run: RunEntry, x: str) -> Points:
 
 def _figure(
     order: int, metric: str, lines: Sequence[tuple[int, Points]], runs: Sequence[RunEntry], names: Sequence[str],
-    axis: tuple[str, float, float], wish: Wish,
+    axis: tuple[str, float, float], wish: ChartWish,
 ) -> Figure:  # fmt: skip
     words, unit, length = axis
     drawn_lines = [(place, thinned(smoothed(points, wish.smooth), POINTS)) for place, points in lines]

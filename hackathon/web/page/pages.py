@@ -33,7 +33,8 @@ KINDS = (
     "cluster", "schedule", "survey", "home", "file",
 )  # fmt: skip
 """Kinds of pages. Keys: team, survey: its name; study, run, profile and speedup: `<project folder>//<id>`; diff: two
-such with `|` between; log: such a one and the log's name with `|` between; file: a path in the site, e.g. a CSV; the others have none."""
+such with `|` between; log: such a one and the log's name with `|` between; file: a path in the site, e.g. a CSV; the
+others have none."""
 MENU = ("now", "schedule", "teams", "runs", "scaling", "board", "survey", "cluster")
 """Pages of the menu, in its order; those without an address are left out."""
 

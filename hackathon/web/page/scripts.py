@@ -85,5 +85,6 @@ FILES: dict[str, Callable[[Path], bytes]] = {
 }
 """File name → what returns its content, given a folder of this machine for what takes long to make.
 
-A site links `plots.js` (and a server `live.js` and `keys.js`); `vega.js` has to lie beside it and is loaded when it is needed.
+A site links `plots.js` (and a server `live.js` and `keys.js`); `vega.js` has to lie beside it and is loaded when it is
+needed.
 """

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -39,7 +39,7 @@ Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Wish:
+class ChartWish:
     """How a reader wants curves."""
 
     x: str = "time"
@@ -59,11 +59,15 @@ class Wish:
         )
 
 
-def wish_of(options: Iterable[tuple[str, str]]) -> Wish:
+AS_IT_IS = ChartWish()
+"""How curves are drawn unless a reader wants them otherwise."""
+
+
+def wish_of(options: Iterable[tuple[str, str]]) -> ChartWish:
     """Return what the options of an address wish for; what is none of ours is passed over."""
     asked = dict(reversed([*options]))
     smooth = next((each for each in SMOOTHED if str(each) == asked.get("smooth")), 1)
-    return Wish(asked["x"] if asked.get("x") in AXES else "time", asked.get("y") == "log", smooth)
+    return ChartWish(asked["x"] if asked.get("x") in AXES else "time", asked.get("y") == "log", smooth)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class RunCurves:
     """Why its patterns told nothing."""
 
 
-def run_curves(inside: GuardedFolder, run: RunEntry, wish: Wish, memory: Memory) -> RunCurves:
+def run_curves(inside: GuardedFolder, run: RunEntry, wish: ChartWish, memory: Memory) -> RunCurves:
     """Return a run's curves; of a Meter's file its end, of logs what `logs.printed` reads."""
     files = sorted((name for name in inside.names("metrics") if _is_meter(name)), key=lambda name: rank_of(Path(name)))
     found = inside.end(f"metrics/{files[0]}", MOST_METRICS) if files else None
@@ -158,7 +162,7 @@ def _printed(inside: GuardedFolder, run: RunEntry, memory: Memory) -> RunCurves:
 
 def _is_rising(steps: Sequence[float | None]) -> bool:
     known = [step for step in steps if step is not None]
-    return len(known) == len(steps) and all(after > before for before, after in zip(known, known[1:], strict=False))
+    return len(known) == len(steps) and all(after > before for before, after in pairwise(known))
 
 
 def _is_meter(name: str) -> bool:

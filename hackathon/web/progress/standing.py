@@ -43,7 +43,7 @@ class RankStanding:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunStanding:
     """How a run stands."""
 
     ranks: tuple[RankStanding, ...]
@@ -60,7 +60,7 @@ class Standing:
     """Whether that is behind the walltime."""
 
 
-def standing(now: float, run: RunEntry, inside: GuardedFolder, still: float | None = None) -> Standing | None:
+def standing(now: float, run: RunEntry, inside: GuardedFolder, still: float | None = None) -> RunStanding | None:
     """Return how a run stands; None of one that does not run. `still`: since when it makes no progress."""
     if run.state not in (RUNNING, ENDING):
         return None
@@ -80,7 +80,7 @@ def standing(now: float, run: RunEntry, inside: GuardedFolder, still: float | No
         for rank in order[:SHOWN]
     )
     words, too_late = _end(now, run, inside)
-    return Standing(
+    return RunStanding(
         ranks, max(0, len(order) - SHOWN), max(0, run.processes - len(order)), _still(now, run, still), words, too_late
     )
 

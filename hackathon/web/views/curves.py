@@ -16,9 +16,9 @@ from hackathon.text.paths import shipped
 from hackathon.web.page.figures import Figure
 from hackathon.web.progress.run_curves import (
     LARGEST,
+    ChartWish,
     Points,
     RunCurves,
-    Wish,
     axis_of,
     smoothed,
     thinned,
@@ -77,7 +77,7 @@ class Span:
 def progress(
     told: RunCurves,
     run: RunEntry,
-    wish: Wish,
+    wish: ChartWish,
     *,
     ended: float | None,
     failed: bool,
@@ -141,7 +141,7 @@ def _span(points: Sequence[tuple[float, float]], began: float | None, ended: flo
 
 def _progress_figure(
     name: str, metric: str, title: str, axis: str, points: Points, domain: Sequence[float], ends: Sequence[float],
-    width: int, wish: Wish,
+    width: int, wish: ChartWish,
 ) -> Figure:  # fmt: skip
     drawn = thinned(points, POINTS)
     values = [y for _, y in drawn]

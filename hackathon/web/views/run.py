@@ -21,8 +21,8 @@ from hackathon.text.units import format_size
 from hackathon.usage.usage import Amount, Ledger
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.figures import Figure, drawn
-from hackathon.web.progress.run_curves import RunCurves, Wish, run_curves, wish_of
-from hackathon.web.progress.standing import Standing, standing
+from hackathon.web.progress.run_curves import AS_IT_IS, ChartWish, RunCurves, run_curves, wish_of
+from hackathon.web.progress.standing import RunStanding, standing
 from hackathon.web.views.curves import Host, progress, telemetry
 from hackathon.web.views.profile import profile_of
 from hackathon.web.views.registry import Options
@@ -100,8 +100,8 @@ class RunPage:
     progress: tuple[Figure, ...]
     curves: RunCurves
     """What they are over, without their points."""
-    wish: Wish
-    standing: Standing | None
+    wish: ChartWish
+    standing: RunStanding | None
     """How its ranks stand; None of a run that does not run."""
     devices: tuple[Figure, ...]
     shares: tuple[Figure, ...]
@@ -163,7 +163,7 @@ def allowed(source: Catalog) -> "Publish | None":
     return source.event.publish if source.event is not None else Publish()
 
 
-def run_page(source: Catalog, summary: RunEntry, wish: Wish = Wish()) -> RunPage:
+def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> RunPage:
     """Return a run as its page shows it, figures not yet drawn; every text of others is cleaned.
 
     Files that are missing, half-written, unreadable or none at all leave gaps.

@@ -29,5 +29,4 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "next": ("Next", "次へ"),
     "page": ("Page {page} of {pages}", "{pages} ページ中 {page} ページ目"),
     "way": ("find, sort and compare these runs", "これらの実行を検索・並べ替え・比較"),
-    "filter_rows": ("Show rows with", "行の絞り込み"),
 }
