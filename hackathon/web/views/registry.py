@@ -33,7 +33,7 @@ OPTIONS = {
     "log": frozenset({"find", "line"}),
     "runs": frozenset({"find", "team", "state", "study", "sort", "page"}),
     "compare": frozenset({"run", "x", "y", "smooth"}),
-    "scaling": frozenset({"without", "references"}),
+    "scaling": frozenset({"team", "references"}),
 }
 """Kind → the options that its `values(source, key, options)` takes; of others the addresses have none."""
 LONGEST_OPTION, MOST_OPTIONS = 200, 64

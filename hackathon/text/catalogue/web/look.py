@@ -3,6 +3,11 @@
 MESSAGES: dict[str, tuple[str, str]] = {
     # figures
     "data": ("Data", "数値"),
+    "failed": ("failed", "失敗"),
+    "failed_key": ("× no run of this size succeeded", "× このサイズの実行はすべて失敗"),
+    "switch": ("Choose what the charts show", "グラフに表示するもの"),
+    "hide_published": ("hide published results, zoom to the teams’ own", "公表値を隠し、チームの結果を拡大"),
+    "show": ("Show", "表示"),
     "save": ("Download as", "保存"),
     "keys": (
         "Keyboard shortcuts: / search, j k next and previous row, g t teams, g n now, g r runs, g s scaling",
