@@ -75,7 +75,7 @@ def test_sizes_that_failed_are_crosses_and_those_that_still_run_are_none() -> No
         assert [(each["processes"], each["name"], each["told"]) for each in crosses] == [(4, "a", "failed")]
         assert ("a", "4", "× failed") in figure.rows
         assert figure.spec["encoding"]["x"]["scale"]["domain"][1] > 4
-    assert "× no run of this size succeeded" in page("scaling", Catalog(tuple([*runs, *lost]), live=True))
+    assert "× no run of this size succeeded" in page("scaling", Catalog((*runs, *lost), live=True))
 
 
 def test_a_reader_chooses_teams_and_hides_published_results() -> None:

@@ -100,6 +100,7 @@ def test_keys_of_any_kind_come_back_from_their_address() -> None:
         "/en/board",
         "/en/cluster",
         "/en/schedule",
+        "/en/surveys",
     }
 
 

@@ -65,6 +65,7 @@ FOLDERS = {
     "survey_form": "survey",
     "survey_import": "survey",
     "survey_page": "web",
+    "surveys_page": "web",
     "survey_summary": "survey",
     "teams": "web",
     "text": "text",

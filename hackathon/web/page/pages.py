@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 KINDS = (
     "now", "teams", "team", "study", "run", "profile", "speedup", "log", "diff", "runs", "compare", "scaling", "board",
-    "cluster", "schedule", "survey", "home", "file",
+    "cluster", "schedule", "survey", "surveys", "home", "file",
 )  # fmt: skip
 """Kinds of pages. Keys: team, survey: its name; study, run, profile and speedup: `<project folder>//<id>`; diff: two
 such with `|` between; log: such a one and the log's name with `|` between; file: a path in the site, e.g. a CSV; the
 others have none."""
-MENU = ("now", "schedule", "teams", "runs", "scaling", "board", "survey", "cluster")
+MENU = ("now", "schedule", "teams", "runs", "scaling", "board", "survey", "surveys", "cluster")
 """Pages of the menu, in its order; those without an address are left out."""
 
 Link = Callable[[str, str], str | None]

@@ -21,6 +21,7 @@ VIEWS = {
     "board": ("board.html.j2", "hackathon.web.views.board"),
     "cluster": ("cluster.html.j2", "hackathon.web.views.cluster"),
     "schedule": ("schedule.html.j2", "hackathon.web.views.schedule"),
+    "surveys": ("surveys.html.j2", "hackathon.web.listing.surveys"),
     "survey": ("survey.html.j2", "hackathon.web.views.survey"),
 }
 """Kind → template and module; the module's `values(source, key)` returns the template's values, None: no such page."""

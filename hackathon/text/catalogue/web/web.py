@@ -22,6 +22,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "menu_now": ("Now", "現況"),
     "menu_schedule": ("Schedule", "日程"),
     "menu_survey": ("Survey", "アンケート"),
+    "menu_surveys": ("Surveys", "アンケート"),
     "menu_teams": ("Teams", "チーム"),
     "menu_runs": ("Runs", "実行"),
     "menu_scaling": ("Scaling", "スケーリング"),
