@@ -183,6 +183,63 @@ def test_a_run_says_how_it_stands_and_a_log_is_searched(browser: Browser, place:
         assert "/en/runs?find=torch" in page.url
 
 
+def test_charts_are_downloaded_and_one_line_goes_through_all_of_them(browser: Browser, place: Place) -> None:
+    run = place.runs[-1]
+    with visiting(browser, place) as visitor:
+        page = visitor.page
+        visitor.visit(place.address(f"/en/run?key={run.project}//{run.id}"))
+        charts = page.locator(".plots").first.locator(".plot")
+        expect(charts).to_have_count(3)
+        charts.first.hover()
+        expect(page.locator(".plots").first.locator(".plot-room svg")).to_have_count(3, timeout=120_000)
+        box = charts.first.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2)
+        expect(page.locator(".crosshair")).to_have_count(3)
+        places = page.evaluate(
+            "[...document.querySelectorAll('.crosshair')].map(each => {"
+            "const plot = each.parentElement.getBoundingClientRect(), line = each.getBoundingClientRect();"
+            "return [(line.left - plot.left) / plot.width, line.height]})"
+        )
+        assert max(at for at, _ in places) - min(at for at, _ in places) < 0.1 and all(high > 50 for _, high in places)
+        page.locator("h1").hover()
+        expect(page.locator(".crosshair")).to_have_count(0)
+        contents = {}
+        for kind in ("CSV", "SVG", "PNG"):
+            with page.expect_download() as download:
+                page.get_by_role("button", name=f"Download as {kind}: Loss").click()
+            contents[kind] = Path(download.value.path()).read_bytes()
+            assert download.value.suggested_filename.endswith(f"progress-1.{kind.lower()}")
+        rows = contents["CSV"].decode("utf-8-sig").splitlines()
+        assert rows[0] == "data,x,y" and len(rows) > 100 and rows[1].startswith("points,")
+        assert contents["SVG"].startswith(b"<svg") and b"minutes since the start" in contents["SVG"]
+        assert contents["PNG"].startswith(b"\x89PNG") and len(contents["PNG"]) > 3000
+        assert visitor.problems == []
+
+
+def test_keys_lead_through_pages_and_can_be_switched_off(browser: Browser, place: Place) -> None:
+    with visiting(browser, place) as visitor:
+        page = visitor.page
+        visitor.visit(place.address("/en/teams"))
+        page.keyboard.press("g")
+        page.keyboard.press("r")
+        page.wait_for_url("**/en/runs")
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 2
+        page.keyboard.press("k")
+        assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 1
+        page.keyboard.press("/")
+        page.keyboard.type("try gr")  # in a field, letters are letters
+        assert page.evaluate("document.activeElement.value") == "try gr" and page.url.endswith("/en/runs")
+        page.get_by_label("Keyboard shortcuts").uncheck()
+        page.reload()
+        page.keyboard.press("g")
+        page.keyboard.press("t")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement === document.body") and page.url.endswith("/en/runs")
+
+
 def test_pages_are_sound_at_every_width(browser: Browser, place: Place, tmp_path: Path) -> None:
     ids = "&".join(f"run={each.id[-8:]}" for each in place.runs)
     key = f"{place.runs[0].project}//{place.runs[0].id}"

@@ -1,5 +1,6 @@
 """Several runs beside each other: their curves in one picture each, and all in which they differ."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +35,7 @@ from hackathon.web.views.registry import Options
 from hackathon.web.views.scaling import COLOURS, SHAPES, Mark
 from hackathon.web.views.study import RunRow, run_row
 
+_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{16,}([0-9a-f]{8})\b")
 MOST = len(COLOURS)
 """Runs that are compared: each has a colour of its own."""
 ROWS = 12
@@ -153,7 +155,8 @@ def _parts(sides: Sequence[RunSide]) -> list[ComparedPart]:
             if len(set(entries)) == 1:
                 same += 1
                 continue
-            rows.append(ComparedRow(key, tuple(text for text, _ in entries), _largest([each for _, each in entries])))
+            texts = tuple(_DIGEST.sub(r"\1…\2", text) for text, _ in entries)
+            rows.append(ComparedRow(key, texts, _largest([each for _, each in entries])))
         made.append(ComparedPart(name, tuple(rows), same))
     return made
 
@@ -228,7 +231,7 @@ def _figure(
             "x_title": message(words),
             "x_domain": [begin, length if length > begin else begin + 1],
             "y_scale": scale_of(metric, least, most, log=wish.log),
-            "y_format": "~s" if most >= 1000 else "~g",
+            "y_format": "~s" if most >= 1000 else ".4~r",
             "colours": {"domain": places, "range": [COLOURS[place] for place in places]},
             "tooltip": [
                 {"field": "name", "type": "nominal", "title": message("teams.column_run")},

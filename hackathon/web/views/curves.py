@@ -153,7 +153,7 @@ def _progress_figure(
             "x_title": message(axis),
             "x_domain": [domain[0], domain[1] if domain[1] > domain[0] else domain[0] + 1],
             "y_scale": scale_of(metric, least, most, log=wish.log),
-            "y_format": "~s" if most >= 1000 else "~g",
+            "y_format": "~s" if most >= 1000 else ".4~r",
         },
         {
             "points": [{"x": x, "y": y} for x, y in drawn],
