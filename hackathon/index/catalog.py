@@ -32,6 +32,8 @@ class Catalog:
     now: float = field(default_factory=time.time)
     live: bool = False
     """Whether the page is watched while runs go on (dashboard), or is for afterwards (site)."""
+    asks: bool = False
+    """Whether schedulers may be asked while the page is watched."""
     problems: Sequence[str] = ()
     """What went wrong while reading: a scheduler that does not answer, a folder that cannot be read."""
     unseen: Sequence[RunEntry] = ()
