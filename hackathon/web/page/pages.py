@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
 from hackathon.scaling import show
 from hackathon.scaling.table import SUCCEEDED, TARGET
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from hackathon.web.page.survey_words import ItemView
 
 KINDS = (
-    "now", "teams", "team", "study", "run", "profile", "speedup", "diff", "scaling", "board", "cluster", "schedule",
-    "survey", "home", "file",
+    "now", "teams", "team", "study", "run", "profile", "speedup", "log", "diff", "runs", "compare", "scaling", "board",
+    "cluster", "schedule", "survey", "surveys", "home", "file",
 )  # fmt: skip
 """Kinds of pages. Keys: team, survey: its name; study, run, profile and speedup: `<project folder>//<id>`; diff: two
-such with `|` between; file: a path in the site, e.g. a CSV; the others have none."""
-MENU = ("now", "schedule", "teams", "scaling", "board", "survey", "cluster")
+such with `|` between; log: such a one and the log's name with `|` between; file: a path in the site, e.g. a CSV; the
+others have none."""
+MENU = ("now", "schedule", "teams", "runs", "scaling", "board", "survey", "surveys", "cluster")
 """Pages of the menu, in its order; those without an address are left out."""
 
 Link = Callable[[str, str], str | None]
@@ -142,6 +144,7 @@ def environment() -> "Environment":
     made.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
         size=format_size, spec=_spec, code=_code, part=_part, mean=_mean, quartiles=_quartiles,
+        asking=_asking,
         shell=shlex.quote,  # a name of others in a command to paste
     )  # fmt: skip
     return made
@@ -171,6 +174,12 @@ def _code(text: str) -> "Markup":
         Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
     )
     return Markup("").join(marked)
+
+
+def _asking(address: str, options: Sequence[tuple[str, str]]) -> str:
+    """Return an address with options behind it, those that are empty left out."""
+    query = urlencode([pair for pair in options if pair[1]], quote_via=quote, safe="", errors="surrogateescape")
+    return f"{address}{'&' if '?' in address else '?'}{query}" if query else address
 
 
 def _part(part: str) -> str:
