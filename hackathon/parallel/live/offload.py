@@ -71,6 +71,7 @@ class Streamed:
             self._blocks.append([self._held[id(each)] for each in unique])
             self._leaves.append([self._leaf(self._held[id(each)], each, number) for each in unique])
         self.block_bytes = [sum(each.bytes for each in block) for block in self._blocks]
+        self._there: set[Offloaded] = set()
         self._backward = -1  # block whose gradients are being computed
         self._task = -1  # pass of autograd that calls `_finish`
         self._gradients = 0
@@ -138,7 +139,7 @@ class Streamed:
     @property
     def resident(self) -> int:
         """Bytes of parameters on the device now."""
-        return sum(each.storage.nbytes() for each in self._held.values())
+        return sum(each.storage.nbytes() for each in self._there)
 
     # ---- forward and backward
 
@@ -151,6 +152,7 @@ class Streamed:
         last = len(self._blocks) - 1
         if self._backward == block and self._in_backward():
             following = block - 1  # recomputed just before its backward pass
+            self._gradients = self.block_bytes[block]
         else:  # after the last block its backward pass is likely to come
             following = block + 1 if block < last else block - 1
         self._show(block, following)
@@ -203,9 +205,8 @@ class Streamed:
             self._gradients = 0
             window.append(self._backward)
         wanted = {held for each in window for held in self._blocks[each]}
-        for held in self._held.values():
-            if held not in wanted and held.storage.nbytes():
-                self._free(held)
+        for held in self._there - wanted:
+            self._free(held)
         for each in window:
             for held in self._blocks[each]:
                 self._fetch(held)
@@ -222,6 +223,7 @@ class Streamed:
             return
         held.version = held.host._version
         held.storage.resize_(held.bytes)
+        self._there.add(held)
         values = held.host.untyped_storage()
         if self._copies is None:
             held.storage.copy_(values)
@@ -242,6 +244,7 @@ class Streamed:
         self._await(held)  # a copy that nobody waited for may still write
         held.storage.resize_(0)
         held.version = -1
+        self._there.remove(held)
 
     # ---- gradients
 
