@@ -51,12 +51,22 @@ class Streamed:
     the order in which they run; another order costs time, not correctness.
     """
 
-    def __init__(self, blocks: Sequence[Sequence[tuple[str, nn.Parameter]]], device: torch.device) -> None:
-        """`blocks`: names and parameters of each. A parameter in several blocks (tied) gets a leaf in each."""
+    def __init__(
+        self,
+        blocks: Sequence[Sequence[tuple[str, nn.Parameter]]],
+        device: torch.device,
+        training: "Streamed | None" = None,
+    ) -> None:
+        """`blocks`: names and parameters of each. A parameter in several blocks (tied) gets a leaf in each.
+
+        `training`: these blocks evaluate, without gradients, with parameters that another object trains.
+        """
         if not any(blocks):
             raise ValueError("offload: no block has a trainable parameter")
         self.device = device
-        self._held: dict[int, Offloaded] = {}
+        self._training = training
+        self._held: dict[int, Offloaded] = {} if training is None else training._held
+        self._there: set[Offloaded] = set() if training is None else training._there
         self._blocks: list[list[Offloaded]] = []
         self._leaves: list[list[nn.Parameter]] = []
         self._own: dict[Offloaded, nn.Parameter] = {}
@@ -71,14 +81,17 @@ class Streamed:
             self._blocks.append([self._held[id(each)] for each in unique])
             self._leaves.append([self._leaf(self._held[id(each)], each, number) for each in unique])
         self.block_bytes = [sum(each.bytes for each in block) for block in self._blocks]
-        self._there: set[Offloaded] = set()
         self._backward = -1  # block whose gradients are being computed
         self._task = -1  # pass of autograd that calls `_finish`
         self._gradients = 0
         self.peak = 0
         """Most bytes of parameters and gradients on the device so far. A block's gradients count from the beginning of
         its backward pass until they have all left."""
-        self._copies = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+        self._copies: torch.cuda.Stream | None = None
+        if training is not None:
+            self._copies = training._copies
+        elif device.type == "cuda":
+            self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         # fused optimizers, and those that write to `data`, do not count up the version of what they change
         finalize(self, register_optimizer_step_post_hook(_forgetting(self)).remove)
         self._landing: list[tuple[Offloaded, Tensor, Tensor, torch.cuda.Event]] = []
@@ -103,6 +116,8 @@ class Streamed:
 
         So a gradient leaves when its block is done, and does not wait on the device for those of other blocks.
         """
+        if self._training is not None:
+            return parameter
         leaf = parameter if not held.leaves else nn.Parameter(parameter.detach())
         held.leaves.append(leaf)
         land = WeakMethod(self._land)  # a leaf that held this object would keep it alive for ever
@@ -292,6 +307,11 @@ class Streamed:
 
     # ---- the end, and a check
 
+    def forget(self) -> None:
+        """Copy every parameter again before it is used: somebody wrote to the host's copies."""
+        for held in self._held.values():
+            held.version = -1
+
     def close(self) -> None:
         """Bring all parameters and gradients back to the device, and take the hooks away."""
         for each in reversed(self.at_end):
@@ -319,8 +339,7 @@ def _forgetting(streamed: Streamed) -> Callable[..., None]:
 
     def forget(*_: Any) -> None:
         if (streamed := found()) is not None:
-            for held in streamed._held.values():
-                held.version = -1
+            streamed.forget()
 
     return forget
 

@@ -123,8 +123,12 @@ class _Call(nn.Module):
         return self._function(*values)
 
 
-def stream_graph(stage: fx.GraphModule, device: torch.device | str = "cpu") -> Streamed | None:
+def stream_graph(
+    stage: fx.GraphModule, device: torch.device | str = "cpu", training: Streamed | None = None
+) -> Streamed | None:
     """Stream the operators of a stage that read trainable parameters; None if no operator does.
+
+    `training`: the stage evaluates with parameters that another stage trains.
 
     A block is one operator, as a plan counts. One that reads a view of a parameter, which another operator made, is a
     block too.
@@ -136,7 +140,7 @@ def stream_graph(stage: fx.GraphModule, device: torch.device | str = "cpu") -> S
         return None
     parameters = {each: attribute(stage, str(each.target)) for node in blocks for each in read[node]}
     listed = [[(str(each.target), parameters[each]) for each in read[node]] for node in blocks]
-    streamed = Streamed(listed, where)
+    streamed = Streamed(listed, where, training)
     _move_others(stage, where)
     for number, node in enumerate(blocks):
         leaves = dict(zip(dict.fromkeys(parameters[each] for each in read[node]), streamed.leaves(number), strict=True))

@@ -510,6 +510,37 @@ def test_stages_stream_their_operators_as_planned(name: str, recompute: bool) ->
         assert 0 < each.peak <= each.planned == memory.parameters + memory.gradients + memory.optimizer
 
 
+def test_evaluation_uses_what_is_trained() -> None:
+    """Another graph over the same parameters: it evaluates between steps, and neither sees old numbers."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.Linear(4, 4))
+    x = torch.ones(2, 4)
+    graphs = []
+    for training in (True, False):
+        model.train(training)
+        graphs.append(torch.export.export(model, (x,), strict=False).module())
+        for node in list(graphs[-1].graph.nodes):
+            if node.op == "call_module":
+                graphs[-1].graph.erase_node(node)
+    plain = copy.deepcopy(model).eval()
+    streamed = stream_graph(graphs[0])
+    assert streamed is not None
+    evaluation = stream_graph(graphs[1], training=streamed)
+    optimizer = torch.optim.AdamW(streamed.parameters(), lr=0.1, fused=True)
+    for _ in range(3):
+        assert evaluation is not None
+        with streamed.watch(), torch.no_grad():
+            assert torch.equal(graphs[1](x), plain(x))
+        graphs[0](x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        plain.load_state_dict({name: each.detach() for name, each in streamed.named_parameters()})
+        assert streamed.resident <= 2 * max(streamed.block_bytes)
+    for each in streamed.parameters():
+        each.data.zero_()
+    streamed.forget()
+    assert not graphs[1](x).any()
+
+
 @contextmanager
 def _watched(all_streamed: list[Streamed | None]) -> Iterator[None]:
     with ExitStack() as stack:
