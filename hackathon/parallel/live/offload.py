@@ -142,9 +142,9 @@ class Streamed:
         """Return the parameters on the host, for the optimizer. `grad` of each is complete after a backward pass."""
         return [each.host for each in self._held.values()]
 
-    def host(self, parameter: nn.Parameter) -> nn.Parameter:
-        """Return the host's copy of a parameter of the blocks."""
-        return next(held.host for held in self._held.values() if any(each is parameter for each in held.leaves))
+    def hosts(self) -> dict[int, nn.Parameter]:
+        """Return the host's copy of each leaf, by its id()."""
+        return {id(each): held.host for held in self._held.values() for each in held.leaves}
 
     @property
     def planned(self) -> int:

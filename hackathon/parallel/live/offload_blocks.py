@@ -91,7 +91,8 @@ def _move_others(module: nn.Module, device: torch.device) -> None:
 
 def _keep_state_dict(module: nn.Module, streamed: Streamed) -> None:
     """Let `state_dict()` give the values on the host, and refuse to load into a device that has none."""
-    hosts = {name: streamed.host(each) for name, each in module.named_parameters(remove_duplicate=False)
+    known = streamed.hosts()
+    hosts = {name: known[id(each)] for name, each in module.named_parameters(remove_duplicate=False)
              if each.requires_grad}  # fmt: skip
 
     def filled(_: nn.Module, state: dict[str, Any], prefix: str, *__: Any) -> None:
