@@ -16,6 +16,8 @@ from hackathon.parallel.live.exchange import Exchange
 from hackathon.parallel.live.gradients import Reduction, share_buffers
 from hackathon.parallel.live.inference import Inference
 from hackathon.parallel.live.layout import Layout
+from hackathon.parallel.live.offload import Streamed
+from hackathon.parallel.live.offload_blocks import stream_graph
 from hackathon.parallel.live.plans import RunPlan, check_plan, run_plan
 from hackathon.parallel.live.ranks import connect, device_of_rank
 from hackathon.parallel.live.run import Links, Pipeline
@@ -50,7 +52,7 @@ class AutoParallel:
     ) -> None:  # fmt: skip
         self.device = torch.device(device) if device is not None else device_of_rank()
         self.plan: RunPlan = run_plan(plan)
-        requirements.check_options(self.plan, schedule, precision, self.device)
+        requirements.check_options(self.plan, schedule, precision, compiler)
         requirements.check_model(model)
         requirements.check_loss(loss)
         self.rank, world = connect(self.device, timeout)
@@ -74,12 +76,16 @@ class AutoParallel:
         seed = self._exchange.objects_of_all(torch.initial_seed() if seed is None else seed)[0]
         self.seed = int(seed)
         self._exchange_groups()
-        self._mine = take(model, self._holding, self.stage, self._exchange, self.seed, initialise)
+        # a stage whose parameters are streamed does not fit on its device
+        place = torch.device("cpu") if self.plan.offload[self.stage] else self.device
+        self._mine = take(model, self._holding, self.stage, self._exchange, self.seed, initialise, place)
+        bound = dict(self._mine)
         self._start(parts, schedule, compiler, optimizer)
         size = batches.samples_of(first)
         self._inference = Inference(
-            self._skeleton, traced, self.plan.stage_of, self._holding, self._mine, self._pipeline, size, self._precision
-        )
+            self._skeleton, traced, self.plan.stage_of, self._holding, bound, self._pipeline, size, self._precision,
+            self.streamed,
+        )  # fmt: skip
         self._told(parts)
 
     # ---- construction
@@ -104,6 +110,12 @@ class AutoParallel:
     def _start(self, parts: list[StagePart], schedule: str, compiler: str | None, optimizer: Optimizer) -> None:
         part = parts[self.stage]
         bind(part, under_all_names(self._mine, self._skeleton.aliases), self.device)
+        self.streamed: Streamed | None = None
+        """Where the parameters of this rank's stage are, if the plan keeps them in main memory."""
+        if self.plan.offload[self.stage]:
+            self.streamed = stream_graph(part.module, self.device)
+            hosts = {} if self.streamed is None else self.streamed.hosts()
+            self._mine = {name: hosts.get(id(each), each) for name, each in self._mine.items()}
         stage = Stage(
             part, self.device, recompute=self.plan.recompute[self.stage], precision=self._precision, compiler=compiler
         )
@@ -212,7 +224,7 @@ class AutoParallel:
             if name not in self._holding.kept:
                 raise RequestError("auto_parallel.state_unknown", name=name)
         given = {self._holding.aliases[name]: state[name] for name in self._holding.kept}
-        put(self._mine, given, [name for name in self._mine if name in given])
+        self._put(given)
 
     def save(self, folder: Path | str) -> None:
         """Write a checkpoint: parameters, buffers, optimizer, step. All processes call this; they share the folder."""
@@ -229,11 +241,16 @@ class AutoParallel:
         found = checkpoint.Checkpoint(folder)
         state = found.state
         checkpoint.complete(state, self._names(), folder)
-        put(self._mine, state, [name for name in self._mine if name in state])
+        self._put(state)
         found.into_optimizer(self.optimizer, self._parameters)
         self.steps, self.seed = int(found.facts["step"]), int(found.facts["seed"])
         if self.scheduler is not None and found.facts.get("schedule") is not None:
             self.scheduler.load_state_dict(found.facts["schedule"])
+
+    def _put(self, state: Mapping[str, torch.Tensor]) -> None:
+        put(self._mine, state, [name for name in self._mine if name in state])
+        if self.streamed is not None:
+            self.streamed.forget()
 
     def _names(self) -> list[str]:
         """Return the canonical names of what a state holds, in one order on all processes."""

@@ -56,7 +56,7 @@ class Reduction:
         factor = (limit / (norm + 1e-6)).clamp(max=1.0)
         for each in self._parameters.values():
             if each.grad is not None:
-                each.grad.mul_(factor.to(each.grad.dtype))
+                each.grad.mul_(factor.to(each.grad))
         return norm
 
 

@@ -12,6 +12,8 @@ from hackathon.parallel.live import batches
 from hackathon.parallel.live.align import aligned
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import Traced
+from hackathon.parallel.live.offload import Streamed
+from hackathon.parallel.live.offload_blocks import stream_graph
 from hackathon.parallel.live.run import Links, Pipeline
 from hackathon.parallel.live.skeleton import Skeleton
 from hackathon.parallel.live.split import StagePart, flat_output, split
@@ -36,11 +38,12 @@ class Inference:
     def __init__(
         self, skeleton: Skeleton, train: Traced, stage_of: Mapping[str, int], holding: Holding,
         mine: Mapping[str, torch.Tensor], pipeline: Pipeline, size: int, precision: torch.dtype | None,
+        streamed: Streamed | None = None,
     ) -> None:  # fmt: skip
         """`size`: samples of a micro-batch."""
         self._skeleton, self._train, self._stage_of, self._holding = skeleton, train, stage_of, holding
         self._mine, self._pipeline, self._size, self._precision = mine, pipeline, size, precision
-        self._exchange = pipeline.exchange
+        self._streamed, self._exchange = streamed, pipeline.exchange
         self._graphs: dict[Any, _Graph] = {}
 
     def output(self, inputs: Inputs) -> Any:
@@ -77,7 +80,10 @@ class Inference:
                 if first is not None and part.number not in self._holding.stages[first]:
                     raise RequestError("auto_parallel.evaluation_differs", name=name, stage=part.number)
         mine = under_all_names(self._mine, self._holding.aliases)
-        bind(parts[self._pipeline.number], mine, self._exchange.device)
+        part = parts[self._pipeline.number]
+        bind(part, mine, self._exchange.device)
+        if self._streamed is not None:
+            stream_graph(part.module, self._exchange.device, training=self._streamed)
         self._graphs[key] = _Graph(traced, parts, Links.of(parts), shapes)
         return self._graphs[key]
 

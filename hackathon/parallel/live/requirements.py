@@ -40,15 +40,16 @@ def check_loss(loss: object) -> None:
         raise RequestError("auto_parallel.trained_loss", name=type(loss).__name__)
 
 
-def check_options(plan: RunPlan, schedule: str, precision: str | None, device: torch.device) -> None:
+def check_options(plan: RunPlan, schedule: str, precision: str | None, compiler: str | None) -> None:
     """Raise RequestError for an option that this runtime does not have."""
     if schedule not in SCHEDULES:
         raise RequestError("auto_parallel.schedule", name=schedule, names=", ".join(SCHEDULES))
     if precision is not None and precision not in PRECISIONS:
         raise RequestError("auto_parallel.precision", name=precision, names=", ".join(PRECISIONS))
     for number, offload in enumerate(plan.offload):
-        if offload:
-            raise RequestError("auto_parallel.offload", stage=number)
+        if offload and (precision or compiler):
+            # autocast would keep a converted copy of each parameter; a compiled stage does not call what streams them
+            raise RequestError("auto_parallel.offload", stage=number, option="precision" if precision else "compiler")
 
 
 def check_size(plan: RunPlan, world: int) -> None:

@@ -43,9 +43,9 @@ class Holding:
 
 def take(
     model: nn.Module, holding: Holding, stage: int, exchange: Exchange, seed: int,
-    initialise: Callable[[nn.Module], None] | None,
+    initialise: Callable[[nn.Module], None] | None, place: torch.device,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """Return this rank's state by canonical name, on its device; the model gives up the rest.
+    """Return this rank's state by canonical name, on the device `place`; the model gives up the rest.
 
     A model with numbers: all ranks take those of rank 0. A model on the meta device: each module that holds some of
     the stage's parameters is made here and initialised with a seed of its own, so that no number depends on the plan.
@@ -53,7 +53,7 @@ def take(
     tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
     wanted = set(holding.of_stage(stage))
     if any(each.is_meta for each in tensors.values()):
-        _made(model, holding, wanted, exchange.device, seed, initialise)
+        _made(model, holding, wanted, place, seed, initialise)
         tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
         mine = {name: tensors[name] for name in wanted}
     else:
@@ -63,7 +63,7 @@ def take(
             whole = moved.contiguous()
             exchange.broadcast(whole, 0)
             if name in wanted:
-                tensor.data = moved if whole is moved else moved.copy_(whole)
+                tensor.data = (moved if whole is moved else moved.copy_(whole)).to(place)
                 mine[name] = tensor
     _give_up(model, holding.aliases, wanted)
     return mine
@@ -135,7 +135,7 @@ def gathered(
         source = exchange.layout.rank(holding.owner(name), 0)
         shape = shapes[name]
         tensor = (
-            mine[name].detach().contiguous().clone() if exchange.rank == source
+            mine[name].detach().contiguous().to(exchange.device, copy=True) if exchange.rank == source
             else torch.empty(shape.shape, dtype=shape.dtype, device=exchange.device)
         )  # fmt: skip
         exchange.broadcast(tensor, source)

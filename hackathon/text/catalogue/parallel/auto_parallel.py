@@ -41,8 +41,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "計画に必要なプロセスは {needed} 個ですが（ステージごとのレプリカ数: {replicas}）、実際には {given} 個です",
     ),
     "offload": (
-        "stage {stage} of the plan keeps its parameters in main memory, which AutoParallel cannot do yet",
-        "計画のステージ {stage} はパラメータを主記憶に置きますが、AutoParallel はまだ対応していません",
+        "stage {stage} of the plan keeps its parameters in main memory, which does not work with {option}=",
+        "計画のステージ {stage} はパラメータをメインメモリに置きます。{option}= とは併用できません",
     ),
     # ---- the model
     "wrapped": (
