@@ -38,7 +38,7 @@ class AutoParallel:
     `plan`: plan.json, or the object in it. `example`: a batch as `step` takes it, of the size that is trained with.
     `loss(output, target)`; without it the model's own output is the loss, or holds it as `loss`. The model belongs to
     this object afterwards: it keeps the parameters of its stage only. `seed`: of dropout (default: torch's of rank 0).
-    `schedule`: 1f1b or gpipe. `precision`: None or bf16 (autocast). `max_grad_norm`: clip gradients by their global norm.
+    `schedule`: 1f1b or gpipe. `precision`: None or bf16 (autocast). `max_grad_norm`: clip by the global norm.
     `compiler`: backend of torch.compile for each stage. `timeout`: seconds to wait for another process. `initialise`:
     gives the parameters of one module their first numbers, for models built on the meta device.
     """

@@ -43,7 +43,7 @@ def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def samples_of(inputs: Inputs) -> int:
-    """Return the number of samples: the first dimension of all tensors that have one. Raises RequestError if it differs."""
+    """Return the number of samples: the first dimension of all tensors. Raises RequestError if it varies."""
     sizes = {each.shape[0] for each in _tensors(inputs) if each.dim()}
     if len(sizes) != 1:
         raise RequestError("auto_parallel.uneven_inputs", sizes=", ".join(map(str, sorted(sizes))) or "0")
@@ -90,7 +90,7 @@ def checksum(inputs: Inputs) -> int:
     for each in _tensors(inputs):
         flat = each.detach().reshape(-1)
         flat = flat[:: max(1, flat.numel() // _SAMPLED)].contiguous().cpu()
-        found = zlib.crc32(flat.view(torch.uint8).numpy(), found)
+        found = zlib.crc32(flat.view(torch.uint8).numpy().tobytes(), found)
     return found & 0xFFFFF
 
 

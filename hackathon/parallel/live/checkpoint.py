@@ -16,9 +16,10 @@ INDEX = "index.json"
 
 
 def save(
-    folder: Path, state: Mapping[str, torch.Tensor], optimizer: torch.optim.Optimizer, exchange: Exchange, facts: Mapping[str, Any]
+    folder: Path, state: Mapping[str, torch.Tensor], optimizer: torch.optim.Optimizer, exchange: Exchange,
+    facts: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    """Write what this rank speaks for; all ranks call this. The index is put in place last: a half checkpoint is none."""
+    """Write what this rank speaks for; all ranks call this. The index comes last: a half checkpoint is none."""
     name = f"part-{exchange.rank}.step-{facts['step']}.pt"
     named = {each: parameter for each, parameter in state.items() if isinstance(parameter, nn.Parameter)}
     if exchange.rank == 0:
@@ -44,7 +45,10 @@ def save(
 
 def _states(optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> dict[str, dict[str, Any]]:
     return {
-        name: {key: value.cpu() if isinstance(value, torch.Tensor) else value for key, value in optimizer.state[each].items()}
+        name: {
+            key: value.cpu() if isinstance(value, torch.Tensor) else value
+            for key, value in optimizer.state[each].items()
+        }
         for name, each in named.items() if each in optimizer.state
     }  # fmt: skip
 
@@ -72,7 +76,9 @@ class Checkpoint:
                 for name in self.facts["files"]
             ]
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise RequestError("auto_parallel.no_checkpoint", path=self.folder, reason=str(error).split("\n")[0]) from None
+            raise RequestError(
+                "auto_parallel.no_checkpoint", path=self.folder, reason=str(error).split("\n")[0]
+            ) from None
 
     def _all(self, kind: str) -> dict[str, Any]:
         return {name: value for part in self._parts for name, value in part[kind].items()}
@@ -113,7 +119,9 @@ def load_plain(folder: Path | str, model: nn.Module, optimizer: torch.optim.Opti
     complete(state, (aliases[name] for name in model.state_dict()), folder)
     model.load_state_dict({name: state[aliases[name]] for name in model.state_dict()})
     if optimizer is not None:
-        named = {name: each for name, each in named_state(model) if isinstance(each, nn.Parameter) and aliases[name] == name}
+        named = {
+            name: each for name, each in named_state(model) if isinstance(each, nn.Parameter) and aliases[name] == name
+        }
         checkpoint.into_optimizer(optimizer, named)
     return int(checkpoint.facts["step"])
 

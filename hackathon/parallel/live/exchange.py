@@ -1,4 +1,4 @@
-"""Messages between ranks: tensors from stage to stage, sums over ranks; and who is to blame when one does not answer."""
+"""Messages between ranks: tensors from stage to stage, sums over ranks; and which rank is gone if one does not come."""
 
 import contextlib
 import time
@@ -39,10 +39,12 @@ class Exchange:
         self.layout, self.rank, self.device, self.timeout = layout, rank, device, timeout
         self._sent: list[tuple[Any, torch.Tensor, int]] = []
         self._groups: dict[tuple[int, ...], Any] = {}
-        self._forward = self._backward = None
-        if layout.size > 1 and device.type == "cuda":
-            # NCCL knows no tags: what goes forward and what comes back must not wait for each other
-            self._forward, self._backward = self._new(None), self._new(None)
+        self._all = self._forward = self._backward = None
+        if layout.size > 1:
+            self._all = self._forward = self._backward = self._new(None)  # a group of our own: it has our time limit
+            if device.type == "cuda":
+                # NCCL knows no tags: what goes forward and what comes back must not wait for each other
+                self._forward, self._backward = self._new(None), self._new(None)
 
     def _new(self, ranks: Sequence[int] | None) -> Any:
         return dist.new_group(ranks, timeout=timedelta(seconds=self.timeout))
@@ -50,7 +52,7 @@ class Exchange:
     def make_group(self, ranks: tuple[int, ...]) -> None:
         """Prepare sums over some ranks. All ranks call this, for the same sets in the same order."""
         if len(ranks) > 1 and ranks not in self._groups:
-            self._groups[ranks] = None if len(ranks) == self.layout.size else self._new(ranks)
+            self._groups[ranks] = self._all if len(ranks) == self.layout.size else self._new(ranks)
 
     # ---- stage to stage
     def send(self, value: Value, tensor: torch.Tensor, target: int, tag: int, *, forward: bool) -> None:
@@ -104,13 +106,13 @@ class Exchange:
         """Add the tensors of all ranks, in place."""
         if self.layout.size > 1:
             with self._blaming(range(self.layout.size)):
-                dist.all_reduce(tensor)
+                dist.all_reduce(tensor, group=self._all)
 
     def broadcast(self, tensor: torch.Tensor, source: int, ranks: tuple[int, ...] | None = None) -> None:
         """Give the tensor of one rank to some, or to all."""
         if self.layout.size > 1 and (ranks is None or len(ranks) > 1):
             with self._blaming(ranks or range(self.layout.size)):
-                dist.broadcast(tensor, source, group=None if ranks is None else self._groups[ranks])
+                dist.broadcast(tensor, source, group=self._all if ranks is None else self._groups[ranks])
 
     def objects_of_all(self, value: object) -> list[Any]:
         """Return what each rank gave. Only for a few words: they are pickled."""
@@ -118,14 +120,14 @@ class Exchange:
             return [value]
         found: list[Any] = [None] * self.layout.size
         with self._blaming(range(self.layout.size)):
-            dist.all_gather_object(found, value)
+            dist.all_gather_object(found, value, group=self._all)
         return found
 
     def barrier(self) -> None:
         """Wait for all ranks."""
         if self.layout.size > 1:
             with self._blaming(range(self.layout.size)):
-                dist.barrier()
+                dist.barrier(group=self._all)
 
     # ---- blame
     @contextlib.contextmanager
@@ -145,7 +147,7 @@ class Exchange:
         Who lost a neighbour ends, and its own neighbours lose it in turn: the chain is followed to its end.
         """
         try:
-            store = dist.distributed_c10d._get_default_store()  # type: ignore[attr-defined]
+            store = dist.distributed_c10d._get_default_store()
             store.set(f"hackathon/waits/{self.rank}", ",".join(map(str, waited_for)))
             time.sleep(GRACE)
             suspects, asked = list(waited_for), {self.rank}

@@ -29,7 +29,7 @@ class Reduction:
         for (ranks, dtype), members in self._sets:
             sizes = [each.numel() for each in members]
             flat = torch.zeros(sum(sizes) + len(members), dtype=dtype, device=self._exchange.device)
-            *places, known = flat.split([*sizes, len(members)])
+            *places, known = torch.split(flat, [*sizes, len(members)])
             for number, each in enumerate(members):
                 if each.grad is not None:
                     places[number].view_as(each).copy_(each.grad)
@@ -60,9 +60,7 @@ class Reduction:
         return norm
 
 
-def share_buffers(
-    buffers: Sequence[torch.Tensor], ranks: tuple[int, ...], exchange: Exchange
-) -> None:
+def share_buffers(buffers: Sequence[torch.Tensor], ranks: tuple[int, ...], exchange: Exchange) -> None:
     """Give the statistics of a stage's first replica to its other replicas."""
     for each in buffers:
         tensor = each.detach().clone()

@@ -7,7 +7,7 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Layout:
-    """Ranks in the order of stages, the replicas of a stage side by side. Micro-batch i runs on replica i mod replicas."""
+    """Ranks in the order of stages, replicas of a stage side by side. Micro-batch i runs on replica i mod replicas."""
 
     replicas: tuple[int, ...]
 

@@ -86,6 +86,4 @@ def check_plan(plan: RunPlan, traced: Traced) -> None:
     try:
         check(traced, plan.stage_of)
     except SplitError as error:
-        raise RequestError(
-            f"auto_parallel.plan_{error.reason}", operator=error.operator, other=error.other
-        ) from error
+        raise RequestError(f"auto_parallel.plan_{error.reason}", operator=error.operator, other=error.other) from error

@@ -16,6 +16,9 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 
 def check_model(model: nn.Module) -> None:
     """Raise RequestError for a model of which a part would silently not run."""
+    for name, tensor in named_state(model):
+        if isinstance(tensor, (UninitializedParameter, UninitializedBuffer)):
+            raise RequestError("auto_parallel.lazy", name=name)
     for path, module in model.named_modules():
         name = path or type(model).__name__
         if type(module).__name__ in _WRAPPERS:
@@ -25,8 +28,6 @@ def check_model(model: nn.Module) -> None:
         if isinstance(module, (nn.Embedding, nn.EmbeddingBag)) and module.sparse:
             raise RequestError("auto_parallel.sparse", module=name)
     for name, tensor in named_state(model):
-        if isinstance(tensor, (UninitializedParameter, UninitializedBuffer)):
-            raise RequestError("auto_parallel.lazy", name=name)
         if type(tensor).__name__ == "DTensor":
             raise RequestError("auto_parallel.wrapped", module=name, kind="DTensor")
         if tensor._backward_hooks or getattr(tensor, "_post_accumulate_grad_hooks", None):

@@ -1,4 +1,4 @@
-"""One step over all stages: the passes of this rank in the shared order, with the tensors that they need from others."""
+"""One step over all stages: the passes of this rank in the shared order, with the tensors they need from others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,10 +48,12 @@ class Pipeline:
         self.stage, self.links, self.exchange, self.schedule = stage, links, exchange, schedule
         self.number, self.replica = exchange.layout.place(exchange.rank)
 
-    def step(self, micro_batches: Sequence[Sequence[Any]], gradient: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    def step(
+        self, micro_batches: Sequence[Sequence[Any]], gradient: Callable[[torch.Tensor], torch.Tensor]
+    ) -> torch.Tensor:
         """Make all passes; gradients are added to `.grad`. Return the loss of each micro-batch that this rank computed.
 
-        `micro_batches`: the leaves of each micro-batch's inputs; `gradient`: that of the step's loss by a micro-batch's.
+        `micro_batches`: the leaves of each micro-batch's inputs; `gradient`: of the step's loss by a micro-batch's.
         """
         count = len(micro_batches)
         losses = torch.zeros(count, dtype=torch.float64, device=self.exchange.device)
@@ -78,9 +80,12 @@ class Pipeline:
         self.exchange.finish()
         return losses
 
-    def infer(self, parts: Sequence[StagePart], links: Links, micro_batches: Sequence[Sequence[Any]]) -> list[list[torch.Tensor]]:
+    def infer(
+        self, parts: Sequence[StagePart], links: Links, micro_batches: Sequence[Sequence[Any]]
+    ) -> list[list[torch.Tensor]]:
         """Run an evaluation; return the results of each micro-batch that this rank ran, none for the others."""
-        part, made = parts[self.number], []
+        part = parts[self.number]
+        made: list[list[torch.Tensor]] = []
         layout = self.exchange.layout
         for number, leaves in enumerate(micro_batches):
             if layout.rank(self.number, number) != self.exchange.rank:
@@ -123,12 +128,20 @@ class Pipeline:
     def _send_back(self, receives: Sequence[Value], gradients: Sequence[torch.Tensor | None], micro_batch: int) -> None:
         for value, gradient in zip(receives, gradients, strict=True):
             if value.gradient:
-                made = torch.zeros(value.shape, dtype=value.dtype, device=self.exchange.device) if gradient is None else gradient
+                made = (
+                    torch.zeros(value.shape, dtype=value.dtype, device=self.exchange.device)
+                    if gradient is None
+                    else gradient
+                )
                 tag = self.links.tag(value, self.number, micro_batch, forward=False)
-                self.exchange.send(value, made, self.exchange.layout.rank(value.sender, micro_batch), tag, forward=False)
+                self.exchange.send(
+                    value, made, self.exchange.layout.rank(value.sender, micro_batch), tag, forward=False
+                )
 
 
-def _summed(sends: Sequence[Value], coming: Sequence[Received], tensors: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+def _summed(
+    sends: Sequence[Value], coming: Sequence[Received], tensors: Sequence[torch.Tensor]
+) -> list[torch.Tensor | None]:
     """Return the gradient of each value: its readers' added, the latest stage's first, as autograd adds them."""
     found: dict[str, torch.Tensor] = {}
     for each, tensor in zip(coming, tensors, strict=True):

@@ -1,4 +1,4 @@
-"""A copy of a model whose parameters have shapes but no numbers: it is captured again at any time and needs no memory."""
+"""A copy of a model whose parameters have shapes but no numbers: it can be captured again and needs no memory."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence

@@ -47,9 +47,7 @@ class Stage:
         self._held[micro_batch] = held
         return [each.detach() for each in outputs]
 
-    def backward(
-        self, micro_batch: int, gradients: Sequence[torch.Tensor | None]
-    ) -> list[torch.Tensor | None]:
+    def backward(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
         """Return the gradients of what the stage received, from those of what it sent and of its results."""
         held = self._held.pop(micro_batch)
         if self.recompute:
@@ -94,7 +92,7 @@ class Stage:
 
 
 def bind(part: StagePart, tensors: Mapping[str, torch.Tensor], device: torch.device) -> None:
-    """Put parameters and buffers into a stage, by the names under which its graph reads them; constants to the device."""
+    """Put parameters and buffers into a stage, by the names under which its graph reads them; move its constants."""
     for name in part.state:
         path, _, leaf = name.rpartition(".")
         owner = part.module.get_submodule(path)

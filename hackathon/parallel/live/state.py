@@ -47,8 +47,8 @@ def take(
 ) -> dict[str, torch.Tensor]:  # fmt: skip
     """Return this rank's state by canonical name, on the device `place`; the model gives up the rest.
 
-    A model with numbers: all ranks take those of rank 0. A model on the meta device: each module that holds some of the
-    stage's parameters is made here, and initialised with a seed of its own, so that the numbers do not depend on the plan.
+    A model with numbers: all ranks take those of rank 0. A model on the meta device: each module that holds some of
+    the stage's parameters is made here and initialised with a seed of its own, so that no number depends on the plan.
     """
     tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
     wanted = set(holding.of_stage(stage))
@@ -90,28 +90,34 @@ def _made(
     for number, (path, module) in enumerate(model.named_modules()):
         prefix = f"{path}." if path else ""
         own = {**module._parameters, **module._buffers}
-        first = [prefix + name for name, each in own.items() if each is not None and holding.aliases[prefix + name] == prefix + name]
+        first = [
+            prefix + name
+            for name, each in own.items()
+            if each is not None and holding.aliases[prefix + name] == prefix + name
+        ]
         if not wanted.intersection(first):
             continue
-        start = initialise or getattr(module, "reset_parameters", None)
-        if start is None:
+        if initialise is None and not hasattr(module, "reset_parameters"):
             raise RequestError("auto_parallel.not_initialised", module=path or type(model).__name__)
         before = {name: each for name, each in own.items() if each is not None and prefix + name not in first}
         module.to_empty(device="cpu", recurse=False)
         with seeds.own_random_numbers(True), torch.no_grad():
             torch.manual_seed(seeds.mixed(seed, number))
-            start(module) if initialise else start()
+            if initialise is not None:
+                initialise(module)
+            else:
+                module.reset_parameters()
         module.to(device)
         for name in before:  # tied: the first module that has it says its numbers
             table = module._parameters if name in module._parameters else module._buffers
-            table[name] = made.get(holding.aliases[prefix + name], before[name])  # type: ignore[assignment]
-        made |= {name: {**module._parameters, **module._buffers}[name[len(prefix):]] for name in first}  # type: ignore[misc]
+            table[name] = made.get(holding.aliases[prefix + name], before[name])
+        made |= {name: {**module._parameters, **module._buffers}[name[len(prefix) :]] for name in first}
     for path, module in model.named_modules():
         prefix = f"{path}." if path else ""
         for table in (module._parameters, module._buffers):
             for name, tensor in list(table.items()):
                 if tensor is not None and holding.aliases[prefix + name] in made:
-                    table[name] = made[holding.aliases[prefix + name]]  # type: ignore[assignment]
+                    table[name] = made[holding.aliases[prefix + name]]
 
 
 def under_all_names(tensors: Mapping[str, torch.Tensor], aliases: Mapping[str, str]) -> dict[str, torch.Tensor]:
@@ -143,6 +149,9 @@ def put(mine: Mapping[str, torch.Tensor], given: Mapping[str, torch.Tensor], nam
         for name in names:
             if given[name].shape != mine[name].shape:
                 raise RequestError(
-                    "auto_parallel.other_shape", name=name, given=tuple(given[name].shape), wanted=tuple(mine[name].shape)
+                    "auto_parallel.other_shape",
+                    name=name,
+                    given=tuple(given[name].shape),
+                    wanted=tuple(mine[name].shape),
                 )
             mine[name].data.copy_(given[name])

@@ -231,6 +231,7 @@ READERS: dict[str, tuple[str, str]] = {
     "logs/pattern_reader.py": ("found_apart main", CHILD),
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
+    "parallel/live/checkpoint.py": ("Checkpoint.__init__", OWN),
     "parallel/plan/fields.py": ("read_object", "graph and devices of a plan"),
     "prediction/table.py": ("_lines", "table of measurements"),
     "profiling/chainer_trace.py": ("ChainerProfiler.export_chrome_trace", WRITES),

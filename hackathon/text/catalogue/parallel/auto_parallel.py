@@ -109,7 +109,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     # ---- batches
     "no_target": (
         "with loss=, a batch is (inputs, target), or a mapping with exactly one of the keys {names}",
-        "loss= を指定した場合、バッチは (入力, 正解) の組か、キー {names} のうち 1 つだけを含む辞書にしてください",
+        "loss= を指定した場合、バッチは 入力と正解の組か、キー {names} のうち 1 つだけを含む辞書にしてください",
     ),
     "uneven_inputs": (
         "the tensors of a batch must have the samples as their first dimension; here the sizes are {sizes}",
@@ -136,7 +136,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "全プロセスに同じバッチを渡してください。データローダのシードを揃え、DistributedSampler は使わないでください。",
     ),
     # ---- running
-    "evaluating": ("step() in evaluation mode: call train() first", "評価モードで step() が呼ばれました。先に train() を呼んでください"),
+    "evaluating": (
+        "step() in evaluation mode: call train() first",
+        "評価モードで step() が呼ばれました。先に train() を呼んでください",
+    ),
     "training": (
         "the model's output is given in evaluation mode only: call eval() first",
         "モデルの出力が得られるのは評価モードだけです。先に eval() を呼んでください",
@@ -168,5 +171,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{name} has shape {given}, but the model's has {wanted}",
         "{name} の形状は {given} ですが、モデルでは {wanted} です",
     ),
-    "no_checkpoint": ("{path}: no whole checkpoint: {reason}", "{path}: 完全なチェックポイントではありません: {reason}"),
+    "no_checkpoint": (
+        "{path}: no whole checkpoint: {reason}",
+        "{path}: 完全なチェックポイントではありません: {reason}",
+    ),
 }
