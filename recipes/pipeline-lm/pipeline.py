@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,9 @@ try:
     from hackathon.text.errors import HackathonError
 except ImportError as error:
     sys.exit(f"this recipe needs the toolkit in the Python that trains ({error}): pip install hackathon numpy")
+
+SECONDS_TO_TELL = 3.0
+"""Seconds from the launcher's SIGTERM to the end: longer than AutoParallel takes to find the rank that is gone."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -148,15 +152,19 @@ def ways(stage: dict) -> str:
 
 @contextmanager
 def ending_all(me: Identity):
-    """End this process when another one has ended: the reason names its stage. Threads may still wait for it."""
+    """End this process when another one has ended, and say which stage that was. Threads may still wait for it.
+
+    A launcher that sees a process die terminates the others at once: they get some seconds to find out whom they miss.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: signal.setitimer(signal.ITIMER_REAL, SECONDS_TO_TELL))
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(128 + signal.SIGTERM))
     try:
         yield
     except HackathonError as error:
         print(f"rank {me.rank}: {error}", file=sys.stderr, flush=True)
-        hint = getattr(error, "hint", "")
-        if hint:
-            print(hint, file=sys.stderr, flush=True)
-        os._exit(getattr(error, "exit_code", 1) or 1)
+        if error.hint:
+            print(error.hint, file=sys.stderr, flush=True)
+        os._exit(error.exit_code)
 
 
 def over_ranks(number: float, device: torch.device) -> float:
