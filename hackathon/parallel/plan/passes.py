@@ -69,6 +69,8 @@ class LeastValues:
 
     values: Array
     plan: Callable[[int], list[Stage]]
+    table: Array
+    """[label][cut] → the least value of the stages from a cut on."""
 
 
 class Programme:
@@ -82,6 +84,10 @@ class Programme:
             rows.append((each, numpy.array(each.sources), numpy.array(each.targets)))
         self._most = max((each.replicas for each in labels.groups), default=1)
 
+    def limit(self, upper: float, reach: float = 1.0) -> float:
+        """Return the seconds of passes above which no stage has a cost below `upper`."""
+        return upper * self._most / reach
+
     def run(
         self, cost: Cost, upper: float = float("inf"), shift: Cost | None = None, reach: float = 1.0
     ) -> LeastValues:
@@ -92,7 +98,7 @@ class Programme:
         size = self.lattice.size
         values = numpy.full((len(self.labels), size), numpy.inf)
         values[0, size - 1] = 0.0
-        limit = upper * self._most / reach
+        limit = self.limit(upper, reach)
         for start in range(size - 2, -1, -1):
             if not start % 16 and time.monotonic() > self.deadline:
                 raise OutOfTime
@@ -107,7 +113,7 @@ class Programme:
                         values[targets, start] = numpy.minimum(values[targets, start], costs[number, 0])
                     else:
                         _place(row, costs[number], shifts, group.unique, sources, targets, values, upper)
-        return LeastValues(values[:, 0], lambda label: self._trace(values, label, cost, shift, limit))
+        return LeastValues(values[:, 0], lambda label: self._trace(values, label, cost, shift, limit), values)
 
     def _least(
         self, row: StageRow, held: int, groups: Sequence[tuple[Group, Array, Array]], cost: Cost, shift: Cost | None

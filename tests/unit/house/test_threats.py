@@ -91,11 +91,12 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "project": (
         dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), PROJECT)
+        | {"plan": PROJECT}
         | dict.fromkeys(("status", "results", "logs", "diagnose", "top", "dashboard", "publish", "event"), TUTOR),
         "reads no project.yaml of others",
     ),
     "event": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "plan", "rerun", "ready", "env", "data"), TRUST)
         | dict.fromkeys(("trust", "board", "survey", "rules", "ask", "standup"), TRUST)
         | dict.fromkeys(("event", "dashboard", "top", "publish", "slides", "notify", "clusters", "recipes"), WRITTEN)
         | {"predict": WRITTEN},
@@ -106,7 +107,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "renders no script",
     ),
     "cluster profile": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "plan", "rerun", "ready", "env", "data"), TRUST)
         | {"clusters": WRITTEN, "doctor": WRITTEN},
         "asks no cluster",
     ),
@@ -117,7 +118,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "diagnoses nothing",
     ),
     "recipe": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "env", "data", "rerun"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "plan", "ready", "env", "data", "rerun"), TRUST)
         | {"recipes": WRITTEN, "init": WRITTEN, "results": WRITTEN, "compare": WRITTEN},
         "needs no recipe",
     ),
@@ -143,7 +144,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "does not read the board",
     ),
     "cache": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "rerun"), COMPILED)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "rerun", "plan"), COMPILED)
         | dict.fromkeys(
             ("diagnose", "top", "dashboard", "publish", "event", "results", "clusters", "predict"),
             f"{UNIT}/config/test_trust.py::test_a_cache_of_another_account_is_not_used",

@@ -176,6 +176,18 @@ SPEED: dict[str, tuple[str, str]] = {
     ),
     "option_plan_output": ("Write plan.json to a file.", "plan.json をファイルに書く"),
     "option_plan_svg": ("Write a picture of the step and the memory.", "ステップとメモリの図を書く"),
+    "option_plan_cluster": (
+        "Take devices, memory and bandwidths from a cluster's profile and measurements; --devices overrides them.",
+        "クラスターのプロファイルと測定結果から、デバイス数・メモリ・帯域を使う（--devices の値を優先）",
+    ),
+    "option_plan_page": (
+        "Write the plan as a page that needs no other file, in both languages.",
+        "計画を単独で開ける HTML ページとして日本語と英語で書く",
+    ),
+    "option_plan_apply": (
+        "Write plan.json, nodes and processes into the project around the current folder.",
+        "今のフォルダを含むプロジェクトに plan.json とノード数・プロセス数を書く",
+    ),
     "plan_short": ("Cut a model over several devices.", "モデルを複数のデバイスに分割"),
     "plan_help": (
         "Decide how a model that is too big or too slow for one device is cut into the stages of a pipeline: which operators, "
@@ -186,7 +198,9 @@ SPEED: dict[str, tuple[str, str]] = {
         "\b\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --gpus 4 --memory 16GB\n"
-        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json",
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json\n"
+        "  hackathon plan --graph graph.json --cluster tsubame4 --gpus 8 --micro-batches 16 --page plan.html\n"
+        "  hackathon plan --graph graph.json --cluster tsubame4 --micro-batches 16 --apply",
         "1 台のデバイスには大きすぎる、または遅すぎるモデルを、パイプラインのステージに分割する計画を作ります。"
         "オペレータの割り当て、レプリカ数、再計算とオフロードを使うステージを決めます。計画には下界が付きます。"
         "同じコストモデルのどの計画も、下界より速くなりません。`step` は小さいグラフでは最良であることを証明し、"
@@ -196,6 +210,8 @@ SPEED: dict[str, tuple[str, str]] = {
         "\b\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --gpus 4 --memory 16GB\n"
-        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json",
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json\n"
+        "  hackathon plan --graph graph.json --cluster tsubame4 --gpus 8 --micro-batches 16 --page plan.html\n"
+        "  hackathon plan --graph graph.json --cluster tsubame4 --micro-batches 16 --apply",
     ),
 }
