@@ -1,4 +1,4 @@
-"""Captures a model with its loss as a graph of operators, for training and for evaluation (torch.export, non-strict)."""
+"""Captures a model with its loss as a graph of operators (torch.export, non-strict), for training and evaluation."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -6,6 +6,7 @@ FOLDERS = {
     "asynchronous": "prediction",
     "board": "board",
     "board_page": "web",
+    "capture": "parallel",
     "cli": "cli",
     "click": "cli",
     "clusters": "cli",
