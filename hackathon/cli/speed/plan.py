@@ -108,9 +108,10 @@ def _show(result: "PlanResult", value: dict[str, Any], written: "Sequence[Path |
         size = format_size(value["blocking"]["bytes"])
         click.echo(message("plan.infeasible" if result.proven else "plan.not_found"), err=True)
         name = printable(value["blocking"]["operator"])
-        click.echo(message("plan.blocking", operator=name, size=size), err=True)
+        limit = format_size(result.request.devices.memory)
+        click.echo(message("plan.blocking", operator=name, size=size, limit=limit), err=True)
         for each in value["help"]:
-            text = message(f"plan.help_{each.replace('-', '_')}")
+            text = message(f"plan.help_{each.replace('-', '_')}", count=result.enough_devices)
             click.echo(f"  {text}", err=True)
     else:
         _show_plan(result, value)

@@ -44,6 +44,8 @@ def as_json(result: PlanResult) -> dict[str, Any]:
     if plan is None:
         operator, size = blocking(request, Blocks(request.graph))
         value |= {"blocking": {"operator": operator, "bytes": size}, "help": list(result.help)}
+        if result.enough_devices is not None:
+            value["enough_devices"] = result.enough_devices
     return value
 
 

@@ -10,7 +10,7 @@ import numpy
 from hackathon.parallel.plan.cost import CostedPlan, Stage
 from hackathon.parallel.plan.fronts import Fronts, TooManyEntries
 from hackathon.parallel.plan.labels import Labels, Shape, TooManyLabels
-from hackathon.parallel.plan.lattice import Array, Lattice, RelaxedLattice, StageRow
+from hackathon.parallel.plan.lattice import Array, Lattice, StageRow
 from hackathon.parallel.plan.passes import LeastValues, Memories, OutOfTime, Programme, StageWay
 
 TIE = 1e-10
@@ -44,11 +44,11 @@ class Search:
     @property
     def relaxed(self) -> bool:
         """Whether plans of the lattice are no plans of the graph, but bound their values."""
-        return isinstance(self.lattice, RelaxedLattice)
+        return self.lattice.relaxed
 
-    def programme(self, shape: Shape, memory: str, *, by_stages: bool) -> Programme:
-        """Return a dynamic programme that counts memory as `Labels` says. Raises TooManyLabels."""
-        labels = Labels(shape, memory, by_stages=by_stages, most=MOST_LABELS)
+    def programme(self, shape: Shape, memory: str, *, by_stages: bool, ahead: str | None = None) -> Programme:
+        """Return a dynamic programme that counts memory and passes as `Labels` says. Raises TooManyLabels."""
+        labels = Labels(shape, memory, by_stages=by_stages, most=MOST_LABELS, ahead=ahead)
         return Programme(self.lattice, self.memories, labels, self.deadline)
 
     # ---- max-load

@@ -100,17 +100,17 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "収まる計画は見つかりませんでした。すべての計画を調べたわけではありません。",
     ),
     "blocking": (
-        "Hardest operator to place: {operator}. A stage of it alone needs {size}. What would help:",
-        "最も配置しにくいオペレータ: {operator}。単独のステージでも {size} が必要です。対策:",
+        "Hardest operator to place: {operator}. A stage of it alone needs {size}; a device has {limit}. What would help:",
+        "最も配置しにくいオペレータ: {operator}。単独のステージでも {size} が必要です（デバイスのメモリは {limit}）。対策:",
     ),
     "help_recompute": ("recomputation: --recompute auto", "再計算: --recompute auto"),
     "help_offload": ("parameters in main memory: --offload auto", "パラメータをメインメモリに置く: --offload auto"),
     "help_recompute_and_offload": (
-        "both: --recompute auto --offload auto",
-        "両方を使う: --recompute auto --offload auto",
+        "recomputation and parameters in main memory: --recompute auto --offload auto",
+        "再計算とオフロードの両方: --recompute auto --offload auto",
     ),
     "help_free_shape": ("other stages or replicas than those given", "指定以外のステージ数・レプリカ数"),
-    "help_more_devices": ("more devices: --gpus", "デバイスを増やす: --gpus"),
+    "help_more_devices": ("more devices: --gpus {count} is enough", "デバイスを増やす: --gpus {count} で収まります"),
     "help_tensor_parallelism": (
         "dividing the operator itself over devices (tensor parallelism), which this planner does not do",
         "オペレータ自体を分割する（テンソル並列）。このプランナーは対応していません",
