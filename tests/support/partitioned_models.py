@@ -49,15 +49,16 @@ class Block(nn.Module):
         return x + F.dropout(self.narrow(F.gelu(self.wide(self.after(x)))), 0.2, self.training)
 
 
-class TiedGPT(nn.Module):
-    """A GPT of two layers; the output layer shares its weights with the embedding. Its output is a mapping."""
+class GPT(nn.Module):
+    """A GPT of two layers; the output layer may share its weights with the embedding. Its output is a mapping."""
 
-    def __init__(self) -> None:
+    def __init__(self, tied: bool = True) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(WORDS, WIDTH), nn.Embedding(LENGTH, WIDTH)
         self.blocks, self.norm = nn.ModuleList([Block(), Block()]), nn.LayerNorm(WIDTH)
         self.head = nn.Linear(WIDTH, WORDS, bias=False)
-        self.head.weight = self.words.weight
+        if tied:
+            self.head.weight = self.words.weight
         self.register_buffer("scale", torch.ones(WIDTH), persistent=False)
 
     def forward(
@@ -105,7 +106,7 @@ def example(name: str, samples: int) -> tuple[nn.Module, Any, Any]:
         return UNet(), (torch.randn(samples, 1, 8, 8), torch.randint(0, 2, (samples, 8, 8))), F.cross_entropy
     text = torch.randint(0, WORDS, (samples, LENGTH))
     batch = {"text": text, "weights": torch.rand(samples, LENGTH) + 0.5, "labels": text.roll(-1, 1)}
-    return TiedGPT(), batch, None
+    return GPT(name == "gpt"), batch, None
 
 
 class _Seeding(TorchDispatchMode):

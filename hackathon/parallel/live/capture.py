@@ -113,13 +113,22 @@ def capture(
     with the output and `target`, or with the output alone where `target` is None; without `loss` the model's own output
     must be or hold it (NoLossError). A model that cannot be captured raises what torch.export raises.
     """
-    with _modes(model):
-        if not model.training:
-            model.train()
-        train = _traced(_Whole(model, loss, True), (tuple(args), dict(kwargs or {}), target))
-        model.eval()
-        other = _traced(_Whole(model, loss, False), (tuple(args), dict(kwargs or {}), None)) if evaluation else None
+    inputs = (tuple(args), dict(kwargs or {}), target)
+    train = traced_mode(model, inputs, loss, training=True)
+    other = traced_mode(model, (*inputs[:2], None), loss, training=False) if evaluation else None
     return Captured(train, other, aliases_of(model))
+
+
+def traced_mode(
+    model: nn.Module, inputs: tuple[Any, ...], loss: Callable[..., Any] | None, *, training: bool
+) -> Traced:
+    """Return the graph of one mode for (args, kwargs, target): of the loss in training, else of the model's output."""
+    with _modes(model):
+        if not training:
+            model.eval()
+        elif not model.training:
+            model.train()
+        return _traced(_Whole(model, loss, training), inputs)
 
 
 def aliases_of(model: nn.Module) -> dict[str, str]:

@@ -50,7 +50,7 @@ def glued_groups(graph: fx.Graph) -> tuple[tuple[str, ...], ...]:
         glue.find(node)
         if not isinstance(node.meta.get("val"), torch.Tensor):
             glue.join([node, *_operators(node.users)])
-        storage.join([node, *_shared_with(node)])
+        storage.join([node, *shared_with(node)])
     written: dict[fx.Node, int] = {}
     for node in nodes:
         if node.op == "call_function":
@@ -111,7 +111,7 @@ def _in_training(node: fx.Node) -> bool:
     return len(node.args) > 5 and bool(node.args[5])
 
 
-def _shared_with(node: fx.Node) -> list[fx.Node]:
+def shared_with(node: fx.Node) -> list[fx.Node]:
     """Return the values with which the result of an operator may share memory."""
     if node.target is operator.getitem:
         return list(node.all_input_nodes)

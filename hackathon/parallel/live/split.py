@@ -185,7 +185,7 @@ def _part(
     source = traced.module.graph
     mine = [node for node in source.nodes if node.op == "call_function" and stage_of[node.name] == number]
     inside = set(mine)
-    leaves = _flat_output(source)
+    leaves = flat_output(source)
     results = [at for at, leaf in enumerate(leaves) if leaf in inside]
     needed = {each for node in mine for each in node.all_input_nodes if each not in inside}
     place = {node: at for at, node in enumerate(source.nodes)}
@@ -237,7 +237,7 @@ def _named(nodes: Sequence[fx.Node], name: str) -> fx.Node:
     return next(node for node in nodes if node.name == name)
 
 
-def _flat_output(graph: fx.Graph) -> list[Any]:
+def flat_output(graph: fx.Graph) -> list[Any]:
     """Return what the output node returns, leaf by leaf."""
     output = next(node for node in graph.nodes if node.op == "output")
     returned = output.args[0]

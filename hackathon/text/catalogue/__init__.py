@@ -4,6 +4,7 @@
 FOLDERS = {
     "access": "access",
     "asynchronous": "prediction",
+    "auto_parallel": "parallel",
     "board": "board",
     "board_page": "web",
     "capture": "parallel",

@@ -236,6 +236,7 @@ READERS: dict[str, tuple[str, str]] = {
     "logs/pattern_reader.py": ("found_apart main", CHILD),
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
+    "parallel/live/checkpoint.py": ("Checkpoint.__init__", OWN),
     "parallel/plan/fields.py": ("read_object", "graph and devices of a plan"),
     "parallel/source/graphs.py": ("_kept", "model file that is planned"),
     "prediction/table.py": ("_lines", "table of measurements"),
