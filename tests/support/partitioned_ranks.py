@@ -28,7 +28,7 @@ from hackathon.parallel import AutoParallel
 from hackathon.parallel.live import batches
 from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.checkpoint import load_plain
-from hackathon.parallel.live.exchange import Exchange, RankLostError
+from hackathon.parallel.live.exchange import Messenger, RankLostError
 from hackathon.parallel.live.split import legal_cuts
 from hackathon.text.errors import HackathonError
 from support.partitioned_models import example, seeding
@@ -169,17 +169,17 @@ def compared(
 @contextmanager
 def without(kind: str) -> Iterator[None]:
     """Leave out the sums of gradients over replicas of one stage, or over stages with tied weights."""
-    real = Exchange.sum
+    real = Messenger.sum
 
-    def planted(self: Exchange, tensor: torch.Tensor, ranks: tuple[int, ...]) -> None:
+    def planted(self: Messenger, tensor: torch.Tensor, ranks: tuple[int, ...]) -> None:
         if (len(self.layout.stages(ranks)) > 1) != (kind == "tied"):
             real(self, tensor, ranks)
 
-    Exchange.sum = planted  # type: ignore[method-assign]
+    Messenger.sum = planted  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Exchange.sum = real  # type: ignore[method-assign]
+        Messenger.sum = real  # type: ignore[method-assign]
 
 
 def checkpoints(out: Path) -> dict[str, Any]:

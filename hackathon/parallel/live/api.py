@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from hackathon.parallel.live import batches, checkpoint, requirements, seeds
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import NoLossError, Traced, loss_in, named_state
-from hackathon.parallel.live.exchange import Exchange
+from hackathon.parallel.live.exchange import Messenger
 from hackathon.parallel.live.gradients import Reduction, share_buffers
 from hackathon.parallel.live.inference import Inference
 from hackathon.parallel.live.layout import Layout
@@ -23,7 +23,7 @@ from hackathon.parallel.live.ranks import connect, device_of_rank
 from hackathon.parallel.live.run import Links, Pipeline
 from hackathon.parallel.live.skeleton import Skeleton
 from hackathon.parallel.live.split import StagePart, split
-from hackathon.parallel.live.stage import Stage, bind
+from hackathon.parallel.live.stage import RankStage, bind
 from hackathon.parallel.live.state import Holding, gathered, put, take, under_all_names
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -61,7 +61,7 @@ class AutoParallel:
         self.training, self.steps = True, 0
         layout = Layout(self.plan.replicas)
         self.stage, self.replica = layout.place(self.rank)
-        self._exchange = Exchange(layout, self.rank, self.device, timeout)
+        self._exchange = Messenger(layout, self.rank, self.device, timeout)
         self._precision = requirements.PRECISIONS[precision] if precision else None
 
         first = batches.even_pieces(batches.inputs_of(example, loss is not None), self.plan.micro_batches)[0]
@@ -116,7 +116,7 @@ class AutoParallel:
             self.streamed = stream_graph(part.module, self.device)
             hosts = {} if self.streamed is None else self.streamed.hosts()
             self._mine = {name: hosts.get(id(each), each) for name, each in self._mine.items()}
-        stage = Stage(
+        stage = RankStage(
             part, self.device, recompute=self.plan.recompute[self.stage], precision=self._precision, compiler=compiler
         )
         self._pipeline = Pipeline(stage, Links.of(parts), self._exchange, schedule)

@@ -9,14 +9,14 @@ import torch
 from torch import nn
 
 from hackathon.parallel.live.capture import aliases_of, named_state
-from hackathon.parallel.live.exchange import Exchange
+from hackathon.parallel.live.exchange import Messenger
 from hackathon.text.errors import RequestError
 
 INDEX = "index.json"
 
 
 def save(
-    folder: Path, state: Mapping[str, torch.Tensor], optimizer: torch.optim.Optimizer, exchange: Exchange,
+    folder: Path, state: Mapping[str, torch.Tensor], optimizer: torch.optim.Optimizer, exchange: Messenger,
     facts: Mapping[str, Any],
 ) -> None:  # fmt: skip
     """Write what this rank speaks for; all ranks call this. The index comes last: a half checkpoint is none."""

@@ -32,7 +32,7 @@ class Received:
     work: Any
 
 
-class Exchange:
+class Messenger:
     """What this rank says to others. With one rank in all, nothing is said and torch.distributed is not touched."""
 
     def __init__(self, layout: Layout, rank: int, device: torch.device, timeout: float) -> None:

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from hackathon.parallel.live.exchange import Exchange
+from hackathon.parallel.live.exchange import Messenger
 
 
 class Reduction:
     """Replicas and tied weights alike: all ranks that hold a parameter get the sum of its gradients."""
 
     def __init__(
-        self, parameters: Mapping[str, torch.nn.Parameter], holders: Mapping[str, tuple[int, ...]], exchange: Exchange
+        self, parameters: Mapping[str, torch.nn.Parameter], holders: Mapping[str, tuple[int, ...]], exchange: Messenger
     ) -> None:
         """`holders`: name → ranks that hold it, for all parameters of the model; `parameters`: those of this rank."""
         self._exchange = exchange
@@ -60,7 +60,7 @@ class Reduction:
         return norm
 
 
-def share_buffers(buffers: Sequence[torch.Tensor], ranks: tuple[int, ...], exchange: Exchange) -> None:
+def share_buffers(buffers: Sequence[torch.Tensor], ranks: tuple[int, ...], exchange: Messenger) -> None:
     """Give the statistics of a stage's first replica to its other replicas."""
     for each in buffers:
         tensor = each.detach().clone()

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from hackathon.parallel.live.exchange import Exchange, Received
+from hackathon.parallel.live.exchange import Messenger, Received
 from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.split import StagePart, Value
-from hackathon.parallel.live.stage import Stage
+from hackathon.parallel.live.stage import RankStage
 from hackathon.parallel.plan.order import rank_order, warm_ups
 
 Pass = tuple[bool, int]
@@ -44,7 +44,7 @@ class Links:
 class Pipeline:
     """What this rank does in a step."""
 
-    def __init__(self, stage: Stage, links: Links, exchange: Exchange, schedule: str = "1f1b") -> None:
+    def __init__(self, stage: RankStage, links: Links, exchange: Messenger, schedule: str = "1f1b") -> None:
         self.stage, self.links, self.exchange, self.schedule = stage, links, exchange, schedule
         self.number, self.replica = exchange.layout.place(exchange.rank)
 

@@ -20,7 +20,7 @@ class _Held:
     outputs: list[torch.Tensor] = field(default_factory=list)
 
 
-class Stage:
+class RankStage:
     """Runs one stage. With `recompute` it keeps only what it received, and runs forward again before backward."""
 
     def __init__(

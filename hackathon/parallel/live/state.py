@@ -8,7 +8,7 @@ from torch import nn
 
 from hackathon.parallel.live import seeds
 from hackathon.parallel.live.capture import Traced, named_state
-from hackathon.parallel.live.exchange import Exchange
+from hackathon.parallel.live.exchange import Messenger
 from hackathon.text.errors import RequestError
 
 
@@ -42,7 +42,7 @@ class Holding:
 
 
 def take(
-    model: nn.Module, holding: Holding, stage: int, exchange: Exchange, seed: int,
+    model: nn.Module, holding: Holding, stage: int, exchange: Messenger, seed: int,
     initialise: Callable[[nn.Module], None] | None, place: torch.device,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
     """Return this rank's state by canonical name, on the device `place`; the model gives up the rest.
@@ -127,7 +127,7 @@ def under_all_names(tensors: Mapping[str, torch.Tensor], aliases: Mapping[str, s
 
 def gathered(
     mine: Mapping[str, torch.Tensor], names: Iterable[str], holding: Holding, shapes: Mapping[str, torch.Tensor],
-    exchange: Exchange,
+    exchange: Messenger,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
     """Return the whole state on the CPU of every rank, by canonical name."""
     found = {}

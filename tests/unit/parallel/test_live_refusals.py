@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "a plan that does not fit": ("infeasible", lambda: made(plan=plan(feasible=False, stages=[]))),
     "more replicas than micro-batches": ("idle_replicas", lambda: made(plan=plan(replicas=3))),
     "processes that are missing": ("ranks", lambda: made(plan=plan(replicas=2))),
-    "parameters in main memory": ("offload", lambda: made(plan=plan(offload=True))),
+    "parameters in main memory, rounded": ("offload", lambda: made(plan=plan(offload=True), precision="bf16")),
     "a plan of another model": ("plan_unknown", lambda: made(plan=plan(Net(0.5)))),
     "a plan of a smaller model": ("plan_missing", lambda: made(plan=plan(operators=["linear"]))),
     "a hook": ("hooked", lambda: made(hooked())),
