@@ -11,9 +11,10 @@ import torch.distributed as dist
 from torch import nn
 
 from hackathon.parallel.live import batches
-from hackathon.parallel.live.capture import Captured, NoLossError, capture, user_name
+from hackathon.parallel.live.capture import Captured, NoLossError, capture
 from hackathon.parallel.live.describe import Walk
-from hackathon.parallel.live.measure import Peaks, times_of
+from hackathon.parallel.live.measure import DevicePeaks, times_of
+from hackathon.parallel.live.whole import whole_times
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.document import as_json
 from hackathon.parallel.plan.graph import graph_of
@@ -21,7 +22,7 @@ from hackathon.parallel.plan.plan import make_plan
 from hackathon.parallel.plan.request import PlanRequest
 from hackathon.text.errors import RequestError
 
-ROUGH = {"cuda": Peaks({"fp32": 1e13}, 1e12), "cpu": Peaks({"fp32": 5e10}, 1e10)}
+ROUGH = {"cuda": DevicePeaks({"fp32": 1e13}, 1e12), "cpu": DevicePeaks({"fp32": 5e10}, 1e10)}
 """Peaks that order the measurements; what measured operators take corrects them for those that are too large."""
 PIECE = 4 * 2**20
 """Bytes of a message that bandwidth is measured with."""
@@ -52,7 +53,9 @@ def plan_here(
         captured = capture(model, args, kwargs, loss, target, evaluation=False)
     except NoLossError as error:
         raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
-    graph = graph_of(measured_graph(captured, device or torch.device("cpu"), seconds), "graph.json")
+    place = device or torch.device("cpu")
+    value, _ = measured_graph(captured, ROUGH[place.type], str(place), seconds)
+    graph = graph_of(value, "graph.json")
     stages = len(replicas)
     request = PlanRequest(
         graph, devices, micro_batches, stages=stages, replicas=tuple(replicas), recompute=recompute, offload=offload,
@@ -69,12 +72,21 @@ def _blocking(plan: Mapping[str, Any], devices: Devices) -> dict[str, Any]:
     return {"operator": plan["blocking"]["operator"], "needed": needed, "memory": memory}
 
 
-def measured_graph(captured: Captured, device: torch.device, seconds: float) -> dict[str, Any]:
-    """Return graph.json of a captured model with times that were measured here."""
-    walk = Walk(captured.train.module, flash=device.type != "cpu")
-    names = {node: captured.aliases.get(name, name) for node in walk.tensors for name in (user_name(str(node.target)),)}
-    times = times_of(walk.signatures, walk.counts, ROUGH[device.type], str(device), seconds)
-    return walk.graph(times, captured.glued, names)
+def measured_graph(
+    captured: Captured, peaks: DevicePeaks, device: str | None, seconds: float
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return graph.json of a captured model, and how its times came about.
+
+    `device`: where to measure, for about so many `seconds`; None: only estimated from `peaks`.
+    """
+    walk = Walk(captured, flash=device != "cpu")
+    state = sum({id(each): each.numel() * each.dtype.itemsize for each in walk.tensors.values()}.values())
+    needs = 2.0 * state + sum(each.saved + each.workspace for each in walk.entries)
+    times = times_of(
+        walk.signatures, walk.counts, peaks, device, seconds,
+        lambda device, free: whole_times(captured.train, needs, device, free),
+    )  # fmt: skip
+    return walk.graph(times), {**times.basis, "level": "operators", "unseen": len(walk.unseen)}
 
 
 def memory_of(device: torch.device, processes_of_node: int) -> float:

@@ -110,25 +110,16 @@ def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     from hackathon.parallel.live.capture import NoLossError, capture
-    from hackathon.parallel.live.describe import Walk
-    from hackathon.parallel.live.measure import times_of
+    from hackathon.parallel.live.planning import measured_graph
     from hackathon.parallel.live.refusal import CaptureRefusal
-    from hackathon.parallel.live.whole import whole_times
 
     try:
         found = capture(built.model, built.args, built.kwargs, built.loss, built.target, evaluation=False)
     except NoLossError as error:
         raise CaptureRefusal("capture.no_loss", kind=str(error)) from error
     device, peaks = _device(request)
-    walk = Walk(found, flash=device != "cpu")
-    state = sum({id(each): each.numel() * each.dtype.itemsize for each in walk.tensors.values()}.values())
-    needs = 2.0 * state + sum(each.saved + each.workspace for each in walk.entries)
-    times = times_of(
-        walk.signatures, walk.counts, peaks, device, float(request["seconds"]),
-        lambda device, free: whole_times(found.train, needs, device, free),
-    )  # fmt: skip
-    graph = walk.graph(times)
-    told = {**times.basis, "level": "operators", "unseen": len(walk.unseen), "samples": built.samples}
+    graph, basis = measured_graph(found, peaks, device, float(request["seconds"]))
+    told = {**basis, "samples": built.samples}
     return {**graph, "capture": told}, told
 
 
