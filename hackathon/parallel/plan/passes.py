@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
@@ -25,6 +25,8 @@ class StageWay:
     forward: Array
     backward: Array
     fits: Array
+    ahead: Array | None = None
+    """Forward passes before the first backward pass at most: a column beside that of replicas; None: not counted."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class LeastValues:
 
     values: Array
     plan: Callable[[int], list[Stage]]
+    table: Array
+    """[label][cut] → the least value of the stages from a cut on."""
 
 
 class Programme:
@@ -82,6 +86,10 @@ class Programme:
             rows.append((each, numpy.array(each.sources), numpy.array(each.targets)))
         self._most = max((each.replicas for each in labels.groups), default=1)
 
+    def limit(self, upper: float, reach: float = 1.0) -> float:
+        """Return the seconds of passes above which no stage has a cost below `upper`."""
+        return upper * self._most / reach
+
     def run(
         self, cost: Cost, upper: float = float("inf"), shift: Cost | None = None, reach: float = 1.0
     ) -> LeastValues:
@@ -92,7 +100,7 @@ class Programme:
         size = self.lattice.size
         values = numpy.full((len(self.labels), size), numpy.inf)
         values[0, size - 1] = 0.0
-        limit = upper * self._most / reach
+        limit = self.limit(upper, reach)
         for start in range(size - 2, -1, -1):
             if not start % 16 and time.monotonic() > self.deadline:
                 raise OutOfTime
@@ -107,15 +115,17 @@ class Programme:
                         values[targets, start] = numpy.minimum(values[targets, start], costs[number, 0])
                     else:
                         _place(row, costs[number], shifts, group.unique, sources, targets, values, upper)
-        return LeastValues(values[:, 0], lambda label: self._trace(values, label, cost, shift, limit))
+        return LeastValues(values[:, 0], lambda label: self._trace(values, label, cost, shift, limit), values)
 
     def _least(
         self, row: StageRow, held: int, groups: Sequence[tuple[Group, Array, Array]], cost: Cost, shift: Cost | None
     ) -> tuple[Array, Array | None]:
         """Return [replicas][target] → cost, and [target] → shift: the least of any way that fits."""
         replicas = numpy.array([[group.replicas] for group, _, _ in groups])
+        ahead = numpy.array([[group.ahead] for group, _, _ in groups])
         costs = shifts = None
-        for way in self.memories.choices(row, held):
+        for plain in self.memories.choices(row, held):
+            way = replace(plain, ahead=ahead)
             mine = numpy.where(way.fits, cost(row, way, replicas), numpy.inf)
             costs = mine if costs is None else numpy.minimum(costs, mine)
             if shift is not None:
@@ -129,24 +139,25 @@ class Programme:
         start, stages = 0, []
         while start < self.lattice.size - 1:
             row = self.lattice.row(start, limit)
-            target, source, replicas, held = self._step(values, start, label, row, cost, shift)
+            target, source, group = self._step(values, start, label, row, cost, shift)
             at = int(numpy.searchsorted(row.targets, target))
-            column = numpy.array([[replicas]])
-            ways = [each for each in self.memories.choices(row, held) if each.fits[at]]
+            column, ahead = numpy.array([[group.replicas]]), numpy.array([[group.ahead]])
+            choices = self.memories.choices(row, group.held)
+            ways = [replace(each, ahead=ahead) for each in choices if each.fits[at]]
             best = min(
                 ways,
                 key=lambda way: (
                     cost(row, way, column)[0, at], way.forward[at] + way.backward[at],
                 ),
             )  # fmt: skip
-            stages.append(Stage(self.lattice.members(start, target), replicas, best.recompute, best.offload))
+            stages.append(Stage(self.lattice.members(start, target), group.replicas, best.recompute, best.offload))
             start, label = target, source
         return stages
 
     def _step(
         self, values: Array, start: int, label: int, row: StageRow, cost: Cost, shift: Cost | None
-    ) -> tuple[int, int, int, int]:
-        """Return (cut, label, replicas, micro-batches in flight) behind the stage that gives a label its value."""
+    ) -> tuple[int, int, Group]:
+        """Return (cut, label) behind the stage that gives a label its value, and the group of the step."""
         wanted = values[label, start]
         for (held, _), groups in self._groups.items():
             costs, shifts = self._least(row, held, groups, cost, shift)
@@ -155,7 +166,7 @@ class Programme:
                     behind = values[source, row.targets] + (shifts if shifts is not None and source else 0.0)
                     hits = numpy.flatnonzero(numpy.maximum(costs[number], behind) <= wanted)
                     if len(hits):
-                        return int(row.targets[hits[0]]), int(source), group.replicas, held
+                        return int(row.targets[hits[0]]), int(source), group
         raise AssertionError("a label without a stage")
 
 

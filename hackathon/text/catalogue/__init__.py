@@ -7,6 +7,7 @@ FOLDERS = {
     "auto_parallel": "parallel",
     "board": "board",
     "board_page": "web",
+    "capture": "parallel",
     "cli": "cli",
     "click": "cli",
     "clusters": "cli",

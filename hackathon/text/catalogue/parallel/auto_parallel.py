@@ -7,6 +7,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Write one: hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --output plan.json",
         "計画を作成してください: hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --output plan.json",
     ),
+    "no_plan_fits": (
+        "no plan fits: operator {operator} alone needs {needed} GB, and a device has {memory} GB",
+        "収まる計画がありません: オペレータ {operator} だけで {needed} GB 必要ですが、デバイスのメモリは {memory} GB です",
+    ),
+    "no_plan_fits_hint": (
+        "Use more stages or micro-batches, recompute=auto or offload=auto.",
+        "ステージやマイクロバッチを増やすか、recompute=auto または offload=auto を使ってください。",
+    ),
     "infeasible": ("{path}: the model does not fit by this plan", "{path}: この計画ではモデルがメモリに収まりません"),
     "idle_replicas": (
         "stage {stage} has {replicas} replicas, but a step has only {micro_batches} micro-batches",
