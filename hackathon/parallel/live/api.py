@@ -97,7 +97,7 @@ class AutoParallel:
 
     def _split(self, traced: Traced, stage_of: Mapping[str, int], inputs: Inputs) -> list[StagePart]:
         leaves = pytree.tree_flatten(inputs)[0]
-        shapes = {} if self._precision is None else self._skeleton.shapes(traced, leaves, self._precision)
+        shapes = {} if self._precision is None else self._skeleton.shapes(traced, leaves, self._precision, self.device)
         return split(traced, stage_of, stages=len(self.plan.replicas), device=self.device, metadata=shapes)
 
     def _exchange_groups(self) -> None:
