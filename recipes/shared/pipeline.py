@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     sys.exit(f"this recipe needs the toolkit in the Python that trains ({error}): pip install hackathon numpy")
 
-SECONDS_TO_TELL = 3.0
+SECONDS_TO_TELL = 5.0
 """Seconds from the launcher's SIGTERM to the end: longer than AutoParallel takes to find the rank that is gone."""
 
 
