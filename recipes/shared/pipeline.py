@@ -18,7 +18,7 @@ from hackathon_runtime import Identity, checkpoint_written, log_event, rendezvou
 
 try:
     from hackathon.parallel import AutoParallel
-    from hackathon.parallel.live.planning import link_of_ranks, memory_of, plan_here
+    from hackathon.parallel.description.planning import link_of_ranks, memory_of, plan_here
     from hackathon.parallel.plan.devices import Devices, read_devices
     from hackathon.text.errors import HackathonError
 except ImportError as error:
