@@ -19,13 +19,13 @@ from hackathon_runtime import Identity, checkpoint_written, log_event, rendezvou
 
 try:
     from hackathon.parallel import AutoParallel
-    from hackathon.parallel.live.planning import link_of_ranks, memory_of, plan_here
+    from hackathon.parallel.description.planning import link_of_ranks, memory_of, plan_here
     from hackathon.parallel.plan.devices import Devices, read_devices
     from hackathon.text.errors import HackathonError
 except ImportError as error:
     sys.exit(f"this recipe needs the toolkit in the Python that trains ({error}): pip install hackathon numpy")
 
-SECONDS_TO_TELL = 3.0
+SECONDS_TO_TELL = 5.0
 """Seconds from the launcher's SIGTERM to the end: longer than AutoParallel takes to find the rank that is gone."""
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import torch
 
-from hackathon.parallel.live.built import Built, build
+from hackathon.parallel.description.built import Built, build, captured_of
+from hackathon.parallel.description.measure import DevicePeaks, times_of
+from hackathon.parallel.description.walk import Walk
 from hackathon.parallel.live.capture import Captured, capture
-from hackathon.parallel.live.describe import Walk
-from hackathon.parallel.live.measure import DevicePeaks, times_of
 from hackathon.parallel.live.split import split
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.graph import graph_of
@@ -35,9 +35,12 @@ class Described:
         with _still():
             self.built: Built = build(function, Path(__file__), device)
             built = self.built
-            self.captured: Captured = capture(
-                built.model, built.args, built.kwargs, built.loss, built.target, evaluation=False
-            )
+            if device == "meta":
+                self.captured: Captured = captured_of(built)
+            else:
+                self.captured = capture(
+                    built.model, built.args, built.kwargs, built.loss, built.target, evaluation=False
+                )
             self.walk = Walk(self.captured)
         times = times_of(self.walk.signatures, self.walk.counts, PEAKS, None, 0.0)
         self.json: dict[str, Any] = self.walk.graph(times)

@@ -35,7 +35,7 @@ spec = importlib.util.spec_from_file_location(
 module = importlib.util.module_from_spec(spec)
 sys.modules['hackathon'] = module
 spec.loader.exec_module(module)
-from hackathon.parallel.live.worker import main
+from hackathon.parallel.description.worker import main
 main(request)
 """
 

@@ -108,10 +108,12 @@ def test_torch_is_imported_by_the_child_alone(folder: Path) -> None:
     (folder / "graph.json").write_text(json.dumps({"operators": [
         {"name": "a", "forward": 1.0, "backward": 1.0, "parameters": 1, "saved": 1, "workspace": 1}
     ]}))  # fmt: skip
-    code = (
-        "import sys; from hackathon.cli.main import run; code = run(sys.argv[1:]); "
-        "print('torch' in sys.modules, any(each.startswith('hackathon.parallel.live') for each in sys.modules))"
-    )
+    code = """if True:
+        import sys
+        from hackathon.cli.main import run
+        run(sys.argv[1:])
+        print("torch" in sys.modules, "hackathon.parallel.live" in sys.modules)
+    """
     for words in (
         ["model.py:build", *OPTIONS, "--micro-batches", "2"],
         ["--graph", "graph.json", "--devices", "devices.json", "--micro-batches", "2"],
@@ -139,6 +141,26 @@ def test_what_cannot_be_captured_is_told_with_module_file_and_line(
     said = capfd.readouterr().err
     assert f"copy.py:{line}: " in said and "inner.branch (Branching)" in said and "data-dependent" in said
     assert "Traceback" not in said and "torch.ops.aten" not in said and len(said) < 1500
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_the_runtime_accepts_a_plan_that_was_made_from_the_model(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    from hackathon.parallel.live.plans import check_plan, run_plan
+    from hackathon.parallel.live.skeleton import Skeleton
+    from support import networks
+
+    (folder / "copy.py").write_text((ROOT / "tests" / "support" / "networks.py").read_text())
+    words = ["plan", "copy.py:gpt", *OPTIONS, "--micro-batches", "4", "--batch", "16", "--stages", "2"]
+    assert run([*words, "--output", "plan.json"]) == 0
+    plan = run_plan("plan.json")
+    built = networks.gpt()
+    traced = Skeleton(built["model"], built["loss"]).trace(built["args"][:1], {}, built["args"][1], training=True)
+    check_plan(plan, traced)
+    assert len(plan.replicas) == 2 and plan.micro_batches == 4
 
 
 def test_a_child_that_ends_or_has_no_torch_is_told(

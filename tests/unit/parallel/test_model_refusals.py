@@ -11,9 +11,9 @@ pytest.importorskip("torch")
 import torch
 from torch import nn
 
-from hackathon.parallel.live.built import build, load
-from hackathon.parallel.live.refusal import CaptureRefusal, frame_of, refuse_hooks, shortened
-from hackathon.parallel.live.worker import captured
+from hackathon.parallel.description.built import build, load
+from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, refuse_hooks, shortened
+from hackathon.parallel.description.worker import captured
 from hackathon.parallel.plan.graph import graph_of
 from support import networks
 from support.paths import ROOT
@@ -28,7 +28,7 @@ def line_of(text: str) -> str:
     return str(1 + next(at for at, line in enumerate(FILE.read_text().splitlines()) if text in line))
 
 
-def test_hooks_of_users_are_refused_and_those_of_torch_are_not() -> None:
+def test_hooks_are_refused_with_their_place_and_parametrizations_are_not() -> None:
     with pytest.raises(CaptureRefusal) as refused:
         captured({**REQUEST, "function": "hooked"})
     assert refused.value.id == "capture.hook"

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
-from hackathon.parallel.live.work import KernelWork, OperatorPasses, TensorFact, call, placed, with_facts
+from hackathon.parallel.description.work import KernelWork, OperatorPasses, TensorFact, call, placed, with_facts
 
 SHORTEST = 0.004
 """Seconds that a measurement lasts at least, so that the clock does not count."""

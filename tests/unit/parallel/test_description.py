@@ -12,9 +12,9 @@ pytest.importorskip("torch")
 
 import torch
 
-from hackathon.parallel.live.built import build
-from hackathon.parallel.live.measure import DevicePeaks, Signature, estimated, roofline, times_of
-from hackathon.parallel.live.work import KernelWork, fact_of, look
+from hackathon.parallel.description.built import build
+from hackathon.parallel.description.measure import DevicePeaks, Signature, estimated, roofline, times_of
+from hackathon.parallel.description.work import KernelWork, fact_of, look
 from support import networks
 from support.cut_networks import CutNetwork
 from support.described import Described, really_kept

@@ -15,7 +15,9 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_map_only
 
-from hackathon.parallel.live.refusal import CaptureRefusal, frame_of, shortened
+from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, shortened
+from hackathon.parallel.live.capture import Captured
+from hackathon.parallel.live.skeleton import Skeleton
 
 _KEYS = ("model", "args", "kwargs", "loss", "target")
 
@@ -53,6 +55,13 @@ class Built:
 
         args, kwargs, target = tree_map_only(torch.Tensor, other, (self.args, dict(self.kwargs), self.target))
         return Built(self.model, args, kwargs, self.loss, target)
+
+
+def captured_of(built: Built) -> Captured:
+    """Return the graph of training, captured as the runtime does it, so that a plan names the same operators."""
+    skeleton = Skeleton(built.model, built.loss)
+    traced = skeleton.trace(built.args, built.kwargs, built.target, training=True)
+    return Captured(traced, None, skeleton.aliases)
 
 
 def load(path: Path, name: str) -> Callable[[], Any]:

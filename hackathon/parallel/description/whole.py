@@ -7,10 +7,10 @@ import torch
 from torch import fx, nn
 from torch.utils._pytree import tree_flatten
 
+from hackathon.parallel.description.measure import ROOM, RUNS, synchronize
+from hackathon.parallel.description.work import fact_of
 from hackathon.parallel.live.capture import Traced
-from hackathon.parallel.live.measure import ROOM, RUNS, synchronize
 from hackathon.parallel.live.split import split
-from hackathon.parallel.live.work import fact_of
 
 
 def whole_times(traced: Traced, needs: float, device: str, free: float) -> tuple[float, float] | None:

@@ -47,25 +47,27 @@ def module_of(error: BaseException, model: nn.Module) -> str:
     found = model
     for frame, _ in _frames(error):
         inside = frame.f_locals.get("self")
-        if isinstance(inside, nn.Module) and id(inside) in names and is_foreign(frame.f_code.co_filename):
+        if not isinstance(inside, nn.Module):
+            continue
+        copied = getattr(inside, "model", None)
+        if type(inside).__module__.startswith("hackathon.") and isinstance(copied, nn.Module):
+            names |= {id(each): name for name, each in copied.named_modules()}  # the wrapper of what is captured
+        if id(inside) in names and is_foreign(frame.f_code.co_filename):
             found = inside
     return _shown(names[id(found)], found)
 
 
 def refuse_hooks(model: nn.Module) -> None:
-    """Refuse a model with hooks of its user: a captured graph does not call them. Those of torch itself are traced."""
+    """Refuse a model with hooks, as the runtime does: a captured graph does not call them."""
     kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
     for name, module in model.named_modules():
         for kind in kinds:
             for hook in getattr(module, kind, {}).values():
                 function = _function(hook)
                 code = getattr(function, "__code__", None)
-                file = getattr(code, "co_filename", "")
-                if file and not is_foreign(file):
-                    continue
                 raise CaptureRefusal(
                     "capture.hook", module=_shown(name, module), hook=getattr(function, "__qualname__", repr(function)),
-                    path=file or "?", line=str(getattr(code, "co_firstlineno", 0)),
+                    path=getattr(code, "co_filename", "?"), line=str(getattr(code, "co_firstlineno", 0)),
                 )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def main(request: Mapping[str, Any]) -> None:
     except ImportError as error:
         answer = {"refused": "capture.no_torch", "values": {"python": sys.executable, "words": str(error)[:200]}}
     else:
-        from hackathon.parallel.live.refusal import CaptureRefusal
+        from hackathon.parallel.description.refusal import CaptureRefusal
 
         try:
             graph, told = captured(request)
@@ -87,8 +87,8 @@ def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     """Return graph.json and what there is to say about it. Raises CaptureRefusal."""
     import torch
 
-    from hackathon.parallel.live.built import build, load
-    from hackathon.parallel.live.refusal import CaptureRefusal, frame_of, module_of, refuse_hooks, shortened
+    from hackathon.parallel.description.built import build, load
+    from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, module_of, refuse_hooks, shortened
 
     path = Path(request["path"])
     function = load(path, request["function"])
@@ -109,12 +109,13 @@ def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    from hackathon.parallel.live.capture import NoLossError, capture
-    from hackathon.parallel.live.planning import measured_graph
-    from hackathon.parallel.live.refusal import CaptureRefusal
+    from hackathon.parallel.description.built import captured_of
+    from hackathon.parallel.description.planning import measured_graph
+    from hackathon.parallel.description.refusal import CaptureRefusal
+    from hackathon.parallel.live.capture import NoLossError
 
     try:
-        found = capture(built.model, built.args, built.kwargs, built.loss, built.target, evaluation=False)
+        found = captured_of(built)
     except NoLossError as error:
         raise CaptureRefusal("capture.no_loss", kind=str(error)) from error
     device, peaks = _device(request)
@@ -127,10 +128,10 @@ def _of_modules(
     function: Any, request: Mapping[str, Any], why: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a graph of the modules of a chain, for a model that cannot be captured for the reason `why`."""
-    from hackathon.parallel.live.built import build
-    from hackathon.parallel.live.children import Chain, chain_of, state_bytes
-    from hackathon.parallel.live.measure import ROOM, free_memory, times_of
-    from hackathon.parallel.live.refusal import CaptureRefusal, frame_of, module_of, shortened
+    from hackathon.parallel.description.built import build
+    from hackathon.parallel.description.children import Chain, chain_of, state_bytes
+    from hackathon.parallel.description.measure import ROOM, free_memory, times_of
+    from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, module_of, shortened
 
     path = Path(request["path"])
     outline = build(function, path)
@@ -159,7 +160,7 @@ def _device(request: Mapping[str, Any]) -> tuple[str | None, Any]:
     """Return where to measure (None: nowhere), and the peaks of the device that the times are for."""
     import torch
 
-    from hackathon.parallel.live.measure import DevicePeaks
+    from hackathon.parallel.description.measure import DevicePeaks
 
     if request.get("peaks"):
         return None, DevicePeaks(request["peaks"]["flops_per_s"], float(request["peaks"]["bytes_per_s"]))

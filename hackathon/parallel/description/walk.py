@@ -10,9 +10,9 @@ import torch
 from torch import fx
 from torch.utils._pytree import tree_flatten, tree_map, tree_map_only
 
+from hackathon.parallel.description.measure import Signature, Times
+from hackathon.parallel.description.work import OperatorPasses, TensorFact, fact_of, facts_in, look
 from hackathon.parallel.live.capture import Captured, user_name
-from hackathon.parallel.live.measure import Signature, Times
-from hackathon.parallel.live.work import OperatorPasses, TensorFact, fact_of, facts_in, look
 
 _EMPTY = OperatorPasses((), (), None, (), (), (), 0.0, 0.0)
 _RECURRENT = ("aten.lstm.", "aten.gru.", "aten.rnn_tanh.", "aten.rnn_relu.")

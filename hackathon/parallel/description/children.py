@@ -10,10 +10,10 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten
 
-from hackathon.parallel.live.built import Built
-from hackathon.parallel.live.measure import Signature, Times
-from hackathon.parallel.live.refusal import CaptureRefusal
-from hackathon.parallel.live.work import TensorFact, fact_of, facts_in, look
+from hackathon.parallel.description.built import Built
+from hackathon.parallel.description.measure import Signature, Times
+from hackathon.parallel.description.refusal import CaptureRefusal
+from hackathon.parallel.description.work import TensorFact, fact_of, facts_in, look
 
 
 def chain_of(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:

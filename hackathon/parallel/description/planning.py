@@ -10,11 +10,12 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from hackathon.parallel.description.built import Built, captured_of
+from hackathon.parallel.description.measure import DevicePeaks, times_of
+from hackathon.parallel.description.walk import Walk
+from hackathon.parallel.description.whole import whole_times
 from hackathon.parallel.live import batches
-from hackathon.parallel.live.capture import Captured, NoLossError, capture
-from hackathon.parallel.live.describe import Walk
-from hackathon.parallel.live.measure import DevicePeaks, times_of
-from hackathon.parallel.live.whole import whole_times
+from hackathon.parallel.live.capture import Captured, NoLossError
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.document import as_json
 from hackathon.parallel.plan.graph import graph_of
@@ -50,7 +51,7 @@ def plan_here(
     pieces = batches.even_pieces(batches.inputs_of(example, loss is not None), micro_batches)
     args, kwargs, target = pieces[0]
     try:
-        captured = capture(model, args, kwargs, loss, target, evaluation=False)
+        captured = captured_of(Built(model, args, kwargs, loss, target))
     except NoLossError as error:
         raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
     place = device or torch.device("cpu")
