@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @named("plan")
+@click.argument("model", metavar="[MODEL.py:FUNCTION]", required=False)
 @click.option("--graph", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_graph"))
 @click.option("--devices", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_devices"))
 @click.option("--cluster", metavar="NAME", help=message("help.option_plan_cluster"))
@@ -43,32 +44,36 @@ if TYPE_CHECKING:
 @click.option("--page", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_page"))
 @click.option("--apply", "apply_it", is_flag=True, help=message("help.option_plan_apply"))
 @click.option("-y", "--yes", is_flag=True, help=message("speedup.option_yes"))
+@click.option("--batch", metavar="N", type=click.IntRange(1, 10_000_000), help=message("help.option_plan_batch"))
+@click.option("--bandwidth", type=Size(), help=message("help.option_plan_bandwidth"))
+@click.option(
+    "--peak-tflops", metavar="X", type=click.FloatRange(0, min_open=True), help=message("help.option_plan_peak")
+)
+@click.option("--memory-bandwidth", type=Size(), help=message("help.option_plan_memory_bandwidth"))
+@click.option("--again", is_flag=True, help=message("help.option_plan_again"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
-    graph: Path | None, devices: Path | None, micro_batches: int | None, gpus: int | None, memory: int | None,
+    model: str | None, graph: Path | None, devices: Path | None, micro_batches: int | None, gpus: int | None,
+    memory: int | None,
     objective: str, stages: int | None, replicas: list[int] | None, recompute: str, offload: str, seconds: float,
     exact: bool, output: Path | None, svg: Path | None, as_json: bool, cluster: str | None, page: Path | None,
-    apply_it: bool, yes: bool,
+    apply_it: bool, yes: bool, batch: int | None, bandwidth: int | None, peak_tflops: float | None,
+    memory_bandwidth: int | None, again: bool,
 ) -> None:  # fmt: skip
     import json
 
-    from hackathon.cli.speed.plan_machine import apply_plan, devices_asked
-    from hackathon.parallel.plan.graph import read_graph
+    from hackathon.cli.speed.plan_machine import apply_plan
+    from hackathon.cli.speed.plan_model import ModelOptions, what_to_plan
     from hackathon.parallel.plan.plan import make_plan
     from hackathon.parallel.plan.request import PlanRequest
-    from hackathon.text.errors import FAILED, RequestError
+    from hackathon.text.errors import FAILED
     from hackathon.text.files import write_whole
 
-    for name, given in {
-        "--graph": graph, "--devices": devices or cluster, "--micro-batches": micro_batches,
-    }.items():  # fmt: skip
-        if given is None:
-            raise RequestError("plan.needs_option", name=name)
-    assert graph is not None and micro_batches is not None
+    options = ModelOptions(batch, bandwidth, peak_tflops, memory_bandwidth, again)
+    found, place, count = what_to_plan(model, options, graph, devices, cluster, micro_batches, gpus, memory)
     request = PlanRequest(
-        read_graph(graph), devices_asked(cluster, devices, gpus, memory), micro_batches, objective, stages,
-        tuple(replicas or ()), recompute, offload, None if exact else seconds,
-    )  # fmt: skip
+        found, place, count, objective, stages, tuple(replicas or ()), recompute, offload, None if exact else seconds
+    )
     result = make_plan(request)
 
     from hackathon.parallel.plan.document import as_json as document

@@ -50,6 +50,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         {"plan": f"{UNIT}/parallel/test_plan_files.py::test_anything_that_is_not_a_graph_is_refused"},
         "plans no partition",
     ),
+    "model file that is planned": (
+        {"plan": f"{UNIT}/cli/test_plan_model.py::test_a_graph_is_kept_until_something_that_it_was_made_from_changes"},
+        "captures no model",
+    ),
     "table of measurements": (
         {"predict": f"{UNIT}/prediction/test_table.py::test_tables_of_others_are_data"},
         "reads no table of measurements",
@@ -236,7 +240,9 @@ READERS: dict[str, tuple[str, str]] = {
     "logs/pattern_reader.py": ("_asked main", CHILD),
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
+    "parallel/live/checkpoint.py": ("Checkpoint.__init__", OWN),
     "parallel/plan/fields.py": ("read_object", "graph and devices of a plan"),
+    "parallel/source/graphs.py": ("_kept", "model file that is planned"),
     "prediction/table.py": ("_lines", "table of measurements"),
     "profiling/chainer_trace.py": ("ChainerProfiler.export_chrome_trace", WRITES),
     "profiling/recorder.py": ("Recorder._put", WRITES),
