@@ -78,7 +78,7 @@ def _team(event: "Event", given: str | None) -> str:
         if found is None:
             raise RequestError("slides.no_team", team=given, teams=names)
         return found
-    own = [each.name for each in event.teams if any(member.user == _account() for member in each.members)]
+    own = [each.name for each in event.teams if _account() in each.accounts]
     if len(own) != 1:
         raise RequestError("slides.which_team", teams=names)
     return own[0]
