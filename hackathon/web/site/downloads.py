@@ -38,8 +38,8 @@ def study_csv(results: Mapping[str, Any], mask: Mask) -> str:
 
 def study_json(results: Mapping[str, Any], mask: Mask) -> str:
     """Return a study's results as JSON."""
-    value = json.loads(show.render(mask.value(dict(results)), "json"))
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+    value = mask.value(dict(results))
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def rows(team: str, study: StudyRuns, results: Mapping[str, Any], mask: Mask) -> list[list[object]]:

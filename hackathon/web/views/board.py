@@ -117,7 +117,9 @@ def board_view(source: Catalog) -> BoardView:
     shown = _Shown(source, board.people, rules)
     groups: dict[str, list[Post]] = {"open": [], "answered": [], "solved": []}
     for post in board.posts:
-        if source.hidden and any(board.people.team(each.user) in source.hidden for each in (post, *post.answers)):
+        if source.hidden and source.hidden.intersection(
+            map(board.people.team, (post.user, *(each.user for each in post.answers)))
+        ):
             continue
         groups["open" if post.state == "taken" else post.state].append(post)
     waiting = sorted(groups["open"], key=lambda post: (post.kind != "ask", post.time))
