@@ -283,3 +283,45 @@ def test_what_is_no_picture_of_the_event_does_not_go_out(tmp_path: Path) -> None
     with pytest.raises(RequestError) as caught:
         read_picture(folder, "good.png", 10)
     assert caught.value.id == "site.picture_large"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_first_page_in_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any width, light, dark and on paper, in both languages: sound, readable, and nothing asked of another host."""
+    pytest.importorskip("playwright")
+    pytest.importorskip("vl_convert")
+    from support.pages.browser import Visitor, axe_problems, chromium, html_problems, picture
+
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
+    folder = write_event(tmp_path / "event", 3)
+    (folder / "logo.png").write_bytes(png(120, 60))
+    change(
+        folder, languages=["ja", "en"], logo="logo.png", tutors=TUTORS, report_page=f"{ADDRESS}/report.html",
+        lecture_page=f"{ADDRESS}/lectures/", publish={"tutors": True, "address": ADDRESS},
+    )  # fmt: skip
+    found = publish(source_of(folder), tmp_path / "out")
+    with chromium() as browser:
+        for width, scheme in ((1440, "light"), (1024, "dark"), (390, "light"), (390, "dark")):
+            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+            visitor = Visitor(context, "file://")
+            for name in ("index.html", "index.en.html"):
+                assert visitor.visit((found.folder / name).as_uri()).problems == [], (name, width)
+                assert axe_problems(visitor.page) == [], (name, width)
+                picture(visitor.page, f"site-{width}-{scheme}-{name}")
+            context.close()
+        page = browser.new_page(viewport={"width": 1024, "height": 900})
+        page.goto((found.folder / "index.html").as_uri())
+        page.emulate_media(media="print")
+        paper = page.pdf(prefer_css_page_size=True)
+        assert 1 <= paper.count(b"/Type /Page\n") <= 3
+        picture(page, "site-print-index.html")
+        shown = page.evaluate(
+            "[document.querySelector('.logo').naturalWidth, document.querySelectorAll('.plot').length]"
+        )
+        assert shown == [120, 2]
+        page.close()
+    assert html_problems(found.folder) == []

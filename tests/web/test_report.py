@@ -318,6 +318,21 @@ def test_every_sentence_of_a_report_has_a_plain_ending() -> None:
         assert plain_style(polite) == plain
 
 
+def test_headings_and_units_have_one_name_everywhere() -> None:
+    from hackathon.text.messages import lookup
+
+    for one, other in (
+        ("report.speedup", "scaling.plot_speedup"), ("report.efficiency", "scaling.plot_efficiency"),
+        ("report.processes", "scaling.plot_processes"), ("report.gpu_hours", "site.gpu_hours"),
+        ("report.node_hours", "site.node_hours"), ("report.tokens", "site.tokens"),
+        ("report.mode_weak", "web.mode_weak"), ("report.h_tutors", "site.tutors"), ("report.kicker", "site.report"),
+        ("report.h_people", "site.people"),
+    ):  # fmt: skip
+        assert (lookup(one) or ("", ""))[1] == (lookup(other) or ("", ""))[1], (one, other)
+        if one not in ("report.kicker", "report.mode_weak"):
+            assert lookup(one) == lookup(other)
+
+
 def test_authors_closing_and_photographs(event: Path, tmp_path: Path) -> None:
     folder = tmp_path / "event"
     shutil.copytree(event, folder)

@@ -27,8 +27,6 @@ from hackathon.web.views.tuning import is_tuned
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
-FIRST_PICTURE = "all-speedup"
-"""The picture of all teams that the first page shows."""
 HIGHLIGHTS = 2
 """Items of the survey that the first page tells."""
 
@@ -165,8 +163,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
         answers=answers,
         highlights=tuple(_highlights(answers))[:HIGHLIGHTS] if answers else (),
     )
-    # the whole picture is on the page of scaling results, with efficiencies and published results
-    pictures = [figure for figure in overview_figures(curves) if figure.name == FIRST_PICTURE] if curves else []
+    pictures = overview_figures(curves) if curves else []
     made, problem = drawn(pictures, source.memory) if pictures else ([], "")
     return {"view": view, "figures": made, "problem": problem}
 
