@@ -42,6 +42,9 @@ class Catalog:
     doubles: Mapping[str, str] | None = None
     """Key of an adopted run → the run that its job is counted for already; None: as the entries tell."""
 
+    hidden: frozenset[str] = frozenset()
+    """Teams of the event that no public page names; nothing of theirs is in it."""
+
     memory: Memory = field(default_factory=Memory, repr=False, compare=False)
     """What views made lately; pictures of other moments have the same."""
 

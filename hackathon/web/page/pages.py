@@ -43,6 +43,29 @@ Link = Callable[[str, str], str | None]
 
 
 @dataclass(frozen=True)
+class Logo:
+    """The picture at the head of every page."""
+
+    address: str
+    width: int
+    """Pixels of the file."""
+    height: int
+
+
+@dataclass(frozen=True)
+class About:
+    """What search engines and chats show of a page that somebody links to."""
+
+    description: str
+    host: str = ""
+    """Who holds the event; empty where nobody is named."""
+    base: str = ""
+    """The address of the folder of the pages on the web, with `/` at its end; empty where nobody told it."""
+    image: str = ""
+    """The address of a picture on the web; empty without one."""
+
+
+@dataclass(frozen=True)
 class Site:
     """What all pages of one way out have in common."""
 
@@ -63,6 +86,9 @@ class Site:
     """What stands for what became of the form before, likewise."""
     policy: str | None = None
     """The Content-Security-Policy for a `meta` element; None: the default below; "": the server sends a header."""
+    logo: Logo | None = None
+    about: About | None = None
+    """None: nothing is told to others, as on a server of the event's own."""
 
 
 def render(
@@ -74,11 +100,13 @@ def render(
     others: Sequence[tuple[str, str]] = (),
     now: float | None = None,
     here: str = "",
+    file: str = "",
     **values: Any,
 ) -> str:
     """Return a page in a language.
 
-    `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of its making.
+    `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of its making;
+    `file`: the page's own name in a site.
     """
     with speaking(language):
         page: str = environment().get_template(template).render(
@@ -87,6 +115,7 @@ def render(
             others=others,
             link=lambda kind, key="": link(kind, key),
             here=here,
+            file=file,
             menu=[(kind, address) for kind in MENU if (address := link(kind, "")) is not None],
             home=link("home", ""),
             style=style() if site.stylesheet is None else "",

@@ -44,7 +44,7 @@ def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummar
     if known is not None and known[0] == signature:
         kept: list[SurveySummary] = known[1]
         return kept
-    closed = [each for each in collections(folder) if each.state == "closed"]
+    closed = [each for each in collections(folder) if each.state == "closed" and each.survey.anonymous]
     apart = kept_back(closed)
     closed = [each for each in closed if each.name not in apart]
     closed.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
@@ -69,7 +69,7 @@ def _closed(collection: "Collection") -> int:
 
 def unfinished(folder: Path) -> list[str]:
     """Return the names of surveys that are open: what they say is not known yet."""
-    return [each.name for each in collections(folder) if each.state == "open"]
+    return [each.name for each in collections(folder) if each.state == "open" and each.survey.anonymous]
 
 
 def too_like(folder: Path) -> dict[str, str]:
