@@ -206,8 +206,10 @@ class Dashboard:
         scripts = [*own, f"/live.js?seen={seen}"] if seen else []
         scripts.append(f"/tutor.js?{_digest('tutor.js')}")
         style = f"/style.css?{_digest('style.css')}"
-        marks = {"acts": self.forms.token_mark, "said": self.forms.said_mark} if self.forms.writes else {}
-        site = views.Site(title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="", **marks)
+        acts, said = (self.forms.token_mark, self.forms.said_mark) if self.forms.writes else ("", "")
+        site = views.Site(
+            title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="", acts=acts, said=said
+        )
 
         def link(kind: str, key: str) -> str | None:
             return link_to(language, kind, key)

@@ -197,7 +197,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
 GUARD, OWN, WRITES, PROC = "the guard itself", "the user's own file", "writes", "/proc"
 SHIPPED, CHILD = "comes with the toolkit", "talks to a child of its own"
 READERS: dict[str, tuple[str, str]] = {
-    "access/beneath.py": ("Beneath._top _Walk.down", GUARD),
+    "access/beneath.py": ("Beneath._top Beneath._beside _Walk.down", GUARD),
     "access/guarded_folder.py": ("GuardedFolder.open GuardedFolder.value", GUARD),
     "access/guarded_path.py": ("GuardedPath.open_regular GuardedPath.open GuardedPath.read_text", GUARD),
     "access/ownership.py": ("look _overflow _mapped", GUARD),
@@ -302,6 +302,7 @@ READERS: dict[str, tuple[str, str]] = {
     "web/page/pages.py": ("style", SHIPPED),
     "web/page/scripts.py": ("vega_bundle _notices _page_file.read", "cache"),
     "web/report/files.py": ("_style", SHIPPED),
+    "web/report/slide_files.py": ("_style", SHIPPED),
     "web/report/signed_files.py": ("write_together", WRITES),
     "web/site/leak_check.py": ("_texts _read", "what was made a moment ago"),
     "web/site/switch.py": ("publication swap _led", OWN),
