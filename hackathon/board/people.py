@@ -20,7 +20,7 @@ class People(Members):
         """Accounts of the tutors of the event and of its teams."""
         if event is None:
             return
-        self._names = {member.user: member.name for team in event.teams for member in team.members}
+        self._names = {member.user: member.name for team in event.teams for member in team.members if member.user}
         self._names.update({tutor.user: tutor.name for tutor in event.tutors if tutor.name})
         helpers = {tutor.user for tutor in event.tutors}
         self.tutors = frozenset(helpers.union(*(team.tutors for team in event.teams)))

@@ -23,6 +23,7 @@ def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attach
     from hackathon.config.trust import folders_that_count
     from hackathon.diagnosis import diagnose_run
     from hackathon.diagnosis.findings import Finding
+    from hackathon.text.messages import LANGUAGES, language, speaking
 
     found = diagnose_run(run, status, folders=folders_that_count(run.path, run.path))
     if found.findings and found.findings[0].level in ("root", "likely"):
@@ -31,7 +32,11 @@ def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attach
     if state is None or not found.unknown:
         return None
     own = [line for line in found.unknown if line.rank is not None and line.rank == state.first_rank]
-    return attach(Finding("", "", "", state.explanation or state.state, [*found.unknown, *own][-1], ""))
+    said = {}
+    for code in LANGUAGES:
+        with speaking(code):
+            said[code] = (state.explanation or state.state, "")
+    return attach(Finding("", "", "", said[language()][0], [*found.unknown, *own][-1], "", said=said))
 
 
 def step_time_of(run: "RunDirectory") -> Attached | None:

@@ -62,7 +62,13 @@ def command(
     with opening as door:
         watch = Watcher(event_folder, shown, team=team, ask=not no_ask)
         try:
-            serve(door, Dashboard(watch, name, own_folder(), writes=door.writes), lambda: _tell(door, name()))
+            dashboard = Dashboard(watch, name, own_folder(), writes=door.writes)
+
+            def ready() -> None:
+                _tell(door, name())
+                dashboard.warm()
+
+            serve(door, dashboard, ready)
         finally:
             watch.stop()
     click.echo(message("dashboard.ended"), err=True)

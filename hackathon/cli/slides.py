@@ -27,13 +27,15 @@ def command(team: str | None, file: Path | None, force: bool, no_ask: bool) -> N
     from hackathon.config.load import load_event
     from hackathon.index.gather import gather
     from hackathon.web.report.signed_files import write_together
-    from hackathon.web.report.slide_files import default_name, slide_files
+    from hackathon.web.report.slide_files import SUFFIXES, default_name, slide_files
     from hackathon.web.report.slides import own_folder
 
     folder = _event_folder(Path.cwd())
     event = load_event(folder)
     name = _team(event, team)
     target = (file or Path(default_name(name))).absolute()
+    if target.suffix.lower() not in SUFFIXES:
+        raise RequestError("slides.suffix", file=target.name)
     if not target.parent.is_dir():
         raise RequestError("slides.no_folder", folder=target.parent)
     # a team's account may read no other team's runs, and needs none
@@ -47,7 +49,8 @@ def command(team: str | None, file: Path | None, force: bool, no_ask: bool) -> N
         click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
     for each in files:
         click.echo(message("report.written", file=target.parent / each))
-    click.echo(message("slides.how", file=target.name), err=True)
+    how = "slides.how_page" if target.suffix.lower() == ".html" else "slides.how"
+    click.echo(message(how, file=target.name), err=True)
 
 
 def _event_folder(start: Path) -> Path:
@@ -78,7 +81,7 @@ def _team(event: "Event", given: str | None) -> str:
         if found is None:
             raise RequestError("slides.no_team", team=given, teams=names)
         return found
-    own = [each.name for each in event.teams if any(member.user == _account() for member in each.members)]
+    own = [each.name for each in event.teams if _account() in each.accounts]
     if len(own) != 1:
         raise RequestError("slides.which_team", teams=names)
     return own[0]

@@ -14,6 +14,7 @@ LAST_HOUR = 47
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{1,2}):([0-9]{2})")
 _USER = re.compile(r"[^\s/:,]+")
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9][!-~]*")
 
 
 def date_of(text: str) -> tuple[int, int, int] | None:
@@ -50,6 +51,7 @@ def check_event(event: Event, report: Report) -> None:
     for index, item in enumerate(event.schedule):
         _item(item, event, ("schedule", index), report)
     _participation(event, report)
+    _addresses(event, report)
 
 
 def _teams(event: Event, report: Report) -> None:
@@ -75,13 +77,16 @@ def _people(event: Event, report: Report) -> None:
     for index, team in enumerate(event.teams):
         for number, member in enumerate(team.members):
             path: KeyPath = ("teams", index, "members", number)
-            if not _USER.fullmatch(member.user):
+            if not member.user and member.name.strip():
+                pass  # planned before the accounts are given out
+            elif not _USER.fullmatch(member.user):
                 report.add("config.user_name", (*path, "user"), name=shown(member.user))
             elif member.user in teams:
                 other = teams[member.user]
                 twice = "config.member_twice" if other == team.name else "config.member_elsewhere"
                 report.add(twice, (*path, "user"), name=shown(member.user), team=shown(other))
-            teams.setdefault(member.user, team.name)
+            if member.user:
+                teams.setdefault(member.user, team.name)
             if member.kind and member.kind not in kinds:
                 report.unknown((*path, "kind"), member.kind, kinds, "config.no_kind")
     seen: set[str] = set()
@@ -137,3 +142,13 @@ def _participation(event: Event, report: Report) -> None:
     chosen = len(event.teams) if event.chosen is None else event.chosen
     if event.applied is not None and event.applied < chosen:
         report.add("config.applied_few", ("applied",), applied=event.applied, chosen=chosen)
+
+
+def _addresses(event: Event, report: Report) -> None:
+    places = {
+        ("report_page",): event.report_page, ("lecture_page",): event.lecture_page,
+        ("publish", "address"): event.publish.address,
+    }  # fmt: skip
+    for path, address in places.items():
+        if address and not _ADDRESS.fullmatch(address):
+            report.add("config.bad_address", path, value=shown(address))

@@ -38,8 +38,8 @@ class Member:
     """A participant."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
-    user: str
-    """The account on the cluster."""
+    user: str = ""
+    """The account on the cluster; may be empty until it is known, where there is a name."""
     kind: str = ""
     """undergraduate, master, doctoral, staff, company, or a word of `kinds`."""
     name: str = ""
@@ -69,8 +69,15 @@ class Team:
     """What the team did at the event, in a sentence or two: the report says it."""
     took_part: bool = True
     """Whether it came; a team that was chosen and did not come is counted, and has no results."""
+    publish: bool = True
+    """Whether the published site and the report may tell of it; false: its people are counted, nothing else of it."""
     folders: list[str] = field(default_factory=list)
     """Folders that its projects lie in, relative to this file, e.g. `/lustre/{group}/{user}`; default: its name."""
+
+    @property
+    def accounts(self) -> list[str]:
+        """The accounts of its members, without those that nobody knows yet."""
+        return [member.user for member in self.members if member.user]
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,8 @@ class Tutor:
     """The account on the cluster."""
     name: str = ""
     """The person's name."""
+    affiliation: Text = ""
+    """Where the person works; published with the name where `publish.tutors` allows it."""
     knows: list[str] = field(default_factory=list)
     """What to ask about."""
 
@@ -110,6 +119,8 @@ class Publish:
     """Names of teams."""
     users: bool = False
     """Accounts and names of people."""
+    tutors: bool = False
+    """Names and affiliations of tutors, without their accounts."""
     groups: bool = False
     """Groups (projects, accounts) that pay."""
     hosts: bool = False
@@ -130,6 +141,34 @@ class Publish:
     """A crate of each successful run of a study, to rerun it elsewhere."""
     runs: Literal["all", "best", "none"] = "best"
     """Runs with a page of their own; best: one for each study."""
+    address: str = ""
+    """Where the site will be, e.g. https://example.org/hackathon/: for links and pictures that other services show."""
+
+
+@dataclass(frozen=True)
+class Photograph:
+    """A picture of the event."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    file: str
+    """PNG or JPEG, relative to this file; place, camera and names in it are taken out."""
+    caption: Text
+    """What is to be seen."""
+
+
+@dataclass(frozen=True)
+class Article:
+    """What the report says beside the records."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    style: Literal["polite", "plain"] = "polite"
+    """How Japanese sentences end; polite: です・ます, plain: である."""
+    authors: list[Text] = field(default_factory=list)
+    """Who signs it, with affiliation."""
+    photographs: list[Photograph] = field(default_factory=list)
+    """Pictures in it, in this order."""
+    closing: Text = ""
+    """Its last paragraph; empty: thanks to those that this file names."""
 
 
 @dataclass(frozen=True)
@@ -171,5 +210,13 @@ class Event:
     """What happens when."""
     lessons: list[Text] = field(default_factory=list)
     """What was learnt, for the report."""
+    logo: str = ""
+    """A PNG or JPEG for the published site, relative to this file."""
+    report_page: str = ""
+    """The address of the published report, for a link on the site."""
+    lecture_page: str = ""
+    """The address of the lectures' page, for a link on the site."""
+    report: Article = field(default_factory=Article)
+    """What the report says beside the records."""
     publish: Publish = field(default_factory=Publish)
     """What its published pages may show."""

@@ -56,6 +56,8 @@ class Survey:
     """What is said after an answer."""
     audience: Literal["participants", "tutors"] = "participants"
     """Who is asked: the response rate is told against their number in hackathon.yaml."""
+    anonymous: bool = True
+    """false: organisers and tutors read each answer with its team, the form says so, and nothing is ever published."""
     languages: list[Literal["en", "ja"]] = field(default_factory=lambda: ["ja", "en"])
     """Languages of the form, the first one first."""
     questions: list[Question] = field(default_factory=list)

@@ -123,7 +123,7 @@ def people(event: TrustedEvent | None) -> Trusted:
         return trusted
     user = user_name(os.geteuid())
     for team in event.record.teams:
-        members = [member.user for member in team.members]
+        members = team.accounts
         if user in members:
             number = group_id(team.group) if team.group else None
             groups = frozenset() if number is None else frozenset({number})

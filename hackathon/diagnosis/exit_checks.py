@@ -7,6 +7,7 @@ from typing import Any
 
 from hackathon.diagnosis.facts import FACTS, NOT_KNOWN, Check, FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence
+from hackathon.diagnosis.hangs.pause import still
 from hackathon.runs import states
 from hackathon.runs.events import KILL, Failure
 from hackathon.text.files import LARGEST, open_regular, read_json
@@ -25,7 +26,8 @@ def _of_state(state: str) -> Check:
         first = facts.first_failure
         if state == states.OUT_OF_MEMORY and first is not None and first[1].get("signal") == KILL:
             return [_of_rank(facts, first, {})]  # schedulers say which job, the ranks' records which rank
-        return [FactHit(evidence=_of_scheduler(facts), values=_by(facts) if state == states.CANCELLED else {})]
+        values = _by(facts) if state == states.CANCELLED else still(facts) if state == states.TIMEOUT else {}
+        return [FactHit(evidence=_of_scheduler(facts), values=values)]
 
     return check
 

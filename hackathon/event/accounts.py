@@ -29,7 +29,7 @@ def look(checker: "Checker") -> Known:
     """Note what is wrong and return the accounts of members and tutors."""
     event = checker.event
     known = Known()
-    users = [member.user for team in event.teams for member in team.members] + [tutor.user for tutor in event.tutors]
+    users = [user for team in event.teams for user in team.accounts] + [tutor.user for tutor in event.tutors]
     for user in dict.fromkeys(users):
         found = account(user)
         if found is not None:
@@ -58,7 +58,7 @@ def _tutors(checker: "Checker", known: Known, here: bool) -> None:
     event = checker.event
     if not event.tutors:
         checker.add("warning", "no_tutors", checker.line("tutors"))
-    members = {member.user: team.name for team in event.teams for member in team.members}
+    members = {user: team.name for team in event.teams for user in team.accounts}
     for index, tutor in enumerate(event.tutors):
         where = checker.line("tutors", index)
         if here and tutor.user not in known.accounts:
@@ -76,7 +76,10 @@ def _team(checker: "Checker", index: int, team: "Team") -> None:
     if len(team.members) > MEMBERS_AT_MOST:
         count = len(team.members)
         checker.add("remark", "team_large", where, team.name, count=count, usual=MEMBERS_AT_MOST)
-    silent = [member.user for member in team.members if not member.kind]
+    unknown = [member.name for member in team.members if not member.user]
+    if unknown:
+        checker.add("warning", "member_no_user", where, team.name, names=", ".join(unknown))
+    silent = [member.user or member.name for member in team.members if not member.kind]
     if silent:
         label = kind_label(checker.event, "")
         checker.add("remark", "kind_missing", where, team.name, users=", ".join(silent), label=label)
@@ -84,7 +87,7 @@ def _team(checker: "Checker", index: int, team: "Team") -> None:
 
 def _missing(checker: "Checker", index: int, team: "Team", known: Known) -> None:
     for number, member in enumerate(team.members):
-        if member.user not in known.accounts:
+        if member.user and member.user not in known.accounts:
             where = checker.line("teams", index, "members", number)
             checker.add("warning", "no_account", where, team.name, user=member.user)
 

@@ -156,16 +156,16 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
         known = account(user)
         if known is not None and known.uid != owner:
             users[known.uid] = reading
-    for member in team.members:
-        known = account(member.user)
+    for user in team.accounts:
+        known = account(user)
         if known is None:
-            outcome.notes.append(("event.no_account", {"team": team.name, "user": member.user}))
+            outcome.notes.append(("event.no_account", {"team": team.name, "user": user}))
         elif known.uid == owner:
             continue
         elif group is None:
             users[known.uid] = everything
         elif group not in known.groups:
-            values = {"team": team.name, "user": member.user, "group": team.group or ""}
+            values = {"team": team.name, "user": user, "group": team.group or ""}
             outcome.notes.append(("event.not_in_group", values))
     mode = TEAM_MODE if group is not None else TEAM_MODE & 0o777
     return WantedDirectory(Path(), "team", owner, mode, group, tuple(users.items()), team=team.name)

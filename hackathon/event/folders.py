@@ -31,7 +31,7 @@ def look(checker: "Checker", known: "Known") -> None:
     tutors = known.of(
         [*(tutor.user for tutor in event.tutors), *(user for team in event.teams for user in team.tutors)]
     )
-    members = known.of([member.user for team in event.teams for member in team.members])
+    members = known.of([user for team in event.teams for user in team.accounts])
     path = checker.document.path
     _let_in(checker, path, [*members, *tutors], 0, "warning", "file_closed", "")
     _board(checker, [*members, *tutors])
@@ -81,9 +81,9 @@ def _surveys(checker: "Checker") -> None:
 def _team(checker: "Checker", index: int, team: "Team", known: "Known", tutors: list[Account]) -> None:
     from hackathon.index.projects import team_folders
 
-    members = known.of([member.user for member in team.members])
-    own = {member.user for member in team.members}
-    others = known.of([m.user for each in checker.event.teams for m in each.members if m.user not in own])
+    members = known.of(team.accounts)
+    own = set(team.accounts)
+    others = known.of([user for each in checker.event.teams for user in each.accounts if user not in own])
     where = checker.line("teams", index)
     helpers = known.of(team.tutors) or tutors
     for path in team_folders(team, checker.folder):

@@ -1,4 +1,4 @@
-"""Read teams from a table: a CSV of one line a person, as a form or a spreadsheet gives it."""
+"""Read teams from a table: a CSV of one line a person, or of one line a team with its members side by side."""
 
 import csv
 import io
@@ -24,6 +24,12 @@ COLUMNS = {
     "group": ("グループ", "グループ名", "プロジェクトコード"),
 }
 """Columns, and what else they are called; `team` is needed, the rest may be left out."""
+OF_MEMBERS = ("user", "kind", "name")
+"""Columns that a form repeats with a number for each member: `member 2 name`, `氏名（2人目）`."""
+_MEMBER_WORDS = re.compile(r"members?|participants?|persons?|メンバー?|参加者|参加メンバー|人目|名目|番目|第|no\.?|の")
+_FIRST = re.compile(r"代表者?|leader")
+_NUMBER = re.compile(r"[0-9]{1,2}")
+_MARKS = re.compile(r"[^\w]+|_")
 _SEVERAL = re.compile(r"[;,、；，\s]+")
 
 
@@ -76,6 +82,7 @@ class _Reader:
         self._path = path
         self._event = event
         self._columns: dict[str, int] = {}
+        self._members: dict[int, dict[str, int]] = {}
         self._lines: dict[str, int] = {}
         self.teams: dict[str, Team] = {}
         self.ignored: list[str] = []
@@ -121,7 +128,13 @@ class _Reader:
         words = {plain(word): column for column, others in COLUMNS.items() for word in (column, *others)}
         for number, name in enumerate(names):
             column = words.get(plain(name))
-            if column is None:
+            of_member = member_column(name) if column is None else None
+            if of_member is not None:
+                member, column = of_member
+                if column in self._members.setdefault(member, {}):
+                    self._note("event.table_column_twice", line, f"{column} {member}")
+                self._members[member].setdefault(column, number)
+            elif column is None:
                 near = nearest(plain(name), COLUMNS) if name.strip() else None
                 if near and near not in self._columns:
                     self._note("event.table_column", line, name=shown(name), near=near)
@@ -152,20 +165,26 @@ class _Reader:
                 team = replace(team, project=value) if column == "project" else replace(team, group=value)
         tutors = [unicodedata.normalize("NFKC", each) for each in _SEVERAL.split(values.get("tutors", "")) if each]
         team = replace(team, tutors=list(dict.fromkeys([*team.tutors, *tutors])))
-        member = self._member(line, values)
-        self.teams[name] = replace(team, members=[*team.members, member]) if member else team
+        found = [self._member(line, values)]
+        for _, columns in sorted(self._members.items()):
+            given = {column: _cell(cells[at]) if at < len(cells) else "" for column, at in columns.items()}
+            found.append(self._member(line, given))
+        self.teams[name] = replace(team, members=[*team.members, *(member for member in found if member)])
 
     def _member(self, line: int, values: dict[str, str]) -> Member | None:
         user = unicodedata.normalize("NFKC", values.get("user", ""))
-        if not user:
-            if values.get("name") or values.get("kind"):
+        if not user and not values.get("name"):
+            if values.get("kind"):
                 self._note("event.table_no_user", line, "user")
             return None
-        if any(letter in user for letter in " /:,"):
+        if not user:
+            pass  # planned before the accounts are given out
+        elif any(letter in user for letter in " /:,"):
             self._note("config.user_name", line, "user", name=shown(user))
         elif user in self._lines:
             self._note("event.table_user_twice", line, "user", name=shown(user), first=self._lines[user])
-        self._lines.setdefault(user, line)
+        if user:
+            self._lines.setdefault(user, line)
         word = values.get("kind", "")
         kind = kind_named(self._event, word) if word else ""
         if kind is None:
@@ -178,6 +197,21 @@ class _Reader:
     def _note(self, identifier: str, line: int, column: str = "", **values: Any) -> None:
         path = (column,) if column else ()
         self.problems.append(Problem(identifier, self._path, line, path, values))
+
+
+def member_column(name: str) -> tuple[int, str] | None:
+    """Return (number of the member, column) of a head such as `member 2 name`; None for one of another kind."""
+    text = plain(name)
+    number = _NUMBER.search(text)
+    first = _FIRST.search(text)
+    if number is None and first is None:
+        return None
+    rest = _NUMBER.sub(" ", _FIRST.sub(" ", text), count=2)
+    rest = _MARKS.sub("", _MEMBER_WORDS.sub(" ", rest))
+    for column in OF_MEMBERS:
+        if rest in {_MARKS.sub("", plain(word)) for word in (column, *COLUMNS[column])}:
+            return (int(number[0]) if number else 1), column
+    return None
 
 
 def _cell(text: str) -> str:

@@ -14,6 +14,9 @@ from hackathon.runs.lives import counted_twice
 if TYPE_CHECKING:
     from hackathon.config.event import Event
 
+LEAST = 3
+"""Letters of a part of a run's id that may stand for it."""
+
 
 @dataclass(frozen=True)
 class Catalog:
@@ -29,6 +32,8 @@ class Catalog:
     now: float = field(default_factory=time.time)
     live: bool = False
     """Whether the page is watched while runs go on (dashboard), or is for afterwards (site)."""
+    asks: bool = False
+    """Whether schedulers may be asked while the page is watched."""
     problems: Sequence[str] = ()
     """What went wrong while reading: a scheduler that does not answer, a folder that cannot be read."""
     unseen: Sequence[RunEntry] = ()
@@ -36,6 +41,9 @@ class Catalog:
 
     doubles: Mapping[str, str] | None = None
     """Key of an adopted run → the run that its job is counted for already; None: as the entries tell."""
+
+    hidden: frozenset[str] = frozenset()
+    """Teams of the event that no public page names; nothing of theirs is in it."""
 
     memory: Memory = field(default_factory=Memory, repr=False, compare=False)
     """What views made lately; pictures of other moments have the same."""
@@ -49,6 +57,22 @@ class Catalog:
         """Return the run of a key `<project folder>//<id>`, None when it is not (or no more) there."""
         project, identifier = parts_of(key)
         return next((each for each in self.summaries if each.id == identifier and each.project == project), None)
+
+    def named(self, part: str) -> list[RunEntry]:
+        """Return the runs that a part of an id means: the one of that id, else those whose last word begins so, else
+        those that have it anywhere; newest first, none for fewer than LEAST letters.
+        """
+        wanted = part.strip().casefold()
+        if len(wanted) < LEAST:
+            return []
+        for fits in (
+            lambda name: name == wanted,
+            lambda name: name.rpartition("-")[2].startswith(wanted),
+            lambda name: wanted in name,
+        ):
+            if found := [each for each in self.summaries if fits(each.id.casefold())]:
+                return found
+        return []
 
 
 def doubles_of(entries: Iterable[RunEntry]) -> dict[str, str]:

@@ -19,7 +19,7 @@ class Members:
         self.teams: dict[str, list[str]] = {}
         """Team → accounts, as they stand in hackathon.yaml."""
         if event is not None:
-            self.teams = {team.name: [member.user for member in team.members] for team in event.teams}
+            self.teams = {team.name: team.accounts for team in event.teams}
         self._team = {user: name for name, users in self.teams.items() for user in users}
 
     def account(self, uid: int | None) -> str:

@@ -171,7 +171,7 @@ def team_folders(team: "Team", event_folder: Path) -> list[Path]:
     for text in team.folders or [team.name]:
         names = set(_PLACEHOLDER.findall(text))
         groups = [team.group] if "group" in names else [""]
-        users = [member.user for member in team.members] if "user" in names else [""]
+        users = team.accounts if "user" in names else [""]
         for group in groups:
             for user in users:
                 if group is None or any(_UNSAFE.search(part) for part in (group, user)):

@@ -125,6 +125,11 @@ class RunEntry:
     """Language → what is silently wrong with a run that did not fail; None before it was looked at."""
 
     @property
+    def was_job(self) -> bool:
+        """Whether it became a job, or may have: what was only prepared, or refused, is no run of a team's."""
+        return bool(self.job_id or self.started) or self.state == "UNCERTAIN"
+
+    @property
     def reason(self) -> str:
         """RunStatus.explanation in the current language; of words that this version lacks the scheduler's part."""
         try:

@@ -136,7 +136,7 @@ def by_team(source: Catalog) -> list[TeamRuns]:
         TeamRuns(
             name, tuple(runs[name]), tuple(folders.get(name, ())), teams.get(name), titles.get(name, ""),
             tuple(unseen.get(name, ())),
-        ) for name in order
+        ) for name in order if name not in source.hidden
     ]  # fmt: skip
 
 

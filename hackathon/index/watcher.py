@@ -92,7 +92,7 @@ class Watcher:
 
     def source(self) -> Catalog:
         """Return what there is now: a picture that does not change any more."""
-        return replace(self._source, now=time.time())
+        return replace(self._source, now=time.time(), asks=self._ask)
 
     def wait(self, version: int, timeout: float) -> int:
         """Return the version as soon as it is another one than `version`, at the latest after `timeout` seconds."""

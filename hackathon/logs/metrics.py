@@ -70,8 +70,8 @@ def read_metrics(
     wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
     if not wanted and from_meter:
         return found
-    apart = bool(wanted) and not _is_own(run)  # not even compiled here: that, too, may take long
-    compiled = {} if apart else _compiled(wanted)
+    apart = bool(wanted) and not is_own(run)  # not even compiled here: that, too, may take long
+    compiled = {} if apart else compiled_patterns(wanted)
     size = _size(guarded(run) / "logs")
     if not readable(size):
         return found
@@ -95,7 +95,7 @@ def read_metrics(
     return found
 
 
-def _is_own(run: Path) -> bool:
+def is_own(run: Path) -> bool:
     """Return whether a run is this user's: then so are its patterns."""
     try:
         return guarded(run).stat().st_uid == os.geteuid()
@@ -148,9 +148,9 @@ def printed_series(run: Path, metric: str, entry: Mapping[str, Any], *, over: bo
     long: such ones are looked for once, at the end. Raises RequestError for one that is not a regular expression.
     """
     pattern = str(entry.get("pattern") or "")
-    if not pattern or not _is_own(run) or may_take_long(pattern) or _size(guarded(run) / "logs") > most:
+    if not pattern or not is_own(run) or may_take_long(pattern) or _size(guarded(run) / "logs") > most:
         return []
-    compiled = _compiled({metric: entry})
+    compiled = compiled_patterns({metric: entry})
     for path in [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]:
         every = _EveryValue()
         scan(read_lines(path, torn=over), compiled, {metric: every})
@@ -279,10 +279,11 @@ def found_by_patterns(run: Path, wanted: Mapping[str, Mapping[str, Any]], torn: 
 
     Raises RequestError for a pattern that is not a regular expression.
     """
-    return _from_logs(run, wanted, _compiled(wanted), torn)
+    return _from_logs(run, wanted, compiled_patterns(wanted), torn)
 
 
-def _compiled(wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]]:
+def compiled_patterns(wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]]:
+    """Return metric → its expression. Raises RequestError for what is none, or may search for ever."""
     return {name: _compile(name, str(entry["pattern"])) for name, entry in wanted.items()}
 
 

@@ -1,8 +1,8 @@
 """Look for the metric patterns of others in a process of its own, with a limit: `re` may search for ever.
 
 A pattern such as `a*a*a*b` takes hours on one line that nearly fits, and whoever reads a run looks for the patterns
-that the run brings along. The child reads one JSON object a line (run, wanted, torn, seconds) and answers each with
-one. What an account lets it wait for too long is not tried again for a while, so that it can only do so once.
+that the run brings along. The child reads one JSON object a line (what, run, wanted, torn, seconds) and answers each
+with one. What an account lets it wait for too long is not tried again for a while, so that it can only do so once.
 """
 
 import atexit
@@ -27,7 +27,10 @@ PATIENCE = 4.0
 """How many times that the answer is waited for, on a machine with other work."""
 REST = 600.0
 """Seconds for which patterns of an account are not looked for any more after they took too long."""
-_CHILD = "from hackathon.logs import metrics, pattern_reader; pattern_reader.main(metrics.found_by_patterns)"
+_CHILD = (
+    "from hackathon.logs import metrics, pattern_reader, printed; "
+    "pattern_reader.main(numbers=metrics.found_by_patterns, curves=printed.found_by_patterns)"
+)
 _lock = threading.Lock()
 _worker = Worker(_CHILD)
 _resting: dict[str, float] = {}
@@ -40,8 +43,25 @@ def found_apart(run: GuardedPath, wanted: Mapping[str, Mapping[str, Any]], torn:
 
     Raises RequestError for a pattern that is none, and when the search takes too long.
     """
+    return {str(name): float(value) for name, value in _asked("numbers", run, wanted, torn, size).items()}
+
+
+def curves_apart(
+    run: GuardedPath, wanted: Mapping[str, Mapping[str, Any]], torn: bool, size: int
+) -> dict[str, list[tuple[float | None, float]]]:
+    """Return the curves that metrics with a pattern find in a run's logs, as `logs.printed` says; raises as above."""
+    found = _asked("curves", run, wanted, torn, size)
+    return {
+        str(name): [(None if step is None else float(step), float(value)) for step, value in points]
+        for name, points in found.items()
+    }
+
+
+def _asked(
+    what: str, run: GuardedPath, wanted: Mapping[str, Mapping[str, Any]], torn: bool, size: int
+) -> dict[str, Any]:
     source, seconds = _source(run), min(MOST_SECONDS, SECONDS + size / BYTES_A_SECOND)
-    question = {"run": str(run), "wanted": wanted, "torn": torn, "seconds": seconds}
+    question = {"what": what, "run": str(run), "wanted": wanted, "torn": torn, "seconds": seconds}
     answer: dict[str, Any] = {}
     with _lock:
         if _resting.get(source, 0.0) <= time.monotonic():
@@ -55,7 +75,8 @@ def found_apart(run: GuardedPath, wanted: Mapping[str, Mapping[str, Any]], torn:
         raise RequestError("logs.slow_pattern", project=_project(run), run=run.name, names=", ".join(sorted(wanted)))
     if "error" in answer:
         raise RequestError(str(answer["error"]), **answer["values"])
-    return {str(name): float(value) for name, value in answer["found"].items()}
+    found: dict[str, Any] = answer["found"]
+    return found
 
 
 def _source(run: GuardedPath) -> str:
@@ -73,8 +94,8 @@ def _project(run: GuardedPath) -> str:
     return str(next((folder.parent for folder in above if folder.name == "runs"), above[0]))
 
 
-def main(search: Callable[[Path, dict[str, dict[str, Any]], bool], dict[str, float]]) -> None:
-    """Answer questions from stdin until it is closed. `search` (run, wanted, torn) returns metric → number."""
+def main(**searches: Callable[[Path, dict[str, dict[str, Any]], bool], dict[str, Any]]) -> None:
+    """Answer questions from stdin until it is closed. A search (run, wanted, torn) returns metric → what was found."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     for line in sys.stdin.buffer:
@@ -82,6 +103,7 @@ def main(search: Callable[[Path, dict[str, dict[str, Any]], bool], dict[str, flo
         try:
             question = json.loads(line)
             with SearchLimit(question["seconds"]):
+                search = searches[question["what"]]
                 answer = {"found": search(Path(question["run"]), question["wanted"], question["torn"])}
         except RequestError as error:
             answer = {"error": error.id, "values": {name: str(value) for name, value in error.values.items()}}

@@ -15,7 +15,7 @@ from hackathon.notify import webhook
 from hackathon.notify.outbox import Notice, Sent, gather
 from hackathon.notify.webhook import DEAD, LATER, SENT, Delivery
 from hackathon.text.errors import HackathonError, RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import language, message
 
 if TYPE_CHECKING:
     from hackathon.board.board import Board
@@ -56,11 +56,24 @@ class Passed:
         return {"sent": self.sent, "refused": self.refused, "waiting": self.waiting, "what": self.what or None}
 
 
-def text_of(notice: Notice, people: "People | None" = None) -> str:
-    """Return a notice as the text of a message, in the current language."""
+def text_of(notice: Notice, people: "People | None" = None, pages: str = "") -> str:
+    """Return a notice as the text of a message, in the current language; `pages`: address of the dashboard, for a link.
+
+    The link has the random end of a run's or a post's id: nobody's folder is in it.
+    """
+    text = _run_text(notice) if notice.run is not None else _post_text(notice, people)
+    return f"{text}\n{link_of(notice, pages)}" if pages else text
+
+
+def link_of(notice: Notice, pages: str) -> str:
+    """Return the address of the page that a notice is about."""
+    from urllib.parse import quote
+
+    base = pages.rstrip("/")
     if notice.run is not None:
-        return _run_text(notice)
-    return _post_text(notice, people)
+        return f"{base}/run/{quote(notice.run.id.rpartition('-')[2], safe='')}"
+    assert notice.post is not None
+    return f"{base}/{language()}/board#post-{quote(notice.post.short, safe='')}"
 
 
 def line_of(notice: Notice, people: "People | None" = None) -> str:
@@ -129,20 +142,24 @@ def _post_text(notice: Notice, people: "People | None") -> str:
     if post.text.strip():
         lines.append(_said(post.text.strip()[:LONG]))
     if post.finding:
-        lines += [] if post.finding.message == post.title else [_said(post.finding.message)]
-        lines += _finding_lines(post.finding)
+        found = post.finding.spoken()
+        lines += [] if post.title in (found.message, post.finding.message) else [_said(found.message)]
+        lines += _finding_lines(found)
     if post.run:
         lines.append(message("notify.about_run", run=_said(post.folder or post.run)))
     return "\n".join(lines)
 
 
-def messages_of(notices: Sequence[Notice], people: "People | None" = None) -> Iterator[tuple[list[Notice], str]]:
+def messages_of(
+    notices: Sequence[Notice], people: "People | None" = None, pages: str = ""
+) -> Iterator[tuple[list[Notice], str]]:
     """Yield the messages of one pass: one for each of a few notices, else one list of all of them."""
     if len(notices) <= FEW:
-        yield from (([notice], text_of(notice, people)) for notice in notices)
+        yield from (([notice], text_of(notice, people, pages)) for notice in notices)
         return
     lines = [message("notify.many", count=len(notices))]
-    lines += [f"• {line_of(notice, people)}" for notice in notices[:LISTED]]
+    for notice in notices[:LISTED]:
+        lines.append(f"• {line_of(notice, people)}" + (f" {link_of(notice, pages)}" if pages else ""))
     if len(notices) > LISTED:
         lines.append(message("notify.more", count=len(notices) - LISTED))
     yield list(notices), "\n".join(lines)
@@ -159,10 +176,12 @@ class Relay:
         send: Send = webhook.send,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
+        pages: str = "",
     ) -> None:
         self._address, self._sent = address, sent
         self._send, self._clock, self._sleep = send, clock, sleep
         self._last = 0.0
+        self._pages = pages
 
     def run_once(
         self,
@@ -189,7 +208,7 @@ class Relay:
         claimed = [notice for notice in waiting if self._sent.claim(notice.key, self._clock())]
         left = [notice.key for notice in claimed]
         try:
-            for notices, text in messages_of(claimed, board.people if board else None):
+            for notices, text in messages_of(claimed, board.people if board else None, self._pages):
                 outcome = self._one(text)
                 keys = [notice.key for notice in notices]
                 if outcome.kind == DEAD:

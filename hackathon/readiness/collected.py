@@ -123,7 +123,7 @@ def collected(board: Board, event: "Event", now: float | None = None) -> dict[st
 def _team(team: "Team", newest: Mapping[str, Owned], board: Board, now: float) -> TeamReadiness:
     accounts = members_of(team)
     members: dict[str, tuple[ChecklistPoint, ...]] = {}
-    for user in dict.fromkeys(member.user for member in team.members):
+    for user in dict.fromkeys(team.accounts):
         owned = newest.get(user)
         if owned is None:
             members[user] = ()

@@ -216,5 +216,5 @@ class Claims:
 
 def members_of(team: "Team") -> dict[int, str]:
     """Return the accounts of a team's members by number; who has no account here is left out."""
-    found = ((account(member.user), member.user) for member in team.members)
+    found = ((account(user), user) for user in team.accounts)
     return {known.uid: user for known, user in found if known is not None}

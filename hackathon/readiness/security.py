@@ -201,7 +201,7 @@ def _team_folders(event: "tuple[Path, Event] | None") -> list[Path]:
 
     folder, content = event
     user = account_name(os.geteuid())
-    teams = [team for team in content.teams if any(member.user == user for member in team.members)]
+    teams = [team for team in content.teams if user in team.accounts]
     return [path for team in teams for path in team_folders(team, folder)]
 
 

@@ -77,7 +77,7 @@ class Situation:
 def team_of(event: "Event | None", user: str) -> "Team | None":
     """Return the first team of an event that an account is a member of."""
     teams = event.teams if event else ()
-    return next((team for team in teams if any(member.user == user for member in team.members)), None)
+    return next((team for team in teams if user in team.accounts), None)
 
 
 def current_account() -> Account:

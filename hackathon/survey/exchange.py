@@ -1,17 +1,21 @@
 """A summary as JSON values, and back as far as another event is compared with it."""
 
+import csv
+import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from hackathon.config.records import rebuild
 from hackathon.config.survey import Question, Survey
-from hackathon.survey.records import GroupSummary, ItemSummary, Share, SurveySummary
+from hackathon.survey.records import Answer, GroupSummary, ItemSummary, Share, SurveySummary, Value
 from hackathon.survey.statistics import item
+from hackathon.text.csv_cells import harmless
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
+from hackathon.text.messages import localized
 
 SCHEMA_VERSION = 1
 MOST_ANSWERS = 100_000
@@ -135,3 +139,22 @@ def _natural(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_ANSWERS:
         raise ValueError(f"no count: {str(value)[:40]}")
     return value
+
+
+def answers_csv(survey: Survey, answers: Sequence[Answer]) -> str:
+    """Return each answer as a line of CSV, by what was chosen first: only of a survey that is not anonymous."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([harmless(localized(question.text)) for question in survey.questions])
+    rows = [[_cell(question, answer.values.get(question.id)) for question in survey.questions] for answer in answers]
+    writer.writerows(sorted(rows, key=lambda row: [str(cell) for cell in row]))
+    return stream.getvalue()
+
+
+def _cell(question: Question, value: Value | None) -> str | int | float:
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return value
+    chosen = value if isinstance(value, tuple) else (value,)
+    return harmless("; ".join(localized(question.options.get(each, each)) for each in chosen))

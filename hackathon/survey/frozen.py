@@ -10,7 +10,7 @@ from hackathon.config.records import rebuild
 from hackathon.config.survey import Question, Survey
 from hackathon.text.errors import RequestError
 from hackathon.text.files import known_json
-from hackathon.text.messages import LANGUAGES, speaking
+from hackathon.text.messages import LANGUAGES, message, speaking
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -33,8 +33,16 @@ class Frozen:
 
 def survey_digest(survey: Survey) -> str:
     """Return 32 hexadecimal digits that differ when anything in a questionnaire differs."""
-    raw = json.dumps(asdict(survey), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    value = asdict(survey)
+    if survey.anonymous:  # so that questionnaires that were opened before there was a choice keep their digest
+        del value["anonymous"]
+    raw = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(raw.encode()).hexdigest()[:32]
+
+
+def promise(survey: Survey) -> str:
+    """Return what is promised to who answers, in the current language."""
+    return message("survey.promise" if survey.anonymous else "survey.promise_named")
 
 
 def freeze(survey: Survey, event: "Event | None") -> Frozen:

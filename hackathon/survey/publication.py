@@ -41,6 +41,8 @@ def summary_of(collection: "Collection", *, private: bool = False) -> SurveySumm
     before it; ConfigError for a wrong texts.yaml.
     """
     closed = collection.state == "closed"
+    if not collection.survey.anonymous and not private:
+        raise RequestError("survey_summary.not_anonymous", name=collection.name)
     if not closed and not private:
         raise RequestError("survey_summary.not_closed", name=collection.name)
     if not private and (other := _refused(collection)):
@@ -67,7 +69,7 @@ def _refused(collection: "Collection") -> str:
 
 def kept_back(collections: Iterable["Collection"]) -> dict[str, str]:
     """Return of an event's surveys those that must not be told → the one, told before, that is the reason."""
-    closed = [each for each in collections if each.state == "closed"]
+    closed = [each for each in collections if each.state == "closed" and each.survey.anonymous]
     closed.sort(key=lambda each: (each.turn, each.closed_folder.stat().st_mtime_ns, each.name))
     told: list[tuple[SurveySummary, Sequence[Answer]]] = []
     found = {}

@@ -51,6 +51,12 @@ _GOES_ON = re.compile(
     "と(?![てもにき])|って|の(?!ち)|は(?![いじ])|[がをにやへ]|で(?![もす])|も(?![っう])|から|など|なん"
 )
 _ENDINGS = "(?:s|es|d|ed|ing)?"
+# A Japanese number has 10 or 11 digits from 0 on, one with a country's code 8 to 15 (ITU-T E.164).
+_TELEPHONE = re.compile(r"(?<![0-9A-Za-z.,_/+-])(?:\+[1-9]|0[1-9])[0-9()\- .]{6,20}[0-9](?![0-9A-Za-z_/]|[.,-][0-9])")
+_DASH = re.compile(r"(?<=[0-9])[\u2010-\u2015\u2212\u30fc](?=[0-9])")
+_MAIL = re.compile(r"[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}")
+_COMMON = frozenset({"user", "guest", "test", "data", "root", "admin", "team", "チーム"})
+"""Names that name nobody."""
 
 
 def sentences(text: str) -> list[str]:
@@ -158,3 +164,35 @@ def _has(text: str, word: str) -> bool:
     if not word[0].isascii() or not word[-1].isascii():
         return True
     return re.search(rf"(?<![a-z0-9]){re.escape(word)}{_ENDINGS}(?![a-z0-9])", text) is not None
+
+
+def mentions(sentence: str, names: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:
+    """Return (kind, word) of what in a sentence tells who somebody is: names, and telephone numbers and addresses.
+
+    `names`: kind → names to look for, `name` also by their parts; width and case of letters make no difference.
+    """
+    text = _DASH.sub("-", unicodedata.normalize("NFKC", sentence))
+    found = [("mail", match[0]) for match in _MAIL.finditer(text)]
+    for match in _TELEPHONE.finditer(text):
+        digits = sum(letter.isdigit() for letter in match[0])
+        if digits in (10, 11) if match[0][0] == "0" else 8 <= digits <= 15:
+            found.append(("telephone", match[0].strip()))
+    plain = _plain(sentence)
+    for kind, some in names.items():
+        for name in some:
+            found += [(kind, word) for word in _parts_of(name, kind) if _names(plain, _plain(word))]
+    return list(dict.fromkeys(found))
+
+
+def _parts_of(name: str, kind: str) -> list[str]:
+    """Return the ways in which a name may stand in a sentence: whole, without blanks, and a person's by each part."""
+    parts = name.split() if kind == "name" else []
+    found = [name, *(["".join(parts)] if parts else []), *parts]
+    return [each for each in dict.fromkeys(found) if len(each) > (2 if each.isascii() else 1) and each not in _COMMON]
+
+
+def _names(text: str, word: str) -> bool:
+    """Return whether a name stands in a text; in Latin letters as a whole word."""
+    if not word.isascii():
+        return word in text
+    return re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text) is not None

@@ -215,4 +215,4 @@ def accounts(event: "Event", audience: str) -> frozenset[str]:
     """Return whose answers count: the members of the teams that took part, or the tutors."""
     if audience == "tutors":
         return frozenset({tutor.user for tutor in event.tutors}.union(*(team.tutors for team in event.teams)))
-    return frozenset(member.user for team in event.teams if team.took_part for member in team.members)
+    return frozenset(user for team in event.teams if team.took_part for user in team.accounts)

@@ -5,16 +5,20 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, shown
 from hackathon.config.survey import Survey
 from hackathon.config.yaml import parse_yaml, scalar
 from hackathon.survey.durable import put
 from hackathon.survey.records import Answer, Sentence
-from hackathon.survey.sentences import sentences, tags, words_of
+from hackathon.survey.sentences import mentions, sentences, tags, words_of
 from hackathon.text.files import open_regular
 from hackathon.text.messages import LANGUAGES, message, speaking
+from hackathon.text.printable import printable
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
 
 TEXTS_FILE = "texts.yaml"
 LARGEST = 16 * MAXIMUM_BYTES
@@ -50,24 +54,42 @@ def cut(survey: Survey, answers: Sequence[Answer]) -> dict[str, list[Sentence]]:
     return found
 
 
-def write_texts(folder: Path, survey: Survey, answers: Sequence[Answer]) -> Path | None:
+def names_of(event: "Event") -> dict[str, list[str]]:
+    """Return kind → names by which an answer may tell of somebody: of all members, tutors and teams of an event."""
+    members = [member for team in event.teams for member in team.members]
+    return {
+        "name": [name for name in (*(each.name for each in members), *(each.name for each in event.tutors)) if name],
+        "account": [user for user in (*(each.user for each in members), *(each.user for each in event.tutors)) if user],
+        "team": [team.name for team in event.teams],
+    }
+
+
+def told(found: Sequence[tuple[str, str]]) -> str:
+    """Return what a sentence mentions, in words of the current language."""
+    return ", ".join(message(f"survey_summary.mention_{kind}", word=word) for kind, word in found)
+
+
+def write_texts(
+    folder: Path, survey: Survey, answers: Sequence[Answer], names: Mapping[str, Sequence[str]] | None = None
+) -> Path | None:
     """Write texts.yaml of a closed survey for review; None when it is there already, or nobody wrote anything.
 
-    Whatever somebody changed in it stays. Raises OSError.
+    `names` (kind → names): sentences with one of them, a telephone number or an address are marked. Whatever somebody
+    changed in it stays. Raises OSError.
     """
     found = {question: some for question, some in cut(survey, answers).items() if some}
     path = folder / TEXTS_FILE
     if not found or path.exists():
         return None
     try:
-        put(folder, TEXTS_FILE, _yaml(survey, found).encode())
+        put(folder, TEXTS_FILE, _yaml(survey, found, names or {}).encode())
         path.chmod(0o600)
     except FileExistsError:
         return None
     return path
 
 
-def _yaml(survey: Survey, found: Mapping[str, Sequence[Sentence]]) -> str:
+def _yaml(survey: Survey, found: Mapping[str, Sequence[Sentence]], names: Mapping[str, Sequence[str]]) -> str:
     lines = []
     for code in LANGUAGES:
         with speaking(code):
@@ -77,6 +99,10 @@ def _yaml(survey: Survey, found: Mapping[str, Sequence[Sentence]]) -> str:
     for question, some in found.items():
         lines.append(f"  {_quoted(question)}:")
         for each in some:
+            mentioned = mentions(each.text, names)
+            if mentioned:
+                what = message("survey_summary.texts_check", what=told(mentioned))
+                lines.append(f"  # {printable(what)}")
             lines += [f"  - text: {_quoted(each.text)}", f"    tags: [{', '.join(map(_quoted, each.tags))}]"]
     return "\n".join(lines) + "\n"
 

@@ -250,9 +250,9 @@ def _number(question: Question, texts: Sequence[str]) -> float | int:
     if not math.isfinite(number):
         raise _Wrong("survey.no_number", value=_shown(text))
     if question.least is not None and number < question.least:
-        raise _Wrong("survey.number_small", value=_shown(text), least=f"{question.least:g}")
+        raise _Wrong("survey.number_small", value=_shown(text), least=plain_number(question.least))
     if question.most is not None and number > question.most:
-        raise _Wrong("survey.number_large", value=_shown(text), most=f"{question.most:g}")
+        raise _Wrong("survey.number_large", value=_shown(text), most=plain_number(question.most))
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
@@ -270,3 +270,10 @@ _READERS: dict[str, Any] = {
     "number": _number,
     "text": _text,
 }
+
+
+def plain_number(value: float) -> str:
+    """Return a number in plain digits, thousands apart: 1,000,000, never 1e+06."""
+    from decimal import Decimal
+
+    return f"{Decimal(repr(value)).normalize():,f}"

@@ -9,7 +9,7 @@ for a shell, as every value in a command must be that somebody may paste.
 import importlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -21,6 +21,7 @@ _PLURAL = re.compile(r"\{(\w+):([^{}|]*)\|([^{}|]*)\}")
 _chosen: str | None = None
 # A server's threads make pages in both languages at the same time: a block's choice holds for its own thread only.
 _spoken: ContextVar[str | None] = ContextVar("spoken", default=None)
+_worded: ContextVar[Callable[[str], str] | None] = ContextVar("worded", default=None)
 
 
 def set_language(language: str | None) -> None:
@@ -37,6 +38,16 @@ def speaking(language: str) -> Iterator[None]:
         yield
     finally:
         _spoken.reset(token)
+
+
+@contextmanager
+def worded(change: Callable[[str], str]) -> Iterator[None]:
+    """Change every text of the catalogue inside a `with` block of this thread before its placeholders are filled."""
+    token = _worded.set(change)
+    try:
+        yield
+    finally:
+        _worded.reset(token)
 
 
 def _known(language: str | None) -> str | None:
@@ -77,6 +88,9 @@ def message(identifier: str, **values: object) -> str:
     if pair is None:
         raise KeyError(f"no message {identifier!r} in the catalogue")
     text = pair[LANGUAGES.index(language())]
+    change = _worded.get()
+    if change is not None:
+        text = change(text)
     return _quoted(_counted(text, values), values).format(**values) if values else text
 
 

@@ -98,3 +98,13 @@ def format_age(seconds: float) -> str:
     if seconds < 48 * 3600:
         return f"{seconds / 3600:.1f} h"
     return f"{seconds / 86400:.1f} d"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration to the second as people say it: `40 s`, `8 min 40 s`, `2 h 5 min`, `3 d 4 h`."""
+    rest = max(0, round(seconds))
+    for unit, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if rest >= size:
+            whole, over = divmod(rest, size)
+            return f"{whole} {unit} {over // part} {smaller}" if over // part else f"{whole} {unit}"
+    return f"{rest} s"

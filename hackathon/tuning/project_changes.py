@@ -14,10 +14,12 @@ from hackathon.text.files import open_regular, write_whole
 from hackathon.text.quoting import in_double_quotes
 
 MAXIMUM = 1 << 20
+SHAPE = ("job.nodes", "job.processes", "job.processes_per_node")
+"""Settings that are keys of the project itself."""
 
 
 def changed(folder: Path, settings: Mapping[str, Scalar]) -> tuple[Path, str, str]:
-    """Return the project's file, its text, and its text with these settings: `NAME` or `env.VARIABLE` → value.
+    """Return the project's file, its text, and its text with settings: `NAME`, `env.VARIABLE` or `job.nodes` → value.
 
     Raises RequestError where there is no such file, where it, or the way to it, is in the hands of another account, and
     where the new text would not be a project that says so.
@@ -48,6 +50,8 @@ def write(path: Path, before: str, after: str) -> None:
 
 
 def _place(project: Project, name: str) -> tuple[str, ...]:
+    if name in SHAPE:
+        return (name.removeprefix("job."),)
     if name.startswith("env."):
         return "variables", name.removeprefix("env.")
     bare = name.removeprefix("parameters.")
@@ -60,6 +64,8 @@ def _written(name: str, value: Scalar) -> Scalar:
 
 
 def _told(project: Project, name: str) -> object:
+    if name in SHAPE:
+        return getattr(project, name.removeprefix("job."))
     if name.startswith("env."):
         return project.variables.get(name.removeprefix("env."))
     found = project.parameters.get(name.removeprefix("parameters."))

@@ -28,10 +28,10 @@ COLLECTIVES = 32
 """Collectives of a step that are kept apart; what comes later adds to the last of them."""
 OTHERS = 3
 """Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
-MARK_SECONDS, SPENT = 12e-6, 0.004
+MARK_SECONDS, SPENT = 12e-6, 0.003
 """What one mark costs about where caches are cold, and the share of a step that marks may cost: of shorter steps
 fewer are recorded."""
-SOON, RARE = 0.03, 0.1
+SOON, RARE = 0.05, 0.1
 """Seconds between samples in steps that are recorded, at first; in others, and after OFTEN samples."""
 OFTEN = 1000
 WRITTEN = (2.0, 30.0)

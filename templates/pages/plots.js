@@ -77,7 +77,7 @@
     delete made.$schema;
     // A height that comes from a number of bars stays with its width; the style sheet makes both fit.
     if (typeof spec.height === "number") {
-      made.width = plot.clientWidth;
+      made.width = Math.round(plot.querySelector("svg")?.getBoundingClientRect().width || plot.clientWidth);
       made.height = Math.round((made.width * spec.height) / (spec.width || 440));
       made.autosize = { type: "fit", contains: "padding" };
     }
@@ -150,10 +150,118 @@
     }
   }
 
+  // One line through all charts of a group: where somebody points at in one, it stands in the others.
+
+  function neighbours(plot) {
+    return [...(plot.closest(".plots")?.querySelectorAll(".plot[id]") ?? [])];
+  }
+
+  function scaleOf(plot) {
+    const view = plot.querySelector(".plot-room") ? views.get(plot)?.view : null;
+    try {
+      const scale = view?.scale("x");
+      return scale?.invert ? { scale, view, left: view.origin()[0], top: view.origin()[1] } : null;
+    } catch {
+      return null; // a chart without such a scale
+    }
+  }
+
+  function cross(plot, place) {
+    let line = plot.querySelector(".crosshair");
+    if (!place) {
+      line?.remove();
+      return;
+    }
+    if (!line) {
+      line = document.createElement("div");
+      line.className = "crosshair";
+      plot.append(line);
+    }
+    const drawing = plot.querySelector(".plot-room svg").getBoundingClientRect();
+    const around = plot.getBoundingClientRect();
+    line.style.left = `${drawing.left - around.left + place.x}px`;
+    line.style.top = `${drawing.top - around.top + place.top}px`;
+    line.style.height = `${place.height}px`;
+  }
+
+  document.addEventListener("pointermove", (event) => {
+    const plot = event.target instanceof Element ? event.target.closest(".plot[id]") : null;
+    const own = plot ? scaleOf(plot) : null;
+    for (const line of document.querySelectorAll(".crosshair")) {
+      if (!own || !neighbours(plot).includes(line.parentElement)) line.remove();
+    }
+    if (!own) return;
+    const drawing = plot.querySelector(".plot-room svg").getBoundingClientRect();
+    const value = own.scale.invert(event.clientX - drawing.left - own.left);
+    for (const each of neighbours(plot)) {
+      const its = scaleOf(each);
+      const [from, to] = its ? its.scale.domain() : [1, 0];
+      const height = its?.view.height();
+      const inside = its && value >= Math.min(from, to) && value <= Math.max(from, to);
+      cross(each, inside ? { x: its.left + its.scale(value), top: its.top, height } : null);
+    }
+  }, { passive: true });
+
+  // Downloads of a chart
+
+  function saved(name, type, content) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+
+  // A text that a table program would take for a formula becomes one that it shows.
+  function cell(value) {
+    let text = value === null || value === undefined ? "" : String(value);
+    if (typeof value === "string" && /^[=+\-@\t]/.test(text)) text = `'${text}`;
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  function table(spec) {
+    const rows = Object.entries(spec.datasets ?? {}).flatMap(([data, all]) => all.map((row) => ({ data, ...row })));
+    const heads = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+    return [heads, ...rows.map((row) => heads.map((head) => row[head]))].map((row) => row.map(cell).join(",")).join("\r\n");
+  }
+
+  async function save(plot, kind) {
+    const name = `${document.title.split(" – ")[0]}-${plot.id}.${kind}`.replace(/[^\p{L}\p{N}._-]+/gu, "-");
+    if (kind === "csv") {
+      const written = document.querySelector(`script[data-plot="${CSS.escape(plot.id)}"]`);
+      saved(name, "text/csv;charset=utf-8", `\ufeff${table(JSON.parse(written.textContent))}\r\n`);
+      return;
+    }
+    await begin(plot);
+    const view = views.get(plot)?.view;
+    if (!view) return;
+    if (kind === "svg") saved(name, "image/svg+xml", await view.toSVG());
+    else (await view.toCanvas(2)).toBlob((image) => saved(name, "image/png", image), "image/png");
+  }
+
+  // The places for the buttons come with the page, so that what keeps it fresh does not see them as changes.
+  function offer(within) {
+    for (const place of within.querySelectorAll(".chart-ways:empty")) {
+      const plot = place.closest("figure")?.querySelector(".plot[id]");
+      if (!plot) continue;
+      for (const kind of ["svg", "png", "csv"]) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = kind.toUpperCase();
+        button.setAttribute("aria-label", `${place.dataset.save} ${kind.toUpperCase()}: ${place.dataset.title}`);
+        button.addEventListener("click", () => save(plot, kind));
+        place.append(button);
+      }
+    }
+  }
+  offer(document);
+
   for (const kind of ["pointerover", "focusin"]) {
     document.addEventListener(kind, (event) => {
       const plot = event.target instanceof Element ? event.target.closest(".plot[id]") : null;
-      if (plot) begin(plot);
+      const figure = event.target instanceof Element ? event.target.closest("figure.picture") : null;
+      if (figure) offer(figure);
+      if (plot) for (const each of [plot, ...neighbours(plot)]) begin(each);
       else if (note) note.hidden = true; // a plot that was replaced does not say that it was left
     }, { passive: true });
   }

@@ -1,6 +1,10 @@
 """The dashboard under load on the loopback address: 10,000 runs, 50 viewers, then 50 streams for some minutes.
 
     python tests/bench/bench_dashboard.py [--runs 10000] [--viewers 50] [--seconds 30] [--minutes 5] [--kind now]
+    python tests/bench/bench_dashboard.py --paint --projects 8 --runs 1600     first paint of every page in Chromium
+
+With --paint each page of the menu and a run is opened in a browser that has nothing of it yet, twice: first
+where the server has not made the page yet, then where it has.
 
 The runs change all the time: one of them every second. Each viewer asks for the page, waits about a second and asks
 again. Then every viewer keeps a stream open; memory and open files of the server are read before, meanwhile and after.
@@ -13,6 +17,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,11 +32,11 @@ PROJECTS = 20
 STATES = ("SUCCEEDED",) * 90 + ("FAILED",) * 6 + ("TIMEOUT",) * 2 + ("",) * 2
 
 
-def make_runs(folder: Path, count: int) -> None:
+def make_runs(folder: Path, count: int, projects: int = PROJECTS) -> None:
     """Write projects with `count` runs in all; two of a hundred go on."""
     now = time.time()
     for number in range(count):
-        project = folder / f"project-{number % PROJECTS:02d}"
+        project = folder / f"project-{number % projects:02d}"
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now - 86400 + 8 * number))
         run = project / "runs" / f"{stamp}-train-4p-{number:08d}"
         for name in ("client", "events", "metrics", "logs"):
@@ -114,6 +119,41 @@ def show_times(what: str, times: list[float]) -> None:
     print(f"{what}: {len(ordered)} requests, {text}", flush=True)
 
 
+def paint(address: str) -> None:
+    """Print the first paint of pages in Chromium, each in a new context, before the server has made them and after."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    origin = address.partition("/enter")[0]
+    script = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        first = browser.new_context()
+        first.request.get(address, max_redirects=0)  # the token for a cookie, and no page yet
+        state = first.storage_state()
+        paths = {kind: f"/en/{kind}" for kind in ("now", "teams", "runs", "scaling", "cluster")} | {"run": ""}
+        for turn in ("not made yet", "made"):
+            for kind in paths:
+                context = browser.new_context(storage_state=state)
+                page = context.new_page()
+                if not paths[kind]:  # the first run of the list
+                    page.goto(f"{origin}/en/runs")
+                    paths[kind] = page.locator("main a[href*='/run?']").first.get_attribute("href") or ""
+                    context.close()
+                    context = browser.new_context(storage_state=state)
+                    page = context.new_page()
+                begun = time.perf_counter()
+                page.goto(f"{origin}{paths[kind]}", wait_until="load")
+                loaded = time.perf_counter() - begun
+                while page.evaluate(script) < 0:  # the policy forbids what waits inside the page
+                    page.wait_for_timeout(20)
+                painted, size = page.evaluate(script), len(page.content()) / 1024
+                text = f"first paint {painted:.0f} ms, loaded {loaded * 1000:.0f} ms, {size:.0f} KiB"
+                print(f"{kind}, {turn}: {text}", flush=True)
+                context.close()
+        browser.close()
+
+
 async def load(options: argparse.Namespace, process: int, address: str, going: list[Path]) -> None:
     """Put the server under load and print what came of it."""
     port, token = re.search(r":(\d+)/enter\?token=(\w+)", address).groups()  # type: ignore[union-attr]
@@ -165,13 +205,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--kind", default="now")
+    parser.add_argument("--projects", type=int, default=PROJECTS)
+    parser.add_argument("--paint", action="store_true", help="measure first paints only")
     parser.add_argument("--folder", type=Path, help="keep the runs here for another time")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hk-bench-") as place:
         folder = Path(place)
         event, begun = options.folder or folder / "event", time.perf_counter()
         if not event.exists():
-            make_runs(event, options.runs)
+            make_runs(event, options.runs, options.projects)
             print(f"{options.runs} runs written in {time.perf_counter() - begun:.0f} s", flush=True)
         going = [run for run in event.glob("*/runs/*") if not (run / "final.json").exists()]
         (folder / "run").mkdir(mode=0o700)
@@ -181,7 +223,10 @@ def main() -> None:
             assert server.stdout is not None
             address = next(line for line in server.stdout if "token=" in line)
             try:
-                asyncio.run(load(options, server.pid, address, going))
+                if options.paint:
+                    paint(address)
+                else:
+                    asyncio.run(load(options, server.pid, address, going))
             finally:
                 begun = time.perf_counter()
                 server.send_signal(signal.SIGINT)

@@ -110,7 +110,7 @@ def test_what_is_no_drawing_is_refused() -> None:
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" style="x" onload="y"><script>z</script>'
         '<foreignObject><p>q</p></foreignObject><g><a href="javascript:1"><text style="w">t</text></a></g></svg>'
     )
-    assert kept == '<svg viewBox="0 0 9 9"><text>t</text></svg>'
+    assert kept == '<svg viewBox="0 0 9 9" width="9"><text>t</text></svg>'
 
 
 def test_a_drawing_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

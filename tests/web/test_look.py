@@ -139,7 +139,7 @@ def test_no_template_steps_around_the_policy() -> None:
 def _page(here: str, language: str, scripts: tuple[str, ...] = ()) -> str:
     text = '{% extends "layout.html.j2" %}{% block content %}<h1>x</h1>{% endblock %}'
     made = environment().from_string(text)
-    link = {kind: f"/{kind}" for kind in MENU if kind not in ("board", "survey")}.get
+    link = {kind: f"/{kind}" for kind in MENU if kind not in ("board", "survey", "surveys")}.get
     with speaking(language):
         return made.render(
             site=Site("Event <b>", scripts=scripts), language=language, others=[("ja", "/ja")], here=here, policy="",
@@ -150,7 +150,7 @@ def _page(here: str, language: str, scripts: tuple[str, ...] = ()) -> str:
 def test_the_menu_marks_the_page_and_leaves_out_what_is_not_there() -> None:
     html = _page("teams", "en")
     menu = html.partition('<nav class="menu"')[2].partition("</nav>")[0]
-    assert re.findall(r'href="([^"]*)"', menu) == ["/now", "/schedule", "/teams", "/scaling", "/cluster"]
+    assert re.findall(r'href="([^"]*)"', menu) == ["/now", "/schedule", "/teams", "/runs", "/scaling", "/cluster"]
     assert re.findall(r'href="([^"]*)" aria-current="page"', menu) == ["/teams"]
     assert "チーム" in _page("teams", "ja").partition('<nav class="menu"')[2]
     assert 'aria-current="page"' not in _page("run", "en") and 'href="/teams" aria-current="true"' in _page("run", "en")

@@ -2,17 +2,25 @@
 
 import json
 import re
+import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from hackathon.config.event import Budget, Event, EventCluster
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry
 from hackathon.scaling import cluster_measurements as measured
+from hackathon.schedulers import runner
+from hackathon.schedulers.base import SchedulerError
+from hackathon.schedulers.machine import QueueInfo
 from hackathon.text.messages import speaking
 from hackathon.web.views.cluster import clusters_view, cores
 from support.pages.rendered import HOSTILE, harmless, page, read
+from support.patience import until
 
 FITS = {"small": {"alpha_us": 12.5, "beta_gb_s": 3.0}, "large": {"alpha_us": 40.0, "beta_gb_s": 9.25}}
 
@@ -142,3 +150,43 @@ def test_nothing_that_people_write_gets_out_of_its_place(tmp_path: Path) -> None
     assert not clusters_view(looked).clusters[0].problem
     for language in ("en", "ja"):
         harmless(page("cluster", looked, language))
+
+
+def test_the_scheduler_s_own_numbers_stand_beside_the_event_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def queues(scheduler: Any, **_: Any) -> list[QueueInfo]:
+        asked.append(scheduler.name)
+        return [QueueInfo("h-debug", True, running=7, queued=12), QueueInfo("h-regular", False), QueueInfo("other")]
+
+    monkeypatch.setattr(runner, "queues", queues)
+    made = replace(source(event(**{"reedbush-h": EventCluster()}), run(1, "RUNNING")), asks=True)
+    view = clusters_view(made)
+    until(lambda: made.memory.recall("occupancy", "reedbush-h") is not None)
+    made = replace(made, now=time.time())
+    view = clusters_view(made)
+    found = {queue.name: queue for queue in view.clusters[0].queues}
+    assert (found["h-debug"].running, found["h-debug"].all_running, found["h-debug"].all_waiting) == (1, 7, 12)
+    assert found["h-regular"].closed and found["h-regular"].all_running is None
+    assert view.clusters[0].told and asked == ["pbs"], "asked once a minute"
+    html = page("cluster", made)
+    assert "All users: waiting" in html and "starts no jobs" in html
+    for other in (
+        replace(made, asks=False), replace(made, live=False), replace(made, now=time.time() + 3600),
+        replace(made, event=event(**{"reedbush-h": EventCluster(), "reedbush-l": EventCluster()})),
+    ):  # fmt: skip
+        assert not clusters_view(other).clusters[0].told
+
+
+def test_a_scheduler_that_does_not_answer_leaves_its_numbers_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
+    def queues(*_: Any, **__: Any) -> list[QueueInfo]:
+        asked.set()
+        raise SchedulerError("schedulers.no_command", transient=True, command="qstat")
+
+    monkeypatch.setattr(runner, "queues", queues)
+    made = replace(source(event(**{"reedbush-h": EventCluster()})), asks=True)
+    clusters_view(made)
+    assert asked.wait(60)
+    assert clusters_view(made).clusters[0].queues and not clusters_view(made).clusters[0].told

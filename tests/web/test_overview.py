@@ -63,6 +63,38 @@ def test_marks_of_many_teams_differ_and_the_slowest_are_thin() -> None:
     assert len({point["team"] for point in datasets["others"]}) == 100 - SHOWN
 
 
+def test_sizes_that_failed_are_crosses_and_those_that_still_run_are_none() -> None:
+    runs = _runs("a", {1: 10.0, 2: 19.0})
+    lost = [replace(each, value=None, numbers=()) for each in _runs("a", {4: 0.0}, state="FAILED")]
+    goes = [replace(each, value=None, numbers=()) for each in _runs("a", {8: 0.0}, state="RUNNING")]
+    again = [replace(runs[0], id="again", processes=2, state="TIMEOUT", value=None, numbers=())]
+    view = _view([*runs, *lost, *goes, *again])
+    assert view.results[0].failed == (4,)
+    for figure in overview_figures(view):
+        crosses = figure.spec["datasets"]["failed"]
+        assert [(each["processes"], each["name"], each["told"]) for each in crosses] == [(4, "a", "failed")]
+        assert ("a", "4", "× failed") in figure.rows
+        assert figure.spec["encoding"]["x"]["scale"]["domain"][1] > 4
+    assert "× no run of this size succeeded" in page("scaling", Catalog((*runs, *lost), live=True))
+
+
+def test_a_reader_chooses_teams_and_hides_published_results() -> None:
+    runs = [*_runs("a", {1: 10.0, 2: 19.0}), *_runs("b", {1: 10.0, 2: 18.0}), *_runs("c", {1: 10.0, 4: 12.0})]
+    source = Catalog(tuple(runs), live=True)
+    everything = values(source)
+    some = values(source, "", (("team", "b"), ("team", "c"), ("team", "nobody"), ("references", "off")))
+    assert everything is not None and some is not None
+    shown = some["figures"][0].spec
+    assert {each["name"] for each in shown["datasets"]["points"]} == {"b", "c"} and len(some["view"].results) == 3
+    colours = dict(zip(shown["layer"][6]["encoding"]["color"]["scale"]["domain"],
+                       shown["layer"][6]["encoding"]["color"]["scale"]["range"], strict=True))  # fmt: skip
+    assert colours == {0: COLOURS[1], 1: COLOURS[2]}, "a team keeps its colour whoever else is shown"
+    assert not shown["datasets"].get("marks") and not shown["datasets"].get("ranges")
+    whole = everything["figures"][0].spec
+    assert whole["encoding"]["x"]["scale"]["domain"][1] > shown["encoding"]["x"]["scale"]["domain"][1] < 6
+    assert values(source, "", (("team", "nobody"),))["view"].hidden == frozenset()  # type: ignore[index]
+
+
 def test_what_is_not_a_speedup_is_not_shown() -> None:
     view = _view(
         _runs("one-size", {4: 100.0}),

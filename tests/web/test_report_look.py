@@ -15,7 +15,8 @@ from playwright.sync_api import Browser
 from hackathon.board.directory import make_place
 from hackathon.cli.main import run as hackathon
 from support.event_2019 import event_2019
-from support.pages.browser import DESKTOP, PHONE, Visitor, chromium, picture
+from support.pages.browser import DESKTOP, PHONE, Visitor, axe_problems, chromium, picture
+from support.samples.photographs import png
 from support.samples.runs import Sample, write_study
 from support.survey.closed import write_survey
 
@@ -38,8 +39,46 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, speed in (("Aurora", 1900.0), ("ひので", 1700.0)):
         write_study(event / name / "train", [Sample(1, 1000.0), Sample(2, speed), Sample(4, 1.8 * speed)], team=name)
     target = tmp_path_factory.mktemp("report")
+    (event / "hall.png").write_bytes(png(640, 360))
+    text = (event / "hackathon.yaml").read_text("utf-8")
+    article = (
+        "report:\n  authors: [Hanako Suzuki]\n  photographs:\n  - {file: hall.png, caption: {en: The hall, ja: 会場}}\n"
+    )
+    (event / "hackathon.yaml").write_text(text + article, "utf-8")
     assert hackathon(["event", "report", str(event), "--to", str(target), "--no-ask"]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(event)
+        for language, ending in (("en", ""), ("ja", ".ja")):
+            words = ["slides", "Aurora", "--to", str(target / f"slides{ending}.html"), "--no-ask", "--lang", language]
+            assert hackathon(words) == 0
     return target
+
+
+@pytest.mark.parametrize("name", ["slides.html", "slides.ja.html"])
+def test_slides_fit_a_screen_and_print_one_a_page(browser: Browser, folder: Path, name: str) -> None:
+    for size, viewport in (("desktop", {"width": 1440, "height": 900}), ("small", {"width": 1024, "height": 768}),
+                           ("phone", PHONE)):  # fmt: skip
+        context = browser.new_context(viewport=viewport)
+        visitor = Visitor(context, "file://")
+        assert visitor.visit((folder / name).as_uri()).problems == []
+        picture(visitor.page, f"{size}-{name}")
+        assert axe_problems(visitor.page) == []
+        if size != "phone":
+            heights = visitor.page.eval_on_selector_all(
+                ".slide",
+                "all => all.map(each => each.getBoundingClientRect().height / each.getBoundingClientRect().width)",
+            )
+            assert all(height == pytest.approx(9 / 16, abs=0.01) for height in heights), "a slide holds what is on it"
+        context.close()
+    page = browser.new_page(viewport=DESKTOP)
+    page.goto((folder / name).as_uri())
+    slides = page.locator(".slide").count()
+    page.locator(".blank").last.click()
+    page.keyboard.type("64 processes. ")
+    assert "64 processes." in page.locator(".blank").last.inner_text(), "a team writes in the page"
+    paper = page.pdf(prefer_css_page_size=True)
+    assert paper.count(b"/Type /Page\n") == slides
+    page.close()
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.ja.html"])

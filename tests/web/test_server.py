@@ -9,13 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hackathon.index.record import RunEntry
 from hackathon.web.dashboard import server, stream
-from hackathon.web.dashboard.endpoint import socket_door
+from hackathon.web.dashboard.endpoint import port_door, socket_door
 from hackathon.web.dashboard.server import address_of, address_to, link_to
+from hackathon.web.dashboard.timeouts import PatientProtocol
 from hackathon.web.views.registry import VIEWS
 from support.pages.dashboard import PATIENCE, Served, Told, View, plain_view, serving
 
@@ -83,7 +85,7 @@ def test_keys_of_any_kind_come_back_from_their_address() -> None:
     for key in keys:
         for kind in ("team", "study", "run", "profile", "speedup", "diff", "survey"):
             path, _, query = address_to("ja", kind, key).partition("?")
-            assert address_of(path, query.encode()) == (kind, key, "ja")
+            assert address_of(path, query.encode()) == (kind, key, "ja", ())
             assert not set('<>"& \n') & set(path + query)
     assert link_to("en", "run", "") is None
     assert link_to("en", "run", "x" * 5000) is None
@@ -92,11 +94,64 @@ def test_keys_of_any_kind_come_back_from_their_address() -> None:
     assert {link_to("en", kind) for kind in VIEWS} - {None} == {
         "/en/now",
         "/en/teams",
+        "/en/runs",
+        "/en/compare",
         "/en/scaling",
         "/en/board",
         "/en/cluster",
         "/en/schedule",
+        "/en/surveys",
     }
+
+
+def test_options_are_part_of_an_address_and_only_known_ones() -> None:
+    asked = (("find", "日本 &=?#"), ("team", "a b"))
+    path, _, query = address_to("en", "runs", "", asked).partition("?")
+    assert address_of(path, query.encode()) == ("runs", "", "en", asked)
+    assert address_of("/en/runs", b"find=x&key=&other=1&find=") == ("runs", "", "en", (("find", "x"),))
+    assert address_of("/en/now", b"find=x") == ("now", "", "en", ())
+    assert address_of("/en/runs", b"find=x&" * 300) is None
+    assert address_of("/en/runs", b"key=x") is None and address_of("/en/log", b"find=x") is None
+
+
+def test_a_short_address_leads_to_its_run_or_to_those_it_may_mean(served: Served) -> None:
+    runs = [RunEntry(f"20260301-100000-train-4p-{end}", "/team") for end in ("k3x9aaaa", "k3yybbbb", "zzzzcccc")]
+    served.watch.tell(*runs)
+    eventually(lambda: len(served.dashboard.pages.watch.source().summaries) == 3)
+    asked = served.ask("/run/k3x9", headers={"Accept-Language": "ja"})
+    assert (asked.status, asked.headers["location"]) == (303, address_to("ja", "run", f"/team//{runs[0].id}"))
+    assert served.ask("/run/k3").status == 404  # too short to mean anything
+    assert served.ask("/run/20260301").headers["location"] == "/en/runs?find=20260301"
+    for part in ("", "nothing", "../../etc/passwd", "%0d%0aSet-Cookie:x", "x" * 3990, "<script>"):
+        answer = served.ask(f"/run/{part}")
+        assert answer.status == 404 and "set-cookie" not in answer.headers and "<script>" not in answer.body
+
+
+def test_connections_of_a_port_are_sent_at_once(
+    view: View, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # with Nagle's algorithm the second packet of an answer waits for a delayed acknowledgement
+    seen = []
+    made = PatientProtocol.connection_made
+
+    def look(self: PatientProtocol, transport: Any) -> None:
+        connection = transport.get_extra_info("socket")
+        seen.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(self, transport)
+
+    monkeypatch.setattr(PatientProtocol, "connection_made", look)
+    with tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        with serving(port_door("127.0.0.1", 0), tmp_path) as served:
+            served.enter()
+            assert served.ask("/en/teams").status == 200
+    assert seen and all(seen)
+
+
+def test_the_pages_of_the_menu_are_made_before_anybody_asks(served: Served, view: View) -> None:
+    assert served.loop is not None
+    served.loop.call_soon_threadsafe(served.dashboard.warm)
+    eventually(lambda: view.made == 2)
+    assert served.ask("/ja/now").status == 200 and view.made == 2
 
 
 def test_a_page_is_made_once_for_all_viewers(served: Served, view: View) -> None:

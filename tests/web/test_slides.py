@@ -16,8 +16,9 @@ from hackathon.board.directory import make_place
 from hackathon.board.post import finding_of, post
 from hackathon.cli.main import run as hackathon
 from hackathon.runs.directory import RunDirectory
+from hackathon.web.report.signed_files import unchanged
 from support.event_2019 import event_2019
-from support.pages.rendered import HOSTILE, NOT_SHOWN
+from support.pages.rendered import HOSTILE, NOT_SHOWN, Page
 from support.samples.runs import Sample, write_run, write_study
 
 START = 1_548_290_000.0
@@ -175,6 +176,43 @@ def test_other_teams_need_not_be_readable(event: Path, monkeypatch: pytest.Monke
     assert set(asked) == {"Aurora"}
 
 
+def test_the_page_holds_all_that_the_deck_for_marp_holds(
+    event: Path, made: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for language in ("en", "ja"):
+        path = tmp_path / f"{language}.html"
+        said = _slides(monkeypatch, event, "Aurora", "--to", str(path), "--lang", language)
+        assert [each.name for each in tmp_path.glob(f"{language}*")] == [path.name], "one file, with its plot"
+        assert ("print it as PDF" if language == "en" else "PDF") in said
+        text = path.read_text("utf-8")
+        page = Page(text)
+        assert page.tags[0] == ("html", {"lang": language}) and unchanged(path)
+        titles = re.findall(r"^#{1,2} (?!hackathon-made)(.*)$", made[language], re.MULTILINE)
+        assert re.findall(r"<h[12]>(.*?)</h[12]>", text) == titles
+        words = " ".join(page.text.split())
+        for told in ("3.5 ×", "87.5 %", "horovod", "train.py"):
+            assert told in words and told in made[language]
+        assert text.count('class="blank"') == made[language].count("✎")
+        (plot,) = page.named("img")
+        assert str(plot["src"]).startswith("data:image/svg+xml;base64,") and "http" not in str(plot["src"])
+        assert not re.search(r'(?:src|href)="(?!data:)', text), "it asks for nothing else"
+
+
+@pytest.mark.parametrize("name", ["talk.pdf", "talk.pptx", "talk", "talk.htm", "md"])
+def test_another_suffix_is_refused(event: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    said = _slides(monkeypatch, event, "Aurora", "--to", str(tmp_path / name), "--lang", "en", expect=2)
+    assert f"{name} is not a name for slides; it must end with .html or .md" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_edited_page_stays(event: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "deck.html"
+    _slides(monkeypatch, event, "Aurora", "--to", str(path), "--lang", "en")
+    path.write_text(path.read_text("utf-8").replace("What will you do next?", "64 processes"), "utf-8")
+    assert "--force" in _slides(monkeypatch, event, "Aurora", "--to", str(path), "--lang", "en", expect=2)
+    assert "64 processes" in path.read_text("utf-8")
+
+
 def test_an_edited_deck_stays(event: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     deck = tmp_path / "deck.md"
     _slides(monkeypatch, event, "Aurora", "--to", str(deck), "--lang", "en")
@@ -207,8 +245,16 @@ def test_hostile_words_are_only_words(tmp_path: Path, monkeypatch: pytest.Monkey
     value["teams"][0] |= {"name": "A\"'><b>|#", "project": HOSTILE, "model": HOSTILE, "done": HOSTILE}
     path.write_text(yaml.safe_dump(value, allow_unicode=True), "utf-8")
     _slides(monkeypatch, tmp_path, "A\"'><b>|#", "--lang", "en")
-    (deck,) = tmp_path.glob("slides*.md")
-    text = deck.read_text("utf-8")
+    (deck,) = tmp_path.glob("slides*.html")
+    page = deck.read_text("utf-8")
+    assert not [letter for letter in NOT_SHOWN if letter in page]
+    assert {tag for tag, _ in Page(page).tags} <= {
+        "html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "p", "dl", "div", "dt", "dd",
+        "b",
+    }  # fmt: skip
+    assert "<script" not in page and "{{7*7}}" in page
+    _slides(monkeypatch, tmp_path, "A\"'><b>|#", "--to", str(tmp_path / "x.md"), "--lang", "en")
+    text = (tmp_path / "x.md").read_text("utf-8")
     assert not [letter for letter in NOT_SHOWN if letter in text]
     html = MarkdownIt("commonmark").enable("table").render(text)
     assert "<script" not in html and "<img" not in html and "<b>" not in html and "{{7*7}}" in html

@@ -14,6 +14,7 @@ from hackathon.config.load import load_event
 from hackathon.config.problems import ConfigError
 from hackathon.index.catalog import Catalog
 from hackathon.text.messages import speaking
+from hackathon.web.listing.surveys import values as live_values
 from hackathon.web.masking.mask import Mask
 from hackathon.web.page.figures import Figure
 from hackathon.web.site.publish import publish
@@ -229,3 +230,32 @@ def test_a_mark_changes_with_every_file(event: Path) -> None:
         change()
         seen.add(mark(event))
     assert len(seen) == 1 + len(changes)
+
+
+def test_the_live_page_counts_answers_and_tells_nothing_of_them(tmp_path: Path) -> None:
+    folder = tmp_path / "event"
+    event_2019(folder)
+    make_place(folder / "shared", "sticky")
+    write_survey(folder, "now", close=False, comments=["a secret opinion"], values={"invited": 16})
+    write_survey(folder, "over", comments=[])
+    draft = folder / "surveys" / "later"
+    draft.mkdir()
+    (draft / "survey.yaml").write_text((folder / "surveys/over/survey.yaml").read_text())
+    broken = folder / "surveys" / "broken"
+    broken.mkdir()
+    (broken / "survey.yaml").write_text(f"title: {HOSTILE!r}\nquestions: 3\n")
+    source = Catalog((), event=load_event(folder), event_folder=folder, live=True)
+    with speaking("en"):
+        found = live_values(source)
+    assert found is not None
+    rows = {row.name: row for row in found["view"].surveys}
+    assert [row.state for row in found["view"].surveys][:2] == ["open", "draft"]
+    assert (rows["now"].answers, rows["now"].invited) == (11, 16) and rows["now"].rate == pytest.approx(11 / 16)
+    assert (rows["over"].answers, rows["over"].rate) == (11, 1.0)
+    assert rows["later"].answers is None and rows["later"].rate is None
+    assert rows["broken"].problem and rows["broken"].answers is None
+    html = page("surveys", source)
+    assert "11 of 16" in html and "secret opinion" not in html
+    assert "<script" not in html
+    assert live_values(replace(source, live=False)) is None
+    assert live_values(replace(source, event=None)) is None

@@ -200,7 +200,7 @@ def echo_post(post: "Post", people: "People") -> None:
     if post.run:
         click.echo(printable(message("board.of_run", run=post.folder or post.run)))
     if post.finding:
-        _echo_finding(post.finding)
+        _echo_finding(post.finding.spoken())
     if post.text:
         click.echo()
         _echo_text(post.text)

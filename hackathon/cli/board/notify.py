@@ -9,6 +9,7 @@ import click
 
 from hackathon.cli.board.board_io import DefaultGroup, echo_json
 from hackathon.cli.options import named, runs_folder
+from hackathon.cli.show import printable
 from hackathon.text.errors import UNAVAILABLE, HackathonError, RequestError
 from hackathon.text.messages import message
 
@@ -96,25 +97,27 @@ def test(dry_run: bool) -> None:
 @click.option("--no-board", is_flag=True, help=message("help.option_relay_no_board"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_notify_dry_run"))
 @click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
+@click.option("--pages", metavar="URL", default="", help=message("help.option_relay_pages"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def relay(
     folders: tuple[Path, ...], once: bool, every: int, kinds: tuple[str, ...], no_board: bool, dry_run: bool,
-    shared: Path | None, as_json: bool,
+    shared: Path | None, pages: str, as_json: bool,
 ) -> int:  # fmt: skip
     from hackathon.notify.notify import Relay
     from hackathon.notify.outbox import Sent
-    from hackathon.notify.webhook import folder
+    from hackathon.notify.webhook import checked_address, folder
 
-    places = [runs_folder(each) for each in folders] or [runs_folder()]
+    pages = checked_address(pages) if pages else ""
+    watched = _Watched(folders)
     if dry_run:
-        _show_payloads(places, None if no_board else _board(shared), kinds)
+        _show_payloads(watched.look(), None if no_board else _board(shared), kinds, pages)
         return 0
     address, since = _address()
-    sender = Relay(address, Sent(folder()))
+    sender = Relay(address, Sent(folder()), pages=pages)
     told = ""
     while True:
         board = None if no_board else _board(shared)
-        passed = sender.run_once(_runs(places), board, since=since, kinds=kinds)
+        passed = sender.run_once(_runs(watched.look()), board, since=since, kinds=kinds)
         if once:
             _say(passed, as_json)
             return UNAVAILABLE if passed.waiting else 0
@@ -137,6 +140,38 @@ def _address() -> tuple[str, float]:
     return found
 
 
+class _Watched:
+    """The folders of runs that a relay looks at: those named, this project's, or in an event's folder all teams'."""
+
+    def __init__(self, folders: tuple[Path, ...]) -> None:
+        from hackathon.config.load import find_project
+        from hackathon.config.trust import trusted_event
+
+        self._places = [runs_folder(each) for each in folders]
+        self._event = None
+        if not folders and find_project(Path.cwd()) is None:
+            self._event = trusted_event(Path.cwd())
+        if not self._places and self._event is None:
+            self._places = [runs_folder()]
+        self._told: tuple[int, int] | None = None
+
+    def look(self) -> list[Path]:
+        """Return them as they are now; says how many there are in an event, and again when that has changed."""
+        from hackathon.index.projects import find_projects
+
+        if self._event is None:
+            return self._places
+        found, problems = find_projects(self._event.folder, self._event.record, ())
+        count = len(found), len({each.team for each in found if each.team})
+        if count != self._told:
+            self._told = count
+            teams = len(self._event.record.teams)
+            said = message("notify.watching", projects=count[0], teams=count[1], all=teams)
+            for each in (said, *(f"{message('cli.warning')}: {problem}" for problem in problems)):
+                click.echo(printable(each), err=True)
+        return [each.path / "runs" for each in found]
+
+
 def _runs(places: list[Path]) -> "list[RunDirectory]":
     from hackathon.runs.directory import find_runs
 
@@ -157,7 +192,7 @@ def _board(shared: Path | None) -> "Board | None":
         return None
 
 
-def _show_payloads(places: list[Path], board: "Board | None", kinds: tuple[str, ...]) -> None:
+def _show_payloads(places: list[Path], board: "Board | None", kinds: tuple[str, ...], pages: str) -> None:
     """Print what would be sent now, and send and remember nothing."""
     from hackathon.notify.notify import messages_of
     from hackathon.notify.outbox import Sent, gather
@@ -170,7 +205,7 @@ def _show_payloads(places: list[Path], board: "Board | None", kinds: tuple[str, 
         for notice in gather(Sent(folder()), _runs(places), board, since=since)
         if not kinds or notice.kind in kinds
     ]
-    texts = messages_of(notices, board.people if board else None)
+    texts = messages_of(notices, board.people if board else None, pages)
     echo_json({"payloads": [payload(text) for _, text in texts]})
 
 

@@ -22,6 +22,7 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     from hackathon.cli.show import printable
     from hackathon.config.load import find_event, load_event
     from hackathon.index.gather import gather
+    from hackathon.index.published import without_hidden
     from hackathon.usage.usage import usage
     from hackathon.web.report.files import report_files
     from hackathon.web.report.report import remarks, report_view
@@ -33,7 +34,7 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     if place is None:
         raise RequestError("report.no_event", folder=start)
     event = load_event(place)
-    source = gather(place, event, ask=not no_ask)
+    source = without_hidden(gather(place, event, ask=not no_ask))
     surveys, used = published(source), usage(event, place, ask=not no_ask)
     languages = _languages(list(event.languages))
     files, troubles = report_files(source, languages, surveys=surveys, usage=used, title=title)

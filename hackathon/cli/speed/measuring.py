@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hackathon.config.fields import Scalar
+    from hackathon.jobs.resolve import Sources
     from hackathon.runs.directory import RunDirectory
     from hackathon.tuning.measurement import SingleProcess, SpeedupMeasurement
 
@@ -61,29 +62,40 @@ def no_value(run: "RunDirectory", failed: str, metric: str) -> Exception:
 
 def apply_settings(program: "SingleProcess", settings: "Mapping[str, Scalar]", yes: bool) -> None:
     """Write settings into project.yaml, after the change was shown and confirmed."""
+    if not settings:
+        click.echo(message("speedup.nothing_to_apply"), err=True)
+        return
+    apply_to_project(program.sources, settings, yes)
+
+
+def apply_to_project(
+    sources: "Sources", settings: "Mapping[str, Scalar]", yes: bool, files: "Mapping[Path, str] | None" = None
+) -> None:
+    """Write settings into project.yaml, and files beside it, after the change was shown and confirmed."""
     import difflib
     import sys
 
     from hackathon.cli.show import printable
     from hackathon.text.errors import RequestError
+    from hackathon.text.files import write_whole
     from hackathon.tuning.project_changes import changed, write
 
-    if not settings:
-        click.echo(message("speedup.nothing_to_apply"), err=True)
-        return
-    if program.sources.project is None:
-        raise RequestError("speedup.no_project", folder=program.sources.runs.parent)
-    path, before, after = changed(program.sources.runs.parent, settings)
+    if sources.project is None:
+        raise RequestError("speedup.no_project", folder=sources.runs.parent)
+    path, before, after = changed(sources.runs.parent, settings)
     for line in difflib.unified_diff(
         before.splitlines(), after.splitlines(), "project.yaml", "project.yaml", "", "", 1
     ):
         click.echo(printable(line.rstrip("\n")), err=True)
-    if before == after:
+    if before == after and not files:
         click.echo(message("speedup.nothing_to_apply"), err=True)
         return
     if not yes and not sys.stdin.isatty():
         raise RequestError("speedup.apply_not_confirmed")
     if not yes and not click.confirm(message("speedup.apply_confirm", path=path), err=True):
         raise click.Abort
+    for file, text in (files or {}).items():
+        write_whole(file, text)
+        click.echo(message("plan.written", path=printable(str(file))), err=True)
     write(path, before, after)
     click.echo(message("speedup.applied", path=path), err=True)

@@ -11,12 +11,16 @@ from hackathon.parallel.plan.cost import MODES
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hackathon.parallel.plan.request import PlanResult
 
 
 @named("plan")
+@click.argument("model", metavar="[MODEL.py:FUNCTION]", required=False)
 @click.option("--graph", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_graph"))
 @click.option("--devices", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_devices"))
+@click.option("--cluster", metavar="NAME", help=message("help.option_plan_cluster"))
 @click.option(
     "--micro-batches", metavar="M", type=click.IntRange(1, 100_000), help=message("help.option_plan_micro_batches")
 )
@@ -37,29 +41,39 @@ if TYPE_CHECKING:
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_output")
 )
 @click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_svg"))
+@click.option("--page", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_page"))
+@click.option("--apply", "apply_it", is_flag=True, help=message("help.option_plan_apply"))
+@click.option("-y", "--yes", is_flag=True, help=message("speedup.option_yes"))
+@click.option("--batch", metavar="N", type=click.IntRange(1, 10_000_000), help=message("help.option_plan_batch"))
+@click.option("--bandwidth", type=Size(), help=message("help.option_plan_bandwidth"))
+@click.option(
+    "--peak-tflops", metavar="X", type=click.FloatRange(0, min_open=True), help=message("help.option_plan_peak")
+)
+@click.option("--memory-bandwidth", type=Size(), help=message("help.option_plan_memory_bandwidth"))
+@click.option("--again", is_flag=True, help=message("help.option_plan_again"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
-    graph: Path | None, devices: Path | None, micro_batches: int | None, gpus: int | None, memory: int | None,
+    model: str | None, graph: Path | None, devices: Path | None, micro_batches: int | None, gpus: int | None,
+    memory: int | None,
     objective: str, stages: int | None, replicas: list[int] | None, recompute: str, offload: str, seconds: float,
-    exact: bool, output: Path | None, svg: Path | None, as_json: bool,
+    exact: bool, output: Path | None, svg: Path | None, as_json: bool, cluster: str | None, page: Path | None,
+    apply_it: bool, yes: bool, batch: int | None, bandwidth: int | None, peak_tflops: float | None,
+    memory_bandwidth: int | None, again: bool,
 ) -> None:  # fmt: skip
     import json
 
-    from hackathon.parallel.plan.devices import read_devices
-    from hackathon.parallel.plan.graph import read_graph
+    from hackathon.cli.speed.plan_machine import apply_plan
+    from hackathon.cli.speed.plan_model import ModelOptions, what_to_plan
     from hackathon.parallel.plan.plan import make_plan
     from hackathon.parallel.plan.request import PlanRequest
-    from hackathon.text.errors import FAILED, RequestError
+    from hackathon.text.errors import FAILED
     from hackathon.text.files import write_whole
 
-    for name, given in {"--graph": graph, "--devices": devices, "--micro-batches": micro_batches}.items():
-        if given is None:
-            raise RequestError("plan.needs_option", name=name)
-    assert graph is not None and devices is not None and micro_batches is not None
+    options = ModelOptions(batch, bandwidth, peak_tflops, memory_bandwidth, again)
+    found, place, count = what_to_plan(model, options, graph, devices, cluster, micro_batches, gpus, memory)
     request = PlanRequest(
-        read_graph(graph), read_devices(devices).overridden(gpus, memory), micro_batches, objective, stages,
-        tuple(replicas or ()), recompute, offload, None if exact else seconds,
-    )  # fmt: skip
+        found, place, count, objective, stages, tuple(replicas or ()), recompute, offload, None if exact else seconds
+    )
     result = make_plan(request)
 
     from hackathon.parallel.plan.document import as_json as document
@@ -72,14 +86,21 @@ def command(
         from hackathon.parallel.plan.picture import picture
 
         write_whole(svg, picture(result.plan))
+    pages: list[Path] = []
+    if page is not None and result.plan is not None:
+        from hackathon.web.report.plan_page import write_plan_page
+
+        pages = write_plan_page(page, result, value)
     if as_json:
         click.echo(text, nl=False)
     else:
-        _show(result, value, output, svg)
+        _show(result, value, (output, svg if result.plan is not None else None, *pages))
+    if apply_it and result.plan is not None:
+        apply_plan(result, text, cluster, yes)
     raise click.exceptions.Exit(0 if result.plan is not None else FAILED)
 
 
-def _show(result: "PlanResult", value: dict[str, Any], output: Path | None, svg: Path | None) -> None:
+def _show(result: "PlanResult", value: dict[str, Any], written: "Sequence[Path | None]") -> None:
     from hackathon.text.printable import printable
     from hackathon.text.units import format_size
 
@@ -87,39 +108,34 @@ def _show(result: "PlanResult", value: dict[str, Any], output: Path | None, svg:
         size = format_size(value["blocking"]["bytes"])
         click.echo(message("plan.infeasible" if result.proven else "plan.not_found"), err=True)
         name = printable(value["blocking"]["operator"])
-        click.echo(message("plan.blocking", operator=name, size=size), err=True)
+        limit = format_size(result.request.devices.memory)
+        click.echo(message("plan.blocking", operator=name, size=size, limit=limit), err=True)
         for each in value["help"]:
-            text = message(f"plan.help_{each.replace('-', '_')}")
+            text = message(f"plan.help_{each.replace('-', '_')}", count=result.enough_devices)
             click.echo(f"  {text}", err=True)
     else:
         _show_plan(result, value)
-    for path in (output, svg if result.plan is not None else None):
+    for path in written:
         if path is not None:
             click.echo(message("plan.written", path=printable(str(path))), err=True)
 
 
 def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
     from hackathon.cli.show import echo_table
-    from hackathon.text.units import format_size
-
-    def seconds(number: float) -> str:
-        return f"{number:.4g} s"
+    from hackathon.parallel.plan.sentences import (
+        STAGE_COLUMNS,
+        kind_of,
+        placement_lines,
+        seconds,
+        stage_rows,
+        term_name,
+    )
 
     plan = result.plan
     assert plan is not None and result.gap is not None
-    rows = []
-    for number, (stage, each) in enumerate(zip(plan.stages, value["stages"], strict=True), 1):
-        names = each["operators"]
-        shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-        ways = [word for word in ("recompute", "offload") if each[word]]
-        rows.append([
-            str(number), shown, str(len(names)), str(stage.replicas), seconds(each["forward"]),
-            seconds(each["backward"]), seconds(each["transfer"]), format_size(each["memory"]["total"]),
-            ", ".join(message(f"plan.way_{word}") for word in ways) or "–",
-        ])  # fmt: skip
-    columns = ("stage", "operators", "count", "replicas", "forward", "backward", "transfer", "memory", "saving")
-    echo_table([message(f"plan.column_{each}") for each in columns], rows)
+    echo_table([message(f"plan.column_{each}") for each in STAGE_COLUMNS], stage_rows(plan, value))
     click.echo()
+    click.echo(kind_of(plan))
     objective = message(f"plan.objective_{result.request.objective.replace('-', '_')}")
     click.echo(message("plan.value", objective=objective, seconds=seconds(value["value"])))
     click.echo(message("plan.devices_used", used=plan.devices_used, count=result.request.devices.count))
@@ -127,8 +143,9 @@ def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
     click.echo(message("plan.bound", seconds=seconds(value["bound"]), quality=quality))
     click.echo(message("plan.plan_bound", seconds=seconds(value["plan_bound"])))
     for each in value["bound_terms"]:
-        reason = message(f"plan.term_{each['reason'].replace('-', '_')}", stage=each["stage"] + 1)
-        click.echo(f"  + {seconds(each['seconds'])}  {reason}")
+        click.echo(f"  + {seconds(each['seconds'])}  {term_name(each)}")
+    for line in placement_lines(value):
+        click.echo(line)
     click.echo()
     click.echo(message("plan.alternatives"))
     for each in value["alternatives"]:

@@ -96,7 +96,9 @@ def _asked(survey: "Survey") -> "dict[str, Value]":
     _say(click.style(printable(localized(survey.title)), bold=True))
     if localized(survey.introduction):
         _say(printable(localized(survey.introduction), kept="\n"))
-    _say(message("survey.promise"))
+    from hackathon.survey.frozen import promise
+
+    _say(promise(survey))
     _say(message("survey.how_to_answer"))
     values: dict[str, Value] = {}
     while True:

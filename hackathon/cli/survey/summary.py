@@ -29,17 +29,23 @@ FORMATS = ("table", "markdown", "csv", "json")
               help=message("help.option_survey_to"))  # fmt: skip
 @click.option("--by", metavar="ID", help=message("help.option_survey_by"))
 @click.option("--all", "private", is_flag=True, help=message("help.option_survey_all"))
+@click.option("--answers", is_flag=True, help=message("help.option_survey_answers"))
 def command(
-    name: str | None, form: str, plot: Path | None, other: Path | None, to: Path | None, by: str | None, private: bool
-) -> None:
+    name: str | None, form: str, plot: Path | None, other: Path | None, to: Path | None, by: str | None, private: bool,
+    answers: bool,
+) -> None:  # fmt: skip
     from hackathon.survey.collection import find_collection
     from hackathon.survey.publication import summary_of
 
     if other is not None and (plot is not None or by is not None):
         raise RequestError("survey_summary.compare_form")
-    collection = find_collection(name, Path.cwd(), ("open",) if private else ("closed",))
+    collection = find_collection(name, Path.cwd(), ("open",) if private or answers else ("closed",))
+    if answers:
+        _print_answers(collection, to)
+        return
     summary = summary_of(collection, private=private)
-    _review(collection)
+    if collection.survey.anonymous:
+        _review(collection)
     if plot is not None:
         from hackathon.survey.chart import write_chart
 
@@ -54,20 +60,42 @@ def command(
         _write(to, made, form, private)
 
 
+def _print_answers(collection: "Collection", to: Path | None) -> None:
+    """Print each answer of a survey that is not anonymous as a line of CSV."""
+    from hackathon.survey.exchange import answers_csv
+
+    if collection.survey.anonymous:
+        raise RequestError("survey_summary.answers_anonymous", name=collection.name)
+    made = answers_csv(collection.survey, collection.answers())
+    if to is None:
+        click.echo(made, nl=False)
+    else:
+        _write(to, made, "csv", private=True)
+
+
 def _review(collection: "Collection") -> None:
     """Write the free answers of a closed survey for review, and say so as long as nobody has reviewed them."""
-    from hackathon.survey.texts import TEXTS_FILE, read_texts, write_texts
+    from hackathon.cli.show import printable
+    from hackathon.survey.sentences import mentions
+    from hackathon.survey.texts import TEXTS_FILE, names_of, read_texts, told, write_texts
 
     if collection.state != "closed":
         return
     path = collection.folder / TEXTS_FILE
+    names = names_of(collection.event())
     try:
-        write_texts(collection.folder, collection.survey, collection.answers())
+        write_texts(collection.folder, collection.survey, collection.answers(), names)
     except OSError as error:
         raise HackathonError("survey_summary.cannot_write", file=path, reason=error.strerror) from None
     kept = read_texts(collection.folder, collection.survey)
     if kept is not None and not kept.reviewed:
         click.echo(message("survey_summary.texts_written", file=path), err=True)
+    sentences = [each.text for some in (kept.sentences.values() if kept else ()) for each in some]
+    found = [some for text in sentences if (some := mentions(text, names))]
+    if found and kept is not None:
+        what = printable(told(list(dict.fromkeys(each for some in found for each in some))))
+        identifier = "texts_still" if kept.reviewed else "texts_mentions"
+        click.echo(message(f"survey_summary.{identifier}", count=len(found), file=path, what=what), err=True)
 
 
 def _only(summary: "SurveySummary", by: str) -> "SurveySummary":

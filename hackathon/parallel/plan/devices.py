@@ -23,6 +23,9 @@ class Devices:
     optimizer_bytes_per_parameter_byte: float = 2.0
     devices_per_node: int | None = None
     internode_bandwidth: float | None = None
+    node_bandwidth: float | None = None
+    """Inside a node, where `bandwidth` is that between nodes."""
+    node_allreduce_bandwidth: float | None = None
 
     def overridden(self, count: int | None, memory: float | None) -> "Devices":
         """Return the same devices with another count or memory, as --gpus and --memory say."""
@@ -67,4 +70,6 @@ def devices_of(value: Mapping[str, Any], file: str) -> Devices:
             else None
         ),
         internode_bandwidth=optional("internode_bandwidth"),
+        node_bandwidth=optional("node_bandwidth"),
+        node_allreduce_bandwidth=optional("node_allreduce_bandwidth"),
     )

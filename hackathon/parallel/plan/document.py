@@ -5,6 +5,7 @@ from typing import Any
 from hackathon.parallel.plan.bound import bound_terms, value_of
 from hackathon.parallel.plan.coarsen import Blocks
 from hackathon.parallel.plan.cost import CostedPlan
+from hackathon.parallel.plan.placement import placed
 from hackathon.parallel.plan.plan import blocking
 from hackathon.parallel.plan.request import PlanResult
 
@@ -33,9 +34,18 @@ def as_json(result: PlanResult) -> dict[str, Any]:
             for name, each in result.alternatives.items()
         ],
     }
+    if plan is not None and (placement := placed(plan)) is not None:
+        value["placement"] = {
+            "nodes": placement.nodes,
+            "processes_per_node": placement.processes_per_node,
+            "stages": [list(nodes) for nodes in placement.stages],
+            "step": placement.seconds,
+        }
     if plan is None:
         operator, size = blocking(request, Blocks(request.graph))
         value |= {"blocking": {"operator": operator, "bytes": size}, "help": list(result.help)}
+        if result.enough_devices is not None:
+            value["enough_devices"] = result.enough_devices
     return value
 
 

@@ -56,10 +56,10 @@ class Group:
     held: int
     last: bool
     """Whether the stage is the last one."""
+    ahead: int = 0
+    """At least so many forward passes before its first backward pass, if it matters."""
     sources: list[int] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
-    unique: bool = True
-    """Whether no two steps lead to the same label."""
 
 
 class TooManyLabels(Exception):
@@ -72,17 +72,21 @@ class Labels:
     With the count "exact", the warm-up of each stage is known, and so the memory it needs. With "least", memory is
     counted with the fewest micro-batches in flight that a stage can have, so that what does not fit never fits; with
     "most", with the most, so that what fits always fits: warm-up × replicas is below 2 · devices. Without `by_stages`,
-    labels of different numbers of stages are one.
+    labels of different numbers of stages are one. With `ahead`, steps are apart by the most forward passes that a
+    stage can make before its first backward pass: w · r is at most 2 · devices − stages, those behind it included. With
+    "vanishing", there may be more stages behind it than the label has, on all other devices.
     """
 
-    def __init__(self, shape: Shape, count: str, *, by_stages: bool, most: int = 1 << 30) -> None:
+    def __init__(
+        self, shape: Shape, count: str, *, by_stages: bool, most: int = 1 << 30, ahead: str | None = None
+    ) -> None:
         self.shape = shape
         fixed = (shape.stages, shape.replicas, shape.most_stages)
         self.by_stages = by_stages or any(each is not None for each in fixed)
         start = Label(0, 0, 0)
         self.labels = [start]
         numbers = {start: 0}
-        groups: dict[tuple[int, int, bool], Group] = {}
+        groups: dict[tuple[int, int, bool, int], Group] = {}
         for at, label in enumerate(self.labels):
             last = at == 0
             for replicas in shape.choices(label.stages, label.devices):
@@ -99,13 +103,21 @@ class Labels:
                     self.labels.append(following)
                     if len(self.labels) > most:
                         raise TooManyLabels
-                key = (replicas, held, last)
+                first = self._ahead(label, replicas, ahead) if ahead is not None else 0
+                key = (replicas, held, last, first)
                 group = groups.setdefault(key, Group(*key))
                 group.sources.append(at)
                 group.targets.append(numbers[following])
         self.groups = list(groups.values())
-        for group in self.groups:
-            group.unique = len(set(group.targets)) == len(group.targets)
+
+    def _ahead(self, label: Label, replicas: int, kind: str) -> int:
+        """Return the most forward passes before the first backward pass of a stage before those of a label."""
+        devices = self.shape.devices - replicas if kind == "vanishing" else label.devices
+        if devices <= 0:  # nothing is behind it
+            return 1
+        same = self.shape.same_replicas
+        product = devices // same * same if same is not None else 2 * devices - label.stages
+        return in_flight(warm_up_before(max(1, product), replicas), replicas, self.shape.micro_batches)
 
     def __len__(self) -> int:
         return len(self.labels)

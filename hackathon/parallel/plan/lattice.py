@@ -41,6 +41,10 @@ class StageRow:
     """Seconds, at least, before the first forward pass."""
     own: Array
     """Trainable bytes that no other stage holds."""
+    waited: Array
+    """1 where all operators behind the stage wait for it, else 0."""
+    behind: Array
+    """Seconds, at least, from the forward pass of a micro-batch in the stage to its backward pass there."""
 
     def final(self) -> "StageRow":
         """Return the stage to the last target alone."""
@@ -55,6 +59,8 @@ class Lattice:
     """Cuts 0 (nothing before it) to `size` − 1 (everything), in an order in which a stage leads to a later one."""
 
     size: int
+    relaxed = False
+    """Whether its plans are no plans of the graph, but cost no more than those."""
 
     def __init__(self, blocks: Blocks, devices: Devices) -> None:
         self.blocks, self.devices, self.graph = blocks, devices, blocks.graph
@@ -156,6 +162,8 @@ class LinearLattice(Lattice):
                 crossing[0][cut].append(self.forward_seconds[number])
                 crossing[1][cut].append(self.backward_seconds[number])
         self._crossing = [numpy.array([sum(each) for each in cuts]) for cuts in crossing]
+        rest = self._passes[-1] - self._passes  # in a chain all of it lies between a forward and its backward pass
+        self._behind = numpy.maximum(rest + self._crossing[0] + self._crossing[1] if self.chain else 0.0 * rest, 0.0)
         self._shared = [
             (sorted(self._place[each] for each in alias.operators), alias.bytes) for alias in self.graph.aliases
         ]
@@ -165,6 +173,16 @@ class LinearLattice(Lattice):
         number = self._live[cut][0]
         forward, backward = self.forward_seconds[number], self.backward_seconds[number]
         return self.tensors[number].bytes, forward, backward, self.heads[number], self.forward_heads[number]
+
+    def behind(self, cuts: Array) -> Array:
+        """Return `StageRow.behind` of stages that end at cuts."""
+        found: Array = self._behind[cuts]
+        return found
+
+    def transfers(self, cuts: Array) -> Array:
+        """Return the seconds of all transfers over cuts, forward and backward."""
+        found: Array = self._crossing[0][cuts] + self._crossing[1][cuts]
+        return found
 
     def row(self, start: int, limit: float = float("inf")) -> StageRow:
         stop = self.size
@@ -207,7 +225,7 @@ class LinearLattice(Lattice):
             received[0], received[1], received[2], sent[0], sent[1],
             numpy.maximum.accumulate(self._workspace[start : stop - 1]),
             numpy.maximum.accumulate(self._largest[start : stop - 1]),
-            received[3], received[4], own,
+            received[3], received[4], own, numpy.full(count, float(self.chain)), self._behind[window],
         )  # fmt: skip
 
 
@@ -288,12 +306,34 @@ class IdealLattice(Lattice):
             whole = holders == len(alias.operators)
             own -= numpy.where(whole, holders - 1, holders) * alias.bytes
         workspace, largest = ((between * each).max(axis=1) for each in self._most)
+        waited = self._waited(start, targets)
         return StageRow(
             start, targets, False,
             sums["forward"], sums["backward"], trainable, sums["frozen"] + sums["buffers"], sums["saved"],
             received[0], received[1], received[2], sent[0], sent[1], workspace, largest,
-            received[3], received[4], own,
+            received[3], received[4], own, waited, waited * self._tails[targets],
         )  # fmt: skip
+
+    @cached_property
+    def _tails(self) -> Array:
+        """Per cut, the seconds of the longest way through the operators behind it, there and back."""
+        operators, count = self.graph.operators, len(self.blocks)
+        tails = numpy.zeros(count)
+        for number in range(count - 1, -1, -1):
+            passes = sum(operators[each].forward + operators[each].backward for each in self.blocks.members[number])
+            tails[number] = passes + max((tails[each] for each in self.blocks.followers[number]), default=0.0)
+        longest: Array = (~self._inside * tails).max(axis=1)
+        return longest
+
+    def _waited(self, start: int, targets: Array) -> Array:
+        """Return 1 where a stage has every block that waits for nothing behind its first cut, else 0.
+
+        Each block behind the stage then waits for one of them.
+        """
+        mine = self._inside[start]
+        ready = [each for each, before in enumerate(self.blocks.before) if not mine[each] and mine[before].all()]
+        waited: Array = self._inside[targets][:, ready].all(axis=1).astype(float)
+        return waited
 
 
 class RelaxedLattice(Lattice):
@@ -305,7 +345,7 @@ class RelaxedLattice(Lattice):
 
     def __init__(self, full: LinearLattice, zones: int) -> None:
         super().__init__(full.blocks, full.devices)
-        self._full = full
+        self._full, self.relaxed = full, True
         ends = [int(each) for each in numpy.unique(numpy.linspace(0, full.size - 2, zones + 1).round())]
         self._low = numpy.array([0, *(each + 1 for each in ends[:-1]), full.size - 1])
         self._high = numpy.array([0, *ends[1:], full.size - 1])
@@ -317,6 +357,9 @@ class RelaxedLattice(Lattice):
             values = numpy.array([0.0, *(each[column] for each in crossing), 0.0])
             zones_of = zip(self._low, self._high, strict=True)
             self._least[name] = numpy.array([values[low : high + 1].min() for low, high in zones_of])
+
+        self._least_behind = full.behind(self._high) - full.transfers(self._high)
+        self._least_behind += self._least["in_forward"] + self._least["in_backward"]
 
     def row(self, start: int, limit: float = float("inf")) -> StageRow:
         base = self._full.row(int(self._high[start]), limit)
@@ -331,4 +374,5 @@ class RelaxedLattice(Lattice):
             values[name] = numpy.full(len(places), least[start])
         values["out_forward"] = self._least["in_forward"][targets]
         values["out_backward"] = self._least["in_backward"][targets]
+        values["behind"] = self._least_behind[targets]
         return StageRow(start, targets, True, **values)

@@ -1,4 +1,4 @@
-"""A plan as a picture: a Gantt chart of one step, and bars of the memory of each stage."""
+"""A plan as pictures: a Gantt chart of one step, and bars of the memory of each stage."""
 
 from collections.abc import Iterator
 from html import escape
@@ -15,14 +15,14 @@ KINDS = {
     "parameters": "#4477aa", "gradients": "#66ccee", "optimizer": "#228833", "activations": "#ccbb44",
     "buffers": "#bbbbbb", "workspace": "#ee6677",
 }  # fmt: skip
-MOST_LANES = 64
+MOST_LANES, MOST_PASSES = 64, 6000
+"""Replicas that are drawn, and passes: of a longer step only its beginning is drawn."""
 
 
 def picture(plan: CostedPlan) -> str:
-    """Return an SVG of a simulated step and of the memory of each stage. Replicas beyond `MOST_LANES` are left out."""
-    step = simulate(plan)
-    lanes = [(stage, replica) for stage, count in enumerate(plan.replicas) for replica in range(count)][:MOST_LANES]
-    below = 46 + len(lanes) * (LANE + GAP)
+    """Return an SVG of a simulated step and of the memory of each stage, for any program that shows pictures."""
+    step = StepChart(plan)
+    below = 46 + step.height
     height = below + 64 + len(plan.stages) * (LANE + GAP) + 30
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
@@ -30,46 +30,82 @@ def picture(plan: CostedPlan) -> str:
         f"<title>{escape(message('plan.picture_title'))}</title>",
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
         *_legend({name: message(f"plan.pass_{name.replace('-', '_')}") for name in COLORS}, COLORS, 20),
-        *_chart(plan, step, lanes),
-        _text(LEFT, below + 14, message("plan.picture_seconds", seconds=f"{step.seconds:.4g}")),
+        *step.lines(40),
+        _text(LEFT, below + 14, " · ".join(step.captions())),
         *_legend({name: message(f"plan.kind_{name}") for name in KINDS}, KINDS, below + 40),
-        *_bars(plan, below + 56),
+        *memory_bars(plan, below + 56),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _chart(plan: CostedPlan, step: SimulatedStep, lanes: list[tuple[int, int]]) -> Iterator[str]:
-    scale = (WIDTH - LEFT - 20) / step.seconds if step.seconds > 0 else 0.0
-    for number, (stage, replica) in enumerate(lanes):
-        top = 40 + number * (LANE + GAP)
-        yield _text(8, top + 15, message("plan.lane", stage=stage + 1, replica=replica + 1))
-        yield f'<rect x="{LEFT}" y="{top}" width="{WIDTH - LEFT - 20}" height="{LANE}" fill="#f2f2f2"/>'
-        cost = plan.costs[stage]
-        for ends, seconds, name in (
-            (step.forward[stage], cost.forward, "forward"), (step.backward[stage], cost.backward, "backward"),
-        ):  # fmt: skip
-            for at in range(replica, plan.micro_batches, plan.replicas[stage]):
-                yield _bar(ends[at] - seconds, ends[at], top, scale, COLORS[name], str(at + 1))
-        for exchange, begin, end in step.exchanges:
-            if stage in plan.exchanges[exchange].stages:
-                yield _bar(begin, end, top, scale, COLORS["all-reduce"], "")
+class StepChart:
+    """The Gantt chart of a simulated step: a lane for each replica."""
+
+    def __init__(self, plan: CostedPlan) -> None:
+        self.plan = plan
+        self.step: SimulatedStep = simulate(plan)
+        whole = [(stage, replica) for stage, count in enumerate(plan.replicas) for replica in range(count)]
+        self.lanes, self.left_out = whole[:MOST_LANES], len(whole[MOST_LANES:])
+        self.micro_batches = min(plan.micro_batches, max(1, MOST_PASSES // (2 * len(plan.stages))))
+        """Those whose passes are all drawn."""
+        self.end = self.step.seconds
+        if self.micro_batches < plan.micro_batches:
+            self.end = max(ends[self.micro_batches - 1] for ends in self.step.backward)
+
+    @property
+    def height(self) -> int:
+        """Pixels of all lanes."""
+        return len(self.lanes) * (LANE + GAP)
+
+    def captions(self) -> list[str]:
+        """Return what should be read beside the chart."""
+        told = [message("plan.picture_seconds", seconds=f"{self.step.seconds:.4g}")]
+        if self.micro_batches < self.plan.micro_batches:
+            told.append(message("plan.picture_beginning", count=self.micro_batches, all=self.plan.micro_batches))
+        if self.left_out:
+            told.append(message("plan.picture_left_out", count=self.left_out))
+        return told
+
+    def lines(self, top: int) -> Iterator[str]:
+        """Yield the elements of the chart, the first lane at `top`."""
+        plan, step = self.plan, self.step
+        scale = (WIDTH - LEFT - 20) / self.end if self.end > 0 else 0.0
+        for number, (stage, replica) in enumerate(self.lanes):
+            y = top + number * (LANE + GAP)
+            yield _text(8, y + 15, message("plan.lane", stage=stage + 1, replica=replica + 1))
+            yield (
+                f'<rect class="lane" x="{LEFT}" y="{y}" width="{WIDTH - LEFT - 20}" height="{LANE}" fill="#f2f2f2"/>'
+            )
+            cost = plan.costs[stage]
+            for ends, seconds, name in (
+                (step.forward[stage], cost.forward, "forward"), (step.backward[stage], cost.backward, "backward"),
+            ):  # fmt: skip
+                for at in range(replica, plan.micro_batches, plan.replicas[stage]):
+                    if ends[at] - seconds < self.end:
+                        end = min(ends[at], self.end)
+                        yield _bar(ends[at] - seconds, end, y, scale, name, str(at + 1))
+            for exchange, begin, end in step.exchanges:
+                if stage in plan.exchanges[exchange].stages and begin < self.end:
+                    yield _bar(begin, min(end, self.end), y, scale, "all-reduce", "")
 
 
-def _bar(begin: float, end: float, top: int, scale: float, color: str, label: str) -> str:
+def _bar(begin: float, end: float, top: int, scale: float, name: str, label: str) -> str:
     width = (end - begin) * scale
     left = LEFT + begin * scale
     rect = (
-        f'<rect x="{left:.2f}" y="{top}" width="{max(width, 0.3):.2f}" height="{LANE}" fill="{color}" '
-        'stroke="#ffffff" stroke-width="0.5"/>'
+        f'<rect x="{left:.2f}" y="{top}" width="{max(width, 0.3):.2f}" height="{LANE}" fill="{COLORS[name]}"'
+        + (' stroke="#ffffff" stroke-width="0.5"' if width > 2 else "")
+        + "/>"
     )
     if width < 8 + 6 * len(label) or not label:
         return rect
-    ink = "#ffffff" if color == COLORS["forward"] else "#000000"
+    ink = "#ffffff" if name == "forward" else "#000000"
     return rect + f'<text x="{left + width / 2:.2f}" y="{top + 15}" text-anchor="middle" fill="{ink}">{label}</text>'
 
 
-def _bars(plan: CostedPlan, top: int) -> Iterator[str]:
+def memory_bars(plan: CostedPlan, top: int) -> Iterator[str]:
+    """Yield the elements of the bars of memory, the first one at `top`, and of the limit."""
     limit = plan.devices.memory
     most = max(cost.memory.total for cost in plan.costs)
     scale = (WIDTH - LEFT - 110) / max(most, min(limit, 2 * most), 1e-300)
@@ -84,7 +120,10 @@ def _bars(plan: CostedPlan, top: int) -> Iterator[str]:
         yield _text(left + 6, y + 15, format_size(cost.memory.total))
     if limit <= 2 * most:
         x, end = LEFT + limit * scale, top + len(plan.costs) * (LANE + GAP)
-        yield f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{top - 4}" y2="{end}" stroke="#000000" stroke-dasharray="4 3"/>'
+        yield (
+            f'<line class="limit" x1="{x:.2f}" x2="{x:.2f}" y1="{top - 4}" y2="{end}" stroke="#000000" '
+            'stroke-dasharray="4 3"/>'
+        )
         yield _text(x - 60, end + 14, message("plan.limit", size=format_size(limit)))
 
 
@@ -97,4 +136,4 @@ def _legend(names: dict[str, str], colors: dict[str, str], y: int) -> Iterator[s
 
 
 def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:.2f}" y="{y}">{escape(text)}</text>'
+    return f'<text class="word" x="{x:.2f}" y="{y}">{escape(text)}</text>'

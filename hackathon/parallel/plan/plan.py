@@ -45,7 +45,8 @@ def make_plan(request: PlanRequest) -> PlanResult:
     found = planner.search(admissible)
     if found.plan is None:
         complete = found.complete or _one_never_fits(request)
-        return PlanResult(request, None, None, None, "search", complete, alternatives, helpful(request, blocks))
+        names, enough = helpful(request, blocks)
+        return PlanResult(request, None, None, None, "search", complete, alternatives, names, enough)
     value = value_of(found.plan, request.objective)
     return PlanResult(request, found.plan, value, min(found.bound, value), found.basis, True, alternatives)
 
@@ -74,8 +75,8 @@ def allowed(shape: "Shape", plan: CostedPlan) -> bool:
     return shape.complete(placed)
 
 
-def helpful(request: PlanRequest, blocks: Blocks) -> tuple[str, ...]:
-    """Return what would let a plan fit, as far as a quick search can tell: names of the catalogue."""
+def helpful(request: PlanRequest, blocks: Blocks) -> tuple[tuple[str, ...], int | None]:
+    """Return what would let a plan fit, as far as a quick search can tell: names of the catalogue, enough devices."""
     from hackathon.parallel.plan.planner import Planner
 
     def works(other: PlanRequest) -> bool:
@@ -95,15 +96,18 @@ def helpful(request: PlanRequest, blocks: Blocks) -> tuple[str, ...]:
             ways["recompute-and-offload"] = replace(request, recompute="auto", offload="auto")
     if request.stages is not None or request.replicas:
         ways["free-shape"] = replace(request, stages=None, replicas=())
-    most = min(len(blocks), 64)
-    if most > devices.count:
-        ways["more-devices"] = replace(request, devices=replace(devices, count=most))
     found = [name for name, other in ways.items() if works(other)]
+    count, enough = devices.count, None
+    while enough is None and count < min(len(blocks), 64):
+        count = min(2 * count, len(blocks), 64)
+        if works(replace(request, devices=replace(devices, count=count))):
+            enough = count
+            found.append("more-devices")
     if "recompute-and-offload" in found and ("recompute" in found or "offload" in found):
         found.remove("recompute-and-offload")
     if blocking(request, blocks)[1] > devices.memory:
         found.append("tensor-parallelism")
-    return tuple(found) or ("more-memory",)
+    return tuple(found) or ("more-memory",), enough
 
 
 def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:

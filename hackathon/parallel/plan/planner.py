@@ -10,6 +10,7 @@ from hackathon.parallel.plan.cost import CostedPlan, Stage
 from hackathon.parallel.plan.improve import improved
 from hackathon.parallel.plan.labels import Shape, TooManyLabels
 from hackathon.parallel.plan.lattice import IdealLattice, Lattice, LinearLattice, RelaxedLattice
+from hackathon.parallel.plan.lighten import lightened
 from hackathon.parallel.plan.passes import Memories, OutOfTime
 from hackathon.parallel.plan.request import PlanRequest
 from hackathon.parallel.plan.search import TIE, Boxes, Costed, Search
@@ -74,6 +75,8 @@ class Planner:
             proven_empty = self._loads(lattice, exhaustive) and exhaustive
         if self.best is None and proven_empty:
             return Findings(None, 0.0, "search", True)
+        if not self.covers_all and self.best is not None and not self._done():
+            self._light_bound()
         if self.request.objective == "fill":
             for lattice in lattices:
                 self._fills(lattice, exhaustive)
@@ -129,7 +132,11 @@ class Planner:
     def _simple_bound(self) -> float:
         """Return a bound that holds for every plan: the work divided by the devices, and the heaviest block."""
         operators, m = self.blocks.graph.operators, self.request.micro_batches
-        work = [sum(operators[each].forward + operators[each].backward for each in b) for b in self.blocks.members]
+        again = 2 if self.request.recompute == "all" else 1
+        work = [
+            sum(again * operators[each].forward + operators[each].backward for each in members)
+            for members in self.blocks.members
+        ]
         devices = self.whole.devices
         most = min(devices, m)
         if self.request.objective == "step":
@@ -139,6 +146,30 @@ class Planner:
             return max(m * sum(work) / devices, max(work) * -(-m // most), *longest) * (1 - TIE)
         rate = max(sum(work) / devices, max(work) / most)
         return (rate if self.request.objective == "max-load" else m * rate) * (1 - TIE)
+
+    def _light_bound(self) -> None:
+        """Bound all plans of a branched graph with too many cuts by those of a lighter one."""
+        if self.whole.devices > MOST_DEVICES:
+            return
+        lighter = lightened(self.blocks.graph, MOST_IDEALS)
+        if lighter is None:
+            return
+        lattice = IdealLattice(lighter[0], self.request.devices, lighter[1])
+        lattice.relaxed = True
+        share = 1.0 if self.exact else 0.3
+        deadline = min(self.deadline, time.monotonic() + share * self._left())
+        search, upper = self._on(lattice, self._free(), deadline), self.value * (1 + 4 * TIE)
+        try:
+            if self.request.objective == "max-load":
+                bound = search.least_load(upper).bound
+            elif self.request.objective == "fill":
+                programme = search.programme(search.shape, "least", by_stages=True)
+                bound = Boxes(search, programme, False).root_bound(programme.labels.finals(), upper)
+            else:
+                bound, _ = bound_of_steps(search, upper, by_stages=False)
+        except (OutOfTime, TooManyLabels):
+            return
+        self._prove(bound * (1 - TIE), "relaxation")
 
     # ---- max-load
 

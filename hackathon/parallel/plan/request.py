@@ -42,6 +42,8 @@ class PlanResult:
     """Whether the search looked at all plans, if there is none that fits."""
     alternatives: dict[str, CostedPlan] = field(default_factory=dict)
     help: tuple[str, ...] = ()
+    enough_devices: int | None = None
+    """A number of devices with which a plan fits, if there is none and more devices would help."""
 
     @property
     def gap(self) -> float | None:

@@ -8,8 +8,9 @@ from itertools import count
 import numpy
 
 from hackathon.parallel.plan.cost import CostedPlan, Stage
+from hackathon.parallel.plan.fronts import Fronts, TooManyEntries
 from hackathon.parallel.plan.labels import Labels, Shape, TooManyLabels
-from hackathon.parallel.plan.lattice import Array, Lattice, RelaxedLattice, StageRow
+from hackathon.parallel.plan.lattice import Array, Lattice, StageRow
 from hackathon.parallel.plan.passes import LeastValues, Memories, OutOfTime, Programme, StageWay
 
 TIE = 1e-10
@@ -43,11 +44,11 @@ class Search:
     @property
     def relaxed(self) -> bool:
         """Whether plans of the lattice are no plans of the graph, but bound their values."""
-        return isinstance(self.lattice, RelaxedLattice)
+        return self.lattice.relaxed
 
-    def programme(self, shape: Shape, memory: str, *, by_stages: bool) -> Programme:
-        """Return a dynamic programme that counts memory as `Labels` says. Raises TooManyLabels."""
-        labels = Labels(shape, memory, by_stages=by_stages, most=MOST_LABELS)
+    def programme(self, shape: Shape, memory: str, *, by_stages: bool, ahead: str | None = None) -> Programme:
+        """Return a dynamic programme that counts memory and passes as `Labels` says. Raises TooManyLabels."""
+        labels = Labels(shape, memory, by_stages=by_stages, most=MOST_LABELS, ahead=ahead)
         return Programme(self.lattice, self.memories, labels, self.deadline)
 
     # ---- max-load
@@ -116,6 +117,13 @@ class Search:
         exact = memory != "least"
         finals = list(programme.labels.finals())
         boxes = Boxes(self, programme, exact)
+        if gap <= TIE:
+            try:
+                near = boxes.nearby(start, finals)
+            except (OutOfTime, TooManyEntries):
+                near = None
+            if near is not None:
+                return near
         outcome = boxes.search(start, finals, float("inf"), gap)
         if outcome is None or outcome.plan is None or not outcome.closed:
             return outcome
@@ -217,6 +225,46 @@ class Boxes:
                 heapq.heappush(bounds_left, (max(known, least), next(numbers), child))
         bound = min(value, min(each[0] for each in bounds_left)) if bounds_left else value
         return Searched(best, value, bound) if best is not None else Searched(None, float("inf"), bound)
+
+    def nearby(self, start: CostedPlan | None, finals: Sequence[int]) -> Searched | None:
+        """Return the best plan by fronts around the best one that is known; None when a plan does not fit.
+
+        That is where memory was counted too low. Raises OutOfTime and TooManyEntries.
+        """
+        best, value = start, start.fill() if start is not None else float("inf")
+        for _ in range(2):  # the second time with the value of the first, for stages of that length only
+            found = self._run(ThresholdBox(), value)
+            label, least = self._least(found, finals, ThresholdBox(), value)
+            if label is None or (least >= value * (1 - TIE) and best is not None):
+                break
+            plan = self.search_of.costed(found.plan(label))
+            if not plan.feasible:
+                return None
+            if plan.fill() >= value:
+                break
+            best, value = plan, plan.fill()
+        if best is None:
+            return Searched(None, float("inf"), value)
+        labels, bandwidth = self.programme.labels.labels, self.search_of.memories.devices.allreduce_bandwidth
+        fronts = Fronts(self.programme, self.micro_batches, bandwidth, found.table, value * (1 + 4 * TIE))
+        for each in sorted(finals, key=lambda each: float(found.values[each]) * self._passes(each)):
+            nearer = fronts.least(each, value * (1 - TIE))
+            if nearer is not None:
+                plan = self.search_of.costed(nearer[1])
+                if not plan.feasible:
+                    return None
+                best, value = plan, plan.fill()
+        for each in finals:  # of equal plans the one of fewer devices, then of fewer stages
+            if (labels[each].devices, labels[each].stages) >= (best.devices_used, len(best.stages)):
+                break
+            equal = fronts.least(each, value * (1 + 3 * TIE), first=True)
+            if equal is not None:
+                plan = self.search_of.costed(equal[1])
+                return Searched(plan, plan.fill(), value) if plan.feasible else None
+        return Searched(best, value, value)
+
+    def _passes(self, label: int) -> int:
+        return self.micro_batches + self.programme.labels.labels[label].stages - 1
 
     def root_bound(self, finals: Sequence[int], upper: float) -> float:
         """Return the bound of all plans below `upper`. Raises OutOfTime."""

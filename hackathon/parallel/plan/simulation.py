@@ -98,14 +98,18 @@ def timing_of(plan: CostedPlan) -> Timing:
     )  # fmt: skip
 
 
-def simulate(plan: CostedPlan) -> SimulatedStep:
+def simulate(
+    plan: CostedPlan, timing: Timing | None = None, exchange_seconds: Sequence[float] | None = None
+) -> SimulatedStep:
     """Return the simulated step of a plan: passes in the shared order, then the all-reduces.
 
+    `timing` and `exchange_seconds`, one for each all-reduce, replace the times that the plan has by the formulas.
     A transfer delays its reader and occupies no device. An all-reduce begins when all its ranks have ended their last
     backward pass; a rank makes one after another, the one that is ready first, of these the one of fewer stages.
     """
-    forward_ends, backward_ends = pass_ends(timing_of(plan), plan.micro_batches)
+    forward_ends, backward_ends = pass_ends(timing or timing_of(plan), plan.micro_batches)
     last = [max(ends) for ends in backward_ends]
+    seconds = exchange_seconds or [each.seconds(plan.devices) for each in plan.exchanges]
     queue = sorted(
         (max(last[stage] for stage in each.stages), len(each.stages), each.stages, number)
         for number, each in enumerate(plan.exchanges)
@@ -113,7 +117,7 @@ def simulate(plan: CostedPlan) -> SimulatedStep:
     free, made = list(last), []
     for ready, _, stages, number in queue:
         begin = max([ready] + [free[stage] for stage in stages])
-        end = begin + plan.exchanges[number].seconds(plan.devices)
+        end = begin + seconds[number]
         for stage in stages:
             free[stage] = end
         made.append((number, begin, end))

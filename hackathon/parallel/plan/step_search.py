@@ -9,9 +9,9 @@ import numpy
 
 from hackathon.parallel.plan.cost import CostedPlan, Stage, allreduce_seconds
 from hackathon.parallel.plan.labels import Shape
-from hackathon.parallel.plan.lattice import ARRAYS, Array, Lattice, StageRow
+from hackathon.parallel.plan.lattice import ARRAYS, Array, IdealLattice, Lattice, StageRow
 from hackathon.parallel.plan.order import in_flight, warm_up_before
-from hackathon.parallel.plan.passes import Cost, Memories, StageWay
+from hackathon.parallel.plan.passes import Cost, Memories, OutOfTime, StageWay
 from hackathon.parallel.plan.search import TIE, Costed, Search, Searched
 from hackathon.parallel.plan.simulation import Timing, pass_ends, simulate
 
@@ -21,7 +21,10 @@ MOST_NODES = 1_500_000
 
 @dataclass(frozen=True)
 class WorkCost:
-    """What a stage sets to a step: ceil(m / r) · (F + B), and what surely comes before and after.
+    """What a stage sets to a step: its passes with what they wait for, and what surely comes before and after.
+
+    A rank makes n = ceil(m / r) passes each way, at most a forward ones before the first backward one. That one waits
+    for the way through the stages behind, and so does the last one. With a not counted, n · (F + B) is left.
 
     With `heads`, that is the way to the stage and back, or the way to it and the all-reduce of its own parameters;
     without, `exchange` is the weight of the all-reduce, and what comes before is added by `WayShift`.
@@ -33,7 +36,7 @@ class WorkCost:
     exchange: float = 1.0
 
     def __call__(self, row: StageRow, way: StageWay, replicas: Array) -> Array:
-        work: Array = -(-self.micro_batches // replicas) * (way.forward + way.backward)
+        work = self._passes(row, way, -(-self.micro_batches // replicas))
         after = 2 * (replicas - 1) / replicas * row.own / self.bandwidth
         if self.heads:
             total: Array = numpy.maximum(work + row.head, work + row.head_forward + after)
@@ -41,16 +44,36 @@ class WorkCost:
             total = work + self.exchange * after
         return total
 
+    @staticmethod
+    def _passes(row: StageRow, way: StageWay, rounds: Array) -> Array:
+        forward, backward, ahead = way.forward, way.backward, way.ahead
+        work: Array = rounds * (forward + backward)
+        if ahead is None or not ahead.all():
+            return work
+        until, since = forward + row.behind, backward + row.behind
+        many = numpy.maximum(ahead * forward, until) + (rounds - ahead) * (forward + backward)
+        many = many + numpy.maximum(ahead * backward, since)
+        few = numpy.maximum(
+            numpy.maximum(rounds * forward, until) + rounds * backward,
+            rounds * forward + numpy.maximum(rounds * backward, since),
+        )
+        passes: Array = numpy.where(rounds > ahead, many, few)
+        return passes
+
 
 @dataclass(frozen=True)
 class WayShift:
-    """What a stage of a chain adds to the way of those behind it: forward, and backward with a weight."""
+    """What a stage adds to the way of those behind it, if they wait for it: forward, and backward with a weight."""
 
     backward: float
+    transfers: bool = True
+    """Whether the stage sends one tensor: in a chain."""
 
     def __call__(self, row: StageRow, way: StageWay, replicas: Array) -> Array:
-        shift: Array = way.forward + row.out_forward + self.backward * (way.backward + row.out_backward)
-        return shift
+        shift: Array = way.forward + self.backward * way.backward
+        if self.transfers:
+            shift = shift + row.out_forward + self.backward * row.out_backward
+        return shift * row.waited
 
 
 @dataclass
@@ -270,20 +293,28 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
     """Return a lower bound of the step time of all plans of a lattice, and the plans that have the least bounds.
 
     In a chain: min over plans of max over s of Σ_{t<s}(F_t+B_t+2c_t) + ceil(m/r_s)(F_s+B_s), exactly but for memory;
-    in another graph the way to a stage is the longest one through operators. Raises OutOfTime and TooManyLabels.
+    in another graph the way to a stage is the longest one through operators, or the stages before it for which all
+    that follows waits. Raises OutOfTime and TooManyLabels.
     """
-    programme = search.programme(search.shape, "least", by_stages=by_stages)
+    ahead = "vanishing" if search.relaxed else "plan"
+    programme = search.programme(search.shape, "least", by_stages=by_stages, ahead=ahead)
     micro_batches, bandwidth = search.shape.micro_batches, search.memories.devices.allreduce_bandwidth
-    ways: list[tuple[WorkCost, Cost | None]] = [(WorkCost(micro_batches, bandwidth), None)]
-    if search.lattice.chain:
-        # after the last pass of a stage come the way back and its all-reduce: each mean of the two is a bound
-        ways = [
-            (WorkCost(micro_batches, bandwidth, heads=False, exchange=1 - weight), WayShift(weight))
-            for weight in (1.0, 0.75, 0.5, 0.25, 0.0)
-        ]
+    chain = search.lattice.chain
+    ways: list[tuple[WorkCost, Cost | None]] = [] if chain else [(WorkCost(micro_batches, bandwidth), None)]
+    # after the last pass of a stage come the way back and its all-reduce: each mean of the two is a bound
+    ways += [
+        (WorkCost(micro_batches, bandwidth, heads=False, exchange=1 - weight), WayShift(weight, chain))
+        for weight in ((1.0, 0.75, 0.5, 0.25, 0.0) if chain else (1.0, 0.5))
+        if chain or isinstance(search.lattice, IdealLattice)
+    ]
     bound, plans = 0.0, []
-    for cost, shift in ways:
-        found = programme.run(cost, upper, shift, reach=micro_batches)
+    for number, (cost, shift) in enumerate(ways):
+        try:
+            found = programme.run(cost, upper, shift, reach=micro_batches)
+        except OutOfTime:
+            if not number:
+                raise
+            break
         finals = [each for each in programme.labels.finals() if found.values[each] < upper]
         finals.sort(key=lambda each, values=found.values: float(values[each]))  # type: ignore[misc]
         plans += [] if search.relaxed else [found.plan(each) for each in finals]

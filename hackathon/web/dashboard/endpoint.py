@@ -197,8 +197,10 @@ def port_door(address: str, port: int, *, writes: bool = False) -> Iterator[Endp
 def listening(address: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket that listens on a port (0: a free one) of an address. Raises OSError where that cannot be."""
     found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, _, _, where = found[0]
-    with socket.socket(family, kind) as listener:
+    family, kind, protocol, _, where = found[0]
+    # asyncio switches Nagle's algorithm off only where a socket says that it is TCP; with it, the second packet of an
+    # answer waits for a delayed acknowledgement, about 40 ms, on every connection that is kept open
+    with socket.socket(family, kind, protocol) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
         listener.listen(BACKLOG)

@@ -27,6 +27,8 @@ from hackathon.web.page.pages import span
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hackathon.web.views.registry import Options
+
 LARGEST = (1 << 20) + (400 << 10)
 """Bytes of a form: the longest text of a post, as a form writes its letters."""
 SECONDS = 40.0
@@ -52,7 +54,7 @@ class FormPage:
         host: PageMaker,
         writes: bool,
         address_of: "Callable[[str, bytes], Address | None]",
-        address_to: "Callable[[str, str, str], str]",
+        address_to: "Callable[[str, str, str, Options], str]",
     ) -> None:
         """`address_of` returns what an address leads to, None when it is none of ours; `address_to` the way back."""
         self._host, self.writes, self._address_of, self._address_to = host, writes, address_of, address_to
@@ -88,7 +90,7 @@ class FormPage:
                 raise FormRefused(400, "broken")
         except FormRefused as refused:
             return self._plain(refused)
-        wish = replace(wish, back=self._address_to(back[2], back[0], back[1]))
+        wish = replace(wish, back=self._address_to(back[2], back[0], back[1], back[3]))
         try:
             if not self._guard.knows(token, session):
                 raise FormRefused(403, "token")

@@ -1,13 +1,15 @@
 """The dashboard's server: addresses to pages, kept rendered, with a stream for each viewer.
 
 Addresses: `/<language>/<kind>` and `?key=` for kinds that have one; the language in the address is the language that is
-remembered. Files come from a fixed table, never from a path in a request. Forms are taken at one address, `/act`.
+remembered. `/run/<end of its id>` leads to a run, in the language that the browser prefers. Files come from a fixed
+table, never from a path in a request. Forms are taken at one address, `/act`.
 """
 
 import asyncio
 import contextlib
 import functools
 import hashlib
+import itertools
 import signal
 import sys
 import time
@@ -16,11 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
 from starlette.responses import RedirectResponse, Response
 
 from hackathon.index.catalog import Catalog
+from hackathon.index.studies import run_key
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
@@ -36,13 +39,16 @@ from hackathon.web.page import pages as views
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
 from hackathon.web.views.board import mark_of
-from hackathon.web.views.registry import VIEWS, values_of
+from hackathon.web.views.registry import VIEWS, Options, known_options, values_of
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-KEYED = frozenset({"team", "study", "run", "profile", "speedup", "diff", "survey"})
+KEYED = frozenset({"team", "study", "run", "profile", "speedup", "log", "diff", "survey"})
 PARAMETER = {"now": "tutor"}
 """Kinds that may have a key, and how it is called in their addresses."""
-LONGEST_KEY = 4000
+SHORT = "/run/"
+WARMED = ("now", "teams", "runs", "scaling")
+"""Pages that are made when a dashboard starts."""
+LONGEST_KEY, MOST_FIELDS = 4000, 200
 STREAMS = 3
 """Streams are at most 1/STREAMS of all connections, so that pages are still given out."""
 EACH, PAGES = 8, 6
@@ -63,6 +69,21 @@ class Dashboard:
         self._files: dict[str, bytes] = {}
         self._streams: Counter[str] = Counter()
         """Browser → its streams."""
+        self._warming: asyncio.Task[None] | None = None
+
+    def warm(self) -> None:
+        """Make the pages of the menu before anybody asks, in the loop's thread: the first viewer waits for no template.
+
+        It ends by itself when the runs were looked at, and with the server.
+        """
+        self._warming = asyncio.create_task(self._warm())
+
+    async def _warm(self) -> None:
+        for language, kind in itertools.product(LANGUAGES, WARMED):
+            if self.pages.closing.is_set():
+                return
+            with contextlib.suppress(Exception):  # who asks for it is told
+                await self.pages.fresh(Address(kind, "", language))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -78,6 +99,8 @@ class Dashboard:
             answer = taken
         elif path[1:] in FILES:
             answer = await self._file(path[1:], preferred(scope))
+        elif path.startswith(SHORT) and len(path) < LONGEST_KEY:
+            answer = self._short(path.removeprefix(SHORT), preferred(scope))
         elif path == "/favicon.ico":  # browsers ask for it unasked
             answer = Response(status_code=204)
         else:
@@ -101,6 +124,15 @@ class Dashboard:
         if page.body is None:
             return self.trouble(404, address[2], session)
         return html(self.forms.filled(page.body, session, query, address[2]))
+
+    def _short(self, part: str, language: str) -> Response:
+        """Lead to the run that a part of an id names, to the list of those that it may mean, or to none."""
+        found = self.pages.watch.source().named(part)
+        if len(found) == 1:
+            return RedirectResponse(address_to(language, "run", run_key(found[0])), 303)
+        if not found:
+            return self.trouble(404, language)
+        return RedirectResponse(address_to(language, "runs", "", (("find", part),)), 303)
 
     async def _file(self, name: str, preferred: str) -> Response:
         if name not in self._files:
@@ -154,15 +186,15 @@ class Dashboard:
 
     def render(self, address: Address, source: Catalog, number: int) -> bytes | None:
         """Return a page, None when there is none at this address; run in a thread."""
-        kind, key, language = address
+        kind, key, language, options = Address(*address)
         with speaking(language):
-            found = values_of(kind, key, source)
+            found = values_of(kind, key, source, options)
             if found is None:
                 return None
             template, values = found
             if kind == "run" and self.forms.writes:
                 values = {**values, "run_line": line_of(source, key), "may_post": bool(mark_of(source))}
-        others = [(other, address_to(other, kind, key)) for other in LANGUAGES if other != language]
+        others = [(other, address_to(other, kind, key, options)) for other in LANGUAGES if other != language]
         seen = f"{self.pages.nonce}.{number}"
         return self.rendered(template, language, seen, others=others, here=kind, **values)
 
@@ -170,11 +202,14 @@ class Dashboard:
         """Return a page as all viewers get it, but for what `FormPage.filled` puts in."""
         with speaking(language):
             title = line(self.title())
-        scripts = [f"/plots.js?{_digest('plots.js')}", f"/live.js?seen={seen}"] if seen else []
+        own = [f"/{name}?{_digest(name)}" for name in ("plots.js", "keys.js")]
+        scripts = [*own, f"/live.js?seen={seen}"] if seen else []
         scripts.append(f"/tutor.js?{_digest('tutor.js')}")
         style = f"/style.css?{_digest('style.css')}"
-        marks = {"acts": self.forms.token_mark, "said": self.forms.said_mark} if self.forms.writes else {}
-        site = views.Site(title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="", **marks)
+        acts, said = (self.forms.token_mark, self.forms.said_mark) if self.forms.writes else ("", "")
+        site = views.Site(
+            title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="", acts=acts, said=said
+        )
 
         def link(kind: str, key: str) -> str | None:
             return link_to(language, kind, key)
@@ -199,23 +234,29 @@ def link_to(language: str, kind: str, key: str = "") -> str | None:
     return address_to(language, kind, key)
 
 
-def address_to(language: str, kind: str, key: str) -> str:
+def address_to(language: str, kind: str, key: str, options: Options = ()) -> str:
     """Return the address of a page."""
-    query = f"?{PARAMETER.get(kind, 'key')}={quote(key, safe='', errors='surrogateescape')}" if key else ""
-    return f"/{language}/{kind}{query}"
+    pairs = [(PARAMETER.get(kind, "key"), key), *options] if key else [*options]
+    query = urlencode(pairs, quote_via=quote, safe="", errors="surrogateescape")
+    return f"/{language}/{kind}{'?' if query else ''}{query}"
 
 
 def address_of(path: str, query: bytes) -> Address | None:
-    """Return (kind, key, language) of an address, None when it is none of ours."""
+    """Return (kind, key, language, options) of an address, None when it is none of ours."""
     parts = path.split("/")
     if len(parts) != 3 or parts[0] or parts[1] not in LANGUAGES or parts[2] not in VIEWS:
         return None
-    given = parse_qs(query.decode("latin-1"), errors="surrogateescape")
-    key = given.get("key", [""])[0]
-    if (parts[2] in KEYED) != bool(key) or len(key) > LONGEST_KEY:
+    try:
+        pairs = parse_qsl(query.decode("latin-1"), errors="surrogateescape", max_num_fields=MOST_FIELDS)
+    except ValueError:  # more than any of our pages has
         return None
-    key = key or given.get(PARAMETER.get(parts[2], ""), [""])[0]
-    return (parts[2], key, parts[1]) if len(key) <= LONGEST_KEY else None
+    key = next((value for name, value in pairs if name == "key"), "")
+    if (parts[2] in KEYED) != bool(key):
+        return None
+    key = key or next((value for name, value in pairs if name == PARAMETER.get(parts[2])), "")
+    if len(key) > LONGEST_KEY:
+        return None
+    return Address(parts[2], key, parts[1], known_options(parts[2], tuple(pairs)))
 
 
 def html(body: bytes, status: int = 200) -> Response:

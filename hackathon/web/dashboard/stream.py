@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from hackathon.index.catalog import Catalog
 from hackathon.web.dashboard.access import Receive, Send
+from hackathon.web.views.registry import PageAddress
 
 KEPT_PAGES = 400
 """Pages that are kept rendered; the one that nobody asked for longest goes first."""
@@ -42,8 +43,7 @@ RETRY = 2000
 """Milliseconds after which a browser tries to connect again."""
 _MAIN = re.compile(rb"<main\b.*</main>", re.DOTALL)
 
-Address = tuple[str, str, str]
-"""Kind, key and language of a page."""
+Address = PageAddress
 
 
 class Watch(Protocol):

@@ -25,9 +25,11 @@ def mask_of(source: Catalog, named: Sequence[Named], rules: Publish) -> Mask:
     return Mask(
         users,
         {*found.hosts, os.uname().nodename},
-        people=[*(member.name for member in members), *(tutor.name for tutor in tutors)],
+        people=[*(member.name for member in members), *(tutor.name for tutor in tutors if not rules.tutors)],
+        shown=[tutor.name for tutor in tutors if rules.tutors],
         groups={*found.groups, *(team.group for team in teams if team.group)},
         teams=[team.name for team in teams],
+        hidden=source.hidden,
         roots=roots,
         rules=rules,
     )

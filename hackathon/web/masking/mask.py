@@ -58,7 +58,9 @@ class Mask:
     """Replaces users by `user`, their folders by `~`, hosts by `host-1`, `host-2`, … in a fixed order, and so on.
 
     What `rules` allow stays; secrets, e-mail addresses and network addresses always go. `people` are names of persons,
-    `teams` the names in their order, `roots` folders (of the event, of projects) that a path is shown relative to.
+    `shown` those that may be read: a word of such a name stays though it is an account, too, unless it is in `people`.
+    `teams` the names in their order, `hidden` those that go in any case, `roots` folders (of the event, of projects)
+    that a path is shown relative to.
     `counts` and `examples` tell what was taken out so far.
     """
 
@@ -69,7 +71,9 @@ class Mask:
         *,
         people: Iterable[str] = (),
         groups: Iterable[str] = (),
+        shown: Iterable[str] = (),
         teams: Iterable[str] = (),
+        hidden: Iterable[str] = (),
         roots: Iterable[str] = (),
         rules: Publish | None = None,
     ) -> None:
@@ -96,13 +100,18 @@ class Mask:
             for name in paying - _WORDLESS:
                 self._learn("group", name, "group")
         if not self.rules.users:
+            people = list(people)
+            public = {word.lower() for person in shown for word in person.split()}
+            public -= {word.lower() for person in people for word in person.split()}
             for name in names - _WORDLESS:
-                self._learn("user", name, "user")
+                if name.lower() not in public:
+                    self._learn("user", name, "user")
             for written in {form for person in people if len(person.encode()) > 2 for form in _forms(person)}:
                 self._learn("user", written, "user")
-        if not self.rules.teams:
-            for number, name in enumerate(teams, 1):
-                self._learn("team", name, f"team-{number}")
+        gone = set(hidden)
+        for number, name in enumerate(teams, 1):
+            if not self.rules.teams or name in gone:
+                self._learn("team", name, "team" if name in gone else f"team-{number}")
         for entries in self._by_word.values():
             entries.sort(key=lambda entry: (-len(entry[1].pattern), entry[1].pattern, entry[2]))
         self._letters.sort(key=lambda entry: (-len(entry[1].pattern), entry[1].pattern, entry[2]))

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
 from hackathon.scaling import show
 from hackathon.scaling.table import SUCCEEDED, TARGET
@@ -28,16 +29,40 @@ if TYPE_CHECKING:
     from hackathon.web.page.survey_words import ItemView
 
 KINDS = (
-    "now", "teams", "team", "study", "run", "profile", "speedup", "diff", "scaling", "board", "cluster", "schedule",
-    "survey", "home", "file",
+    "now", "teams", "team", "study", "run", "profile", "speedup", "log", "diff", "runs", "compare", "scaling", "board",
+    "cluster", "schedule", "survey", "surveys", "home", "file",
 )  # fmt: skip
 """Kinds of pages. Keys: team, survey: its name; study, run, profile and speedup: `<project folder>//<id>`; diff: two
-such with `|` between; file: a path in the site, e.g. a CSV; the others have none."""
-MENU = ("now", "schedule", "teams", "scaling", "board", "survey", "cluster")
+such with `|` between; log: such a one and the log's name with `|` between; file: a path in the site, e.g. a CSV; the
+others have none."""
+MENU = ("now", "schedule", "teams", "runs", "scaling", "board", "survey", "surveys", "cluster")
 """Pages of the menu, in its order; those without an address are left out."""
 
 Link = Callable[[str, str], str | None]
 """(kind, key) → the address, relative to the page that is being made, or None."""
+
+
+@dataclass(frozen=True)
+class Logo:
+    """The picture at the head of every page."""
+
+    address: str
+    width: int
+    """Pixels of the file."""
+    height: int
+
+
+@dataclass(frozen=True)
+class About:
+    """What search engines and chats show of a page that somebody links to."""
+
+    description: str
+    host: str = ""
+    """Who holds the event; empty where nobody is named."""
+    base: str = ""
+    """The address of the folder of the pages on the web, with `/` at its end; empty where nobody told it."""
+    image: str = ""
+    """The address of a picture on the web; empty without one."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +86,9 @@ class Site:
     """What stands for what became of the form before, likewise."""
     policy: str | None = None
     """The Content-Security-Policy for a `meta` element; None: the default below; "": the server sends a header."""
+    logo: Logo | None = None
+    about: About | None = None
+    """None: nothing is told to others, as on a server of the event's own."""
 
 
 def render(
@@ -72,11 +100,13 @@ def render(
     others: Sequence[tuple[str, str]] = (),
     now: float | None = None,
     here: str = "",
+    file: str = "",
     **values: Any,
 ) -> str:
     """Return a page in a language.
 
-    `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of its making.
+    `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of its making;
+    `file`: the page's own name in a site.
     """
     with speaking(language):
         page: str = environment().get_template(template).render(
@@ -85,6 +115,7 @@ def render(
             others=others,
             link=lambda kind, key="": link(kind, key),
             here=here,
+            file=file,
             menu=[(kind, address) for kind in MENU if (address := link(kind, "")) is not None],
             home=link("home", ""),
             style=style() if site.stylesheet is None else "",
@@ -142,6 +173,7 @@ def environment() -> "Environment":
     made.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
         size=format_size, spec=_spec, code=_code, part=_part, mean=_mean, quartiles=_quartiles,
+        asking=_asking,
         shell=shlex.quote,  # a name of others in a command to paste
     )  # fmt: skip
     return made
@@ -171,6 +203,12 @@ def _code(text: str) -> "Markup":
         Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
     )
     return Markup("").join(marked)
+
+
+def _asking(address: str, options: Sequence[tuple[str, str]]) -> str:
+    """Return an address with options behind it, those that are empty left out."""
+    query = urlencode([pair for pair in options if pair[1]], quote_via=quote, safe="", errors="surrogateescape")
+    return f"{address}{'&' if '?' in address else '?'}{query}" if query else address
 
 
 def _part(part: str) -> str:

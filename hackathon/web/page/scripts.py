@@ -81,9 +81,11 @@ FILES: dict[str, Callable[[Path], bytes]] = {
     "plots.js": _page_file("plots.js"),
     "live.js": _page_file("live.js"),
     "tutor.js": _page_file("tutor.js"),
+    "keys.js": _page_file("keys.js"),
     "vega.js": vega_bundle,
 }
 """File name → what returns its content, given a folder of this machine for what takes long to make.
 
-A site links `plots.js` (and a server `live.js`); `vega.js` has to lie beside it and is loaded when it is needed.
+A site links `plots.js` (and a server `live.js` and `keys.js`); `vega.js` has to lie beside it and is loaded when it is
+needed.
 """

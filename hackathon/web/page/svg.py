@@ -58,7 +58,9 @@ def slim(svg: str) -> str:
         raise ValueError("no SVG")
     top = nodes[0]
     top.children = list(_gathered(top.children))
-    top.attributes = {"viewBox": top.attributes.get("viewBox", "0 0 1 1")}
+    box = top.attributes.get("viewBox", "0 0 1 1")
+    # its own width: a wider page must not make its letters larger than others
+    top.attributes = {"viewBox": box, "width": box.split(" ")[2] if box.count(" ") == 3 else "1"}
     return "".join(_written(top))
 
 

@@ -1,16 +1,22 @@
 """The files of an event's report: Markdown and HTML in each language, and the drawings that Markdown refers to."""
 
+import base64
 import functools
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.index.catalog import Catalog
+from hackathon.index.published import without_hidden
 from hackathon.scaling.plot import pictures
 from hackathon.survey.records import SurveySummary
+from hackathon.text.endings import plain_style
 from hackathon.text.errors import HackathonError
-from hackathon.text.messages import message, speaking
+from hackathon.text.messages import localized, message, speaking, worded
 from hackathon.text.paths import shipped
 from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.masking.mask import Mask
@@ -19,6 +25,7 @@ from hackathon.web.masking.names import named
 from hackathon.web.page import pages
 from hackathon.web.page.figures import drawn, themed
 from hackathon.web.page.markdown import render_markdown
+from hackathon.web.page.photographs import Picture, read_picture
 from hackathon.web.page.survey_words import mean_text, quartiles, target_text
 from hackathon.web.report.report import ReportView, figures_of_surveys, report_figures, report_view
 from hackathon.web.report.sentences import words_of
@@ -42,20 +49,29 @@ def report_files(
     surveys: Sequence[SurveySummary] = (),
     usage: "Usage | None" = None,
     title: str = "",
-) -> tuple[dict[str, str], list[str]]:
+) -> tuple[dict[str, str | bytes], list[str]]:
     """Return name → signed text of a report's files, masked as the event's publish rules say, and what went wrong.
 
     `report.md` and `report.html` are English, `report.<language>.…` the others. Markdown refers to the drawings
     `report-<survey>….svg` beside it; HTML holds its own.
     """
     assert source.event is not None
-    mask = mask_of(source, [named(run_folder(run.project, run.id)) for run in source.summaries], source.event.publish)
-    files: dict[str, str] = {}
+    article = source.event.report
+    rules = source.event.publish
+    source = without_hidden(source)
+    photographs = _photographs(source)
+    mask = mask_of(source, [named(run_folder(run.project, run.id)) for run in source.summaries], rules)
+    files: dict[str, str | bytes] = {name: picture.raw for _, name, picture in photographs}
     troubles: list[str] = []
     for language in languages:
         ending = "" if language == FIRST else f".{language}"
-        with speaking(language):
-            view: ReportView = mask.value(report_view(source, surveys, usage=usage, title=title))
+        with speaking(language), worded(plain_style) if article.style == "plain" else nullcontext():
+            pictures = [(localized(caption), name) for caption, name, _ in photographs]
+            made = report_view(source, surveys, usage=usage, title=title, pictures=pictures)
+            view: ReportView = mask.value(made)
+            view = replace(view, photographs=tuple(
+                replace(each, file=name) for each, (_, name) in zip(view.photographs, pictures, strict=True)
+            ))  # fmt: skip
             shown, trouble = _drawn(source, surveys)
             troubles += [trouble] if trouble else []
             told, other = _pictures(surveys if _allowed(source) else (), language, ending, mask, files)
@@ -67,10 +83,32 @@ def report_files(
             )
             files[f"report{ending}.md"] = signed(text)
             page = _page(language, {**values, "words": words_of(view, masked=masked), "shown": shown})
-            # a digest may look like a path: it comes in after the mask
+            # a digest may look like a path, and so does a picture as letters: they come in after the mask
             page = mask_page(page, mask).replace(f'content="{POLICY}"', f'content="{_policy()}"', 1)
+            for _, name, picture in photographs:
+                page = page.replace(f'src="{name}"', f'src="{_as_letters(picture)}"', 1)
             files[f"report{ending}.html"] = signed(page)
     return files, list(dict.fromkeys(troubles))
+
+
+def _photographs(source: Catalog) -> list[tuple[object, str, Picture]]:
+    """Return (caption, name of the file that goes out, picture) of the event's photographs.
+
+    The name tells the content: the same picture is never in the way. Raises RequestError for what cannot go out.
+    """
+    assert source.event is not None
+    if source.event_folder is None:
+        return []
+    found: list[tuple[object, str, Picture]] = []
+    for each in source.event.report.photographs:
+        picture = read_picture(source.event_folder, each.file)
+        digest = hashlib.sha256(picture.raw).hexdigest()[:8]
+        found.append((each.caption, f"report-photograph-{digest}{picture.suffix}", picture))
+    return found
+
+
+def _as_letters(picture: Picture) -> str:
+    return f"data:{picture.media_type};base64,{base64.b64encode(picture.raw).decode()}"
 
 
 def run_folder(project: str, identifier: str) -> Path:
@@ -101,7 +139,7 @@ def _drawn(source: Catalog, surveys: Sequence[SurveySummary]) -> tuple[dict[str,
 
 
 def _pictures(
-    surveys: Sequence[SurveySummary], language: str, ending: str, mask: Mask, files: dict[str, str]
+    surveys: Sequence[SurveySummary], language: str, ending: str, mask: Mask, files: dict[str, str | bytes]
 ) -> tuple[dict[str, tuple[str, str]], str]:
     """Add the drawings that Markdown refers to; return survey → (what is to be seen, file), and why one is missing."""
     from hackathon.survey.chart import chart
@@ -132,12 +170,12 @@ def _plain(name: str) -> str:
 
 
 def _page(language: str, values: Mapping[str, Any]) -> str:
-    page: str = _environment().get_template("report.html.j2").render(language=language, style=_style(), **values)
+    page: str = environment().get_template("report.html.j2").render(language=language, style=_style(), **values)
     return page
 
 
 @functools.cache
-def _environment() -> "Environment":
+def environment() -> "Environment":
     """Return the environment of pages with the report's own templates before theirs."""
     from jinja2 import FileSystemLoader
 

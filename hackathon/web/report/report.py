@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.event.kinds import kind_label
 from hackathon.event.participation import participation
 from hackathon.index.catalog import Catalog
+from hackathon.index.published import without_hidden
 from hackathon.survey.records import SurveySummary
 from hackathon.text.messages import localized, message
 from hackathon.web.page.dates import days_text
@@ -22,7 +23,7 @@ from hackathon.web.views.schedule import DayView, schedule_view
 from hackathon.web.views.survey import SurveyView, survey_figures, survey_view
 
 if TYPE_CHECKING:
-    from hackathon.config.event import Event
+    from hackathon.config.event import Event, Tutor
     from hackathon.usage.usage import Usage
 
 LONGEST = 4000
@@ -78,6 +79,15 @@ class ProblemView:
 
 
 @dataclass(frozen=True)
+class PhotographView:
+    """A picture in the report."""
+
+    caption: str
+    file: str
+    """Its name beside the Markdown."""
+
+
+@dataclass(frozen=True)
 class ReportView:
     """The report in one language."""
 
@@ -102,6 +112,10 @@ class ReportView:
     surveys: tuple[SurveyView, ...]
     lessons: tuple[str, ...]
     made: str
+    authors: tuple[str, ...] = ()
+    closing: str = ""
+    """The organiser's last paragraph; empty: thanks to those that the event names."""
+    photographs: tuple[PhotographView, ...] = ()
 
     @property
     def has_gpu_hours(self) -> bool:
@@ -125,17 +139,23 @@ class ReportView:
 
 
 def report_view(
-    source: Catalog, surveys: Sequence[SurveySummary] = (), *, usage: "Usage | None" = None, title: str = ""
+    source: Catalog,
+    surveys: Sequence[SurveySummary] = (),
+    *,
+    usage: "Usage | None" = None,
+    title: str = "",
+    pictures: Sequence[tuple[str, str]] = (),
 ) -> ReportView:
     """Return the report's content in the current language; `source` must have an event.
 
-    What the event does not publish (schedule, surveys, board, names of people) is not in it; what remains is still to
-    be masked.
+    `pictures`: (caption, file). What the event does not publish (schedule, surveys, board, names of people) is not in
+    it; what remains is still to be masked.
     """
+    source = without_hidden(source)
     event = source.event
     assert event is not None
     rules = event.publish
-    used, sums = _used(usage) if usage is not None else ((), ())
+    used, sums = _used(usage, source.hidden) if usage is not None else ((), ())
     problems, solved = _problems(source) if rules.board else ((), 0)
     return ReportView(
         title=line(title or localized(event.title), 300),
@@ -156,6 +176,9 @@ def report_view(
         surveys=tuple(survey_view(summary) for summary in surveys) if rules.surveys else (),
         lessons=tuple(text for lesson in event.lessons if (text := _text(lesson))),
         made=time.strftime("%Y-%m-%d", time.localtime(source.now)),
+        authors=tuple(text for author in event.report.authors if (text := line(localized(author), 200))),
+        closing=_text(event.report.closing),
+        photographs=tuple(PhotographView(line(caption, 300), file) for caption, file in pictures),
     )
 
 
@@ -200,9 +223,16 @@ def _people(event: "Event") -> PeopleView:
 
 
 def _tutors(event: "Event") -> TutorsView:
-    names = [line(tutor.name or tutor.user, 100) for tutor in event.tutors] if event.publish.users else []
+    rules = event.publish
+    names = [_tutor(tutor, named=rules.users) for tutor in event.tutors] if rules.users or rules.tutors else []
     knows = dict.fromkeys(line(each, 100) for tutor in event.tutors for each in tutor.knows)
-    return TutorsView(len(event.tutors), tuple(names), tuple(each for each in knows if each))
+    return TutorsView(len(event.tutors), tuple(filter(None, names)), tuple(each for each in knows if each))
+
+
+def _tutor(tutor: "Tutor", *, named: bool) -> str:
+    name = line(tutor.name or (tutor.user if named else ""), 100)
+    affiliation = line(localized(tutor.affiliation), 200)
+    return message("report.with_affiliation", name=name, affiliation=affiliation) if name and affiliation else name
 
 
 def _clusters(source: Catalog) -> tuple[str, ...]:
@@ -222,7 +252,7 @@ def _clusters(source: Catalog) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _used(usage: "Usage") -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
+def _used(usage: "Usage", hidden: frozenset[str]) -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
     """Return what each team of the event used on each cluster, and the sums over them by cluster."""
     rows = [
         UsedRow(
@@ -234,7 +264,7 @@ def _used(usage: "Usage") -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
             tokens=each.spent.tokens,
         )
         for each in usage.sums("team")
-        if each.known and each.jobs
+        if each.known and each.jobs and each.team not in hidden
     ]
     return tuple(rows), tuple(_sum(rows, cluster) for cluster in dict.fromkeys(row.cluster for row in rows))
 
@@ -268,6 +298,7 @@ def _problem(post: PostView) -> ProblemView:
 
 def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView) -> list[str]:
     """Return what the report lacks and where it could be told, in the current language."""
+    source = without_hidden(source)
     event = source.event
     assert event is not None
     place = _Place(source.event_folder)
@@ -275,10 +306,18 @@ def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView)
         message("report.remark_empty", name=name, place=place.of((name,)))
         for name, value in (
             ("occasion", event.occasion), ("dates", event.dates), ("place", event.place), ("hosts", event.hosts),
-            ("schedule", event.schedule), ("lessons", event.lessons),
+            ("applied", event.applied is not None), ("schedule", event.schedule), ("lessons", event.lessons),
         ) if not value
     ]  # fmt: skip
-    for index, (team, result) in enumerate(zip(event.teams, view.teams, strict=False)):
+    article = {"authors": event.report.authors, "photographs": event.report.photographs}
+    found += [
+        message("report.remark_empty", name=f"report: {name}", place=place.of(("report",)))
+        for name, value in article.items() if not value
+    ]  # fmt: skip
+    if not event.report.closing:
+        found.append(message("report.remark_thanks", name="report: closing", place=place.of(("report",))))
+    told = [(index, team) for index, team in enumerate(event.teams) if team.name not in source.hidden]
+    for (index, team), result in zip(told, view.teams, strict=False):
         if not team.took_part:
             continue
         here: dict[str, Any] = {"team": team.name, "place": place.of(("teams", index))}

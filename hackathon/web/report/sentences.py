@@ -39,6 +39,8 @@ class Words:
     used: str
     problems: str
     surveys: tuple[tuple[SurveyView, SurveyWords], ...]
+    authors: str
+    closing: str
     end: str
     """When it was made, and that names are left out."""
 
@@ -56,6 +58,8 @@ def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str
         problems=_problems(view),
         surveys=tuple((survey, survey_words(survey, *(pictures or {}).get(survey.name, ("", ""))))
                       for survey in view.surveys),
+        authors=message("report.authors", authors=listed(view.authors)) if view.authors else "",
+        closing=view.closing or _closing(view),
         end=joined(made, message("report.masked") if masked else ""),
     )  # fmt: skip
 
@@ -158,6 +162,15 @@ def _problems(view: ReportView) -> str:
     first = message("report.problems_one" if view.solved == 1 else "report.problems_lead", count=view.solved)
     told = len(view.problems)
     return joined(first, message("report.problems_some", count=told) if told < view.solved else "")
+
+
+def _closing(view: ReportView) -> str:
+    """Return thanks to those that the event names, empty when nobody came."""
+    if not view.people.people:
+        return ""
+    helpers = [message("report.the_tutors")] if view.tutors.count else []
+    helpers += [message("report.the_cohosts", names=listed(view.hosts[1:]))] if view.hosts[1:] else []
+    return message("report.closing_helped", helpers=listed(helpers)) if helpers else message("report.closing")
 
 
 def survey_words(survey: SurveyView, alt: str = "", picture: str = "") -> SurveyWords:

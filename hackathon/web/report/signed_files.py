@@ -42,13 +42,16 @@ def unchanged(path: Path) -> bool:
     return hashlib.sha256(raw.replace(digest, _ZEROS.encode(), 1)).hexdigest().encode() == digest
 
 
-def write_together(folder: Path, files: Mapping[str, str], *, force: bool = False) -> None:
-    """Write signed texts into a folder: all of them or none.
+def write_together(folder: Path, files: Mapping[str, str | bytes], *, force: bool = False) -> None:
+    """Write signed texts into a folder, and pictures whose names tell their content: all of them or none.
 
     Raises RequestError naming the files that are somebody else's or were changed (unless `force`), and when the folder
     cannot be written. Each file takes its place by rename, after all of them are safely on the disk.
     """
-    foreign = [name for name in files if os.path.lexists(folder / name) and not unchanged(folder / name)]
+    foreign = [
+        name for name, content in files.items()
+        if os.path.lexists(folder / name) and not (_holds(folder / name, content) or unchanged(folder / name))
+    ]  # fmt: skip
     folders = [name for name in files if (folder / name).is_dir()]
     if folders or (foreign and not force):
         raise RequestError("report.not_over", files=", ".join(str(folder / name) for name in folders or foreign))
@@ -60,7 +63,7 @@ def write_together(folder: Path, files: Mapping[str, str], *, force: bool = Fals
             temporary[name] = path
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
             with os.fdopen(descriptor, "wb") as stream:
-                stream.write(text.encode("utf-8", "replace"))
+                stream.write(text if isinstance(text, bytes) else text.encode("utf-8", "replace"))
                 stream.flush()
                 os.fsync(stream.fileno())
         for name, path in temporary.items():
@@ -71,3 +74,14 @@ def write_together(folder: Path, files: Mapping[str, str], *, force: bool = Fals
         for path in temporary.values():
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
+
+
+def _holds(path: Path, content: str | bytes) -> bool:
+    """Return whether a file holds a picture as it would be written; texts are known by their signature."""
+    if not isinstance(content, bytes):
+        return False
+    try:
+        with open_regular(path) as stream:
+            return stream.read(len(content) + 1) == content
+    except OSError:
+        return False

@@ -1,23 +1,30 @@
-"""The files of a team's slides: a deck for Marp, and the plot that it shows."""
+"""The files of a team's slides: one page for a browser, or a deck for Marp with the plot that it shows."""
 
+import base64
+import functools
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from hackathon.config.event import Publish
 from hackathon.index.catalog import Catalog
 from hackathon.scaling.plot import pictures, plot_spec
-from hackathon.text.errors import HackathonError
+from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import language, message
+from hackathon.text.paths import shipped
 from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.names import named
 from hackathon.web.page.markdown import render_markdown
-from hackathon.web.report.files import run_folder, signed_drawing
+from hackathon.web.page.pages import allowed
+from hackathon.web.report.files import environment, run_folder, signed_drawing
 from hackathon.web.report.signed_files import MARK, signed
 from hackathon.web.report.slides import Deck, deck
 
+SUFFIXES = (".html", ".md")
+"""What a deck may be: a page for any browser, Markdown for Marp."""
 OWN = Publish(users=True, groups=True, hosts=True, logs=True, paths=True, source=True, board=True)
 """The team shows its own work: nothing is taken out but secrets, e-mail addresses and network addresses."""
 
@@ -25,15 +32,22 @@ OWN = Publish(users=True, groups=True, hosts=True, logs=True, paths=True, source
 def slide_files(source: Catalog, team: str, name: str) -> tuple[dict[str, str], str] | None:
     """Return name → signed text of a deck in the current language and its plot, and why there is no plot, or "".
 
-    None when there is no such team. `name`: the deck's file; the plot's is `<stem>-speedup.svg` beside it.
+    None when there is no such team. `name`: the deck's file. `….html` holds its plot; beside `….md`, for Marp, it is
+    `<stem>-speedup.svg`. Raises RequestError for another suffix.
     """
+    suffix = Path(name).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise RequestError("slides.suffix", file=name)
     found = deck(source, team)
     if found is None:
         return None
     made, results = found
     mask = mask_of(source, [named(run_folder(run.project, run.id)) for run in source.summaries], OWN)
     shown: Deck = mask.value(made)
-    plot = f"{name.removesuffix('.md')}-speedup.svg"
+    if suffix == ".html":
+        text, trouble = _page(shown, results, mask)
+        return {name: text}, trouble
+    plot = f"{Path(name).stem}-speedup.svg"
     files: dict[str, str] = {}
     trouble = ""
     if results is not None:
@@ -43,6 +57,22 @@ def slide_files(source: Catalog, team: str, name: str) -> tuple[dict[str, str], 
         "slides.md.j2", language(), deck=shown, plot=quote(plot) if plot in files else "", mark=MARK, title=shown.team
     )
     return {name: signed(text), **files}, trouble
+
+
+def _page(shown: Deck, results: Mapping[str, Any] | None, mask: Mask) -> tuple[str, str]:
+    """Return the deck as one signed page that asks for nothing else, and why there is no plot."""
+    drawing, trouble = _drawing(results, mask) if results is not None else ("", "")
+    page: str = environment().get_template("slides.html.j2").render(
+        language=language(), deck=shown, mark=MARK, style=_style(),
+        policy=f"default-src 'none'; style-src {allowed(_style())}; img-src data:; base-uri 'none'; form-action 'none'",
+        plot=f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}" if drawing else "",
+    )  # fmt: skip
+    return signed(page), trouble
+
+
+@functools.cache
+def _style() -> str:
+    return shipped("templates", "report", "slides.css").read_text(encoding="utf-8")
 
 
 def _drawing(results: Mapping[str, Any], mask: Mask) -> tuple[str, str]:
@@ -56,6 +86,6 @@ def _drawing(results: Mapping[str, Any], mask: Mask) -> tuple[str, str]:
 
 
 def default_name(team: str) -> str:
-    """Return the file of a team's deck: `slides-aurora.md`; letters of all languages stay."""
+    """Return the file of a team's deck: `slides-aurora.html`; letters of all languages stay."""
     plain = re.sub(r"[^\w-]+", "-", team).strip("-")[:60]
-    return f"slides-{plain}.md" if plain else "slides.md"
+    return f"slides-{plain}.html" if plain else "slides.html"

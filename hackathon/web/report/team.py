@@ -60,7 +60,7 @@ class TeamResult:
     """The same from the records; empty where nothing was measured twice or the organiser tells it."""
     state: str
     """`best`: it has a speed-up; `base`: it measured and has none; `failed`: no run succeeded; `none`: no run is on
-    record; `absent`: it did not come."""
+    record."""
     runs: int
     succeeded: int
     best: BestSpeedup | None = None
@@ -69,7 +69,7 @@ class TeamResult:
     def sentence(self) -> str:
         """What its studies reached, in words."""
         if self.best is None:
-            return message(f"report.team_{self.state}", runs=self.runs, good=self.succeeded)
+            return message(f"report.team_{self.state}")
         best = self.best
         about = [message(f"report.mode_{best.mode}")] if best.mode else []
         about += [", ".join(best.clusters)] if best.clusters else []
@@ -110,16 +110,14 @@ def _result(team: TeamRuns, entry: "Team", memory: Memory) -> TeamResult:
         people=len(entry.members),
         done=done,
         from_records=changed_text(compared) if compared else "",
-        state=_state(entry.took_part, len(team.work), succeeded, best),
+        state=_state(len(team.work), succeeded, best),
         runs=len(team.work),
         succeeded=succeeded,
         best=best if entry.took_part else None,
     )
 
 
-def _state(came: bool, runs: int, succeeded: int, best: BestSpeedup | None) -> str:
-    if not came:
-        return "absent"
+def _state(runs: int, succeeded: int, best: BestSpeedup | None) -> str:
     if not runs:
         return "none"
     return "best" if best else "base" if succeeded else "failed"

@@ -11,6 +11,7 @@ from typing import Any
 from hackathon.config.event import Publish
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
+from hackathon.index.published import on_machines
 from hackathon.index.studies import results_of
 from hackathon.prediction.results import with_predictions
 from hackathon.text.errors import HackathonError
@@ -20,10 +21,14 @@ from hackathon.web.crate import crate
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.masked_page import mask_page
 from hackathon.web.page import figures
-from hackathon.web.page.pages import Site, render
+from hackathon.web.page.dates import days_text
+from hackathon.web.page.pages import About, Logo, Site, render
+from hackathon.web.page.photographs import Picture
+from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
 from hackathon.web.site import downloads
 from hackathon.web.site.site_map import ALL_RESULTS, SiteMap, SitePage, SiteSection
+from hackathon.web.site.switch import SITE
 from hackathon.web.views import home
 from hackathon.web.views.registry import values_of
 
@@ -34,6 +39,8 @@ POLICY = (
 """`file:` is what `self` is not where the pages are opened from a disk."""
 GARBAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
 """What a page raises that met something in a run's files that nobody thought of."""
+COUNTED = ("home", "scaling")
+"""Pages that compare teams: of the event's machines, without what somebody tried on a laptop."""
 TOGETHER = 10
 """Teams whose pictures are drawn by one drawing process."""
 
@@ -75,6 +82,8 @@ class SiteBuilder:
     """Whether all studies are in it, with the table of all results."""
     cache: Path
     """Folder of this user for drawings, and for what takes long to make and is the same in every site."""
+    logo: Picture | None = None
+    """The event's, on every page."""
 
     def make(self, folder: Path, wanted: Iterable[str], parts: Sequence[SiteSection], *, general: bool) -> BuiltPart:
         """Make those of the wanted files that belong to these parts, and with `general` those that belong to none."""
@@ -82,7 +91,9 @@ class SiteBuilder:
         made = BuiltPart()
         if general:
             self._files(folder, names, made)
-            self._pages(folder, names, [(page, self.source) for page in self.site.general], made)
+            counted = on_machines(self.source)
+            pages = [(page, counted if page.kind in COUNTED else self.source) for page in self.site.general]
+            self._pages(folder, names, pages, made)
         for start in range(0, len(parts), TOGETHER):
             some = parts[start : start + TOGETHER]
             pages = [(page, self._source_of(part)) for part in some for page in part.pages]
@@ -152,12 +163,39 @@ class SiteBuilder:
             scripts=("plots.js",),
             stylesheet="style.css",
             policy=POLICY,
+            logo=self._logo(),
+            about=self._about(language),
         )
         others = self.site.others(page, language)
+        file = self.site.file(page.name, language)
         made = render(
-            template, site, language, link, others=others, now=self.source.now, here=page.kind, **values
+            template, site, language, link, others=others, now=self.source.now, here=page.kind, file=file, **values
         )  # fmt: skip
         return mask_page(made, self.mask, self.site.addresses)
+
+    @property
+    def logo_name(self) -> str:
+        """The name of the logo's file; empty without one."""
+        return f"logo{self.logo.suffix}" if self.logo else ""
+
+    def _logo(self) -> Logo | None:
+        return Logo(self.logo_name, self.logo.width, self.logo.height) if self.logo else None
+
+    def _about(self, language: str) -> About:
+        """Return what other services show of a page that somebody links to."""
+        event = self.source.event
+        told: list[str] = []
+        with speaking(language):
+            if event is not None:
+                told = [days_text(event.dates), localized(event.place), *(localized(host) for host in event.hosts[:1])]
+            lead = message("site.lead" if event else "web.index_lead")
+            host = told[2] if len(told) > 2 else ""
+        address = self.rules.address
+        base = address if address.endswith("/") or not address else f"{address}/"
+        image = f"{base}{SITE}/{self.logo_name}" if base and self.logo else ""
+        return About(
+            " · ".join(line(each, 200) for each in (*told, lead) if each), host, f"{base}{SITE}/" if base else "", image
+        )
 
     def title_in(self, language: str) -> str:
         """Return the title of the site in a language."""
@@ -187,6 +225,8 @@ class SiteBuilder:
                 made.warnings.append(message("site.page_left_out", page=name, reason=reason))
 
     def _files(self, folder: Path, names: set[str], made: BuiltPart) -> None:
+        if self.logo is not None and self.logo_name in names:
+            write_whole(folder / self.logo_name, self.logo.raw)
         for name in ("style.css", "plots.js", "vega.js"):
             if name not in names:
                 continue

@@ -38,7 +38,8 @@ def study_csv(results: Mapping[str, Any], mask: Mask) -> str:
 
 def study_json(results: Mapping[str, Any], mask: Mask) -> str:
     """Return a study's results as JSON."""
-    return show.render(mask.value(dict(results)), "json")
+    value = mask.value(dict(results))
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def rows(team: str, study: StudyRuns, results: Mapping[str, Any], mask: Mask) -> list[list[object]]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hackathon.config.event import Publish
 from hackathon.index.catalog import Catalog
+from hackathon.index.published import hidden_teams, without_hidden
 from hackathon.index.record import RunEntry
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import LANGUAGES
@@ -23,6 +24,7 @@ from hackathon.text.paths import user_cache
 from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.names import Named
+from hackathon.web.page.photographs import Picture, read_picture
 from hackathon.web.site import manifest as kept_site
 from hackathon.web.site import switch as swap
 from hackathon.web.site.build import SiteBuilder, made_by
@@ -30,6 +32,8 @@ from hackathon.web.site.site_map import ALL_RESULTS, SiteMap, SitePage
 from hackathon.web.views import published_surveys
 
 SCRIPTS = ("plots.js", "vega.js")
+LARGEST_LOGO = 200_000
+"""Bytes; it is on every page."""
 WORTH = 40
 """So many files are worth a second process."""
 
@@ -143,12 +147,14 @@ def _plan(
     if not rules.logs:
         source = replace(source, summaries=[without_evidence(run) for run in source.summaries])
     marks = kept_site.named_in(source.summaries, kept)
-    mask = mask_of(source, [named for _, named in marks.values()], rules)
+    mask = mask_of(replace(source, hidden=hidden_teams(source.event)), [named for _, named in marks.values()], rules)
+    source = without_hidden(source)
+    logo = site_logo(source) if studies is None else None
     if studies is not None:  # single studies: the event's rules hold, its pages do not come along
         source = replace(source, event=None, event_folder=None)
     site = SiteMap(source, rules, chosen, mask, studies)
-    maker = SiteBuilder(source, site, mask, rules, title, subtitle, studies is None, cache_folder())
-    event = repr(source.event)
+    maker = SiteBuilder(source, site, mask, rules, title, subtitle, studies is None, cache_folder(), logo)
+    event = repr((source.event, logo))
     base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, subtitle, chosen, event, studies)
     shown = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
     keys: dict[str, str] = {}
@@ -169,6 +175,8 @@ def _plan(
         for name, run in part.crates.items():
             mark = marks[f"{run.project}/runs/{run.id}"][0]
             keys[name] = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, mark, run.id)
+    if logo is not None:
+        keys[maker.logo_name] = kept_site.digest(logo.raw)
     for name in ("style.css", *SCRIPTS):
         keys[name] = kept_site.digest(kept_site.toolkit(), name)
     return _Plan(site, mask, maker, keys, marks)
@@ -177,6 +185,13 @@ def _plan(
 def _add(keys: dict[str, str], site: SiteMap, page: SitePage, key: str) -> None:
     for language in site.languages:
         keys[site.file(page.name, language)] = key
+
+
+def site_logo(source: Catalog) -> Picture | None:
+    """Return the logo that the event names, None without one. Raises RequestError when it cannot go out."""
+    if source.event is None or source.event_folder is None or not source.event.logo:
+        return None
+    return read_picture(source.event_folder, source.event.logo, LARGEST_LOGO)
 
 
 def without_evidence(run: RunEntry) -> RunEntry:

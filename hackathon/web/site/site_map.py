@@ -1,5 +1,6 @@
 """Which pages and files a published site has, and their names: by what there is, and by what may go out."""
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,14 +78,12 @@ class SiteMap:
             self.general += [self._page(kind, "", kind) for kind in kinds]
             surveys = published(source)
             self.general += [
-                self._page("survey", each.name, f"survey-{_plain(mask.text(each.name)) or number}")
-                for number, each in enumerate(surveys, 1)
+                self._page("survey", each.name, f"survey-{stable_name(mask.text(each.name))}") for each in surveys
             ]
             first = foremost(surveys)
             if first is not None:  # what the menu leads to
                 self._names[("survey", "")] = self._names[("survey", first.name)]
-        teams = enumerate(by_team(source), 1)
-        self.parts = [self._part(number, team, studies, source.memory) for number, team in teams]
+        self.parts = [self._part(team, studies, source.memory) for team in by_team(source)]
         names = [page.name for page in (*self.general, *(page for part in self.parts for page in part.pages))]
         self.addresses = frozenset(
             [self.file(name, language) for name in names for language in self.languages]
@@ -93,12 +92,11 @@ class SiteMap:
         )
         """All that a page may lead to."""
 
-    def _part(self, number: int, team: TeamRuns, wanted: Sequence[str] | None, memory: Memory) -> SiteSection:
+    def _part(self, team: TeamRuns, wanted: Sequence[str] | None, memory: Memory) -> SiteSection:
         studies = [study for study in by_study(team.runs, memory) if wanted is None or study.id in wanted]
         pages = []
         if self.event is not None:
-            slug = _plain(self._mask.text(team.name))
-            pages.append(self._page("team", team.name, f"team-{slug or number}"))
+            pages.append(self._page("team", team.name, f"team-{stable_name(self._mask.text(team.name))}"))
         pages += [self._page("study", study.key, f"study-{self._plain_id(study.id)}") for study in studies]
         shown = [run for study in studies for run in study.runs] if wanted is not None else list(team.runs)
         told = list(self._with_page(shown, studies))
@@ -185,6 +183,17 @@ def best_run(study: StudyRuns) -> RunEntry | None:
     good = [run for run in study.runs if run.processes == points[-1]["processes"] and run.state == SUCCEEDED]
     good = [run for run in good if run.value is not None]
     return min(good, key=lambda run: abs((run.value or 0.0) - points[-1]["value"]), default=None)
+
+
+def stable_name(name: str) -> str:
+    """Return a name for files that stays the same whatever else there is: a digest tells what ASCII letters do not.
+
+    `Team 1` is `Team-1`, `四つ葉` is `x1f3c9a20`, `チームA` is `A-x…`.
+    """
+    plain = _plain(name)
+    if not any(letter.isalnum() and not letter.isascii() for letter in name) and plain:
+        return plain
+    return "-".join(filter(None, (plain, "x" + hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8])))
 
 
 def _plain(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hackathon.config.survey import Question, Survey
-from hackathon.survey.values import ValueProblem
+from hackathon.survey.values import ValueProblem, plain_number
 from hackathon.text.messages import localized, message
 from hackathon.text.printable import printable
 
@@ -121,7 +121,7 @@ def _choices(question: Question, typed: list[str]) -> list[Choice]:
 
 def _hints(question: Question) -> list[str]:
     hints = [shown(question.help)]
-    least, most = (None if bound is None else f"{bound:g}" for bound in (question.least, question.most))
+    least, most = (None if bound is None else plain_number(bound) for bound in (question.least, question.most))
     if question.kind == "choices":
         hints.append(message("survey_form.several"))
     elif question.kind == "text":

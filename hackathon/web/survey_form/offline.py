@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.config.survey import Survey
+from hackathon.survey.frozen import promise
 from hackathon.text.messages import language, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.web.page.pages import allowed, environment, style
@@ -38,7 +39,7 @@ def offline_page(name: str, digest: str, survey: Survey, event: str) -> str:
         with speaking(code):
             forms.append({
                 "language": code, "heading": shown(survey.title), "introduction": shown(survey.introduction),
-                "promise": message("survey.promise"), "fields": fields_of(survey), "event": event,
+                "promise": promise(survey), "fields": fields_of(survey), "event": event,
                 "texts": {word: message(f"survey_form.{word}") for word in PAGE_WORDS},
             })  # fmt: skip
     with speaking(survey.languages[0]):

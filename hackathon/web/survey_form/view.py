@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from hackathon.config.survey import Survey
+from hackathon.survey.frozen import promise
 from hackathon.survey.values import ValueProblem
 from hackathon.text.messages import message, speaking
 from hackathon.web.page.pages import allowed, environment, style
@@ -44,7 +45,7 @@ class View:
             return self._page(
                 "survey_form.html.j2", language, token,
                 heading=shown(self.survey.title), introduction=shown(self.survey.introduction),
-                promise=message("survey.promise"), token=token, fields=fields_of(self.survey, typed, problems),
+                promise=promise(self.survey), token=token, fields=fields_of(self.survey, typed, problems),
                 general=others_of(self.survey, problems), failed=failed,
             )  # fmt: skip
 

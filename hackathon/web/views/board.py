@@ -118,6 +118,10 @@ def board_view(source: Catalog) -> BoardView:
     shown = _Shown(source, board.people, rules)
     groups: dict[str, list[Post]] = {"open": [], "answered": [], "solved": []}
     for post in board.posts:
+        if source.hidden and source.hidden.intersection(
+            map(board.people.team, (post.user, *(each.user for each in post.answers)))
+        ):
+            continue
         groups["open" if post.state == "taken" else post.state].append(post)
     waiting = sorted(groups["open"], key=lambda post: (post.kind != "ask", post.time))
     solved = sorted(groups["solved"], key=lambda post: post.solved.time if post.solved else 0.0, reverse=True)

@@ -1,5 +1,6 @@
 """The event's clusters as a page: queues and limits, the shape of a node, what was measured of its network."""
 
+import contextlib
 import math
 import os
 from collections.abc import Sequence
@@ -18,8 +19,9 @@ from hackathon.schedulers.profiles import known_dialect, load_cluster
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import localized, message
 from hackathon.text.paths import shipped
-from hackathon.text.units import format_size, format_walltime
+from hackathon.text.units import format_moment, format_size, format_walltime
 from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.progress.occupancy import Occupancy, occupancy
 from hackathon.web.views.board import line
 
 KEPT = 60.0
@@ -55,6 +57,11 @@ class QueueView:
     running: int | None = None
     """Runs of the event there now; None on a page that is not watched."""
     waiting: int | None = None
+    all_running: int | None = None
+    """Jobs of everybody there, as the scheduler says; None is not known."""
+    all_waiting: int | None = None
+    closed: bool = False
+    """Whether the scheduler says that it starts no jobs now."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,8 @@ class ClusterView:
     """Whether something of it is marked as not confirmed."""
     problem: str = ""
     """Why its profile cannot be read."""
+    told: str = ""
+    """When its scheduler described its queues, as a clock shows it; empty while it is not known."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +122,18 @@ def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
 
 
 def clusters_view(source: Catalog) -> ClustersView:
-    """Return the clusters of the event, else those that runs name; no scheduler is asked."""
+    """Return the clusters of the event, else those that runs name; no scheduler is waited for."""
     names = list(source.event.clusters) if source.event is not None else []
     names += sorted({each.cluster for each in source.summaries if each.cluster} - set(names)) if not names else []
     counts = _counts(source) if source.live else None
-    clusters = tuple(_cluster(source, name, number, counts) for number, name in enumerate(names[:MOST], 1))
+    profiles = {}
+    for name in names[:MOST]:
+        with contextlib.suppress(HackathonError):
+            profiles[name] = profile(source, name)
+    told = occupancy(source, profiles) if source.live else {}
+    clusters = tuple(
+        _cluster(source, name, number, counts, told.get(name)) for number, name in enumerate(names[:MOST], 1)
+    )
     problems = tuple(line(each) for each in source.problems) if source.live else ()
     return ClustersView(clusters, max(0, len(names) - MOST), source.live, problems)
 
@@ -158,7 +174,9 @@ def _counts(source: Catalog) -> dict[tuple[str, str], list[int]]:
     return counts
 
 
-def _cluster(source: Catalog, name: str, position: int, counts: dict[tuple[str, str], list[int]] | None) -> ClusterView:
+def _cluster(
+    source: Catalog, name: str, position: int, counts: dict[tuple[str, str], list[int]] | None, told: Occupancy | None
+) -> ClusterView:
     use = source.event.clusters.get(name) if source.event is not None else None
     facts = []
     if use is not None:
@@ -173,7 +191,8 @@ def _cluster(source: Catalog, name: str, position: int, counts: dict[tuple[str, 
     facts.append(ClusterFact(message("machines.launchers"), ", ".join(cluster.launchers)))
     node = _node(cluster)
     queues = tuple(
-        _queue(cluster, each, queue, bool(use and use.queue == each), counts) for each, queue in cluster.queues.items()
+        _queue(cluster, each, queue, bool(use and use.queue == each), counts, told)
+        for each, queue in cluster.queues.items()
     )
     speeds = tuple(speed for entry in measured(name) for speed in _speeds(entry))
     return ClusterView(
@@ -184,6 +203,7 @@ def _cluster(source: Catalog, name: str, position: int, counts: dict[tuple[str, 
         queues=queues,
         speeds=speeds,
         figure=_figure(f"bus-{position}", line(localized(cluster.title, name)), speeds),
+        told=format_moment(told.moment, "%H:%M") if told is not None else "",
         unsure=not all([*(each.sure for each in node), *(each.sure_nodes and each.sure_walltime for each in queues)]),
     )
 
@@ -222,8 +242,14 @@ def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
 
 
 def _queue(
-    cluster: Cluster, name: str, queue: Queue, chosen: bool, counts: dict[tuple[str, str], list[int]] | None
+    cluster: Cluster,
+    name: str,
+    queue: Queue,
+    chosen: bool,
+    counts: dict[tuple[str, str], list[int]] | None,
+    told: Occupancy | None,
 ) -> QueueView:
+    said = told.queues.get(name) if told is not None else None
     nodes = "–" if queue.nodes is None else f"{queue.min_nodes}–{queue.nodes}"
     running, waiting = (None, None) if counts is None else counts.get((cluster.name, name), [0, 0])
     return QueueView(
@@ -236,6 +262,9 @@ def _queue(
         sure_walltime=f"queues.{name}.walltime" not in cluster.unverified,
         running=running,
         waiting=waiting,
+        all_running=said.running if said is not None else None,
+        all_waiting=said.queued if said is not None else None,
+        closed=said is not None and not said.enabled,
     )
 
 

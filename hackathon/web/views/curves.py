@@ -3,18 +3,27 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
 from hackathon.access.guarded_folder import GuardedFolder
-from hackathon.logs.metrics import curves_of, rank_of
+from hackathon.index.record import RunEntry
 from hackathon.logs.values import number
+from hackathon.logs.words import EACH
 from hackathon.scaling.plot import filled
 from hackathon.scaling.show import number as shown
 from hackathon.text.messages import message
 from hackathon.text.paths import shipped
-from hackathon.web.page import sanitize as clean
 from hackathon.web.page.figures import Figure
+from hackathon.web.progress.run_curves import (
+    LARGEST,
+    ChartWish,
+    Points,
+    RunCurves,
+    axis_of,
+    smoothed,
+    thinned,
+    title_of,
+)
 
 POINTS, BUCKETS = 240, 96
 """Points of a curve of a metric, and moments of a curve of devices, that are drawn."""
@@ -22,10 +31,8 @@ ROWS = 12
 """Lines of the table beside a picture."""
 WIDE, NARROW = 440, 300
 """Widths of pictures of which two, and three, lie side by side: their letters have the same size then."""
-CURVES = 4
-"""Metrics that are drawn."""
-MOST_METRICS, MOST_TELEMETRY = 32 << 20, 2 << 20
-"""Bytes at the end of a Meter's file, and of one host's telemetry, that are read."""
+MOST_TELEMETRY = 2 << 20
+"""Bytes at the end of one host's telemetry that are read."""
 HOSTS, LINES = 64, 8
 """Hosts that are read, and up to how many have lines of their own."""
 STEP, STEPS = 15.0, 120
@@ -33,12 +40,8 @@ STEP, STEPS = 15.0, 120
 every new line they would be drawn anew for everybody who looks."""
 FAR = 3600.0
 """Seconds around a run in which its measurements must lie; else a clock is wrong, and they have a time of their own."""
-LARGEST = 1e100
-"""Values beyond are no measurements, and sums of them no numbers."""
 _MIB = 1024.0
 MEASURES = ("utilisation", "memory", "power")
-
-Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -72,52 +75,39 @@ class Span:
 
 
 def progress(
-    inside: GuardedFolder,
-    metric: str,
-    unit: str,
-    began: float | None,
-    ended: float | None,
+    told: RunCurves,
+    run: RunEntry,
+    wish: ChartWish,
     *,
+    ended: float | None,
     failed: bool,
     going: bool,
 ) -> list[Figure]:
-    """Return pictures of a run's metric, loss and what else its lowest rank told over time; none without a Meter.
+    """Return pictures of a run's metric, loss and what else it told; none without any curve.
 
     `failed`: the end is marked. `going`: more will come, and the curves end at the last full STEP.
     """
-    files = sorted((name for name in inside.names("metrics") if _is_meter(name)), key=lambda name: rank_of(Path(name)))
-    found = inside.end(f"metrics/{files[0]}", MOST_METRICS) if files else None
-    if found is None:
-        return []
-    lines = found[0].decode("utf-8", "replace").split("\n")
-    curves = {name: points for name, raw in curves_of(lines, over="t").items() if len(points := _usable(raw)) > 1}
+    width = NARROW if len(told.lines) == 3 else WIDE
     made = []
-    chosen = _chosen(curves, metric)
-    width = NARROW if len(chosen) == 3 else WIDE
-    for order, name in enumerate(chosen):
-        points = _near(curves[name], began, ended)
-        points = _settled(points, began) if going else points
-        span = _span(points, began, ended)
-        end = [ended] if failed and ended is not None and span.begin <= ended <= span.end else []
-        own = unit if name == metric else ""
-        made.append(_progress_figure(f"progress-{order}", name, own, points, span, end, width))
+    for order, (name, points) in enumerate(told.lines):
+        own = run.unit if name.removesuffix(EACH) == run.metric else ""
+        title, label = title_of(name, own), f"progress-{order}"
+        if told.x == "time":
+            near = _near(points, run.started, ended)
+            near = _settled(near, run.started) if going else near
+            span = _span(near, run.started, ended)
+            end = [ended] if failed and ended is not None and span.begin <= ended <= span.end else []
+            axis, seconds = span.unit
+            placed = [((x - span.begin) / seconds, y) for x, y in near]
+            ends = [(each - span.begin) / seconds for each in end]
+            domain = [0.0, (span.end - span.begin) / seconds]
+        else:
+            axis, placed, ends = axis_of(told.x), points, []
+            domain = [min(x for x, _ in points), max(x for x, _ in points)]
+        made.append(
+            _progress_figure(label, name, title, axis, smoothed(placed, wish.smooth), domain, ends, width, wish)
+        )
     return made
-
-
-def _usable(points: Points) -> Points:
-    return [(x, y) for x, y in points if math.isfinite(x) and abs(y) < LARGEST]
-
-
-def _is_meter(name: str) -> bool:
-    return name.startswith("rank-") and name.endswith(".jsonl") and rank_of(Path(name)) >= 0
-
-
-def _chosen(curves: Iterable[str], metric: str) -> list[str]:
-    """Return which curves are drawn: the run's metric, losses, accuracies."""
-    names = [name for name in curves if not name.endswith("_share")]
-    losses = sorted(name for name in names if "loss" in name.lower() and name != metric)
-    good = sorted(name for name in names if "acc" in name.lower() and name not in (metric, *losses))
-    return [*([metric] if metric in names else []), *losses, *good][:CURVES]
 
 
 def _near(points: Points, began: float | None, ended: float | None) -> Points:
@@ -149,53 +139,42 @@ def _span(points: Sequence[tuple[float, float]], began: float | None, ended: flo
     return Span(begin, end if end > begin else begin + 1.0)
 
 
-def _thinned(points: Points, most: int) -> Points:
-    """Return at most about `most` points, each the mean of those that lie beside each other."""
-    size = -(-len(points) // most)
-    parts = [points[start : start + size] for start in range(0, len(points), size)]
-    return [(fmean(x for x, _ in part), fmean(y for _, y in part)) for part in parts]
-
-
 def _progress_figure(
-    name: str, metric: str, unit: str, points: Points, span: Span, ends: Sequence[float], width: int
-) -> Figure:
-    axis, seconds = span.unit
-    drawn = [((x - span.begin) / seconds, y) for x, y in _thinned(points, POINTS)]
+    name: str, metric: str, title: str, axis: str, points: Points, domain: Sequence[float], ends: Sequence[float],
+    width: int, wish: ChartWish,
+) -> Figure:  # fmt: skip
+    drawn = thinned(points, POINTS)
     values = [y for _, y in drawn]
     least, most = min(values), max(values)
-    rate = metric.endswith(("_per_s", "_per_sec"))
-    if not rate and least > 0 and most / least > 50:
-        scale: dict[str, object] = {"type": "log", "nice": True}
-    else:
-        room = (most - least) * 0.08 or abs(most) * 0.1 or 1.0
-        low = 0.0 if rate and least >= 0 else least - room
-        scale = {"domain": [low, most + room], "nice": False}
     spec = filled(
         shipped("templates", "plots", "progress.vl.json"),
         {
             "width": width,
             "x_title": message(axis),
-            "x_domain": [0, (span.end - span.begin) / seconds],
-            "y_scale": scale,
-            "y_format": "~s" if most >= 1000 else "~g",
+            "x_domain": [domain[0], domain[1] if domain[1] > domain[0] else domain[0] + 1],
+            "y_scale": scale_of(metric, least, most, log=wish.log),
+            "y_format": "~s" if most >= 1000 else ".4~r",
         },
         {
             "points": [{"x": x, "y": y} for x, y in drawn],
             "last": [{"x": x, "y": y} for x, y in drawn[-1:]],
-            "end": [{"x": (end - span.begin) / seconds} for end in ends],
+            "end": [{"x": end} for end in ends],
         },
     )
-    title = _title(metric, unit)
     told = {"first": shown(drawn[0][1]), "last": shown(drawn[-1][1]), "least": shown(least), "most": shown(most)}
-    rows = tuple((shown(x, 3), shown(y)) for x, y in _thinned(drawn, ROWS))
+    rows = tuple((shown(x, 3), shown(y)) for x, y in thinned(drawn, ROWS))
     alt = message("run_page.alt_progress", title=title, **told)
     return Figure(name, title, alt, spec, (message(axis), title), rows)
 
 
-def _title(metric: str, unit: str) -> str:
-    known = {"samples_per_s": "run_page.throughput", "loss": "run_page.loss", "accuracy": "run_page.accuracy"}
-    words = message(known[metric]) if metric in known else clean.line(metric, 80)
-    return f"{words} [{clean.line(unit, 40)}]" if unit else words
+def scale_of(metric: str, least: float, most: float, *, log: bool = False) -> dict[str, object]:
+    """Return the scale of a metric's values: logarithmic where asked for and possible, or over many powers of ten."""
+    rate = metric.endswith(("_per_s", "_per_sec"))
+    if least > 0 and (log or (not rate and most / least > 50)):
+        return {"type": "log", "nice": True}
+    room = (most - least) * 0.08 or abs(most) * 0.1 or 1.0
+    low = 0.0 if rate and least >= 0 else least - room
+    return {"domain": [low, most + room], "nice": False}
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def diff_page(left: RunEntry, right: RunEntry, memory: Memory, *, with_source: b
 
     `with_source` False: files that differ are named, their lines are not shown.
     """
-    first, second = _Run(left, memory), _Run(right, memory)
+    first, second = RunSide(left, memory), RunSide(right, memory)
     files, same_files, left_over = _files(first, second)
     if not with_source:
         files = [replace(each, lines=(), left_out=0) for each in files]
@@ -152,7 +152,7 @@ Value = tuple[str, float | None]
 """A value as it is shown, and as a number where it is one that has a ratio."""
 
 
-class _Run:
+class RunSide:
     """One run's files, each read when it is asked for."""
 
     def __init__(self, summary: RunEntry, memory: Memory) -> None:
@@ -254,7 +254,7 @@ def _ratio(value: float) -> str:
     return f"{value:.3f} ×" if 0.01 <= abs(value) < 100 else f"{number(value, 3)} ×"
 
 
-def _files(left: _Run, right: _Run) -> tuple[list[FileChange], int, int]:
+def _files(left: RunSide, right: RunSide) -> tuple[list[FileChange], int, int]:
     """Return the files that differ, how many do not, and how many more differ."""
     then, now = left.hashes(), right.hashes()
     names = sorted({*then, *now})
@@ -268,7 +268,9 @@ def _files(left: _Run, right: _Run) -> tuple[list[FileChange], int, int]:
     return found, len(names) - len(differing), max(0, len(differing) - FILES)
 
 
-def _file(left: _Run, right: _Run, name: str, then: Mapping[str, str], now: Mapping[str, str], room: int) -> FileChange:
+def _file(
+    left: RunSide, right: RunSide, name: str, then: Mapping[str, str], now: Mapping[str, str], room: int
+) -> FileChange:
     kind = "gone" if name not in now else "new" if name not in then else "changed"
     if any(digest.startswith("→ ") for digest in (then.get(name, ""), now.get(name, ""))):
         return FileChange(name, kind, why=f"{then.get(name, NONE)} · {now.get(name, NONE)}")

@@ -1,26 +1,31 @@
 """The first page of a published site: the event, its figures, and what each team reached; or a project's studies."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from hackathon.event.participation import Participation, participation
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
-from hackathon.index.studies import StudyRuns, best_series, by_study, by_team, results_of
+from hackathon.index.studies import StudyRuns, TeamRuns, best_series, by_study, by_team, results_of
 from hackathon.scaling.doubts import believed
 from hackathon.scaling.show import percent
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import localized, message
 from hackathon.web.page.dates import days_text
+from hackathon.web.page.figures import drawn
 from hackathon.web.page.pages import moment
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.survey_words import target_share
 from hackathon.web.views import teams
 from hackathon.web.views.published_surveys import foremost, published
+from hackathon.web.views.scaling import Overview, overview, overview_figures
 from hackathon.web.views.speedup import SpeedupRow, speedup_rows
 from hackathon.web.views.survey import SurveyView, survey_view
 from hackathon.web.views.tuning import is_tuned
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
 
 HIGHLIGHTS = 2
 """Items of the survey that the first page tells."""
@@ -49,6 +54,15 @@ class Card:
     runs: int = 0
     succeeded: int = 0
     studies: int = 0
+
+
+@dataclass(frozen=True)
+class TutorView:
+    """Somebody who helped and may be named."""
+
+    name: str
+    affiliation: str
+    knows: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -86,8 +100,20 @@ class HomeView:
     event: bool
     cards: tuple[Card, ...]
     sums: teams.TeamsView
+    hosts: tuple[str, ...] = ()
+    """Who holds it, the first one first."""
+    tutors: tuple[TutorView, ...] = ()
+    """Empty where the event names none."""
+    report: str = ""
+    """The address of the published report; empty without one, as is that of the lectures."""
+    lectures: str = ""
+    curves: Overview | None = None
+    """What the picture of all teams shows; None without one."""
     hours: tuple[HoursView, ...] = ()
     """What the event's teams used: GPU-hours where there were any, node-hours, and tokens where they are counted."""
+    runs: int = 0
+    """Runs of the teams that became jobs, without short ones that only looked whether all is ready."""
+    succeeded: int = 0
     people: Participation | None = None
     """Who took part; None outside an event, and where it is not known who did."""
     speedups: tuple[SpeedupRow, ...] = ()
@@ -105,9 +131,13 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     found = teams.values(source, "")
     assert found is not None
     sums: teams.TeamsView = found["view"]
+    curves = None
     if event is not None:
-        studies = {team.name: len(by_study(team.runs, source.memory)) for team in by_team(source)}
-        cards = tuple(_team(row, studies.get(row.name, 0)) for row in sums.rows)
+        all_teams = {team.name: team for team in by_team(source)}
+        cards = tuple(_team(row, all_teams[row.name], source.memory) for row in sums.rows)
+        curves = overview(source)
+        # the event's own results are what the page is of; published ones, on far more processes, would make them small
+        curves = replace(curves, references=replace(curves.references, points=())) if curves.results else None
     else:
         cards = tuple(_study(study, source.memory) for study in by_study(source.summaries, source.memory))
     people = participation(event) if event is not None else None
@@ -120,13 +150,29 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
         event=event is not None,
         cards=cards,
         sums=sums,
+        hosts=tuple(text for host in event.hosts if (text := line(localized(host), 200))) if event else (),
+        tutors=tuple(_tutors(event)) if event is not None and event.publish.tutors else (),
+        report=event.report_page if event else "",
+        lectures=event.lecture_page if event else "",
+        curves=curves,
         hours=tuple(_hours(sums.use)),
+        runs=sum(card.runs for card in cards),
+        succeeded=sum(card.succeeded for card in cards),
         people=people if people is not None and people.people else None,
         speedups=speedup_rows(source.summaries) if event is None else (),
         answers=answers,
         highlights=tuple(_highlights(answers))[:HIGHLIGHTS] if answers else (),
     )
-    return {"view": view}
+    pictures = overview_figures(curves) if curves else []
+    made, problem = drawn(pictures, source.memory) if pictures else ([], "")
+    return {"view": view, "figures": made, "problem": problem}
+
+
+def _tutors(event: "Event") -> Iterator[TutorView]:
+    for tutor in event.tutors:
+        if tutor.name:
+            knows = tuple(text for each in tutor.knows if (text := line(each, 60)))
+            yield TutorView(line(tutor.name, 100), line(localized(tutor.affiliation), 200), knows)
 
 
 def _highlights(answers: SurveyView) -> Iterator[Highlight]:
@@ -152,10 +198,12 @@ def _hours(uses: Sequence[teams.Use]) -> Iterator[HoursView]:
             yield HoursView(name, whole.used, tuple(sorted(clusters, key=lambda each: -each[1])))
 
 
-def _team(row: teams.TeamRow, studies: int) -> Card:
+def _team(row: teams.TeamRow, team: TeamRuns, memory: Memory) -> Card:
     best = LargestPoint(row.best.processes, row.best.speedup, row.best.efficiency) if row.best else None
     about = (line(row.title, 200),) if row.title else ()
-    return Card("team", row.name, row.name, about, best, row.runs, row.succeeded, studies)
+    jobs = [run for run in team.work if run.was_job]
+    succeeded = sum(run.state == SUCCEEDED for run in jobs)
+    return Card("team", row.name, row.name, about, best, len(jobs), succeeded, len(by_study(team.runs, memory)))
 
 
 def _study(study: StudyRuns, memory: Memory) -> Card:

@@ -44,7 +44,7 @@ def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummar
     if known is not None and known[0] == signature:
         kept: list[SurveySummary] = known[1]
         return kept
-    closed = [each for each in _collections(folder) if each.state == "closed"]
+    closed = [each for each in collections(folder) if each.state == "closed" and each.survey.anonymous]
     apart = kept_back(closed)
     closed = [each for each in closed if each.name not in apart]
     closed.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
@@ -69,17 +69,17 @@ def _closed(collection: "Collection") -> int:
 
 def unfinished(folder: Path) -> list[str]:
     """Return the names of surveys that are open: what they say is not known yet."""
-    return [each.name for each in _collections(folder) if each.state == "open"]
+    return [each.name for each in collections(folder) if each.state == "open" and each.survey.anonymous]
 
 
 def too_like(folder: Path) -> dict[str, str]:
     """Return the surveys that are not told, since beside another one they would tell of few people → that one."""
     from hackathon.survey.publication import kept_back
 
-    return kept_back(_collections(folder))
+    return kept_back(collections(folder))
 
 
-def _collections(folder: Path) -> "list[Collection]":
+def collections(folder: Path) -> "list[Collection]":
     """Return the surveys of an event that this account may read: they are private to the one that collects."""
     from hackathon.survey.collection import Collection
     from hackathon.survey.storage import SURVEY_FILE

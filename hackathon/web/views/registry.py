@@ -1,7 +1,7 @@
 """Which view answers for which kind of page."""
 
 import importlib
-from typing import Any
+from typing import Any, NamedTuple
 
 from hackathon.index.catalog import Catalog
 
@@ -13,20 +13,60 @@ VIEWS = {
     "profile": ("profile.html.j2", "hackathon.web.views.profile"),
     "speedup": ("speedup.html.j2", "hackathon.web.views.speedup"),
     "run": ("run.html.j2", "hackathon.web.views.run"),
+    "log": ("log.html.j2", "hackathon.web.listing.log"),
     "diff": ("diff.html.j2", "hackathon.web.views.diff"),
+    "runs": ("runs.html.j2", "hackathon.web.listing.runs"),
+    "compare": ("compare.html.j2", "hackathon.web.listing.compare"),
     "scaling": ("scaling.html.j2", "hackathon.web.views.scaling"),
     "board": ("board.html.j2", "hackathon.web.views.board"),
     "cluster": ("cluster.html.j2", "hackathon.web.views.cluster"),
     "schedule": ("schedule.html.j2", "hackathon.web.views.schedule"),
+    "surveys": ("surveys.html.j2", "hackathon.web.listing.surveys"),
     "survey": ("survey.html.j2", "hackathon.web.views.survey"),
 }
 """Kind → template and module; the module's `values(source, key)` returns the template's values, None: no such page."""
 
 
-def values_of(kind: str, key: str, source: Catalog) -> tuple[str, dict[str, Any]] | None:
+Options = tuple[tuple[str, str], ...]
+"""What an address asks of a page beside its kind and key: (name, value), in the order given."""
+OPTIONS = {
+    "run": frozenset({"x", "y", "smooth"}),
+    "log": frozenset({"find", "line"}),
+    "runs": frozenset({"find", "team", "state", "study", "sort", "page"}),
+    "compare": frozenset({"run", "x", "y", "smooth"}),
+    "scaling": frozenset({"team", "references"}),
+}
+"""Kind → the options that its `values(source, key, options)` takes; of others the addresses have none."""
+LONGEST_OPTION, MOST_OPTIONS = 200, 64
+
+
+class PageAddress(NamedTuple):
+    """What page is asked for."""
+
+    kind: str
+    key: str
+    language: str
+    options: Options = ()
+
+
+def known_options(kind: str, pairs: Options) -> Options:
+    """Return those options that a kind of page takes, without empty and endless ones."""
+    names = OPTIONS.get(kind, frozenset())
+    kept = [(name, value) for name, value in pairs if name in names and 0 < len(value) <= LONGEST_OPTION]
+    return tuple(kept[:MOST_OPTIONS])
+
+
+def option(options: Options, name: str, default: str = "") -> str:
+    """Return the first value of an option."""
+    return next((value for each, value in options if each == name), default)
+
+
+def values_of(kind: str, key: str, source: Catalog, options: Options = ()) -> tuple[str, dict[str, Any]] | None:
     """Return the template and the values of a page in the current language, None when there is no such page."""
     if kind not in VIEWS:
         return None
     template, module = VIEWS[kind]
-    values: dict[str, Any] | None = importlib.import_module(module).values(source, key)
+    answer = importlib.import_module(module).values
+    values: dict[str, Any] | None
+    values = answer(source, key, options) if options and kind in OPTIONS else answer(source, key)
     return None if values is None else (template, values)

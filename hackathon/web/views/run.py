@@ -21,12 +21,16 @@ from hackathon.text.units import format_size
 from hackathon.usage.usage import Amount, Ledger
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.progress.run_curves import AS_IT_IS, ChartWish, RunCurves, run_curves, wish_of
+from hackathon.web.progress.standing import RunStanding, standing
 from hackathon.web.views.curves import Host, progress, telemetry
 from hackathon.web.views.profile import profile_of
+from hackathon.web.views.registry import Options
 from hackathon.web.views.run_view import RunView, end_texts, run_view
 from hackathon.web.views.shares import rank_shares
 from hackathon.web.views.speedup import has_speedup
 from hackathon.web.views.timeline import Timeline, timeline
+from hackathon.web.views.trouble import kind_of, since
 from hackathon.web.views.verdict import Verdict, verdict, without_lines
 
 if TYPE_CHECKING:
@@ -94,6 +98,11 @@ class RunPage:
     """It is, or may be, with the scheduler."""
     verdict: Verdict
     progress: tuple[Figure, ...]
+    curves: RunCurves
+    """What they are over, without their points."""
+    wish: ChartWish
+    standing: RunStanding | None
+    """How its ranks stand; None of a run that does not run."""
     devices: tuple[Figure, ...]
     shares: tuple[Figure, ...]
     """Where the time of a step goes, on each rank; () when it does not tell."""
@@ -125,7 +134,7 @@ class RunPage:
     """What lies in its folder and is not read: links that lead outside, pipes, sockets."""
 
 
-def values(source: Catalog, key: str) -> dict[str, Any] | None:
+def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] | None:
     """Return the values of a run's page in the current language; None when the index does not have it.
 
     `problem`: why pictures are missing, empty when none is.
@@ -133,7 +142,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     summary = source.find(key)
     if summary is None:
         return None
-    page = run_page(source, summary)
+    page = run_page(source, summary, wish_of(options))
     figures, problem = drawn([*page.progress, *page.devices, *page.shares], source.memory)
     each = iter(figures)
     page = replace(
@@ -154,7 +163,7 @@ def allowed(source: Catalog) -> "Publish | None":
     return source.event.publish if source.event is not None else Publish()
 
 
-def run_page(source: Catalog, summary: RunEntry) -> RunPage:
+def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> RunPage:
     """Return a run as its page shows it, figures not yet drawn; every text of others is cleaned.
 
     Files that are missing, half-written, unreadable or none at all leave gaps.
@@ -167,7 +176,8 @@ def run_page(source: Catalog, summary: RunEntry) -> RunPage:
     found = verdict(source, summary, inside)
     going = summary.state in OPEN
     devices, hosts, kind = telemetry(inside, summary.started, ended, going=going)
-    curves = progress(inside, summary.metric, summary.unit, summary.started, ended, failed=failed, going=going)
+    told_curves = run_curves(inside, summary, wish, source.memory)
+    curves = progress(told_curves, summary, wish, ended=ended, failed=failed, going=going)
     rules = allowed(source)
     with_logs, with_source = rules is None or rules.logs, rules is None or rules.source
     found = found if with_logs else without_lines(found)
@@ -187,6 +197,9 @@ def run_page(source: Catalog, summary: RunEntry) -> RunPage:
         going=going,
         verdict=found,
         progress=tuple(curves),
+        curves=replace(told_curves, lines=()),
+        wish=wish,
+        standing=standing(source.now, summary, inside, _still_since(source, summary)),
         devices=tuple(devices),
         shares=tuple(rank_shares(shares, summary.processes)),
         where=tuple(sentences(summary.processes, shares)),
@@ -203,6 +216,12 @@ def run_page(source: Catalog, summary: RunEntry) -> RunPage:
     )
     cleaned: RunPage = clean.value(page)
     return cleaned
+
+
+def _still_since(source: Catalog, summary: RunEntry) -> float | None:
+    """Return since when a run makes no progress, as the page of those who need help has it; None while it does."""
+    stands = kind_of(summary, source.now, lambda: None) == "stands"
+    return since("stands", summary) if stands else None
 
 
 def previous_of(source: Catalog, summary: RunEntry) -> RunEntry | None:

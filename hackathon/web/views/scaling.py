@@ -7,6 +7,7 @@ from typing import Any
 
 from hackathon.index.catalog import Catalog
 from hackathon.index.studies import StudyRuns, by_settings, by_study, by_team, results_of
+from hackathon.runs.states import OPEN
 from hackathon.scaling.doubts import believed
 from hackathon.scaling.plot import PANELS, filled, panel
 from hackathon.scaling.show import number, percent
@@ -16,6 +17,7 @@ from hackathon.text.paths import shipped
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.references import References, read_references
 from hackathon.web.page.sanitize import line
+from hackathon.web.views.registry import Options, option
 
 SIZE = {"width": 480, "height": 360, "autosize": {"type": "fit", "contains": "padding"}}
 """Of one picture; on the right lies what the two lines are called."""
@@ -72,6 +74,8 @@ class ReachedRow:
     total: int
     points: tuple[tuple[int, float, float], ...]
     """(processes, speed-up, efficiency), by size."""
+    failed: tuple[int, ...] = ()
+    """Sizes at which no run succeeded, by size."""
     further: int = 0
     """Further studies of the team with a speed-up."""
     mark: Mark | None = None
@@ -91,11 +95,26 @@ class Overview:
     """Whether a study began with more than one process."""
     thin: int
     """Teams that are drawn without a colour of their own."""
+    hidden: frozenset[str] = frozenset()
+    """Keys of teams that the pictures leave out because a reader wants so."""
+    published: bool = True
+    """Whether published results stand in the pictures; without them, the axes end with the teams' own results."""
+
+    @property
+    def drawn(self) -> tuple[ReachedRow, ...]:
+        """The results in the pictures."""
+        return tuple(result for result in self.results if result.team_key not in self.hidden)
 
 
-def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
-    """Return the values of the page of scaling results, pictures drawn."""
+def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
+    """Return the values of the page of scaling results, pictures drawn.
+
+    Options: `team`, once for each team in the pictures (none: all); `references` = `off`.
+    """
     view = overview(source)
+    wanted = {value for name, value in options if name == "team"} & {result.team_key for result in view.results}
+    hidden = frozenset(each.team_key for each in view.results if wanted and each.team_key not in wanted)
+    view = replace(view, hidden=hidden, published=option(options, "references") != "off")
     figures, problem = drawn(overview_figures(view), source.memory) if view.results else ([], "")
     return {"view": view, "figures": figures, "problem": problem}
 
@@ -153,7 +172,14 @@ def _result(team: str, study: StudyRuns) -> ReachedRow | None:
         good=sum(run.state == SUCCEEDED for run in study.runs),
         total=len(study.runs),
         points=tuple((point["processes"], point["speedup"], point["efficiency"]) for point in points),
+        failed=tuple(point["processes"] for point in results["points"] if _is_failed(point)),
     )
+
+
+def _is_failed(point: Mapping[str, Any]) -> bool:
+    """Return whether a point was tried and no run of it succeeded: what still waits or runs has not failed."""
+    states = {run["status"] for run in point["runs"]}
+    return bool(states) and point["value"] is None and not states & {SUCCEEDED, *OPEN}
 
 
 def _marked(result: ReachedRow, order: int, further: int) -> ReachedRow:
@@ -180,15 +206,17 @@ def overview_figures(view: Overview) -> list[Figure]:
 
 
 def _fills(view: Overview, name: str) -> dict[str, Any]:
-    marked = [result for result in view.results if result.mark]
-    sizes = [size for result in view.results for size, _, _ in result.points]
-    sizes += [reference.processes for reference in view.references.points]
-    speedups = [speedup * result.base for result in view.results for _, speedup, _ in result.points]
-    speedups += [each.efficiency * each.processes for each in view.references.points]
+    marked = [result for result in view.drawn if result.mark]
+    published = view.references.points if view.published else ()
+    sizes = [size for result in view.drawn for size, _, _ in result.points]
+    sizes += [size for result in view.drawn for size in result.failed]
+    sizes += [reference.processes for reference in published]
+    speedups = [speedup * result.base for result in view.drawn for _, speedup, _ in result.points]
+    speedups += [each.efficiency * each.processes for each in published]
     low, high = min(sizes), max(*sizes, 2 * min(sizes))
     bottom, top = min(*speedups, low * TARGET), max(*speedups, high)
-    efficiencies = [efficiency for result in view.results for _, _, efficiency in result.points]
-    names = list(SHAPES)
+    efficiencies = [efficiency for result in view.drawn for _, _, efficiency in result.points]
+    names = {path: name for name, path in SHAPES.items()}
     order = list(range(len(marked)))
     return {
         "x_domain": [_short(low / 2**0.15), _short(high * 2**0.2)],
@@ -198,7 +226,7 @@ def _fills(view: Overview, name: str) -> dict[str, Any]:
         "efficiency_domain": [0, min(2.0, max(1.08, 1.05 * max(efficiencies)))],
         "target_name": view.references.target_name,
         "colours": {"domain": order, "range": [result.mark.colour for result in marked if result.mark]},
-        "shapes": {"domain": order, "range": [names[_shape(number)] for number in order]},
+        "shapes": {"domain": order, "range": [names[result.mark.shape] for result in marked if result.mark]},
         "tooltip": [
             {"field": "name", "type": "nominal", "title": message("look.column_who")},
             {"field": "processes", "type": "quantitative", "title": message("scaling.plot_processes")},
@@ -217,7 +245,16 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
     """Return what one of the two pictures is made from; both lie in the page, so nothing of the other is in it."""
     points: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
-    for order, result in enumerate(view.results):
+    failed: list[dict[str, Any]] = []
+    low = fills["y_domain"][0]
+    at: dict[int, int] = {}
+    for order, result in enumerate(view.drawn):
+        for size in result.failed if result.mark else ():
+            # above the axis, those of several teams above each other
+            above = at[size] = at.get(size, 0) + 1
+            place = low * 1.16**above if name == "speedup" else fills["efficiency_domain"][1] * 0.045 * above
+            row = {"processes": size, name: _short(place), "name": result.team, "told": message("look.failed")}
+            failed.append({**row, "order": order})
         for size, speedup, efficiency in result.points:
             # All lines begin on the ideal one, whatever number of processes a study began with.
             value = speedup * result.base if name == "speedup" else efficiency
@@ -230,7 +267,7 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
     ranges: list[dict[str, Any]] = []
     names: list[dict[str, Any]] = []
     range_names: list[dict[str, Any]] = []
-    for each in view.references.points:
+    for each in view.references.points if view.published else ():
         scale = each.processes if name == "speedup" else 1
         place = {"processes": each.processes, name: _short(each.efficiency * scale)}
         single = each.low == each.high
@@ -247,7 +284,7 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
         for x in fills["x_domain"]
     ]  # fmt: skip
     return {
-        "points": points, "others": others, "marks": marks, "ranges": ranges, "names": names,
+        "points": points, "failed": failed, "others": others, "marks": marks, "ranges": ranges, "names": names,
         "range_names": range_names, "lines": lines, "ends": lines[1:],
     }  # fmt: skip
 
@@ -261,13 +298,13 @@ def _short(value: float) -> float:
 
 
 def _figure(view: Overview, spec: dict[str, Any], name: str) -> Figure:
-    best = view.results[0]
+    best = view.drawn[0]
     chart = {**panel(spec, name), "background": None, "padding": PADDING, **SIZE}
     return Figure(
         name=f"all-{name}",
         title=message(f"scaling.plot_{name}"),
         alt=message(
-            f"look.alt_{name}", count=len(view.results), team=best.team, processes=best.processes,
+            f"look.alt_{name}", count=len(view.drawn), team=best.team, processes=best.processes,
             speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
         ),
         spec=chart,
@@ -279,8 +316,10 @@ def _figure(view: Overview, spec: dict[str, Any], name: str) -> Figure:
 
 
 def _rows(view: Overview, name: str) -> Iterable[tuple[str, ...]]:
-    for result in view.results:
+    for result in view.drawn:
         for size, speedup, efficiency in result.points:
             yield result.team, str(size), number(speedup, 3) if name == "speedup" else percent(efficiency)
-    for each in view.references.points:
+        for size in result.failed:
+            yield result.team, str(size), f"× {message('look.failed')}"
+    for each in view.references.points if view.published else ():
         yield each.name, str(each.processes), each.speedups if name == "speedup" else each.share

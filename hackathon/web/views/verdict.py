@@ -1,5 +1,6 @@
 """What is wrong with a run, as its page tells it: from the index, from what its owner's toolkit kept, or looked at."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ MOST, MOST_FILES = 16 << 20, 500
 """Bytes and files of logs that are looked at while a page waits; more than these the index looks at."""
 KEPT = 200
 """Diagnoses that are held."""
+_IN_LOG = re.compile(r"logs/([a-z0-9-]+\.log):(\d{1,11})(?!\d)")
 OTHERS = 6
 """Findings beside the cause that a page shows."""
 
@@ -42,6 +44,12 @@ class Found:
     causes: tuple[tuple[str, str], ...] = ()
     """(what may be behind it, the command that shows whether it is so)."""
     references: tuple[str, ...] = ()
+
+    @property
+    def log(self) -> tuple[str, str] | None:
+        """The name of the log that the line stands in, and its number; None where it stands in none."""
+        match = _IN_LOG.match(self.place)
+        return (match[1], match[2]) if match else None
 
 
 @dataclass(frozen=True)

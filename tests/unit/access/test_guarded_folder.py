@@ -336,6 +336,42 @@ def test_what_is_held_open_is_the_directory_that_was_opened(run: Path, secret: P
     assert len(descriptors()) == before
 
 
+def answer(files: GuardedFolder, name: str) -> bytes | tuple[str, int | None, str]:
+    """Return what stands in a file, or the error with what it says of itself."""
+    try:
+        with files.open(name) as stream:
+            return stream.read()
+    except OSError as error:
+        return getattr(error, "reason", type(error).__name__), error.errno, str(error.filename)
+
+
+@pytest.mark.parametrize("owner", [os.geteuid(), pytest.param(OTHER, marks=root)])
+def test_a_folder_that_is_held_open_answers_as_one_that_is_not(run: Path, secret: Path, owner: int) -> None:
+    give(run, owner)
+    logs = run / "logs"
+    os.mkfifo(logs / "pipe.log")
+    (logs / "far.log").symlink_to(secret / "job.log")
+    (logs / "near.log").symlink_to("job.log")
+    (logs / "root.log").write_bytes(SECRET)
+    (logs / "third.log").write_bytes(SECRET)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(logs / "socket.log"))
+    if os.geteuid() == 0:
+        os.chown(logs / "third.log", THIRD, THIRD)
+    (run / "far").symlink_to(secret)
+    (run / "near").symlink_to("logs")
+    lasts = ("job.log", "pipe.log", "far.log", "near.log", "root.log", "third.log", "socket.log", "none", "", ".", "..")
+    lasts = (*lasts, "a\0b", "job.log/x", "../logs/job.log", "./job.log", "/job.log")
+    names = [f"{above}{last}" for above in ("logs/", "near/", "far/", "", "/", "/logs/", "none/") for last in lasts]
+    expected = {name: answer(files_of(run), name) for name in names}
+    assert expected["logs/job.log"] == expected["near/near.log"] == OWN
+    assert {str(each[0]) for each in expected.values() if isinstance(each, tuple)} > {"link", "kind", "outside"}
+    for _ in range(2):
+        with files_of(run).held() as files:
+            for name in names * 2:
+                assert answer(files, name) == expected[name], name
+
+
 def test_no_descriptor_stays_open(run: Path, secret: Path) -> None:
     os.mkfifo(run / "logs" / "pipe.log")
     (run / "logs" / "far.log").symlink_to(secret / "job.log")

@@ -76,6 +76,13 @@ def test_a_plan_that_does_not_fit_ends_with_exit_code_1_and_says_what_helps(
     assert run([*words, "--memory", "1.2GB"]) == 1
     said = capsys.readouterr().err
     assert "No plan fits in memory" in said and "tensor parallelism" in said and "first" in said
+    assert "a device has 1.2 GB" in said
+    assert run([*words, "--gpus", "1", "--memory", "4GB", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["enough_devices"] == 2 and "more-devices" in told["help"]
+    assert run([*words, "--gpus", "1", "--memory", "4GB"]) == 1
+    assert "--gpus 2 is enough" in capsys.readouterr().err
+    assert run([*words, "--gpus", "2", "--memory", "4GB"]) == 0
 
 
 @pytest.mark.parametrize(

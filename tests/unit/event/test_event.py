@@ -30,7 +30,7 @@ from hackathon.event.draft import Draft, checked, event_text, scalar, with_teams
 from hackathon.event.kinds import kind_label, kind_named, kinds_of
 from hackathon.event.participation import participation, who_knows
 from hackathon.event.schedule import date_text, days, now, overlaps
-from hackathon.event.table import read_table
+from hackathon.event.table import member_column, read_table
 from hackathon.schedulers.slurm.parse import FIELD
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
@@ -330,7 +330,9 @@ def test_a_table_in_every_usual_form(table: Write, encoding: str, separator: str
         ("team,user\n,a\n", [("event.table_no_name", 2, "team")]),
         ("team,user\nA,a,b\n", [("event.table_cells", 2, "")]),
         ("team,user,kind\nA,a,masterr\nA,b,???\n", [("config.no_kind_near", 2, "kind"), ("config.no_kind", 3, "kind")]),
-        ("team,user,name\nA,,Ann\n", [("event.table_no_user", 2, "user")]),
+        ("team,user,kind\nA,,master\n", [("event.table_no_user", 2, "user")]),
+        ("team,member 1 name,name1\nA,Ann,Bob\n", [("event.table_column_twice", 1, '"name 1"')]),
+        ("team,user,アカウント2\nA,ann,ann\n", [("event.table_user_twice", 2, "user")]),
         ("team,user\nA,a/b\n", [("config.user_name", 2, "user")]),
         ("team,user,group\nA,a,g1\nA,b,g2\n", [("event.table_differs", 3, "group")]),
         ('team,user\nA,"a\nb\n', [("event.table_quote", 2, "")]),
@@ -344,6 +346,52 @@ def test_what_is_wrong_with_a_table(table: Write, text: str, expected: list[tupl
     for language in ("en", "ja"):
         with speaking(language):
             assert all(f"teams.csv:{line}" in caught.value.message for _, line, _ in expected)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "member 1 user,member 1 name,member 1 kind,member 2 user,member 2 name,member 2 kind",
+        "アカウント1,氏名1,身分1,アカウント2,氏名2,身分2",
+        "メンバー1のアカウント,メンバー1の氏名,メンバー1の区分,メンバー2のアカウント,メンバー2の氏名,メンバー2の区分",
+        "代表者アカウント,代表者氏名,代表者身分,利用者番号（2人目）,氏名（2人目）,身分（2人目）",
+        "User_1,Name_1,Kind_1,user 2,name 2,kind 2",
+    ],
+)
+def test_members_side_by_side_are_read(table: Write, head: str) -> None:
+    order = [member_column(name)[1] for name in head.split(",")[:3]]
+    people = [{"user": "a01", "name": "青木", "kind": "修士課程"}, {"user": "b02", "name": "馬場", "kind": "博士課程"}]
+    both = ",".join(person[column] for person in people for column in order)
+    alone = ",".join({"user": "", "name": "千葉", "kind": "修士課程"}[column] for column in order)
+    rows = f"北,{both},窓側\n南,{alone},,,,\n"
+    found = read_table(table(f"チーム名,{head},備考\n{rows}"))
+    assert [(team.name, [(each.user, each.name) for each in team.members]) for team in found.teams] == [
+        ("北", [("a01", "青木"), ("b02", "馬場")]), ("南", [("", "千葉")]),
+    ]  # fmt: skip
+    assert [each.kind for each in found.teams[0].members] == ["master", "doctoral"]
+    assert found.ignored == ("備考",)
+
+
+@pytest.mark.parametrize(
+    "head", ["電話1", "project 2", "氏名", "name", "1", "member 2", "課題1", "年齢（1人目）", "user name of 3 systems"]
+)
+def test_other_columns_are_nobodys(head: str) -> None:
+    assert member_column(head) is None
+
+
+def test_a_team_without_accounts_can_be_planned(tmp_path: Path) -> None:
+    members = [{"name": "青木", "kind": "master"}, {"name": "馬場"}, {"user": "c03"}]
+    path = event_2019(tmp_path, teams=[], tutors=[], schedule=[], chosen=1)
+    values = {**yaml.safe_load(path.read_text("utf-8")), "teams": [{"name": "北", "members": members}]}
+    path.write_text(yaml.safe_dump(values, allow_unicode=True), "utf-8")
+    event = load_event(tmp_path)
+    assert event.teams[0].accounts == ["c03"] and participation(event).people == 3
+    (found,) = [each for each in look(tmp_path)[1] if each.id == "member_no_user"]
+    assert found.level == "warning" and found.values["names"] == "青木, 馬場"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("name: 馬場", "kind: master"), "utf-8")
+    with pytest.raises(ConfigError):
+        load_event(tmp_path)
 
 
 def test_a_table_that_is_no_text_or_no_file(table: Write, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ FLOORS = {
     "access": -0.5, "text": -1, "": -2,
 }  # fmt: skip
 BELOW = {
-    "web": {"page": 1, "masking": 1, "views": 2, "attention": 2.5, "crate": 3, "report": 4, "site": 5, "dashboard": 5,
-            "survey_form": 6},
+    "web": {"page": 1, "masking": 1, "progress": 1.5, "views": 2, "attention": 2.5, "listing": 2.5, "crate": 3,
+            "report": 4, "site": 5, "dashboard": 5, "survey_form": 6},
 }  # fmt: skip
 """Package → its sub-packages with their floors inside it; neighbours on one floor do not import each other."""
 MODULES_AT_MOST, LINES_AT_MOST = 25, 400

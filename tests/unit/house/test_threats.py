@@ -50,6 +50,10 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         {"plan": f"{UNIT}/parallel/test_plan_files.py::test_anything_that_is_not_a_graph_is_refused"},
         "plans no partition",
     ),
+    "model file that is planned": (
+        {"plan": f"{UNIT}/cli/test_plan_model.py::test_a_graph_is_kept_until_something_that_it_was_made_from_changes"},
+        "captures no model",
+    ),
     "table of measurements": (
         {"predict": f"{UNIT}/prediction/test_table.py::test_tables_of_others_are_data"},
         "reads no table of measurements",
@@ -91,11 +95,12 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "project": (
         dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), PROJECT)
+        | {"plan": PROJECT}
         | dict.fromkeys(("status", "results", "logs", "diagnose", "top", "dashboard", "publish", "event"), TUTOR),
         "reads no project.yaml of others",
     ),
     "event": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "plan", "rerun", "ready", "env", "data"), TRUST)
         | dict.fromkeys(("trust", "board", "survey", "rules", "ask", "standup"), TRUST)
         | dict.fromkeys(("event", "dashboard", "top", "publish", "slides", "notify", "clusters", "recipes"), WRITTEN)
         | {"predict": WRITTEN},
@@ -106,7 +111,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "renders no script",
     ),
     "cluster profile": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "rerun", "ready", "env", "data"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "plan", "rerun", "ready", "env", "data"), TRUST)
         | {"clusters": WRITTEN, "doctor": WRITTEN},
         "asks no cluster",
     ),
@@ -117,7 +122,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "diagnoses nothing",
     ),
     "recipe": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "env", "data", "rerun"), TRUST)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "plan", "ready", "env", "data", "rerun"), TRUST)
         | {"recipes": WRITTEN, "init": WRITTEN, "results": WRITTEN, "compare": WRITTEN},
         "needs no recipe",
     ),
@@ -143,7 +148,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "does not read the board",
     ),
     "cache": (
-        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "rerun"), COMPILED)
+        dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "rerun", "plan"), COMPILED)
         | dict.fromkeys(
             ("diagnose", "top", "dashboard", "publish", "event", "results", "clusters", "predict"),
             f"{UNIT}/config/test_trust.py::test_a_cache_of_another_account_is_not_used",
@@ -192,7 +197,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
 GUARD, OWN, WRITES, PROC = "the guard itself", "the user's own file", "writes", "/proc"
 SHIPPED, CHILD = "comes with the toolkit", "talks to a child of its own"
 READERS: dict[str, tuple[str, str]] = {
-    "access/beneath.py": ("Beneath._top _Walk.down", GUARD),
+    "access/beneath.py": ("Beneath._top Beneath._beside _Walk.down", GUARD),
     "access/guarded_folder.py": ("GuardedFolder.open GuardedFolder.value", GUARD),
     "access/guarded_path.py": ("GuardedPath.open_regular GuardedPath.open GuardedPath.read_text", GUARD),
     "access/ownership.py": ("look _overflow _mapped", GUARD),
@@ -232,10 +237,12 @@ READERS: dict[str, tuple[str, str]] = {
     "jobs/installed.py": ("_text", OWN),
     "jobs/settings.py": ("values_of", "the command line"),
     "logs/formats.py": ("_chainer_log", "file of a run"),
-    "logs/pattern_reader.py": ("found_apart main", CHILD),
+    "logs/pattern_reader.py": ("_asked main", CHILD),
     "notify/outbox.py": ("Sent.claim", WRITES),
     "notify/webhook.py": ("send", "an answer that is not read"),
+    "parallel/live/checkpoint.py": ("Checkpoint.__init__", OWN),
     "parallel/plan/fields.py": ("read_object", "graph and devices of a plan"),
+    "parallel/source/graphs.py": ("_kept", "model file that is planned"),
     "prediction/table.py": ("_lines", "table of measurements"),
     "profiling/chainer_trace.py": ("ChainerProfiler.export_chrome_trace", WRITES),
     "profiling/recorder.py": ("Recorder._put", WRITES),
@@ -289,11 +296,13 @@ READERS: dict[str, tuple[str, str]] = {
     "web/dashboard/crowd.py": ("owners", PROC),
     "web/dashboard/endpoint.py": ("_only_one port_door", "socket"),
     "web/dashboard/server.py": ("_digest", SHIPPED),
+    "web/listing/log.py": ("log_page", "file of a run"),
     "web/masking/masked_page.py": ("_data", "what was made a moment ago"),
     "web/page/figures.py": ("_theme _read", "cache"),
     "web/page/pages.py": ("style", SHIPPED),
     "web/page/scripts.py": ("vega_bundle _notices _page_file.read", "cache"),
     "web/report/files.py": ("_style", SHIPPED),
+    "web/report/slide_files.py": ("_style", SHIPPED),
     "web/report/signed_files.py": ("write_together", WRITES),
     "web/site/leak_check.py": ("_texts _read", "what was made a moment ago"),
     "web/site/switch.py": ("publication swap _led", OWN),

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from hackathon.board.board import Board, find_post, open_board, reply
 from hackathon.board.directory import make_place
-from hackathon.board.post import post
+from hackathon.board.post import finding_of, post
 from hackathon.cli.main import run as command
 from hackathon.notify import webhook
 from hackathon.notify.notify import APART, BACK_OFF, FEW, Relay, messages_of
@@ -145,7 +145,8 @@ def ended_run(
 def relay(chat: Chat, project: Path, clock: Clock | None = None, **more: Any) -> Any:
     """Run one pass of a relay that was just started."""
     clock = clock or Clock()
-    sender = Relay(chat.address, Sent(webhook.folder()), clock=clock, sleep=clock.sleep)
+    pages = more.pop("pages", "")
+    sender = Relay(chat.address, Sent(webhook.folder()), clock=clock, sleep=clock.sleep, pages=pages)
     return sender.run_once(_runs(project), more.pop("board", None), since=more.pop("since", 0.0), **more)
 
 
@@ -579,3 +580,78 @@ def test_a_board_that_was_named_must_be_there(chat: Chat, project: Path) -> None
     assert command(["notify", "relay", "--once", "--shared", "/nonexistent"]) == 2
     board: Board = open_board()
     assert board.posts == []
+
+
+def test_in_an_events_folder_all_teams_are_watched(
+    chat: Chat, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = tmp_path / "hackathon"
+    for name in ("aurora", "borealis", "cirrus"):
+        (event / name).mkdir(parents=True)
+    (event / "hackathon.yaml").write_text(
+        "title: H\nteams:\n" + "".join(f"- {{name: {name}}}\n" for name in ("aurora", "borealis", "cirrus"))
+    )
+    webhook.keep_address(chat.address)
+    runs = [ended_run(event / name / "train", ago=-1) for name in ("aurora", "borealis")]
+    runs.append(ended_run(event / "aurora" / "other", ago=-1))
+    ended_run(tmp_path / "elsewhere", ago=-1)
+    monkeypatch.chdir(event)
+    assert command(["notify", "relay", "--once", "--no-board", "--pages", "http://login1:8080/"]) == 0
+    assert "watching 3 projects of 2 teams (teams in the event: 3)" in capsys.readouterr().err
+    assert len(chat.texts) == 3
+    for run in runs:
+        (text,) = [text for text in chat.texts if run in text]
+        assert text.endswith(f"\nhttp://login1:8080/run/{run[-8:]}"), "a link to its page"
+        assert str(tmp_path) not in text
+    monkeypatch.chdir(project)
+    assert command(["notify", "relay", "--once", "--no-board"]) == 0
+    assert "watching" not in capsys.readouterr().err, "in a project it is that project's"
+
+
+def test_a_new_project_is_watched_without_a_restart(
+    chat: Chat, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = tmp_path / "hackathon"
+    (event / "aurora").mkdir(parents=True)
+    (event / "hackathon.yaml").write_text("title: H\nteams:\n- {name: aurora}\n")
+    webhook.keep_address(chat.address)
+    names: list[str] = []
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    steps: list[Callable[[], None]] = [lambda: names.append(ended_run(event / "aurora" / "new", ago=-1)), stop]
+    monkeypatch.setattr("time.sleep", lambda seconds: steps.pop(0)() if seconds >= 5 else None)
+    monkeypatch.chdir(event)
+    assert command(["notify", "relay", "--no-board"]) == 130
+    said = capsys.readouterr().err
+    assert "watching 0 projects of 0 teams" in said and "watching 1 project of 1 team " in said
+    assert [names[0] in text for text in chat.texts] == [True]
+
+
+def test_posts_are_told_with_a_link_and_in_the_relays_language(chat: Chat, project: Path) -> None:
+    ended_run(project, "FAILED", ago=300)
+    (run,) = _runs(project)
+    with speaking("ja"):
+        asked = post(open_board(), "止まります", kind="ask", run=run.id, finding=finding_of(run))
+    board = open_board()
+    with speaking("en"):
+        relay(chat, project, board=board, kinds=("asked",), pages="https://pages.example.org")
+    (text,) = chat.texts
+    assert f"\nhttps://pages.example.org/en/board#post-{board.posts[0].short}" in text
+    assert asked.entry.finding is not None and "a whale ate the link" in text and "クジラ" not in text
+
+
+def test_a_failure_that_no_rule_knows_is_told_in_both_languages(project: Path) -> None:
+    ended_run(project, "FAILED", line="Error: nobody has ever seen this", ago=300)
+    (run,) = _runs(project)
+    with speaking("ja"):
+        found = finding_of(run)
+    assert found is not None and set(found.said) == {"en", "ja"} and found.said["en"] != found.said["ja"]
+    with speaking("en"):
+        assert found.spoken().message == found.said["en"][0] and found.message == found.said["ja"][0]
+
+
+@pytest.mark.parametrize("address", ["ftp://x", "javascript:alert(1)", "http://a b", "x"])
+def test_pages_without_an_address_are_refused(project: Path, address: str) -> None:
+    assert command(["notify", "relay", "--dry-run", "--pages", address]) == 2

@@ -207,22 +207,26 @@ EVENT: dict[str, tuple[str, str]] = {
     "slides_short": ("Create a team's slides from its records.", "チームの発表スライドを記録から作成"),
     "slides_help": (
         "Create slides for a team from its records: starting point, changes, speed-up with its plot, difficulties. What "
-        "only the team knows is left as marked blanks. The slides are Markdown for Marp, for you to edit; edited slides "
-        "are not overwritten without --force.\n"
+        "only the team knows is left as marked blanks. The slides are one HTML page: fill in the blanks in a browser, save "
+        "it, and print it as PDF. With --to NAME.md they are Markdown for Marp. Edited slides are not overwritten without "
+        "--force.\n"
         "\n"
         "TEAM: the team's name (default: the team of this account).\n"
         "\n"
         "\b\n"
         "hackathon slides\n"
-        "hackathon slides aurora --to talk.md --lang ja",
+        "hackathon slides aurora --to talk.html --lang ja",
         "チームの発表スライドを記録から作成します。出発点、変更したこと、速度向上の図、苦労した点を載せ、チームにしか"
-        "書けないところは記入欄として残します。Marp 用の Markdown なので自由に編集できます。編集済みのスライドは --force "
-        "なしでは上書きしません。\n\n"
+        "書けないところは記入欄として残します。1 つの HTML ページなので、ブラウザで記入欄を埋めて保存し、印刷で PDF にできます。"
+        "--to に .md の名前を指定すると Marp 用の Markdown になります。編集済みのスライドは --force なしでは上書きしません。\n\n"
         "TEAM はチーム名です（省略時はこのアカウントのチーム）。\n\n"
         "\b\n"
         "hackathon slides\n"
-        "hackathon slides aurora --to talk.md --lang ja",
+        "hackathon slides aurora --to talk.html --lang ja",
     ),
-    "option_slides_to": ("Output file (default: slides-TEAM.md here).", "書き出すファイル（既定: slides-TEAM.md）"),
+    "option_slides_to": (
+        "Output file, .html or .md (default: slides-TEAM.html here).",
+        "書き出すファイル（.html か .md、既定: slides-TEAM.html）",
+    ),
     "option_slides_force": ("Overwrite slides that were edited.", "編集済みのスライドも上書きする"),
 }

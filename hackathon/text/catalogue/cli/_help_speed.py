@@ -140,6 +140,26 @@ SPEED: dict[str, tuple[str, str]] = {
         "  hackathon predict table.csv --processes 64 --history former.csv --json\n"
         "  hackathon predict --async --workers 8,16,64 --target-batch 256",
     ),
+    "option_plan_batch": (
+        "Samples of a step; without it a micro-batch is what FUNCTION returns.",
+        "1 ステップのサンプル数。省略時は FUNCTION が返す入力を 1 マイクロバッチとする",
+    ),
+    "option_plan_bandwidth": (
+        "Bytes per second between two devices: 25GB.",
+        "2 デバイス間の帯域（バイト/秒）。25GB など",
+    ),
+    "option_plan_peak": (
+        "TFLOP/s of a device that is not here; times then come from its peaks.",
+        "手元にないデバイスの性能（TFLOP/s）。時間はこのピーク性能から見積もる",
+    ),
+    "option_plan_memory_bandwidth": (
+        "Bytes per second of the memory of that device: 1.5TB.",
+        "そのデバイスのメモリ帯域（バイト/秒）。1.5TB など",
+    ),
+    "option_plan_again": (
+        "Capture and measure again, whatever the cache holds.",
+        "キャッシュを使わず、キャプチャと測定をやり直す",
+    ),
     "option_plan_graph": (
         "Operators of the model with their costs (graph.json).",
         "モデルのオペレータとコスト（graph.json）",
@@ -176,26 +196,45 @@ SPEED: dict[str, tuple[str, str]] = {
     ),
     "option_plan_output": ("Write plan.json to a file.", "plan.json をファイルに書く"),
     "option_plan_svg": ("Write a picture of the step and the memory.", "ステップとメモリの図を書く"),
+    "option_plan_cluster": (
+        "Take devices, memory and bandwidths from a cluster's profile and measurements; --devices overrides them.",
+        "クラスターのプロファイルと測定結果から、デバイス数・メモリ・帯域を使う（--devices の値を優先）",
+    ),
+    "option_plan_page": (
+        "Write the plan as a page that needs no other file, in both languages.",
+        "計画を単独で開ける HTML ページとして日本語と英語で書く",
+    ),
+    "option_plan_apply": (
+        "Write plan.json, nodes and processes into the project around the current folder.",
+        "今のフォルダを含むプロジェクトに plan.json とノード数・プロセス数を書く",
+    ),
     "plan_short": ("Cut a model over several devices.", "モデルを複数のデバイスに分割"),
     "plan_help": (
         "Decide how a model that is too big or too slow for one device is cut into the stages of a pipeline: which operators, "
         "how many replicas, where to recompute or to offload. The plan comes with a lower bound: no other plan of the same "
         "cost model is faster. `step` is proven for small graphs; larger ones get the best plan found within --seconds and "
-        "its gap. Nothing is run. Needs numpy. Exit code 1: no plan fits in memory.\n"
+        "its gap. MODEL.py:FUNCTION is the user's own code: it runs in a process of the active Python environment, which captures the model that FUNCTION returns with torch.export; --graph runs nothing. Needs numpy. Exit code 1: no plan fits in memory.\n"
         "\n"
         "\b\n"
+        "  hackathon plan model.py:build --gpus 8 --memory 16GB --batch 64\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --gpus 4 --memory 16GB\n"
-        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json",
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json\n"
+        "  hackathon plan --graph graph.json --cluster tsubame4 --gpus 8 --micro-batches 16 --page plan.html\n"
+        "  hackathon plan --graph graph.json --cluster tsubame4 --micro-batches 16 --apply",
         "1 台のデバイスには大きすぎる、または遅すぎるモデルを、パイプラインのステージに分割する計画を作ります。"
         "オペレータの割り当て、レプリカ数、再計算とオフロードを使うステージを決めます。計画には下界が付きます。"
         "同じコストモデルのどの計画も、下界より速くなりません。`step` は小さいグラフでは最良であることを証明し、"
         "大きいグラフでは --seconds 以内に見つかった最良の計画と、下界との差を示します。"
-        "何も実行しません。numpy が必要です。終了コード 1 は、メモリに収まる計画がないことを表します。\n"
+        "MODEL.py:FUNCTION を指定すると、有効な Python 環境の別プロセスでその関数を実行し、返されたモデルを torch.export でキャプチャします。"
+        "--graph では何も実行しません。numpy が必要です。終了コード 1 は、メモリに収まる計画がないことを表します。\n"
         "\n"
         "\b\n"
+        "  hackathon plan model.py:build --gpus 8 --memory 16GB --batch 64\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8\n"
         "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --gpus 4 --memory 16GB\n"
-        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json",
+        "  hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --recompute auto -o plan.json\n"
+        "  hackathon plan --graph graph.json --cluster tsubame4 --gpus 8 --micro-batches 16 --page plan.html\n"
+        "  hackathon plan --graph graph.json --cluster tsubame4 --micro-batches 16 --apply",
     ),
 }

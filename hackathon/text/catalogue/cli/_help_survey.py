@@ -213,6 +213,10 @@ SURVEY: dict[str, tuple[str, str]] = {
     ),
     "option_survey_to": ("Output file.", "このファイルに書き込む"),
     "option_survey_by": ("Show only the breakdown by this question.", "この質問による区分だけを表示"),
+    "option_survey_answers": (
+        "Print each answer as a line of CSV; only surveys that are not anonymous.",
+        "回答を 1 件ずつ CSV の行で表示（匿名でないアンケートのみ）",
+    ),
     "option_survey_all": (
         "For organisers only: include open surveys and small groups. Not for publication.",
         "主催者の確認用: 受付中でも、少人数の区分も表示。公開禁止",

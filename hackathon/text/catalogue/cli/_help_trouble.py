@@ -316,15 +316,15 @@ TROUBLE: dict[str, tuple[str, str]] = {
     ),
     "notify_relay_short": ("Send events that were not sent yet.", "まだ送っていない出来事を送る"),
     "notify_relay_help": (
-        "Send what happened in projects (default: this one) and on the event's board since the URL was set. Each event "
-        "is sent once, also after a restart. If the server is busy or does not answer, the relay waits and tries again; "
+        "Send what happened in projects (default: this one; in an event's folder those of all teams) and on the event's "
+        "board since the URL was set. Each event is sent once, also after a restart. If the server is busy or does not answer, the relay waits and tries again; "
         "with --once, it ends with exit code 3.\n"
         "\n"
         "\b\n"
         "  hackathon notify relay\n"
         "  hackathon notify relay /lustre/gz00/*/project --only run-failed --only asked\n"
         "  hackathon notify relay --once",
-        "プロジェクト（既定は今いるもの）とイベントの掲示板で、URL の設定後に起きたことを送ります。"
+        "プロジェクト（既定は今いるもの、イベントのフォルダでは全チームのもの）とイベントの掲示板で、URL の設定後に起きたことを送ります。"
         "再起動しても同じものは二度送りません。サーバーが混んでいるか応答しなければ、待ってやり直します。--once "
         "では終了コード 3 で終わります。\n"
         "\n"
@@ -337,6 +337,10 @@ TROUBLE: dict[str, tuple[str, str]] = {
     "option_relay_once": ("Check once instead of until Ctrl-C.", "一度だけ調べて終わる"),
     "option_relay_every": ("Seconds between checks.", "調べる間隔（秒）"),
     "option_relay_only": ("Send only these; may be repeated.", "これだけを送る（繰り返し指定可）"),
+    "option_relay_pages": (
+        "Address of the dashboard, for a link in each message.",
+        "ダッシュボードのアドレス。各メッセージにページへのリンクを付ける",
+    ),
     "option_relay_no_board": ("Ignore the board.", "掲示板は見ない"),
     "option_ask_run": (
         "Run that the request is about (default: the newest failed run).",

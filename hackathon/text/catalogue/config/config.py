@@ -227,6 +227,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "there is no kind {name}; did you mean `{near}`?",
         "区分 {name} はありません。「{near}」のことですか？",
     ),
+    "bad_address": (
+        "{value} is not a web address; it must start with https:// and contain no spaces",
+        "{value} は Web のアドレスではありません。https:// で始まり、空白を含まないものを書いてください",
+    ),
     "bad_date": (
         "{value} is not a date; write it as 2019-01-24",
         "{value} は日付として読めません。2019-01-24 のように書いてください",

@@ -6,6 +6,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "; rank {missing} never joined ({operation})",
         "。ランク {missing} が来ていません（{operation}）",
     ),
+    "stood_still": (
+        "; it stood still for {span} before that",
+        "（打ち切りまでの {span} は進んでいません）",
+    ),
+    "stood_still_step": (
+        "; it stood still since step {step} for {span} before that",
+        "（打ち切りまでの {span} はステップ {step} から進んでいません）",
+    ),
     "memory_seen": (" (in use on a node: up to {memory})", "（ノードでの使用量: 最大 {memory}）"),
     "at_step": (" at step {step}", "ステップ {step} で"),
     "last_good": (" (before: {value})", "（直前の値: {value}）"),

@@ -179,6 +179,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "It may be an account on another cluster, or misspelt.",
         "別のクラスタのアカウントか、書き間違いの可能性があります。",
     ),
+    "member_no_user": (
+        "team {team}: no account is known for {names}",
+        "チーム {team}: {names} のアカウントがまだ書かれていません",
+    ),
+    "member_no_user_hint": (
+        "Add `user:` to each member as soon as the accounts exist; until then they cannot use the board or answer by account.",
+        "アカウントができたら各メンバーに user: を書いてください。それまでは、掲示板やアカウントによる回答が使えません。",
+    ),
     "no_group": (
         "team {team} has no group, and jobs on {cluster} need one",
         "チーム {team} に group がありません。{cluster} のジョブには必要です",

@@ -58,6 +58,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "not_taken": ("the message was not accepted: {what}", "送信できませんでした: {what}"),
     "taken": ("sent", "送信しました"),
     "paused": ("the server asked to wait", "サーバーから待つよう指示されています"),
+    "watching": (
+        "watching {projects} {projects:project|projects} of {teams} {teams:team|teams} (teams in the event: {all})",
+        "{teams} チームの {projects} プロジェクトを見ています（イベントのチーム: {all}）",
+    ),
     "passed": ("sent: {sent}, waiting: {waiting}", "送信: {sent} 件、待ち: {waiting} 件"),
     "refused": ("refused by the server: {count}", "サーバーが受け付けなかったもの: {count} 件"),
     "waits": ("the rest is sent later: {what}", "残りは後で送ります: {what}"),

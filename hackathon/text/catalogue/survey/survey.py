@@ -1,6 +1,11 @@
 """Messages of surveys, their collection and their closing: key → (English, Japanese)."""
 
 MESSAGES: dict[str, tuple[str, str]] = {
+    "promise_named": (
+        "Not anonymous: the organisers and the tutors read your answers together with your team, to prepare the event. "
+        "Nothing of them is published.",
+        "匿名ではありません。主催者とチューターが、準備のために、回答をチーム名とあわせて読みます。公開はしません。",
+    ),
     "promise": (
         "Anonymous in everything that is published: results of small groups are not shown separately, and free-text "
         "answers are published only after review. Not anonymous to the organisers who collect it: until the survey is "

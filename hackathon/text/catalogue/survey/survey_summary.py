@@ -22,13 +22,45 @@ MESSAGES = {
         "Free answers, cut into sentences, in random order. Read them before they go out:\n"
         "- delete sentences, or words in them, by which somebody can be recognised or hurt;\n"
         "- correct the tags ({tags}); a sentence may have several, or none;\n"
+        "- look twice at what is marked with `check:`;\n"
         "- then write `reviewed: true`. Nothing of this file is published before.\n"
         "The file is written once; what you change stays.",
         "自由記述の回答です。文ごとに分け、順序を無作為に入れ替えてあります。公開前に必ず読んでください。\n"
         "- 個人が特定される、または傷つく人がいる文や語は削除する\n"
         "- タグ（{tags}）を直す。複数付けても、付けなくてもよい\n"
+        "- 「要確認:」の印がある文は特に注意する\n"
         "- 終わったら `reviewed: true` と書く。それまでこのファイルの内容は公開されない\n"
         "このファイルは一度だけ作られ、編集した内容は上書きされません。",
+    ),
+    "not_anonymous": (
+        "survey {name} is not anonymous, so it has no summary to publish",
+        "アンケート {name} は匿名ではないため、公開できる集計はありません",
+    ),
+    "not_anonymous_hint": (
+        "for organisers: hackathon survey summary {name!q} --all, and --answers for each answer",
+        "主催者の確認用: hackathon survey summary {name!q} --all、回答ごとの表は --answers",
+    ),
+    "answers_anonymous": (
+        "survey {name} is anonymous, so single answers are not shown",
+        "アンケート {name} は匿名なので、個々の回答は表示しません",
+    ),
+    "answers_anonymous_hint": (
+        "its summary: hackathon survey summary {name!q}",
+        "集計の表示: hackathon survey summary {name!q}",
+    ),
+    "texts_check": ("check: {what}", "要確認: {what}"),
+    "mention_name": ("name {word}", "氏名 {word}"),
+    "mention_account": ("account {word}", "アカウント {word}"),
+    "mention_team": ("team {word}", "チーム {word}"),
+    "mention_telephone": ("telephone number {word}", "電話番号 {word}"),
+    "mention_mail": ("e-mail address {word}", "メールアドレス {word}"),
+    "texts_mentions": (
+        "sentences with a name, a team, a telephone number or an address: {count}; they are marked in {file}",
+        "氏名・チーム名・電話番号・アドレスを含む文: {count} 件（{file} に印があります）",
+    ),
+    "texts_still": (
+        "reviewed sentences still contain a name, a team, a telephone number or an address: {count} ({file}): {what}",
+        "確認済みの文に、氏名・チーム名・電話番号・アドレスが残っています: {count} 件（{file}）: {what}",
     ),
     "texts_no_mapping": ("must be `key: value` lines", "「キー: 値」の形でなければなりません"),
     "texts_unknown_key": (

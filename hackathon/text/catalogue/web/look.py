@@ -3,6 +3,16 @@
 MESSAGES: dict[str, tuple[str, str]] = {
     # figures
     "data": ("Data", "数値"),
+    "failed": ("failed", "失敗"),
+    "failed_key": ("× no run of this size succeeded", "× このサイズの実行はすべて失敗"),
+    "switch": ("Choose what the charts show", "グラフに表示するもの"),
+    "hide_published": ("hide published results, zoom to the teams’ own", "公表値を隠し、チームの結果を拡大"),
+    "show": ("Show", "表示"),
+    "save": ("Download as", "保存"),
+    "keys": (
+        "Keyboard shortcuts: / search, j k next and previous row, g t teams, g n now, g r runs, g s scaling",
+        "キーボード操作: / 検索、j k 次・前の行、g t チーム、g n 現況、g r 実行、g s スケーリング",
+    ),
     "zoom": (
         "drag to move, Ctrl + wheel to zoom, double-click to reset",
         "ドラッグで移動、Ctrl + ホイールで拡大、ダブルクリックで元に戻ります",

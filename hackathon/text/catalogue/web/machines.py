@@ -29,6 +29,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "column_walltime": ("Longest walltime", "最長時間"),
     "column_running": ("Running", "実行中"),
     "column_waiting": ("Waiting", "待ち"),
+    "column_all_running": ("All users: running", "全利用者: 実行中"),
+    "column_all_waiting": ("All users: waiting", "全利用者: 待ち"),
+    "closed": ("starts no jobs", "ジョブを開始しません"),
+    "told": ("“All users” is what the scheduler said at {clock}.", "「全利用者」は {clock} のスケジューラの回答です。"),
     "column_note": ("Note", "備考"),
     "chosen": ("the event's", "イベント用"),
     "no_queues": (

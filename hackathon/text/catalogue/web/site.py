@@ -22,6 +22,37 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "gpu_hours": ("GPU-hours", "GPU 時間"),
     "node_hours": ("Node-hours", "ノード時間"),
     "tokens": ("Tokens", "トークン"),
+    "curves": ("Scaling of all teams", "全チームのスケーリング"),
+    "curves_more": ("All results, and published ones for comparison", "全結果と公表値との比較"),
+    "hosted": ("Hosted by {hosts}", "主催: {hosts}"),
+    "hosted_with": ("Hosted by {host}; co-hosts: {others}", "主催: {host}、共催: {others}"),
+    "report": ("Report", "開催報告"),
+    "lectures": ("Lecture material", "講習会資料"),
+    "elsewhere": ("More about the event", "関連ページ"),
+    "tutors": ("Tutors", "チューター"),
+    "no_result": ("No scaling result is published.", "公開されている測定結果はありません。"),
+    "picture_outside": (
+        "{file} is not a path below the event's folder",
+        "{file} はイベントのフォルダより下のパスではありません",
+    ),
+    "picture_outside_hint": (
+        "copy the picture into the event's folder and write its name relative to hackathon.yaml",
+        "画像をイベントのフォルダにコピーし、hackathon.yaml からの相対パスを書いてください",
+    ),
+    "picture_unreadable": (
+        "picture {file} does not exist in the event's folder, is a link, or cannot be read",
+        "画像 {file} がイベントのフォルダにないか、リンクであるか、読めません",
+    ),
+    "picture_large": (
+        "picture {file} is too large (limit {limit})",
+        "画像 {file} が大きすぎます（上限 {limit}）",
+    ),
+    "picture_large_hint": ("scale it down", "縮小してください"),
+    "picture_kind": (
+        "{file} is neither a whole PNG nor a whole JPEG",
+        "{file} は完全な PNG・JPEG ではありません",
+    ),
+    "picture_kind_hint": ("convert it to PNG or JPEG", "PNG か JPEG に変換してください"),
     "no_teams": ("No team has measurements yet.", "まだどのチームも測定していません。"),
     "all_results": ("All results in one table:", "全結果をまとめた表:"),
     # publishing

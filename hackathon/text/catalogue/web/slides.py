@@ -75,6 +75,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "which_team_hint": ("hackathon slides TEAM; teams: {teams}", "hackathon slides TEAM。チーム: {teams}"),
     "no_folder": ("folder {folder} does not exist", "{folder} というフォルダはありません"),
+    "suffix": (
+        "{file} is not a name for slides; it must end with .html or .md",
+        "{file} はスライドのファイル名ではありません。末尾は .html か .md にしてください",
+    ),
+    "how_page": (
+        "Open {file} in a browser, fill in the marked blanks, save the page, and print it as PDF if you need one.",
+        "{file} をブラウザで開き、記入欄を埋めてページを保存してください。PDF はブラウザの印刷で作成できます。",
+    ),
     "how": (
         "Edit it, then show it with Marp (VS Code extension “Marp for VS Code”, or marp --pdf --allow-local-files {file}).",
         "編集した後、Marp（VS Code 拡張「Marp for VS Code」、または marp --pdf --allow-local-files {file}）で表示できます。",

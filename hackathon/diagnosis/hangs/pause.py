@@ -1,0 +1,107 @@
+"""How long a run had written nothing when it was ended from outside, and from which step on."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from hackathon.diagnosis.facts import RunFacts
+from hackathon.diagnosis.hangs.hang import QUIET, QUIET_LINES
+from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.logs.values import number
+from hackathon.text.files import open_regular
+from hackathon.text.json_fields import moment_of
+from hackathon.text.messages import message
+from hackathon.text.units import format_duration
+
+HEAD = 1 << 20
+"""Bytes at the beginning of a log by which the number of its lines is told."""
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A time at the end of a run in which no rank wrote anything."""
+
+    seconds: float
+    step: int | None
+    """The furthest step that a Meter told; None without one."""
+
+
+def still(facts: RunFacts) -> dict[str, str]:
+    """Return `stood_still` for the texts of a run that was ended at its walltime; empty when it went on to the end."""
+    pause = pause_of(facts)
+    if pause is None:
+        return {"stood_still": ""}
+    span = format_duration(pause.seconds)
+    if pause.step is None:
+        return {"stood_still": message("diagnosis.stood_still", span=span)}
+    return {"stood_still": message("diagnosis.stood_still_step", span=span, step=pause.step)}
+
+
+def pause_of(facts: RunFacts) -> Pause | None:
+    """Return how long a run had stood still when it was told to end; None when it had not, or nobody can know.
+
+    Standing still: no line of a Meter or a log for QUIET seconds and QUIET_LINES times the longest pause before.
+    """
+    ended = _told_to_end(facts)
+    began = min((moment for each in facts.rank_events.values() if each and (moment := moment_of(each[0].get("t")))),
+                default=None)  # fmt: skip
+    if ended is None:
+        return None
+    times, step, longest = [], None, 0.0
+    for lines in facts.metrics.values():
+        own = [line for line in lines if not line.get("final")]
+        moments = [moment for line in own if (moment := moment_of(line.get("t"))) is not None and moment <= ended]
+        steps = [told for line in own if (told := number(line.get("step"))) is not None]
+        times += moments[-1:]
+        longest = max([longest, *(later - former for former, later in pairwise(moments))])
+        step = max([*([step] if step is not None else []), *map(int, filter(_is_count, steps))], default=None)
+    for path in rank_files(facts.path / "logs", ".log"):
+        printed = _printed(facts, path)
+        if printed is None:
+            continue
+        if printed > ended + 1:  # by its time nothing is known: the file was copied, or written to afterwards
+            return None
+        times.append(printed)
+        if not longest and began is not None:
+            longest = max(longest, (printed - began) / max(1, _lines(path)))
+    if not times or not longest:
+        return None
+    seconds = ended - max(times)
+    return Pause(seconds, step) if seconds >= max(QUIET, QUIET_LINES * longest) else None
+
+
+def _told_to_end(facts: RunFacts) -> float | None:
+    told = [
+        moment
+        for listed in facts.rank_events.values()
+        for each in listed
+        if each.get("event") == "told" and (moment := moment_of(each.get("t"))) is not None
+    ]
+    return min(told, default=facts.status.t_ended if facts.status is not None else None)
+
+
+def _printed(facts: RunFacts, path: Path) -> float | None:
+    """Return when a rank printed last before it was told to end; None when it printed nothing."""
+    told = next((each for each in facts.rank_events.get(rank_of(path), ()) if each.get("event") == "told"), {})
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    if not found.st_size:
+        return None
+    return moment_of(told.get("printed")) or found.st_mtime
+
+
+def _lines(path: Path) -> int:
+    """Return about how many lines a log has, by its beginning."""
+    try:
+        size = path.stat().st_size
+        with open_regular(path) as stream:
+            head = stream.read(HEAD)
+    except OSError:
+        return 0
+    return round(head.count(b"\n") * max(1.0, size / max(1, len(head))))
+
+
+def _is_count(value: float) -> bool:
+    return 0 <= value < 1e15

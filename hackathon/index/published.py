@@ -1,0 +1,57 @@
+"""What of an event's runs a public page may count: teams that may be told of, and machines that are no laptops."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.studies import by_team, run_key
+from hackathon.schedulers.profiles import load_cluster
+from hackathon.text.errors import HackathonError
+
+if TYPE_CHECKING:
+    from hackathon.config.event import Event
+
+LAPTOP = "local"
+"""The scheduler of machines that have none."""
+
+
+def hidden_teams(event: "Event | None") -> frozenset[str]:
+    """Return the teams that no public page names: the organiser leaves them out, or they did not come."""
+    return frozenset(team.name for team in (event.teams if event else ()) if not (team.publish and team.took_part))
+
+
+def without_hidden(source: Catalog) -> Catalog:
+    """Return a catalog without the runs and projects of teams that no public page names; their people still count."""
+    hidden = hidden_teams(source.event)
+    if not hidden:
+        return source
+    gone = [team for team in by_team(source) if team.name in hidden]
+    runs = {run_key(run) for team in gone for run in (*team.runs, *team.unseen)}
+    places = {path for team in gone for path in team.projects}
+    return replace(
+        source,
+        hidden=hidden,
+        summaries=tuple(run for run in source.summaries if run_key(run) not in runs),
+        unseen=tuple(run for run in source.unseen if run_key(run) not in runs),
+        projects=tuple(project for project in source.projects if project.path not in places),
+    )
+
+
+def on_machines(source: Catalog) -> Catalog:
+    """Return a catalog without the runs of laptops, where there are runs of other machines."""
+    laptops = {name for name in {run.cluster for run in source.entries} if name and _is_laptop(name, source)}
+    if not laptops or all(run.cluster in laptops for run in source.entries):
+        return source
+    return replace(
+        source,
+        summaries=tuple(run for run in source.summaries if run.cluster not in laptops),
+        unseen=tuple(run for run in source.unseen if run.cluster not in laptops),
+    )
+
+
+def _is_laptop(name: str, source: Catalog) -> bool:
+    try:
+        cluster = load_cluster(name, [source.event_folder] if source.event_folder else [])
+    except (HackathonError, OSError):
+        return False  # a machine that nobody describes any more
+    return cluster.scheduler == LAPTOP

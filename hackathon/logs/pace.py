@@ -1,0 +1,83 @@
+"""How fast a training gets on and how long it will still take, by its Meter and by what its parameters ask for."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hackathon.logs.values import number
+
+STEPS = ("max_steps", "total_steps", "train_steps", "num_steps", "n_steps", "steps", "max_iterations", "iterations",
+         "max_iters", "max_iter", "num_iterations", "iters")  # fmt: skip
+"""Parameters that name how many steps a training has."""
+EPOCHS = ("max_epochs", "num_epochs", "num_train_epochs", "n_epochs", "epochs")
+"""Parameters that name how many epochs a training has."""
+INTERVALS = 10
+"""Lines at the end whose pace counts."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How far a training is."""
+
+    done: float
+    """Steps or whole epochs."""
+    total: float
+    unit: str
+    """`step` or `epoch`."""
+    seconds: float
+    """From its newest line until the end, at the pace of its last lines; 0 when all is done."""
+    moment: float
+    """When that line was written, seconds since 1970."""
+
+
+def pace(lines: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> Pace | None:
+    """Return how far a training is; None where nothing says how long it is to be, or it has hardly begun.
+
+    `lines`: of the newest attempt of one rank's Meter, from its beginning, or its first and its last ones.
+    """
+    told = [line for line in lines if not line.get("final") and _number(line, "t") is not None]
+    epochs, steps = _asked(parameters, EPOCHS), _asked(parameters, STEPS)
+    if epochs and any(_number(line, "epoch") is not None for line in told):
+        return _by_epochs(told, epochs)
+    return _by_steps(told[-INTERVALS - 1 :], steps) if steps else None
+
+
+def _by_steps(lines: Sequence[Mapping[str, Any]], total: float) -> Pace | None:
+    points = [(t, step) for line in lines if (t := _number(line, "t")) is not None
+              and (step := _number(line, "step")) is not None]  # fmt: skip
+    if len(points) < 2:
+        return None
+    (begin, first), (end, last) = points[0], points[-1]
+    if end <= begin or last <= first or last > total:
+        return None
+    return Pace(last, total, "step", (total - last) * (end - begin) / (last - first), end)
+
+
+def _by_epochs(lines: Sequence[Mapping[str, Any]], total: float) -> Pace | None:
+    """Return the pace by whole epochs; the first line says whether they are counted from 0 or from 1."""
+    points = [(t, epoch) for line in lines if (t := _number(line, "t")) is not None
+              and (epoch := _number(line, "epoch")) is not None]  # fmt: skip
+    if not points or points[0][1] not in (0.0, 1.0):  # a training that was taken up again: nobody knows its base
+        return None
+    changes = [after for before, after in itertools.pairwise(points) if after[1] > before[1]]
+    if not changes:
+        return None
+    (since, current), (begin, base) = changes[-1], points[0]
+    done = current - base
+    if done >= total or since <= begin:
+        return None
+    seconds = (since - begin) / done
+    now = points[-1][0]
+    return Pace(done, total, "epoch", max(0.0, (total - done) * seconds - (now - since)), now)
+
+
+def _asked(parameters: Mapping[str, Any], names: Sequence[str]) -> float | None:
+    found = (number(parameters.get(name)) for name in names if name in parameters)
+    return next((each for each in found if each is not None and math.isfinite(each) and each > 0), None)
+
+
+def _number(line: Mapping[str, Any], name: str) -> float | None:
+    value = number(line.get(name))
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,153 @@
+"""Curves of what a program printed: by the patterns of its metrics, and by the formats that are known.
+
+A point is (step, value): the step that the line itself names, None where it names none. Times are not known, for most
+programs print none.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hackathon.logs.formats import FORMATS, Format, Speaker
+from hackathon.logs.lines import read_lines
+from hackathon.logs.metrics import CURVE, LONGEST, compiled_patterns, is_own, rank_files
+from hackathon.logs.patterns import may_take_long
+from hackathon.logs.values import number, whole
+from hackathon.logs.words import ALL
+from hackathon.runs.directory import guarded
+
+MOST = 4 << 20
+"""Bytes at the end of a log that are read for its curves."""
+CURVES = 16
+"""Curves of a run that are kept."""
+_STEP = re.compile(
+    r"(?i)(?<![a-z0-9_])(?:global[_ -]?)?(?:step|iteration|iter|ステップ|反復|イテレーション)s?"
+    r"\s{0,2}[:=#]?\s{0,3}\[?\s{0,6}"
+    r"(\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?![\d]|\.\d|\s?(?:m?s(?:ec)?\b|/s))"
+)
+
+Points = list[tuple[float | None, float]]
+"""(step, value) in the order printed."""
+
+
+class Curve:
+    """One curve in bounded memory: every second point goes when there are too many."""
+
+    __slots__ = ("_every", "_seen", "points")
+
+    def __init__(self) -> None:
+        self.points: Points = []
+        self._every, self._seen = 1, 0
+
+    def add(self, step: float | None, value: float) -> None:
+        """Take a point; what is not finite is passed over."""
+        if not math.isfinite(value):
+            return
+        if self._seen % self._every == 0:
+            self.points.append((step, value))
+            if len(self.points) >= CURVE:
+                del self.points[1::2]
+                self._every *= 2
+        self._seen += 1
+
+
+def step_of(line: str) -> float | None:
+    """Return the step that a line names (`step 20`, `iter: 300/1000`, `ステップ 5`), None for none."""
+    match = _STEP.search(line[:LONGEST])
+    return float(whole(match[1].replace(",", ""))) if match else None
+
+
+def printed_curves(
+    run: Path, patterns: Mapping[str, Mapping[str, Any]], *, processes: int, over: bool
+) -> dict[str, Points]:
+    """Return the curves in the logs of a run: metric → points, of two or more; at most CURVE each.
+
+    Metrics with a `pattern` first, of the first rank that printed one, without their `skip_first`; then what the known
+    formats tell. Of a long log the last MOST bytes count. Patterns of somebody else's run, and those that may take
+    long, are looked for in a process of its own. Raises RequestError for a pattern that is none or takes too long.
+    """
+    wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
+    logs = [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]
+    found: dict[str, Points] = {}
+    if wanted and (not is_own(run) or any(may_take_long(str(entry["pattern"])) for entry in wanted.values())):
+        from hackathon.logs.pattern_reader import curves_apart
+
+        found = curves_apart(guarded(run), wanted, over, len(logs) * MOST)
+    elif wanted:
+        found = found_by_patterns(run, wanted, over)
+    for name, points in _formatted(logs, processes, over).items():
+        if name not in wanted:
+            found.setdefault(name, points)
+    kept = {name: points for name, points in found.items() if len(points) > 1}
+    return {name: kept[name] for name in list(kept)[:CURVES]}
+
+
+def found_by_patterns(run: Path, wanted: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, Points]:
+    """Return the curves that the patterns find, here and for as long as it takes; as `printed_curves`."""
+    compiled = compiled_patterns(wanted)
+    found: dict[str, Points] = {}
+    for path in [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]:
+        missing = {name: expression for name, expression in compiled.items() if name not in found}
+        if not missing:
+            break
+        curves = {name: Curve() for name in missing}
+        left = {name: int(wanted[name].get("skip_first", 0)) for name in missing}
+        step: float | None = None
+        for text in read_lines(path, torn=torn, last=MOST):
+            line = text[:LONGEST]
+            named = step_of(line)
+            for name, expression in missing.items():
+                for match in expression.finditer(line):
+                    value = number(match[1] if expression.groups else match[0])
+                    if value is None:
+                        continue
+                    if left[name] > 0:
+                        left[name] -= 1
+                        continue
+                    step = named
+                    curves[name].add(step, value)
+        found |= {name: curve.points for name, curve in curves.items() if curve.points}
+    return found
+
+
+class _Listener(Speaker):
+    """A Speaker that keeps every value that it hears, with the step of its line."""
+
+    def __init__(self, *, shared: bool) -> None:
+        super().__init__(shared=shared)
+        self.curves: dict[tuple[str, str], Curve] = {}
+        self._step: float | None = None
+
+    def hear(self, lines: Iterable[str]) -> None:
+        """Take lines."""
+        for line in lines:
+            self._step = step_of(line)
+            self.read(line)
+
+    def _take(self, rank: int, form: Format, found: Iterable[tuple[str, float]]) -> None:
+        told = list(found)
+        if told and (self._speaks is None or rank < self._speaks):
+            self.curves.clear()
+        super()._take(rank, form, told)
+        for name, value in told:
+            if (form.name, name) in self.values:  # else there are too many names
+                self.curves.setdefault((form.name, name), Curve()).add(self._step, value)
+
+
+def _formatted(logs: Iterable[Path], processes: int, torn: bool) -> dict[str, Points]:
+    """Return what the known formats tell, of the first log that tells two values of anything."""
+    order = {form.name: place for place, form in enumerate(FORMATS)}
+    formats = {form.name: form for form in FORMATS}
+    for path in logs:
+        listener = _Listener(shared=path.name == "job.log")
+        listener.hear(read_lines(path, torn=torn, last=MOST))
+        told: dict[str, Points] = {}
+        for (form, name), curve in sorted(listener.curves.items(), key=lambda each: order[each[0][0]]):
+            factor = processes if name in formats[form].per_process else 1
+            points = [(step, value * factor) for step, value in curve.points]
+            told.setdefault(name.removesuffix(ALL), points)
+        if any(len(points) > 1 for points in told.values()):
+            return told
+    return {}

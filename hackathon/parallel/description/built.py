@@ -1,0 +1,136 @@
+"""What a user's function returns: a model, example inputs of one micro-batch and a loss, built on the meta device.
+
+Runs the user's code, so only in the child process of `hackathon plan`.
+"""
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils._pytree import tree_map_only
+
+from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, shortened
+from hackathon.parallel.live.capture import Captured
+from hackathon.parallel.live.skeleton import Skeleton
+
+_KEYS = ("model", "args", "kwargs", "loss", "target")
+
+
+@dataclass(frozen=True)
+class Built:
+    """A model with inputs of one micro-batch; `loss` gets the output, and `target` unless that is None."""
+
+    model: nn.Module
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    loss: Callable[..., Any] | None
+    target: Any
+
+    @property
+    def samples(self) -> int | None:
+        """Samples of a micro-batch: dimension 0 of the first input that is a tensor; None without one."""
+        found: list[int] = []
+        tree_map_only(
+            torch.Tensor, lambda each: found.append(int(each.shape[0])) if each.dim() else None,
+            (self.args, dict(self.kwargs)),
+        )  # fmt: skip
+        return found[0] if found else None
+
+    def resized(self, samples: int) -> "Built":
+        """Return the same model with inputs of another number of samples. Raises CaptureRefusal without a tensor."""
+        before = self.samples
+        if before is None:
+            raise CaptureRefusal("capture.no_batch")
+
+        def other(tensor: torch.Tensor) -> torch.Tensor:
+            if not tensor.dim() or tensor.shape[0] != before:
+                return tensor
+            return tensor.new_zeros((samples, *tensor.shape[1:]))
+
+        args, kwargs, target = tree_map_only(torch.Tensor, other, (self.args, dict(self.kwargs), self.target))
+        return Built(self.model, args, kwargs, self.loss, target)
+
+
+def captured_of(built: Built) -> Captured:
+    """Return the graph of training, captured as the runtime does it, so that a plan names the same operators."""
+    skeleton = Skeleton(built.model, built.loss)
+    traced = skeleton.trace(built.args, built.kwargs, built.target, training=True)
+    return Captured(traced, None, skeleton.aliases)
+
+
+def load(path: Path, name: str) -> Callable[[], Any]:
+    """Return a function of a user's file, which is imported as Python does it for a program. Raises CaptureRefusal."""
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    module_name = path.stem if path.stem not in sys.modules and path.stem.isidentifier() else f"_model_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise CaptureRefusal("capture.no_python_file", path=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise CaptureRefusal("capture.import_failed", **_told(error, path)) from error
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise CaptureRefusal("capture.no_function", path=str(path), name=name)
+    return found  # type: ignore[no-any-return]
+
+
+def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Built:
+    """Return what the function builds on a device. Raises CaptureRefusal for what is no model with its inputs."""
+    try:
+        with torch.device(device):
+            value = function()
+    except Exception as error:
+        raise CaptureRefusal("capture.build_failed", **_told(error, path)) from error
+    name = getattr(function, "__name__", "build")
+    if not isinstance(value, Mapping) or not isinstance(value.get("model"), nn.Module) or "args" not in value:
+        raise CaptureRefusal("capture.build_returns", name=name)
+    if unknown := [str(each) for each in value if each not in _KEYS]:
+        raise CaptureRefusal("capture.build_key", name=name, key=unknown[0], known=", ".join(_KEYS))
+    args = value["args"]
+    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
+    kwargs, loss, target = dict(value.get("kwargs") or {}), value.get("loss"), value.get("target")
+    if loss is not None and not callable(loss):
+        raise CaptureRefusal("capture.build_loss", name=name)
+    if loss is not None and "target" not in value and len(args) > 1 and _takes_target(loss):
+        args, target = args[:-1], args[-1]
+    model = value["model"]
+    place = next((each.device for each in model.parameters()), torch.device(device))
+
+    def moved(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor if tensor.device == place else torch.zeros_like(tensor, device=place)
+
+    args, kwargs, target = tree_map_only(torch.Tensor, moved, (args, kwargs, target))
+    return Built(model, args, kwargs, loss, target)
+
+
+def _takes_target(loss: Callable[..., Any]) -> bool:
+    """Return whether a loss wants a target beside the output."""
+    try:
+        parameters = inspect.signature(loss.forward if isinstance(loss, nn.Module) else loss).parameters.values()
+    except (TypeError, ValueError):
+        return True  # a builtin
+    required = [
+        each for each in parameters
+        if each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]  # fmt: skip
+    return len(required) > 1 or any(each.kind == each.VAR_POSITIONAL for each in parameters)
+
+
+def _told(error: BaseException, path: Path) -> dict[str, str]:
+    file, line = frame_of(error) or (str(path), 0)
+    if isinstance(error, SyntaxError) and error.filename:
+        file, line = error.filename, error.lineno or 0
+    return {"path": file, "line": str(line), "words": shortened(error)}

@@ -1,0 +1,205 @@
+"""Seconds of operators: measured on the device at hand, or the roofline of a device that is not.
+
+Roofline (Williams, Waterman and Patterson 2009): a kernel takes the longer of its FLOP by the device's peak and its
+bytes by the bandwidth of the device's memory. Operators that are too large to measure get their roofline times what
+the measured ones of their kind took by theirs.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+from hackathon.parallel.description.work import KernelWork, OperatorPasses, TensorFact, call, placed, with_facts
+
+SHORTEST = 0.004
+"""Seconds that a measurement lasts at least, so that the clock does not count."""
+RUNS = 5
+WORTH = 1e-4
+"""Seconds of roofline from which an operator tells how fast the device is; smaller ones measure their start."""
+ROOM = 0.4
+"""Share of the free memory that a measurement may take."""
+
+
+@dataclass(frozen=True)
+class DevicePeaks:
+    """What a device reaches: FLOP/s by precision, and bytes per second of its memory."""
+
+    flops_per_s: Mapping[str, float]
+    bytes_per_s: float
+
+    def of(self, precision: str) -> float:
+        """Return the FLOP/s of a precision; of one that is not known, those of the next wider one, else of any."""
+        widening = {"fp16": ("fp16", "bf16", "fp32"), "bf16": ("bf16", "fp16", "fp32"), "fp64": ("fp64", "fp32")}
+        for each in widening.get(precision, ("fp32",)):
+            if each in self.flops_per_s:
+                return self.flops_per_s[each]
+        return min(self.flops_per_s.values())
+
+
+def roofline(kernels: Iterable[KernelWork], peaks: DevicePeaks) -> float:
+    """Return the seconds of kernels, one after another, on a device with these peaks."""
+    return sum(max(each.flops / peaks.of(each.precision), each.bytes / peaks.bytes_per_s) for each in kernels)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """An operator with the shapes of its inputs: what takes the same time wherever it stands in the model."""
+
+    target: Any
+    args: Any
+    kwargs: Any
+    grad: bool
+    work: OperatorPasses
+
+    @property
+    def bytes(self) -> float:
+        """The bytes of inputs, outputs and what lies between, both ways."""
+        facts = tree_flatten((self.args, self.kwargs, self.work.outputs))[0]
+        tensors = sum(each.bytes for each in facts if isinstance(each, TensorFact))
+        return 2 * tensors + self.work.kept_inside + self.work.workspace
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of each signature in a forward and a backward pass, and how they came about."""
+
+    seconds: Sequence[tuple[float, float]]
+    basis: Mapping[str, Any]
+
+
+def estimated(signatures: Sequence[Signature], peaks: DevicePeaks) -> list[tuple[float, float]]:
+    """Return the roofline of each signature, forward and backward."""
+    return [(roofline(each.work.forward, peaks), roofline(each.work.backward, peaks)) for each in signatures]
+
+
+def times_of(
+    signatures: Sequence[Signature], counts: Sequence[int], peaks: DevicePeaks, device: str | None, seconds: float,
+    whole: "Callable[[str, float], tuple[float, float] | None] | None" = None,
+) -> Times:  # fmt: skip
+    """Return the times of signatures that occur `counts` times in the model.
+
+    `device`: where to measure for about so many `seconds`; None: the roofline alone. `whole`: runs the whole model
+    on a device if it fits there and its estimated seconds are given; what it takes then scales the operators' times.
+    """
+    rough = estimated(signatures, peaks)
+    basis: dict[str, Any] = {
+        "device": device, "measured": 0, "signatures": len(signatures), "whole": None,
+        "flops_per_s": dict(peaks.flops_per_s), "bytes_per_s": peaks.bytes_per_s,
+    }  # fmt: skip
+    if device is None:
+        return Times(rough, basis)
+    end = time.monotonic() + seconds
+    free = free_memory(device)
+    found: dict[int, tuple[float, float]] = {}
+    # what takes most of a step comes first, so that the budget ends among what hardly matters
+    for number in sorted(range(len(signatures)), key=lambda each: -counts[each] * sum(rough[each])):
+        each = signatures[number]
+        if not each.work.forward and not each.work.backward:
+            found[number] = (0.0, 0.0)  # a view
+            continue
+        left = end - time.monotonic()
+        if each.bytes > ROOM * free or (RUNS + 1) * sum(rough[number]) > left or left <= 0:
+            continue
+        try:
+            found[number] = timed(each, device)
+        except Exception:  # inputs that it does not take, such as an index that must not be 0: its roofline remains
+            continue
+    factors = _factors(signatures, rough, found)
+    result = [
+        found.get(number) or _scaled(signatures[number], rough[number], factors) for number in range(len(signatures))
+    ]
+    basis |= {"measured": len(found), "factors": factors}
+    sums = [sum(count * pair[way] for count, pair in zip(counts, result, strict=True)) for way in (0, 1)]
+    if whole is not None and sum(sums) * (RUNS + 1) < max(end - time.monotonic(), 0.1 * seconds):
+        took = whole(device, free)
+        if took is not None and min(took) > 0 and min(sums) > 0:
+            basis["whole"] = {"forward": took[0], "backward": took[1], "forward_sum": sums[0], "backward_sum": sums[1]}
+            result = [(one * took[0] / sums[0], other * took[1] / sums[1]) for one, other in result]
+    return Times(result, basis)
+
+
+def _kind(kernels: Sequence[KernelWork]) -> str:
+    return "products" if any(each.flops for each in kernels) else "other"
+
+
+def _factors(
+    signatures: Sequence[Signature], rough: Sequence[tuple[float, float]], found: Mapping[int, tuple[float, float]]
+) -> dict[str, float]:
+    """Return measured by roofline, of products of matrices and of the rest; 1 where nothing large was measured."""
+    sums: dict[str, list[float]] = {"products": [0.0, 0.0], "other": [0.0, 0.0]}
+    for number, pair in found.items():
+        work = signatures[number].work
+        for way, kernels in enumerate((work.forward, work.backward)):
+            if kernels and rough[number][way] >= WORTH:
+                kind = _kind(kernels)
+                sums[kind][0] += pair[way]
+                sums[kind][1] += rough[number][way]
+    return {kind: took / estimate if took and estimate else 1.0 for kind, (took, estimate) in sums.items()}
+
+
+def _scaled(
+    signature: Signature, rough: tuple[float, float], factors: Mapping[str, float]
+) -> tuple[float, float]:  # fmt: skip
+    work = signature.work
+    return rough[0] * factors[_kind(work.forward)], rough[1] * factors[_kind(work.backward)]
+
+
+def timed(signature: Signature, device: str) -> tuple[float, float]:
+    """Return the seconds of an operator in a forward and a backward pass on a device."""
+    args, kwargs = with_facts((signature.args, signature.kwargs), lambda fact: fact.made(device))
+    args, kwargs = placed((args, kwargs), device)
+    with torch.set_grad_enabled(signature.grad):
+        result = call(signature.target, args, kwargs)
+        forward = fastest_of(lambda: call(signature.target, args, kwargs), device)
+        outputs = [each for each in tree_flatten(result)[0] if isinstance(each, torch.Tensor) and each.requires_grad]
+        inputs = [
+            each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor) and each.requires_grad
+        ]
+        if isinstance(signature.target, torch.nn.Module):
+            inputs += [each for each in signature.target.parameters() if each.requires_grad]
+        if not outputs or not inputs or not signature.work.backward:
+            return forward, 0.0
+        gradients = [torch.ones_like(each) for each in outputs]
+        backward = fastest_of(
+            lambda: torch.autograd.grad(outputs, inputs, gradients, retain_graph=True, allow_unused=True), device
+        )
+    return forward, backward
+
+
+def fastest_of(work: Callable[[], Any], device: str) -> float:
+    """Return the seconds of one piece of work in the fastest of RUNS runs of at least SHORTEST seconds.
+
+    Other programs on the machine can only make a run longer.
+    """
+    times: list[float] = []
+    repeats = 1
+    synchronize(device)
+    while len(times) < RUNS:
+        begin = time.perf_counter()
+        for _ in range(repeats):
+            work()
+        synchronize(device)
+        took = time.perf_counter() - begin
+        if took < SHORTEST and repeats < 10_000 and not times:
+            repeats = min(10_000, max(2 * repeats, int(repeats * SHORTEST / max(took, 1e-7))))
+            continue
+        times.append(took / repeats)
+    return min(times)
+
+
+def synchronize(device: str) -> None:
+    """Wait for what was started on a GPU."""
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()
+
+
+def free_memory(device: str) -> float:
+    """Return the bytes that are free on a device."""
+    if device.startswith("cuda"):
+        return float(torch.cuda.mem_get_info()[0])
+    return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

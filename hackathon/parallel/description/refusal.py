@@ -1,0 +1,107 @@
+"""Why a model cannot be planned: the module, the file and the line, with torch's own words shortened."""
+
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+from torch import nn
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_STANDARD = tuple(str(Path(sysconfig.get_path(each)).resolve()) for each in ("stdlib", "platstdlib"))
+_SITE = ("site-packages", "dist-packages")
+_TORCH = str(Path(torch.__file__).resolve().parent)
+_LONGEST = 160
+
+
+class CaptureRefusal(Exception):
+    """A reason for the person who asked: an id of the catalogue and the values in it."""
+
+    def __init__(self, identifier: str, **values: str) -> None:
+        super().__init__(identifier)
+        self.id, self.values = identifier, values
+
+
+def shortened(error: BaseException) -> str:
+    """Return an error's kind and the first line of what it says."""
+    lines = [each.strip() for each in str(error).splitlines() if each.strip()]
+    words = lines[0] if lines else ""
+    words = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def frame_of(error: BaseException) -> tuple[str, int] | None:
+    """Return file and line of the innermost code that is neither Python's, nor torch's, nor the toolkit's."""
+    found = None
+    for frame, line in _frames(error):
+        if is_foreign(frame.f_code.co_filename):
+            found = frame.f_code.co_filename, line
+    return found
+
+
+def module_of(error: BaseException, model: nn.Module) -> str:
+    """Return the dotted path of the innermost module whose `forward` an error comes from, its class behind it."""
+    names = {id(each): name for name, each in model.named_modules()}
+    found = model
+    for frame, _ in _frames(error):
+        inside = frame.f_locals.get("self")
+        if not isinstance(inside, nn.Module):
+            continue
+        copied = getattr(inside, "model", None)
+        if type(inside).__module__.startswith("hackathon.") and isinstance(copied, nn.Module):
+            names |= {id(each): name for name, each in copied.named_modules()}  # the wrapper of what is captured
+        if id(inside) in names and is_foreign(frame.f_code.co_filename):
+            found = inside
+    return _shown(names[id(found)], found)
+
+
+def refuse_hooks(model: nn.Module) -> None:
+    """Refuse a model with hooks, as the runtime does: a captured graph does not call them."""
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    for name, module in model.named_modules():
+        for kind in kinds:
+            for hook in getattr(module, kind, {}).values():
+                function = _function(hook)
+                code = getattr(function, "__code__", None)
+                raise CaptureRefusal(
+                    "capture.hook", module=_shown(name, module), hook=getattr(function, "__qualname__", repr(function)),
+                    path=getattr(code, "co_filename", "?"), line=str(getattr(code, "co_firstlineno", 0)),
+                )  # fmt: skip
+
+
+def is_foreign(file: str) -> bool:
+    """Return whether code is neither Python's, nor torch's, nor the toolkit's."""
+    if not file or file.startswith("<"):
+        return False
+    path = str(Path(file).resolve())
+    if path.startswith((_TORCH + "/", str(_PACKAGE) + "/")):
+        return False
+    return any(each in path for each in _SITE) or not path.startswith(tuple(f"{each}/" for each in _STANDARD))
+
+
+def _function(hook: Any) -> Any:
+    """Return the function behind a bound method, a partial or a callable object."""
+    while hasattr(hook, "func"):
+        hook = hook.func
+    hook = getattr(hook, "__func__", hook)
+    return hook if hasattr(hook, "__code__") else vars(type(hook)).get("__call__", hook)
+
+
+def _shown(name: str, module: nn.Module) -> str:
+    return f"{name or 'model'} ({type(module).__name__})"
+
+
+def _frames(error: BaseException) -> Iterator[tuple[FrameType, int]]:
+    """Yield (frame, line) from the outside to the inside, of an error and of those that it came from."""
+    chain: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in chain:
+        chain.append(each)
+        each = each.__cause__ or each.__context__
+    for one in chain:  # the first cause comes last: it is the innermost
+        trace: TracebackType | None = one.__traceback__
+        while trace is not None:
+            yield trace.tb_frame, trace.tb_lineno
+            trace = trace.tb_next

@@ -1,0 +1,65 @@
+"""Runs a whole captured model a few times, with made-up parameters and inputs: what all operators take together."""
+
+import time
+from typing import Any
+
+import torch
+from torch import fx, nn
+from torch.utils._pytree import tree_flatten
+
+from hackathon.parallel.description.measure import ROOM, RUNS, synchronize
+from hackathon.parallel.description.work import fact_of
+from hackathon.parallel.live.capture import Traced
+from hackathon.parallel.live.split import split
+
+
+def whole_times(traced: Traced, needs: float, device: str, free: float) -> tuple[float, float] | None:
+    """Return the seconds of the forward and backward pass of a captured model; None where it does not fit or run.
+
+    It runs as one stage of the runtime. `needs`: bytes of parameters, gradients and what is kept; `free`: bytes of
+    memory that are free.
+    """
+    if needs > ROOM * free:
+        return None
+    forward, backward = [], []
+    try:
+        (part,) = split(traced, dict.fromkeys(traced.operators, 0), stages=1, device=torch.device(device))
+        parameters = _filled(part.module, device)
+        values = [node.meta.get("val") for node in traced.module.graph.nodes if node.op == "placeholder"]
+        inputs = [_made(values[at], device) for at in part.inputs]
+        for _ in range(RUNS + 1):  # the first one warms up
+            synchronize(device)
+            begin = time.perf_counter()
+            outputs = tree_flatten(part.module(*inputs))[0]
+            synchronize(device)
+            forward.append(time.perf_counter() - begin)
+            loss = [each for each in outputs if isinstance(each, torch.Tensor) and each.requires_grad]
+            if not loss:
+                return None
+            begin = time.perf_counter()
+            torch.autograd.grad(loss, parameters, [torch.ones_like(each) for each in loss], allow_unused=True)
+            synchronize(device)
+            backward.append(time.perf_counter() - begin)
+    except Exception:  # made-up inputs that this model does not take; the operators' own times remain
+        return None
+    return min(forward[1:]), min(backward[1:])
+
+
+def _filled(module: fx.GraphModule, device: str) -> list[torch.Tensor]:
+    """Put numbers on a device in the place of each tensor of a stage; return those that gradients are made for."""
+    made: dict[int, Any] = {}
+    for inside in module.modules():
+        for held in (inside._parameters, inside._buffers):
+            for name, tensor in held.items():
+                if tensor is None:
+                    continue
+                if id(tensor) not in made:
+                    new = fact_of(tensor, False).made(device)
+                    trained = isinstance(tensor, nn.Parameter)
+                    made[id(tensor)] = nn.Parameter(new, tensor.requires_grad) if trained else new
+                held[name] = made[id(tensor)]
+    return [each for each in made.values() if each.requires_grad]
+
+
+def _made(value: Any, device: str) -> Any:
+    return fact_of(value, False).made(device) if isinstance(value, torch.Tensor) else value

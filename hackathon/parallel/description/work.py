@@ -1,0 +1,259 @@
+"""What one operator does in a pass: kernels with their FLOP and bytes, and what it keeps for the backward pass.
+
+The operator runs on fake tensors, which have shapes and no data, so neither time nor memory is needed: a layer of a
+model of 1 T parameters costs as much as a small one. Operators with equal inputs are looked at once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils import flop_counter
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+
+PRECISIONS = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16", torch.float64: "fp64"}
+_Mode: Any = TorchDispatchMode
+_COUNTER: Any = flop_counter
+_FREE = ("empty", "empty_like", "empty_strided", "new_empty", "detach", "lift_fresh", "scalar_tensor")
+"""Operators that move no data though their output is new."""
+_LOOK_UPS = ("embedding", "gather", "index_select", "index")
+"""Operators that read of their first input only what they return."""
+
+
+@dataclass(frozen=True)
+class KernelWork:
+    """One kernel: its floating-point operations, the bytes that it reads and writes, and its precision."""
+
+    flops: float
+    bytes: float
+    precision: str
+
+
+@dataclass(frozen=True)
+class TensorFact:
+    """What is known of a tensor before anything runs."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: torch.dtype
+    gradient: bool
+    """Whether a gradient flows to it."""
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of its elements."""
+        count = 1
+        for each in self.shape:
+            count *= each
+        return count * self.dtype.itemsize
+
+    def made(self, device: str) -> torch.Tensor:
+        """Return a tensor like it on a device: numbers near 1, and the index 0, which every table has."""
+        value: Any = self.dtype == torch.bool or (0.5 if self.dtype.is_floating_point or self.dtype.is_complex else 0)
+        shape = [1 if step == 0 else size for size, step in zip(self.shape, self.stride, strict=True)]
+        made = torch.empty_strided(shape, self.stride, dtype=self.dtype, device=device).fill_(value).expand(self.shape)
+        if self.gradient:
+            made = made.detach()
+        return made.requires_grad_(self.gradient)
+
+
+def fact_of(tensor: torch.Tensor, gradient: bool | None = None) -> TensorFact:
+    """Return what is known of a tensor; with `gradient`: as if that were so."""
+    return TensorFact(
+        tuple(int(each) for each in tensor.shape), tuple(int(each) for each in tensor.stride()), tensor.dtype,
+        bool(tensor.requires_grad) if gradient is None else gradient,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OperatorPasses:
+    """What an operator does in both passes; positions count the tensors among its inputs or outputs."""
+
+    forward: tuple[KernelWork, ...]
+    backward: tuple[KernelWork, ...]
+    outputs: Any
+    """A `TensorFact` in the place of each tensor that it returns."""
+    same: tuple[int | None, ...]
+    """Per output: the input whose memory it shares."""
+    kept_inputs: tuple[int, ...]
+    kept_outputs: tuple[int, ...]
+    kept_inside: float
+    """Bytes that the operator keeps for its backward pass beside its inputs and outputs."""
+    workspace: float
+    """Bytes that it needs at its peak beside what stays: temporaries, and gradients on their way."""
+
+
+def with_facts(inputs: Any, make: Callable[[TensorFact], Any]) -> Any:
+    """Return arguments with a tensor (or whatever `make` returns) in the place of each `TensorFact`."""
+    return tree_map_only(TensorFact, make, inputs)
+
+
+def placed(value: Any, device: str) -> Any:
+    """Return arguments in which every device that the model names is this one."""
+    return tree_map_only(torch.device, lambda _: torch.device(device), value)
+
+
+def facts_in(value: Any) -> list[TensorFact]:
+    """Return the facts among arguments or outputs, in order."""
+    return [each for each in tree_flatten(value)[0] if isinstance(each, TensorFact)]
+
+
+def call(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Run an operator; one that changes its inputs gets copies, for parameters must not be changed in place."""
+    if mutates(target):
+        args, kwargs = tree_map_only(torch.Tensor, lambda each: each.clone(), (args, kwargs))
+    return target(*args, **kwargs)
+
+
+def mutates(target: Any) -> bool:
+    """Return whether an operator changes one of its inputs."""
+    schema = getattr(target, "_schema", None)
+    return bool(schema is not None and schema.is_mutable)
+
+
+def look(
+    target: Any, args: Any, kwargs: Any, *, grad: bool = True, device: str = "cpu", real: bool = False,
+    held: Sequence[torch.Tensor] = (),
+) -> OperatorPasses:  # fmt: skip
+    """Return what an operator does with inputs like those. Raises what the operator raises on fake tensors.
+
+    `args`, `kwargs`: a `TensorFact` in the place of each tensor. `grad`: whether autograd is on there. `real`: on the
+    CPU with data, for a module whose parameters are `held`.
+    """
+    with nullcontext() if real else FakeTensorMode(allow_non_fake_inputs=True), torch.set_grad_enabled(grad):
+        made_args, made_kwargs = with_facts(placed((args, kwargs), device), lambda fact: fact.made(device))
+        inputs = _tensors((made_args, made_kwargs))
+        seen = _Kernels([*inputs, *held])
+        kept: list[torch.Tensor] = []
+
+        def keep(tensor: torch.Tensor) -> torch.Tensor:
+            kept.append(tensor)
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda each: each), seen:
+            result = call(target, made_args, made_kwargs)
+        outputs = _tensors(result)
+        places = {_storage(each): number for number, each in reversed(list(enumerate(inputs)))}
+        clones = seen.copies if mutates(target) else {}
+        places |= {copy: places[origin] for copy, origin in clones.items() if origin in places}
+        forward, made = tuple(seen.kernels), dict(seen.made)
+        if clones:
+            forward = tuple(each for each, name in zip(seen.kernels, seen.names, strict=True) if name != "clone")
+        ours = {_storage(each): number for number, each in reversed(list(enumerate(outputs)))}
+        own = {_storage(each) for each in held}
+        marks = {_storage(each): each for each in kept if _storage(each) not in own}
+        inside = {place: size for place, size in made.items() if place in marks and place not in ours}
+        inside = {place: size for place, size in inside.items() if place not in places}
+        temporary = sum(
+            size for place, size in made.items() if place not in inside and place not in ours and place not in places
+        )
+        backward: tuple[KernelWork, ...] = ()
+        swept = 0.0
+        flowing = [each for each in outputs if each.requires_grad and each.is_floating_point()]
+        wanted = [each for each in (*inputs, *held) if each.requires_grad]
+        if flowing and wanted:
+            gradients = [torch.empty_like(each) for each in flowing]
+            behind = _Kernels([*inputs, *held, *outputs, *kept, *gradients])
+            with behind:
+                torch.autograd.grad(flowing, wanted, gradients, allow_unused=True)
+            backward = tuple(behind.kernels)
+            if clones and backward and behind.names[-1] == "clone":
+                backward = backward[:-1]
+            swept = sum(behind.made.values()) + sum(_size(each) for each in gradients)
+        return OperatorPasses(
+            forward, backward, _facts(result), tuple(places.get(_storage(each)) for each in outputs),
+            tuple(sorted({places[place] for place in marks if place in places})),
+            tuple(sorted({ours[place] for place in marks if place in ours and place not in places})),
+            float(sum(inside.values())), float(max(temporary, swept)),
+        )  # fmt: skip
+
+
+class _Kernels(_Mode):  # type: ignore[misc]
+    """Takes down what runs below autograd."""
+
+    def __init__(self, known: Iterable[torch.Tensor]) -> None:
+        super().__init__()
+        self.kernels: list[KernelWork] = []
+        self.names: list[str] = []
+        self.made: dict[int, float] = {}
+        """Storage → bytes, of memory that was taken."""
+        self.copies: dict[int, int] = {}
+        """Storage of a clone → that of its origin."""
+        self._held = [*known]  # so that no storage is taken for another one
+        self._known = {_storage(each) for each in self._held}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func.namespace == "prim":
+            return result
+        inputs, outputs = _tensors((args, kwargs)), _tensors(result)
+        name = func.overloadpacket.__name__
+        new = [each for each in outputs if _storage(each) not in self._known]
+        for each in new:
+            self.made[_storage(each)] = _size(each)
+            self._known.add(_storage(each))
+        self._held += new
+        if name == "clone":
+            self.copies[_storage(outputs[0])] = _storage(inputs[0])
+        if name in _FREE or not (new or func._schema.is_mutable):
+            return result  # a view
+        moved = sum(_touched(each) for each in outputs)
+        if name in _LOOK_UPS:
+            moved += moved + sum(_touched(each) for each in inputs[1:])
+        else:
+            moved += sum(_touched(each) for each in {_storage(each): each for each in inputs}.values())
+        self.kernels.append(
+            KernelWork(_flops(func, args, kwargs or {}, result), moved, _precision([*inputs, *outputs]))
+        )
+        self.names.append(name)
+        return result
+
+
+def _flops(func: Any, args: Any, kwargs: Mapping[str, Any], result: Any) -> float:
+    """Return the floating-point operations of matrix products and convolutions; other kernels wait for memory."""
+    count = _COUNTER.flop_registry.get(func.overloadpacket)
+    name = func.overloadpacket.__name__
+    if count is not None:
+        return float(count(*args, **kwargs, out_val=result))
+    if name == "_scaled_dot_product_flash_attention_for_cpu":
+        return float(_COUNTER.sdpa_flop_count(args[0].shape, args[1].shape, args[2].shape))
+    if name == "_scaled_dot_product_flash_attention_for_cpu_backward":
+        return float(_COUNTER.sdpa_backward_flop_count(args[0].shape, args[1].shape, args[2].shape, args[3].shape))
+    if name.startswith("mkldnn_rnn_layer"):
+        steps = float(args[0].numel()) / int(args[0].shape[-1])
+        products = 2 * steps * float(args[1].numel() + args[2].numel())
+        return 2 * products if name.endswith("backward") else products
+    return 0.0
+
+
+def _precision(tensors: Iterable[torch.Tensor]) -> str:
+    for each in tensors:
+        if each.dtype in PRECISIONS:
+            return PRECISIONS[each.dtype]
+    return "fp32"
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return [each for each in tree_flatten(value)[0] if isinstance(each, torch.Tensor)]
+
+
+def _facts(value: Any) -> Any:
+    leaves, spec = tree_flatten(value)
+    return tree_unflatten([fact_of(each) if isinstance(each, torch.Tensor) else each for each in leaves], spec)
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)
+
+
+def _size(tensor: torch.Tensor) -> float:
+    return float(tensor.untyped_storage().nbytes())
+
+
+def _touched(tensor: torch.Tensor) -> float:
+    """Return the bytes of the elements; of one that is repeated (expanded) those that exist."""
+    return float(min(tensor.numel() * tensor.dtype.itemsize, tensor.untyped_storage().nbytes()))

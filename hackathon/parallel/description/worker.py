@@ -1,0 +1,189 @@
+"""The child process of `hackathon plan model.py:build`: the only place where the user's code runs.
+
+It gets one JSON object, and writes graph.json and an answer into a folder of its parent's.
+"""
+
+import contextlib
+import importlib.util
+import io
+import json
+import logging
+import os
+import sys
+import sysconfig
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+MOST_FILES = 2000
+
+
+class FilesRead:
+    """Files of the user that were opened for reading or imported, so that a later call sees whether one has changed."""
+
+    def __init__(self) -> None:
+        self._opened: set[str] = set()
+        names = ("stdlib", "platstdlib", "purelib", "platlib")
+        self._apart = tuple({str(Path(sysconfig.get_path(each)).resolve()) + "/" for each in names})
+        self._apart += (str(Path(__file__).resolve().parents[2]) + "/", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/")
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, args: tuple[Any, ...]) -> None:
+        if event != "open" or len(self._opened) > MOST_FILES:
+            return
+        path, mode = args[0], args[1]
+        if isinstance(path, (str, os.PathLike)) and (mode is None or set(str(mode)) <= set("rbt")):
+            self._opened.add(os.fspath(path) if isinstance(path, os.PathLike) else path)
+
+    def found(self) -> list[str]:
+        """Return their paths: sources of modules, and files that were read. Compiled modules count by their sources."""
+        modules = [str(getattr(each, "__file__", None) or "") for each in list(sys.modules.values())]
+        paths = {os.path.realpath(each) for each in (*self._opened, *modules) if isinstance(each, str) and each}
+        return sorted(
+            each for each in paths if not each.startswith(self._apart) and not each.endswith(".pyc")
+            and Path(each).is_file()
+        )[:MOST_FILES]  # fmt: skip
+
+
+def packages() -> list[str]:
+    """Return a file of each installed package that was imported; another version of it has another one."""
+    found = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if "." not in name and file and any(f"{os.sep}{each}{os.sep}" in file for each in ("site-packages",)):
+            found.add(os.path.realpath(file))
+    version = sys.modules.get("torch.version")
+    if version is not None and version.__file__:
+        found.add(os.path.realpath(version.__file__))
+    return sorted(found)
+
+
+def main(request: Mapping[str, Any]) -> None:
+    """Answer a request: `answer.json` beside `graph.json` in `folder`."""
+    folder = Path(request["folder"])
+    seen = FilesRead()
+    try:
+        import torch
+    except ImportError as error:
+        answer = {"refused": "capture.no_torch", "values": {"python": sys.executable, "words": str(error)[:200]}}
+    else:
+        from hackathon.parallel.description.refusal import CaptureRefusal
+
+        try:
+            graph, told = captured(request)
+        except CaptureRefusal as error:
+            answer = {"refused": error.id, "values": error.values}
+        else:
+            (folder / "graph.json").write_text(json.dumps(graph, allow_nan=False))
+            answer = {"told": told, "torch": torch.__version__}
+    answer |= {"files": seen.found(), "packages": packages()}
+    temporary = folder / ".answer.json"
+    temporary.write_text(json.dumps(answer))
+    temporary.rename(folder / "answer.json")
+
+
+def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return graph.json and what there is to say about it. Raises CaptureRefusal."""
+    import torch
+
+    from hackathon.parallel.description.built import build, load
+    from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, module_of, refuse_hooks, shortened
+
+    path = Path(request["path"])
+    function = load(path, request["function"])
+    built = build(function, path)
+    if request.get("samples"):
+        built = built.resized(int(request["samples"]))
+    refuse_hooks(built.model)
+    torch.manual_seed(0)
+    try:
+        with _quiet():
+            return _of_operators(built, request)
+    except CaptureRefusal:
+        raise
+    except Exception as error:
+        file, line = frame_of(error) or (str(path), 0)
+        told = {"module": module_of(error, built.model), "path": file, "line": str(line), "words": shortened(error)}
+    return _of_modules(function, request, told)
+
+
+def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    from hackathon.parallel.description.built import captured_of
+    from hackathon.parallel.description.planning import measured_graph
+    from hackathon.parallel.description.refusal import CaptureRefusal
+    from hackathon.parallel.live.capture import NoLossError
+
+    try:
+        found = captured_of(built)
+    except NoLossError as error:
+        raise CaptureRefusal("capture.no_loss", kind=str(error)) from error
+    device, peaks = _device(request)
+    graph, basis = measured_graph(found, peaks, device, float(request["seconds"]))
+    told = {**basis, "samples": built.samples}
+    return {**graph, "capture": told}, told
+
+
+def _of_modules(
+    function: Any, request: Mapping[str, Any], why: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a graph of the modules of a chain, for a model that cannot be captured for the reason `why`."""
+    from hackathon.parallel.description.built import build
+    from hackathon.parallel.description.children import Chain, chain_of, state_bytes
+    from hackathon.parallel.description.measure import ROOM, free_memory, times_of
+    from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, module_of, shortened
+
+    path = Path(request["path"])
+    outline = build(function, path)
+    if not chain_of(outline.model) or outline.kwargs or len(outline.args) != 1:
+        raise CaptureRefusal("capture.not_captured", **why)
+    if 4 * state_bytes(outline.model) > ROOM * free_memory("cpu"):
+        raise CaptureRefusal("capture.chain_too_large", **why)
+    built = build(function, path, "cpu")
+    if request.get("samples"):
+        built = built.resized(int(request["samples"]))
+    try:
+        chain = Chain(built)
+    except CaptureRefusal:
+        raise
+    except Exception as error:
+        file, line = frame_of(error) or (str(path), 0)
+        told = {"module": module_of(error, built.model), "path": file, "line": str(line), "words": shortened(error)}
+        raise CaptureRefusal("capture.not_captured", **told) from error
+    device, peaks = _device(request)
+    times = times_of(chain.signatures, chain.counts, peaks, device and "cpu", float(request["seconds"]))
+    told_all = {**times.basis, "level": "modules", "unseen": 0, "samples": built.samples, "why": dict(why)}
+    return {**chain.graph(times), "capture": told_all}, told_all
+
+
+def _device(request: Mapping[str, Any]) -> tuple[str | None, Any]:
+    """Return where to measure (None: nowhere), and the peaks of the device that the times are for."""
+    import torch
+
+    from hackathon.parallel.description.measure import DevicePeaks
+
+    if request.get("peaks"):
+        return None, DevicePeaks(request["peaks"]["flops_per_s"], float(request["peaks"]["bytes_per_s"]))
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda":
+        torch.empty(1, device=device)  # the probe takes a GPU only where it is in use
+    spec = importlib.util.spec_from_file_location("hackathon_device_probe", request["probe"])
+    assert spec is not None and spec.loader is not None
+    probe = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(probe)
+    found = probe.device_peaks()
+    return device, DevicePeaks(found["flops_per_s"], float(found["bytes_per_s"]))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep torch from printing whole graphs: what goes wrong is told in one line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        nowhere = io.StringIO()
+        with warnings.catch_warnings(), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

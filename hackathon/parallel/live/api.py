@@ -1,0 +1,260 @@
+"""AutoParallel: a model that was written for one device, trained by a plan on many."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from hackathon.parallel.live import batches, checkpoint, requirements, seeds
+from hackathon.parallel.live.batches import Inputs
+from hackathon.parallel.live.capture import NoLossError, Traced, loss_in, named_state
+from hackathon.parallel.live.exchange import Messenger
+from hackathon.parallel.live.gradients import Reduction, share_buffers
+from hackathon.parallel.live.inference import Inference
+from hackathon.parallel.live.layout import Layout
+from hackathon.parallel.live.offload import Streamed
+from hackathon.parallel.live.offload_blocks import stream_graph
+from hackathon.parallel.live.plans import RunPlan, check_plan, run_plan
+from hackathon.parallel.live.ranks import connect, device_of_rank
+from hackathon.parallel.live.run import Links, Pipeline
+from hackathon.parallel.live.skeleton import Skeleton
+from hackathon.parallel.live.split import StagePart, split
+from hackathon.parallel.live.stage import RankStage, bind
+from hackathon.parallel.live.state import Holding, gathered, put, take, under_all_names
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+Optimizer = Callable[[list[nn.Parameter]], Any]
+"""Makes the optimizer of the given parameters, or (optimizer, learning-rate schedule)."""
+
+
+class AutoParallel:
+    """Trains a model in stages, one process per replica of a stage. All processes call the same methods.
+
+    `plan`: plan.json, or the object in it. `example`: a batch as `step` takes it, of the size that is trained with.
+    `loss(output, target)`; without it the model's own output is the loss, or holds it as `loss`. The model belongs to
+    this object afterwards: it keeps the parameters of its stage only. `seed`: of dropout (default: torch's of rank 0).
+    `schedule`: 1f1b or gpipe. `precision`: None or bf16 (autocast). `max_grad_norm`: clip by the global norm.
+    `compiler`: backend of torch.compile for each stage. `timeout`: seconds to wait for another process. `initialise`:
+    gives the parameters of one module their first numbers, for models built on the meta device.
+    """
+
+    def __init__(
+        self, model: nn.Module, *, optimizer: Optimizer, example: Any, plan: Path | str | Mapping[str, Any] | None,
+        loss: Callable[..., Any] | None = None, schedule: str = "1f1b", precision: str | None = None,
+        max_grad_norm: float | None = None, compiler: str | None = None, seed: int | None = None,
+        device: torch.device | str | None = None, timeout: float = 600.0,
+        initialise: Callable[[nn.Module], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.device = torch.device(device) if device is not None else device_of_rank()
+        self.plan: RunPlan = run_plan(plan)
+        requirements.check_options(self.plan, schedule, precision, compiler)
+        requirements.check_model(model)
+        requirements.check_loss(loss)
+        self.rank, world = connect(self.device, timeout)
+        requirements.check_size(self.plan, world)
+        self._loss, self._max_grad_norm = loss, max_grad_norm
+        self.training, self.steps = True, 0
+        layout = Layout(self.plan.replicas)
+        self.stage, self.replica = layout.place(self.rank)
+        self._exchange = Messenger(layout, self.rank, self.device, timeout)
+        self._precision = requirements.PRECISIONS[precision] if precision else None
+
+        first = batches.even_pieces(batches.inputs_of(example, loss is not None), self.plan.micro_batches)[0]
+        self._signature = batches.signature(first)
+        self._skeleton = Skeleton(model, loss)
+        traced = self._trace(first)
+        check_plan(self.plan, traced)
+        parts = self._split(traced, self.plan.stage_of, first)
+        if compiler:
+            requirements.check_compile(any(part.draws for part in parts))
+        self._holding = Holding.of(model, self._skeleton.aliases, traced, self.plan.stage_of)
+        seed = self._exchange.objects_of_all(torch.initial_seed() if seed is None else seed)[0]
+        self.seed = int(seed)
+        self._exchange_groups()
+        # a stage whose parameters are streamed does not fit on its device
+        place = torch.device("cpu") if self.plan.offload[self.stage] else self.device
+        self._mine = take(model, self._holding, self.stage, self._exchange, self.seed, initialise, place)
+        bound = dict(self._mine)
+        self._start(parts, schedule, compiler, optimizer)
+        size = batches.samples_of(first)
+        self._inference = Inference(
+            self._skeleton, traced, self.plan.stage_of, self._holding, bound, self._pipeline, size, self._precision,
+            self.streamed,
+        )  # fmt: skip
+        self._told(parts)
+
+    # ---- construction
+    def _trace(self, first: Inputs) -> Traced:
+        try:
+            return self._skeleton.trace(*first, training=True)
+        except NoLossError as error:
+            raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
+
+    def _split(self, traced: Traced, stage_of: Mapping[str, int], inputs: Inputs) -> list[StagePart]:
+        leaves = pytree.tree_flatten(inputs)[0]
+        shapes = {} if self._precision is None else self._skeleton.shapes(traced, leaves, self._precision, self.device)
+        return split(traced, stage_of, stages=len(self.plan.replicas), device=self.device, metadata=shapes)
+
+    def _exchange_groups(self) -> None:
+        """Prepare sums over each set of ranks that hold something together: the same on all ranks, in one order."""
+        layout = self._exchange.layout
+        self._ranks = {name: layout.ranks(stages) for name, stages in self._holding.stages.items()}
+        for ranks in sorted({*self._ranks.values(), *(layout.ranks([each]) for each in range(len(layout.replicas)))}):
+            self._exchange.make_group(ranks)
+
+    def _start(self, parts: list[StagePart], schedule: str, compiler: str | None, optimizer: Optimizer) -> None:
+        part = parts[self.stage]
+        bind(part, under_all_names(self._mine, self._skeleton.aliases), self.device)
+        self.streamed: Streamed | None = None
+        """Where the parameters of this rank's stage are, if the plan keeps them in main memory."""
+        if self.plan.offload[self.stage]:
+            self.streamed = stream_graph(part.module, self.device)
+            hosts = {} if self.streamed is None else self.streamed.hosts()
+            self._mine = {name: hosts.get(id(each), each) for name, each in self._mine.items()}
+        stage = RankStage(
+            part, self.device, recompute=self.plan.recompute[self.stage], precision=self._precision, compiler=compiler
+        )
+        self._pipeline = Pipeline(stage, Links.of(parts), self._exchange, schedule)
+        self._parameters = {name: each for name, each in self._mine.items() if isinstance(each, nn.Parameter)}
+        self._reduction = Reduction(self._parameters, self._ranks, self._exchange)
+        # an optimizer of nothing is refused by torch: a stage without parameters has one of no numbers
+        own = list(self._parameters.values()) or [nn.Parameter(torch.empty(0, device=self.device))]
+        made = optimizer(own)
+        self.optimizer, self.scheduler = made if isinstance(made, tuple) else (made, None)
+        requirements.check_optimizer(self.optimizer)
+        self._changed = [part.module.get_buffer(name) for name in part.changed]
+
+    def _told(self, parts: list[StagePart]) -> None:
+        """Say what replicas do with statistics of normalisation."""
+        stages = [part.number for part in parts if part.changed and self.plan.replicas[part.number] > 1]
+        if stages and self.rank == 0:
+            print(message("auto_parallel.statistics", stages=", ".join(map(str, stages))), file=sys.stderr)
+
+    # ---- training
+    def step(self, batch: Any) -> torch.Tensor:
+        """Train with one batch, the same on all processes; return its mean loss over all micro-batches.
+
+        Raises RequestError for a batch that is not like the example, RankLostError if another process has ended.
+        """
+        if not self.training:
+            raise RequestError("auto_parallel.evaluating")
+        inputs = batches.inputs_of(batch, self._loss is not None)
+        micro_batches = batches.even_pieces(inputs, self.plan.micro_batches)
+        if batches.signature(micro_batches[0]) != self._signature:
+            raise RequestError("auto_parallel.other_batch")
+        seeds.Moment.seed, seeds.Moment.step = self.seed, self.steps
+        self.optimizer.zero_grad(set_to_none=True)
+        share = 1.0 / len(micro_batches)
+        losses = self._pipeline.step(
+            [batches.leaves_of(each, self.device) for each in micro_batches],
+            lambda loss: torch.full_like(loss, share),
+        )
+        total = self._mean_loss(losses, batches.checksum(inputs))
+        self._reduction.reduce()
+        if self._max_grad_norm is not None:
+            self._reduction.clip(self._max_grad_norm)
+        self.optimizer.step()
+        if self.scheduler is not None:
+            self.scheduler.step()
+        replicas = self._exchange.layout.ranks([self.stage])
+        if len(replicas) > 1:
+            share_buffers(self._changed, replicas, self._exchange)
+        self.steps += 1
+        return total
+
+    def _mean_loss(self, losses: torch.Tensor, check: int) -> torch.Tensor:
+        """Return the mean loss; refuse batches that differ between processes: their squares would not add up."""
+        extra = torch.tensor([float(check), float(check) ** 2], dtype=torch.float64, device=self.device)
+        told = torch.cat([losses, extra])
+        self._exchange.sum_over_all(told)
+        if told[-1].item() * self._exchange.layout.size != told[-2].item() ** 2:
+            raise RequestError("auto_parallel.batches_differ")
+        self.losses = told[: len(losses)].float()
+        return self.losses.mean()
+
+    # ---- evaluation
+    def train(self, mode: bool = True) -> "AutoParallel":
+        """Go back to training."""
+        self.training = mode
+        return self
+
+    def eval(self) -> "AutoParallel":
+        """Turn dropout off and let normalisation use its statistics, as in the plain program."""
+        return self.train(False)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the model's output in evaluation mode, without gradients, on all processes.
+
+        Samples are cut along the first dimension; a result without dimensions, a loss say, is the mean over them.
+        """
+        if self.training:
+            raise RequestError("auto_parallel.training")
+        return self._inference.output((args, kwargs, None))
+
+    def evaluate(self, batch: Any) -> torch.Tensor:
+        """Return the loss of a batch in evaluation mode, without gradients."""
+        args, kwargs, target = batches.inputs_of(batch, self._loss is not None)
+        output = self(*args, **kwargs)
+        if self._loss is None:
+            return loss_in(output)
+        target = pytree.tree_map(lambda e: e.to(self.device) if isinstance(e, torch.Tensor) else e, target)
+        return self._loss(output) if target is None else self._loss(output, target)  # type: ignore[no-any-return]
+
+    # ---- state
+    def parameters(self) -> Iterable[nn.Parameter]:
+        """Return the parameters that this process holds."""
+        return self._parameters.values()
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """Return the whole state by the user's own names, on the CPU of every process. All processes call this."""
+        whole = gathered(self._mine, self._names(), self._holding, self._shapes(), self._exchange)
+        return {name: whole[self._holding.aliases[name]] for name in self._holding.kept}
+
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Take a whole state, of this object or of the plain program. All processes call this with the same."""
+        for name in self._holding.kept:
+            if name not in state:
+                raise RequestError("auto_parallel.state_missing", name=name)
+        for name in state:
+            if name not in self._holding.kept:
+                raise RequestError("auto_parallel.state_unknown", name=name)
+        given = {self._holding.aliases[name]: state[name] for name in self._holding.kept}
+        self._put(given)
+
+    def save(self, folder: Path | str) -> None:
+        """Write a checkpoint: parameters, buffers, optimizer, step. All processes call this; they share the folder."""
+        owned = {}
+        if self.replica == 0:
+            kept = set(self._names())
+            owned = {n: t for n, t in self._mine.items() if n in kept and self._holding.owner(n) == self.stage}
+        schedule = None if self.scheduler is None else self.scheduler.state_dict()
+        facts = {"step": self.steps, "seed": self.seed, "schedule": schedule}
+        checkpoint.save(Path(folder), owned, self.optimizer, self._exchange, facts)
+
+    def load(self, folder: Path | str) -> None:
+        """Take a checkpoint, whatever plan it was written under. All processes call this."""
+        found = checkpoint.Checkpoint(folder)
+        state = found.state
+        checkpoint.complete(state, self._names(), folder)
+        self._put(state)
+        found.into_optimizer(self.optimizer, self._parameters)
+        self.steps, self.seed = int(found.facts["step"]), int(found.facts["seed"])
+        if self.scheduler is not None and found.facts.get("schedule") is not None:
+            self.scheduler.load_state_dict(found.facts["schedule"])
+
+    def _put(self, state: Mapping[str, torch.Tensor]) -> None:
+        put(self._mine, state, [name for name in self._mine if name in state])
+        if self.streamed is not None:
+            self.streamed.forget()
+
+    def _names(self) -> list[str]:
+        """Return the canonical names of what a state holds, in one order on all processes."""
+        return list(dict.fromkeys(self._holding.aliases[name] for name in self._holding.kept))
+
+    def _shapes(self) -> dict[str, torch.Tensor]:
+        return dict(named_state(self._skeleton.model))

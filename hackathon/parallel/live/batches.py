@@ -1,0 +1,98 @@
+"""The batch of a step: whose part it is (model or loss), and how it is cut into micro-batches."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from hackathon.text.errors import RequestError
+
+TARGETS = ("target", "targets", "label", "labels")
+"""Keys of a mapping that hold what the loss compares with, where a loss is given."""
+_SAMPLED = 1 << 20
+"""Numbers of a tensor that its checksum looks at, at most."""
+
+Inputs = tuple[tuple[Any, ...], dict[str, Any], Any]
+"""Positional and keyword arguments of the model, and the target of the loss."""
+
+
+def inputs_of(batch: Any, has_loss: bool) -> Inputs:
+    """Return what a batch gives to model and loss.
+
+    With a loss: (inputs, target), or a mapping with a key in `TARGETS`. Without: all is for the model. Inputs are a
+    tensor, a tuple of positional arguments or a mapping of keyword arguments. Raises RequestError for anything else.
+    """
+    if not has_loss:
+        return (*_arguments(batch), None)
+    if isinstance(batch, Mapping):
+        found = [key for key in TARGETS if key in batch]
+        if len(found) != 1:
+            raise RequestError("auto_parallel.no_target", names=", ".join(TARGETS))
+        return (), {key: value for key, value in batch.items() if key != found[0]}, batch[found[0]]
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise RequestError("auto_parallel.no_target", names=", ".join(TARGETS))
+    return (*_arguments(batch[0]), batch[1])
+
+
+def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(inputs, Mapping):
+        return (), dict(inputs)
+    return (tuple(inputs), {}) if isinstance(inputs, (tuple, list)) else ((inputs,), {})
+
+
+def samples_of(inputs: Inputs) -> int:
+    """Return the number of samples: the first dimension of all tensors. Raises RequestError if it varies."""
+    sizes = {each.shape[0] for each in _tensors(inputs) if each.dim()}
+    if len(sizes) != 1:
+        raise RequestError("auto_parallel.uneven_inputs", sizes=", ".join(map(str, sorted(sizes))) or "0")
+    return int(sizes.pop())
+
+
+def pieces(inputs: Inputs, sizes: Sequence[int]) -> list[Inputs]:
+    """Return consecutive parts with so many samples; what is no tensor, or has no dimension, goes into each."""
+    found, start = [], 0
+    for size in sizes:
+        end = start + size
+
+        def part(value: Any, start: int = start, end: int = end) -> Any:
+            return value[start:end] if isinstance(value, torch.Tensor) and value.dim() else value
+
+        found.append(pytree.tree_map(part, inputs))
+        start = end
+    return found
+
+
+def even_pieces(inputs: Inputs, count: int) -> list[Inputs]:
+    """Return so many micro-batches of one size. Raises RequestError if the samples cannot be divided."""
+    samples = samples_of(inputs)
+    if samples % count:
+        raise RequestError("auto_parallel.indivisible", samples=samples, micro_batches=count)
+    return pieces(inputs, [samples // count] * count)
+
+
+def signature(inputs: Inputs) -> tuple[Any, ...]:
+    """Return what a graph is made for: structure, shapes and types, and the values of what is no tensor."""
+    leaves, spec = pytree.tree_flatten(inputs)
+    return (str(spec), *((tuple(e.shape), e.dtype) if isinstance(e, torch.Tensor) else e for e in leaves))
+
+
+def leaves_of(inputs: Inputs, device: torch.device) -> list[Any]:
+    """Return the leaves in the order of a graph's inputs, tensors on the device."""
+    leaves = pytree.tree_flatten(inputs)[0]
+    return [each.to(device, non_blocking=True) if isinstance(each, torch.Tensor) else each for each in leaves]
+
+
+def checksum(inputs: Inputs) -> int:
+    """Return 20 bits that differ between most different batches."""
+    found = 0
+    for each in _tensors(inputs):
+        flat = each.detach().reshape(-1)
+        flat = flat[:: max(1, flat.numel() // _SAMPLED)].contiguous().cpu()
+        found = zlib.crc32(flat.view(torch.uint8).numpy().tobytes(), found)
+    return found & 0xFFFFF
+
+
+def _tensors(inputs: Inputs) -> list[torch.Tensor]:
+    return [each for each in pytree.tree_flatten(inputs)[0] if isinstance(each, torch.Tensor)]

@@ -1,0 +1,133 @@
+"""Checkpoints by the user's own names: they load under another plan and into the program for one device."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from hackathon.parallel.live.capture import aliases_of, named_state
+from hackathon.parallel.live.exchange import Messenger
+from hackathon.text.errors import RequestError
+
+INDEX = "index.json"
+
+
+def save(
+    folder: Path, state: Mapping[str, torch.Tensor], optimizer: torch.optim.Optimizer, exchange: Messenger,
+    facts: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Write what this rank speaks for; all ranks call this. The index comes last: a half checkpoint is none."""
+    name = f"part-{exchange.rank}.step-{facts['step']}.pt"
+    named = {each: parameter for each, parameter in state.items() if isinstance(parameter, nn.Parameter)}
+    if exchange.rank == 0:
+        folder.mkdir(parents=True, exist_ok=True)
+    exchange.barrier()
+    if state:
+        part = {
+            "state": {each: tensor.detach().cpu().contiguous() for each, tensor in state.items()},
+            "optimizer": _states(optimizer, named),
+            "options": _options(optimizer, named),
+        }
+        torch.save(part, folder / f".{name}")
+        (folder / f".{name}").replace(folder / name)
+    files = [each for each in exchange.objects_of_all(name if state else "") if each]
+    if exchange.rank == 0:
+        (folder / f".{INDEX}").write_text(json.dumps({"schema_version": 1, **facts, "files": files}))
+        (folder / f".{INDEX}").replace(folder / INDEX)
+        for old in folder.glob("part-*.pt"):
+            if old.name not in files:
+                old.unlink()
+    exchange.barrier()
+
+
+def _states(optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {
+            key: value.cpu() if isinstance(value, torch.Tensor) else value
+            for key, value in optimizer.state[each].items()
+        }
+        for name, each in named.items() if each in optimizer.state
+    }  # fmt: skip
+
+
+def _options(optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> dict[str, dict[str, Any]]:
+    """Return the options of each parameter's group: learning rate, weight decay …"""
+    names = {id(each): name for name, each in named.items()}
+    found = {}
+    for group in optimizer.param_groups:
+        options = {key: value for key, value in group.items() if key not in ("params", "param_names")}
+        found.update({names[id(each)]: options for each in group["params"] if id(each) in names})
+    return found
+
+
+class Checkpoint:
+    """A checkpoint on disk; only the parts of what is asked for are read."""
+
+    def __init__(self, folder: Path | str) -> None:
+        """Raises RequestError if there is no whole checkpoint in the folder."""
+        self.folder = Path(folder)
+        try:
+            self.facts: dict[str, Any] = json.loads((self.folder / INDEX).read_text())
+            self._parts = [
+                torch.load(self.folder / Path(name).name, map_location="cpu", mmap=True, weights_only=True)
+                for name in self.facts["files"]
+            ]
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise RequestError(
+                "auto_parallel.no_checkpoint", path=self.folder, reason=str(error).split("\n")[0]
+            ) from None
+
+    def _all(self, kind: str) -> dict[str, Any]:
+        return {name: value for part in self._parts for name, value in part[kind].items()}
+
+    @property
+    def state(self) -> dict[str, torch.Tensor]:
+        """Parameters and buffers by canonical name."""
+        return self._all("state")
+
+    def into_optimizer(self, optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> None:
+        """Give an optimizer its states and options; `named`: canonical name → parameter."""
+        states, options = self._all("optimizer"), self._all("options")
+        names = {id(each): name for name, each in named.items()}
+        for group in optimizer.param_groups:
+            for each in group["params"]:
+                name = names.get(id(each))
+                if name in states:
+                    optimizer.state[each] = {
+                        key: _beside(each, value) if isinstance(value, torch.Tensor) else value
+                        for key, value in states[name].items()
+                    }  # fmt: skip
+                if name in options:
+                    group.update(options[name])
+
+
+def _beside(parameter: nn.Parameter, value: torch.Tensor) -> torch.Tensor:
+    """Return an optimizer's state where it belongs: beside its parameter if it is of its shape, else as it was kept."""
+    return value.to(parameter.device, copy=True) if value.shape == parameter.shape else value.clone()
+
+
+def load_plain(folder: Path | str, model: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:
+    """Load a checkpoint into the program for one device; return the number of steps made.
+
+    Raises RequestError if a parameter or buffer of the model is not in it.
+    """
+    checkpoint = Checkpoint(folder)
+    state, aliases = checkpoint.state, aliases_of(model)
+    complete(state, (aliases[name] for name in model.state_dict()), folder)
+    model.load_state_dict({name: state[aliases[name]] for name in model.state_dict()})
+    if optimizer is not None:
+        named = {
+            name: each for name, each in named_state(model) if isinstance(each, nn.Parameter) and aliases[name] == name
+        }
+        checkpoint.into_optimizer(optimizer, named)
+    return int(checkpoint.facts["step"])
+
+
+def complete(state: Mapping[str, Any], names: Iterable[str], folder: Path | str) -> None:
+    """Raise RequestError naming the first that is missing."""
+    for name in names:
+        if name not in state:
+            raise RequestError("auto_parallel.no_checkpoint", path=folder, reason=name)

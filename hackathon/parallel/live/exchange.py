@@ -1,0 +1,225 @@
+"""Messages between ranks: tensors from stage to stage, sums over ranks; and which rank is gone if one does not come."""
+
+import atexit
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from hackathon.parallel.live.layout import Layout
+from hackathon.parallel.live.split import Value
+from hackathon.text.errors import HackathonError
+
+GRACE = 1.0
+"""Seconds in which ranks that lost a neighbour say so, before any of them names the one that is gone."""
+PATIENCE = 4.0
+"""Seconds after which one is named even if more than one may be gone; a busy machine lets hearts stop for a while."""
+HEART = "hackathon/beats/"
+
+
+class RankLostError(HackathonError):
+    """Another rank ended, or did not answer within the time limit."""
+
+
+@dataclass
+class Received:
+    """A tensor that is on its way."""
+
+    value: Value
+    source: int
+    tensor: torch.Tensor
+    work: Any
+
+
+class Messenger:
+    """What this rank says to others. With one rank in all, nothing is said and torch.distributed is not touched."""
+
+    def __init__(self, layout: Layout, rank: int, device: torch.device, timeout: float) -> None:
+        self.layout, self.rank, self.device, self.timeout = layout, rank, device, timeout
+        self._sent: list[tuple[Any, torch.Tensor, int]] = []
+        self._groups: dict[tuple[int, ...], Any] = {}
+        self._all = self._forward = self._backward = None
+        if layout.size > 1:
+            _Heart(rank)
+            self._all = self._forward = self._backward = self._new(None)  # a group of our own: it has our time limit
+            if device.type == "cuda":
+                # NCCL knows no tags: what goes forward and what comes back must not wait for each other
+                self._forward, self._backward = self._new(None), self._new(None)
+
+    def _new(self, ranks: Sequence[int] | None) -> Any:
+        return dist.new_group(ranks, timeout=timedelta(seconds=self.timeout))
+
+    def make_group(self, ranks: tuple[int, ...]) -> None:
+        """Prepare sums over some ranks. All ranks call this, for the same sets in the same order."""
+        if len(ranks) > 1 and ranks not in self._groups:
+            self._groups[ranks] = self._all if len(ranks) == self.layout.size else self._new(ranks)
+
+    # ---- stage to stage
+    def send(self, value: Value, tensor: torch.Tensor, target: int, tag: int, *, forward: bool) -> None:
+        """Send a tensor without waiting for it."""
+        flat = _flat(value, tensor)
+        if flat.numel():
+            with self._blaming((target,)):
+                group = self._forward if forward else self._backward
+                self._sent.append((dist.isend(flat, target, group=group, tag=tag), flat, target))
+
+    def receive(self, value: Value, source: int, tag: int, *, forward: bool) -> Received:
+        """Begin to receive a tensor."""
+        size = 1
+        for each in value.shape:
+            size *= each
+        flat = torch.empty(size, dtype=value.dtype, device=self.device)
+        tensor = flat.as_strided(value.shape, value.strides) if size else flat.view(value.shape)
+        if not size:
+            return Received(value, source, tensor, None)
+        with self._blaming((source,)):
+            group = self._forward if forward else self._backward
+            work = dist.irecv(flat.view(torch.uint8), source, group=group, tag=tag)
+        return Received(value, source, tensor, work)
+
+    def wait(self, received: Received) -> torch.Tensor:
+        """Return a tensor when it has come."""
+        if received.work is not None:
+            with self._blaming((received.source,)):
+                received.work.wait()
+        return received.tensor
+
+    def finish(self) -> None:
+        """Wait until all that was sent has arrived."""
+        for work, _, target in self._sent:
+            with self._blaming((target,)):
+                work.wait()
+        self._sent.clear()
+
+    def tidy(self) -> None:
+        """Give up the memory of what has arrived."""
+        self._sent = [each for each in self._sent if not each[0].is_completed()]
+
+    # ---- many ranks
+    def sum(self, tensor: torch.Tensor, ranks: tuple[int, ...]) -> None:
+        """Add the tensors of some ranks, in place, on all of them."""
+        if len(ranks) > 1:
+            with self._blaming(ranks):
+                dist.all_reduce(tensor, group=self._groups[ranks])
+
+    def sum_over_all(self, tensor: torch.Tensor) -> None:
+        """Add the tensors of all ranks, in place."""
+        if self.layout.size > 1:
+            with self._blaming(range(self.layout.size)):
+                dist.all_reduce(tensor, group=self._all)
+
+    def broadcast(self, tensor: torch.Tensor, source: int, ranks: tuple[int, ...] | None = None) -> None:
+        """Give the tensor of one rank to some, or to all."""
+        if self.layout.size > 1 and (ranks is None or len(ranks) > 1):
+            with self._blaming(ranks or range(self.layout.size)):
+                dist.broadcast(tensor, source, group=self._all if ranks is None else self._groups[ranks])
+
+    def objects_of_all(self, value: object) -> list[Any]:
+        """Return what each rank gave. Only for a few words: they are pickled."""
+        if self.layout.size == 1:
+            return [value]
+        found: list[Any] = [None] * self.layout.size
+        with self._blaming(range(self.layout.size)):
+            dist.all_gather_object(found, value, group=self._all)
+        return found
+
+    def barrier(self) -> None:
+        """Wait for all ranks."""
+        if self.layout.size > 1:
+            with self._blaming(range(self.layout.size)):
+                dist.barrier(group=self._all)
+
+    # ---- blame
+    @contextlib.contextmanager
+    def _blaming(self, ranks: Sequence[int]) -> Iterator[None]:
+        try:
+            yield
+        except (RuntimeError, ValueError) as error:
+            lost = self.blamed([each for each in ranks if each != self.rank])
+            stage, replica = self.layout.place(lost)
+            raise RankLostError(
+                "auto_parallel.rank_lost", stage=stage, replica=replica, rank=lost, reason=str(error).split("\n")[0]
+            ) from error
+
+    def blamed(self, waited_for: Sequence[int]) -> int:
+        """Return the rank that is gone. All of those that this rank waits for may be alive, and wait for it themselves.
+
+        Who lost a neighbour says for whom it waits, and the chain is followed to its ends. At an end is a rank that is
+        dead or stands still, or one that has not noticed yet: its heart beats, and it is not named beside a dead one.
+        """
+        try:
+            store = dist.distributed_c10d._get_default_store()
+            store.set(f"hackathon/waits/{self.rank}", ",".join(map(str, waited_for)))
+            before = self._beats(store)
+            end = time.monotonic() + PATIENCE
+            while True:
+                time.sleep(GRACE)
+                ends = self._ends(store, waited_for)
+                now = self._beats(store)
+                dead = [each for each in ends if now[each] == before[each]]
+                if len(dead) <= 1 or time.monotonic() > end:
+                    break
+            found = dead or ends or list(waited_for)
+            if self.rank == 0:  # it may keep the store, which others still need
+                time.sleep(2 * GRACE)
+            return found[0]
+        except (RuntimeError, ValueError):  # the rank that keeps the store is gone
+            return waited_for[0]
+
+    def _beats(self, store: Any) -> list[bytes]:
+        """Return the counters of all ranks' hearts; none of a rank whose heart has not beaten yet."""
+        keys = [f"{HEART}{rank}" for rank in range(self.layout.size)]
+        return [store.get(key) if store.check([key]) else b"" for key in keys]
+
+    def _ends(self, store: Any, waited_for: Sequence[int]) -> list[int]:
+        """Return the ranks at the ends of all chains of waiting, in order."""
+        suspects, asked, ends = list(waited_for), {self.rank}, []
+        while suspects:
+            rank = suspects.pop(0)
+            if rank in asked:
+                continue
+            asked.add(rank)
+            if store.check([f"hackathon/waits/{rank}"]):
+                suspects += [int(each) for each in store.get(f"hackathon/waits/{rank}").decode().split(",") if each]
+            else:
+                ends.append(rank)
+        return sorted(ends)
+
+
+class _Heart:
+    """Counts up in the store, so that others see that this process lives. It stops before Python ends."""
+
+    def __init__(self, rank: int) -> None:
+        store = dist.distributed_c10d._get_default_store()
+        self._store, self._key = store.clone() if hasattr(store, "clone") else store, f"{HEART}{rank}"
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True, name="heart")
+        atexit.register(self.stop)
+        self._thread.start()
+
+    def _beat(self) -> None:
+        with contextlib.suppress(RuntimeError, ValueError):  # the store is gone
+            for number in itertools.count():
+                self._store.set(self._key, str(number))
+                if self._stop.wait(GRACE / 4):
+                    return
+
+    def stop(self) -> None:
+        """End the thread: one that talks to the store while Python ends can abort the process."""
+        self._stop.set()
+        self._thread.join(GRACE)
+
+
+def _flat(value: Value, tensor: torch.Tensor) -> torch.Tensor:
+    """Return the bytes of a tensor in the order in which its receiver lays them out."""
+    tensor = tensor.detach().to(value.dtype)
+    if tuple(tensor.stride()) != value.strides:
+        tensor = torch.empty_strided(value.shape, value.strides, dtype=value.dtype, device=tensor.device).copy_(tensor)
+    return tensor.as_strided((tensor.numel(),), (1,), tensor.storage_offset()).view(torch.uint8)

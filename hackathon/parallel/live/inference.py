@@ -1,0 +1,137 @@
+"""Evaluation over the stages: a graph for each shape of input, captured when it is first needed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from hackathon.parallel.live import batches
+from hackathon.parallel.live.align import aligned
+from hackathon.parallel.live.batches import Inputs
+from hackathon.parallel.live.capture import Traced
+from hackathon.parallel.live.offload import Streamed
+from hackathon.parallel.live.offload_blocks import stream_graph
+from hackathon.parallel.live.run import Links, Pipeline
+from hackathon.parallel.live.skeleton import Skeleton
+from hackathon.parallel.live.split import StagePart, flat_output, split
+from hackathon.parallel.live.stage import bind
+from hackathon.parallel.live.state import Holding, under_all_names
+from hackathon.text.errors import RequestError
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """The stages of an evaluation of one shape."""
+
+    traced: Traced
+    parts: list[StagePart]
+    links: Links
+    shapes: Mapping[str, torch.Tensor]
+
+
+class Inference:
+    """Evaluates a model whose stages are those of a plan for training."""
+
+    def __init__(
+        self, skeleton: Skeleton, train: Traced, stage_of: Mapping[str, int], holding: Holding,
+        mine: Mapping[str, torch.Tensor], pipeline: Pipeline, size: int, precision: torch.dtype | None,
+        streamed: Streamed | None = None,
+    ) -> None:  # fmt: skip
+        """`size`: samples of a micro-batch."""
+        self._skeleton, self._train, self._stage_of, self._holding = skeleton, train, stage_of, holding
+        self._mine, self._pipeline, self._size, self._precision = mine, pipeline, size, precision
+        self._streamed, self._exchange = streamed, pipeline.exchange
+        self._graphs: dict[Any, _Graph] = {}
+
+    def output(self, inputs: Inputs) -> Any:
+        """Return the model's output for all samples, on all ranks."""
+        samples = batches.samples_of(inputs)
+        whole, rest = divmod(samples, self._size)
+        sizes = [self._size] * whole + [rest] * (rest > 0)
+        pieces = batches.pieces(inputs, sizes)
+        outputs: list[list[Any]] = []
+        spec = None
+        for group in (pieces[:whole], pieces[whole:]):
+            if group:
+                graph = self._graph(group[0])
+                spec = graph.traced.out_spec
+                outputs += self._run(graph, group)
+        assert spec is not None
+        leaves = [_joined(column, sizes) for column in zip(*outputs, strict=True)]
+        return pytree.tree_unflatten(leaves, spec)
+
+    def _graph(self, inputs: Inputs) -> _Graph:
+        key = batches.signature(inputs)
+        if key in self._graphs:
+            return self._graphs[key]
+        traced = self._skeleton.trace(*inputs, training=False)
+        held = {name: self._holding.stages[first][0] for name, first in self._holding.aliases.items()}
+        stage_of = aligned(self._train, self._stage_of, traced, held)
+        leaves = pytree.tree_flatten(inputs)[0]
+        shapes = (
+            {}
+            if self._precision is None
+            else self._skeleton.shapes(traced, leaves, self._precision, self._exchange.device)
+        )
+        stages = len(self._exchange.layout.replicas)
+        parts = split(traced, stage_of, stages=stages, device=self._exchange.device, metadata=shapes)
+        for part in parts:
+            for name in part.state:
+                first = self._holding.aliases.get(name)
+                if first is not None and part.number not in self._holding.stages[first]:
+                    raise RequestError("auto_parallel.evaluation_differs", name=name, stage=part.number)
+        mine = under_all_names(self._mine, self._holding.aliases)
+        part = parts[self._pipeline.number]
+        bind(part, mine, self._exchange.device)
+        if self._streamed is not None:
+            stream_graph(part.module, self._exchange.device, training=self._streamed)
+        self._graphs[key] = _Graph(traced, parts, Links.of(parts), shapes)
+        return self._graphs[key]
+
+    def _run(self, graph: _Graph, group: Sequence[Inputs]) -> list[list[Any]]:
+        """Return, per micro-batch, the leaves of the output."""
+        device, layout = self._exchange.device, self._exchange.layout
+        leaves = [batches.leaves_of(each, device) for each in group]
+        made = self._pipeline.infer(graph.parts, graph.links, leaves)
+        makers = {leaf: part for part in graph.parts for leaf in part.results}
+        found: list[list[Any]] = [[] for _ in group]
+        for at, leaf in enumerate(flat_output(graph.traced.module.graph)):
+            for number, row in enumerate(found):
+                if at not in makers:
+                    row.append(_given(graph.traced, leaf, leaves[number]))
+                    continue
+                part = makers[at]
+                source = layout.rank(part.number, number)
+                if self._exchange.rank == source:
+                    tensor = made[number][part.results.index(at)].contiguous()
+                else:
+                    like = graph.shapes.get(leaf.name, leaf.meta["val"])
+                    tensor = torch.empty(like.shape, dtype=like.dtype, device=device)
+                self._exchange.broadcast(tensor, source)
+                row.append(tensor)
+        return found
+
+
+def _given(traced: Traced, leaf: Any, leaves: Sequence[Any]) -> Any:
+    """Return what an output is that no operator makes: an input, or no tensor."""
+    if not isinstance(leaf, fx.Node):
+        return leaf
+    if leaf.op != "placeholder":
+        raise RequestError("auto_parallel.evaluation_differs", name=leaf.name, stage=0)
+    return leaves[traced.inputs.index(leaf.name)]
+
+
+def _joined(column: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Return one leaf of the output from those of the micro-batches."""
+    first = column[0]
+    if not isinstance(first, torch.Tensor) or len(column) == 1:
+        return first
+    if first.dim() == 0:
+        weights = torch.tensor(sizes, dtype=torch.float64, device=first.device) / sum(sizes)
+        return (torch.stack([each.double() for each in column]) * weights).sum().to(first.dtype)
+    if any(each.shape[0] != size for each, size in zip(column, sizes, strict=True)):
+        raise RequestError("auto_parallel.output_without_samples", shape=tuple(first.shape))
+    return torch.cat(list(column))

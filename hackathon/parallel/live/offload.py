@@ -1,0 +1,369 @@
+"""Keeps a stage's parameters, gradients and optimizer states in main memory; the device holds two blocks at a time.
+
+A block is an operator, or a module, with trainable parameters. While a block computes, the next one is copied to the
+device, forward and backward; its gradients go to the host as soon as they exist, and the optimizer works there. So the
+device holds at most two blocks of parameters and one of gradients, which is what a plan counts: three times the
+largest block. A parameter keeps its storage object; what is not there has a storage of 0 bytes, so tensors that
+autograd saved see what was copied back. That works on a CPU too, where the "device" is a second copy.
+
+Not for torch.autocast, which keeps a copy of each parameter that it converts: refused. On CUDA the host's copies are
+pinned and a side stream copies; no GPU was at hand when this was written, and its speed was not measured.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakMethod, finalize, ref
+
+import torch
+from torch import Tensor, nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+@dataclass(eq=False)
+class Offloaded:
+    """One parameter: its copy on the host, and its leaf in each block that reads it; the leaves share one storage."""
+
+    name: str
+    host: nn.Parameter
+    storage: torch.UntypedStorage
+    leaves: list[nn.Parameter] = field(default_factory=list)
+    version: int = -1
+    """State of the host's copy that is on the device; −1: none, or an old one."""
+    ready: torch.cuda.Event | None = None
+    """Set while a side stream copies."""
+    sum_of_pass: Tensor | None = None
+    """Tied only: the gradients of this backward pass so far; autograd too adds them up before it adds to `grad`."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the parameter."""
+        return self.host.untyped_storage().nbytes()
+
+
+class Streamed:
+    """Blocks of parameters of which the device holds two at a time.
+
+    `enter` and `leave` surround a block's forward pass; the rest follows from hooks of autograd. Blocks are numbered in
+    the order in which they run; another order costs time, not correctness.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Sequence[tuple[str, nn.Parameter]]],
+        device: torch.device,
+        training: "Streamed | None" = None,
+    ) -> None:
+        """`blocks`: names and parameters of each. A parameter in several blocks (tied) gets a leaf in each.
+
+        `training`: these blocks evaluate, without gradients, with parameters that another object trains.
+        """
+        if not any(blocks):
+            raise ValueError("offload: no block has a trainable parameter")
+        self.device = device
+        self._training = training
+        self._held: dict[int, Offloaded] = {} if training is None else training._held
+        self._there: set[Offloaded] = set() if training is None else training._there
+        self._blocks: list[list[Offloaded]] = []
+        self._leaves: list[list[nn.Parameter]] = []
+        self._own: dict[Offloaded, nn.Parameter] = {}
+        self.at_end: list[Callable[[], None]] = []
+        """What `close` calls, the last one first: whoever enters the blocks puts here what takes that away."""
+        for number, block in enumerate(blocks):
+            for name, parameter in block:
+                if id(parameter) not in self._held:
+                    held = self._held[id(parameter)] = self._take(name, parameter)
+                    self._own[held] = parameter
+            unique = list(dict.fromkeys(parameter for _, parameter in block))
+            self._blocks.append([self._held[id(each)] for each in unique])
+            self._leaves.append([self._leaf(self._held[id(each)], each, number) for each in unique])
+        self.block_bytes = [sum(each.bytes for each in block) for block in self._blocks]
+        self._backward = -1  # block whose gradients are being computed
+        self._task = -1  # pass of autograd that calls `_finish`
+        self._gradients = 0
+        self.peak = 0
+        """Most bytes of parameters and gradients on the device so far. A block's gradients count from the beginning of
+        its backward pass until they have all left."""
+        self._copies: torch.cuda.Stream | None = None
+        if training is not None:
+            self._copies = training._copies
+        elif device.type == "cuda":
+            self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        # fused optimizers, and those that write to `data`, do not count up the version of what they change
+        finalize(self, register_optimizer_step_post_hook(_forgetting(self)).remove)
+        self._landing: list[tuple[Offloaded, Tensor, Tensor, torch.cuda.Event]] = []
+        self._staging: Tensor | None = None
+
+    # ---- what it is made of
+
+    def _take(self, name: str, parameter: nn.Parameter) -> Offloaded:
+        """Move a parameter to the host; leave an empty storage on the device."""
+        if parameter.is_meta:
+            raise ValueError(f"offload: {name} is on the meta device: give it values first")
+        values = parameter.detach().to("cpu", copy=True)
+        if self.device.type == "cuda":
+            values = values.pin_memory()
+        parameter.data = torch.empty_like(values, device=self.device)  # a storage of its own
+        held = Offloaded(name, nn.Parameter(values), parameter.untyped_storage())
+        held.storage.resize_(0)
+        return held
+
+    def _leaf(self, held: Offloaded, parameter: nn.Parameter, block: int) -> nn.Parameter:
+        """Return the leaf of a parameter in a block: itself in the first, in others a new one on the same storage.
+
+        So a gradient leaves when its block is done, and does not wait on the device for those of other blocks.
+        """
+        if self._training is not None:
+            return parameter
+        leaf = parameter if not held.leaves else nn.Parameter(parameter.detach())
+        held.leaves.append(leaf)
+        land = WeakMethod(self._land)  # a leaf that held this object would keep it alive for ever
+
+        def landed(each: Tensor) -> None:
+            if (method := land()) is not None:
+                method(held, each, block)
+
+        self.at_end.append(leaf.register_post_accumulate_grad_hook(landed).remove)  # type: ignore[no-untyped-call]
+        return leaf
+
+    def leaves(self, block: int) -> list[nn.Parameter]:
+        """Return what a block computes with, in the order of its parameters, each once."""
+        return self._leaves[block]
+
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Yield the parameters on the host, for the optimizer and checkpoints; each once, under its first name."""
+        for held in self._held.values():
+            yield held.name, held.host
+
+    def parameters(self) -> list[nn.Parameter]:
+        """Return the parameters on the host, for the optimizer. `grad` of each is complete after a backward pass."""
+        return [each.host for each in self._held.values()]
+
+    def hosts(self) -> dict[int, nn.Parameter]:
+        """Return the host's copy of each leaf, by its id()."""
+        return {id(each): held.host for held in self._held.values() for each in held.leaves}
+
+    @property
+    def planned(self) -> int:
+        """Bytes of parameters and gradients that a plan counts: two blocks of parameters, one of gradients."""
+        return 3 * max(self.block_bytes)
+
+    @property
+    def resident(self) -> int:
+        """Bytes of parameters on the device now."""
+        return sum(each.storage.nbytes() for each in self._there)
+
+    # ---- forward and backward
+
+    def enter(self, block: int) -> None:
+        """Have a block's parameters on the device before its forward pass."""
+        if torch.is_autocast_enabled(self.device.type):
+            raise RuntimeError(
+                "offload does not work with torch.autocast, which would keep a copy of each parameter on the device"
+            )
+        last = len(self._blocks) - 1
+        if self._backward == block and self._in_backward():
+            following = block - 1  # recomputed just before its backward pass
+            self._gradients = self.block_bytes[block]
+        else:  # after the last block its backward pass is likely to come
+            following = block + 1 if block < last else block - 1
+        self._show(block, following)
+
+    def leave(self, block: int, output: Any) -> None:
+        """Have a block's parameters back on the device when gradients of its output arrive."""
+        nodes = {each.grad_fn for each in tree_leaves(output) if isinstance(each, Tensor) and each.grad_fn is not None}
+        for node in nodes:
+            node.register_prehook(lambda _: self._enter_backward(block))
+
+    def _enter_backward(self, block: int) -> None:
+        self._collect()
+        self._follow()
+        if block != self._backward:
+            self._gradients = 0  # those of the block before have left
+        self._backward = block
+        self._show(block, block - 1 if block else 1)
+        self._gradients = self.block_bytes[block]
+        self._note()
+
+    def _in_backward(self) -> bool:
+        """Return whether autograd is running a backward pass."""
+        return torch._C._current_graph_task_id() != -1
+
+    def _follow(self) -> None:
+        """Ask autograd to call `_finish` when this pass is over."""
+        task = torch._C._current_graph_task_id()
+        if task != self._task:
+            self._task = task
+            torch.autograd.Variable._execution_engine.queue_callback(self._finish)
+
+    def _finish(self) -> None:
+        """End a backward pass: all gradients are in `grad` on the host."""
+        self._collect()
+        for held in self._held.values():
+            if held.sum_of_pass is not None:
+                _accumulate(held.host, held.sum_of_pass)
+                held.sum_of_pass = None
+        self._backward, self._gradients, self._task = -1, 0, -1
+
+    def _show(self, block: int, following: int) -> None:
+        """Have a block on the device, copy the following one there, and free all others.
+
+        In a backward pass forward blocks run again where activations are recomputed, in the middle of another block's
+        backward pass: that block stays. There are no gradients on the device then, so this is no more than planned.
+        """
+        window = [each for each in (block, following) if 0 <= each < len(self._blocks)]
+        if self._in_backward() and self._backward not in (-1, block):
+            self._collect()
+            self._gradients = 0
+            window.append(self._backward)
+        wanted = {held for each in window for held in self._blocks[each]}
+        for held in self._there - wanted:
+            self._free(held)
+        for each in window:
+            for held in self._blocks[each]:
+                self._fetch(held)
+        for held in self._blocks[block]:
+            self._await(held)
+        self._note()
+
+    def _note(self) -> None:
+        self.peak = max(self.peak, self.resident + self._gradients)
+
+    def _fetch(self, held: Offloaded) -> None:
+        """Copy a parameter to the device, unless it is there as the optimizer left it."""
+        if held.version == held.host._version:
+            return
+        held.version = held.host._version
+        held.storage.resize_(held.bytes)
+        self._there.add(held)
+        values = held.host.untyped_storage()
+        if self._copies is None:
+            held.storage.copy_(values)
+            return
+        self._copies.wait_stream(torch.cuda.current_stream(self.device))  # who had this memory before is done
+        with torch.cuda.stream(self._copies):
+            held.storage.copy_(values, non_blocking=True)
+            held.ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            held.ready.record()
+
+    def _await(self, held: Offloaded) -> None:
+        """Let what the device computes from now on wait for a parameter's copy."""
+        if held.ready is not None:
+            torch.cuda.current_stream(self.device).wait_event(held.ready)
+            held.ready = None
+
+    def _free(self, held: Offloaded) -> None:
+        self._await(held)  # a copy that nobody waited for may still write
+        held.storage.resize_(0)
+        held.version = -1
+        self._there.remove(held)
+
+    # ---- gradients
+
+    def _land(self, held: Offloaded, leaf: Tensor, block: int) -> None:
+        """Take a gradient off the device as soon as autograd has it."""
+        gradient, leaf.grad = leaf.grad, None
+        if gradient is None:
+            return
+        if gradient.layout != torch.strided or gradient.requires_grad:
+            raise RuntimeError(f"offload: the gradient of {held.name} is sparse, or part of a graph")
+        self._follow()
+        if self._copies is None:
+            self._add(held, gradient)
+            return
+        staged = self._staged(held, block, gradient)
+        self._copies.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(self._copies):
+            staged.copy_(gradient, non_blocking=True)
+            copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            copied.record()
+        self._landing.append((held, gradient, staged, copied))
+
+    def _staged(self, held: Offloaded, block: int, gradient: Tensor) -> Tensor:
+        """Return a parameter's place in the pinned buffer, which has room for the gradients of one block."""
+        if self._staging is None:
+            room = max(self.block_bytes) + 16 * max(len(each) for each in self._blocks)
+            self._staging = torch.empty(room, dtype=torch.uint8, pin_memory=True)
+        before = self._blocks[block][: self._blocks[block].index(held)]
+        start = sum(-(-each.bytes // 16) * 16 for each in before)
+        size = gradient.numel() * gradient.element_size()
+        return self._staging[start : start + size].view(gradient.dtype).view(gradient.shape)
+
+    def _collect(self) -> None:
+        """Add the gradients that have come to the host, and free them on the device."""
+        for held, _, staged, copied in self._landing:
+            copied.synchronize()
+            self._add(held, staged.clone())
+        self._landing.clear()
+
+    def _add(self, held: Offloaded, gradient: Tensor) -> None:
+        if len(held.leaves) == 1:
+            _accumulate(held.host, gradient)
+        else:
+            held.sum_of_pass = gradient if held.sum_of_pass is None else held.sum_of_pass.add_(gradient)
+
+    # ---- the end, and a check
+
+    def forget(self) -> None:
+        """Copy every parameter again before it is used: somebody wrote to the host's copies."""
+        for held in self._held.values():
+            held.version = -1
+
+    def close(self) -> None:
+        """Bring all parameters and gradients back to the device, and take the hooks away."""
+        for each in reversed(self.at_end):
+            each()
+        self._collect()
+        for held, parameter in self._own.items():
+            self._fetch(held)
+            self._await(held)
+            if held.host.grad is not None:
+                parameter.grad = held.host.grad.to(self.device)
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Refuse, by name, each operator that reads a parameter that is not on the device. Slow: for a first step.
+
+        Without it such an operator fails too, but some of them with a segmentation fault.
+        """
+        with _Watch({held.storage._cdata: held.name for held in self._held.values()}):
+            yield
+
+
+def _forgetting(streamed: Streamed) -> Callable[..., None]:
+    """Return what is called after a step of any optimizer: what the device holds may be old."""
+    found = ref(streamed)
+
+    def forget(*_: Any) -> None:
+        if (streamed := found()) is not None:
+            streamed.forget()
+
+    return forget
+
+
+def _accumulate(parameter: nn.Parameter, gradient: Tensor) -> None:
+    """Add to `grad` as autograd does."""
+    if parameter.grad is None:
+        parameter.grad = gradient
+    else:
+        parameter.grad.add_(gradient)
+
+
+class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Looks at the tensors of each operator: storages that are empty must not be read."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._names = names
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for each in tree_leaves((args, kwargs or {})):
+            if isinstance(each, Tensor) and each.layout == torch.strided and each.device.type != "meta":
+                storage = each.untyped_storage()
+                if each.numel() and not storage.nbytes() and func is not torch.ops.aten.detach.default:
+                    name = self._names.get(storage._cdata, "a tensor")
+                    raise RuntimeError(f"{func} reads {name}, which is in main memory: its block was not entered")
+        return func(*args, **(kwargs or {}))

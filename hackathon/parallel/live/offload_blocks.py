@@ -1,0 +1,182 @@
+"""Where blocks are that `offload` streams: modules of a model, or operators of a stage's graph."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import fx, nn
+
+from hackathon.parallel.live.capture import attribute
+from hackathon.parallel.live.glue import shared_with, writes
+from hackathon.parallel.live.offload import Streamed
+
+
+def stream_modules(
+    module: nn.Module, blocks: Iterable[nn.Module] | None = None, device: torch.device | str = "cpu"
+) -> Streamed:
+    """Stream blocks of a module, in the order in which they run; None: each module that has parameters of its own.
+
+    Every trainable parameter belongs to a block; frozen parameters and buffers stay on the device.
+    """
+    chosen = list(dict.fromkeys(_owners(module) if blocks is None else blocks))
+    names = {each: name for name, each in module.named_modules()}
+    _refuse_nested(chosen, names)
+    inside = {id(each) for block in chosen for each in block.parameters()}
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad and id(parameter) not in inside:
+            raise ValueError(f"offload: parameter {name} is in no block")
+    named = {each: name for name, each in module.named_parameters()}
+    listed = [list(dict.fromkeys(each for each in block.parameters() if each.requires_grad)) for block in chosen]
+    where = torch.device(device)
+    # all modules of each block that hold a parameter, before leaves take its place
+    places = [[(each, name, own) for each in block.modules() for name, own in each._parameters.items()]
+              for block in chosen]  # fmt: skip
+    streamed = Streamed([[(named[each], each) for each in block] for block in listed], where)
+    _move_others(module, where)
+    running: list[int] = []
+
+    def before(number: int) -> None:
+        if running:
+            raise RuntimeError(
+                f"offload: block {names.get(chosen[number])!r} runs inside block {names.get(chosen[running[0]])!r}"
+            )
+        running.append(number)
+        streamed.enter(number)
+
+    def after(number: int, output: Any) -> None:
+        running.clear()
+        streamed.leave(number, output)
+
+    for number, block in enumerate(chosen):
+        for each, leaf in zip(listed[number], streamed.leaves(number), strict=True):
+            for holder, name, own in places[number]:
+                if own is each and leaf is not each:
+                    holder._parameters[name] = leaf
+                    streamed.at_end.append(partial(holder._parameters.__setitem__, name, own))
+        hooks = (
+            block.register_forward_pre_hook(lambda *_, number=number: before(number)),
+            # also after an exception: checkpointing ends a recomputation with one
+            block.register_forward_hook(lambda *found, number=number: after(number, found[-1]), always_call=True),
+        )
+        streamed.at_end += [each.remove for each in hooks]
+    _keep_state_dict(module, streamed)
+    return streamed
+
+
+def _owners(module: nn.Module) -> Iterator[nn.Module]:
+    """Yield the modules that have trainable parameters of their own."""
+    for each in module.modules():
+        if any(own is not None and own.requires_grad for own in each._parameters.values()):
+            yield each
+
+
+def _refuse_nested(blocks: list[nn.Module], names: dict[nn.Module, str]) -> None:
+    inside = {block: set(block.modules()) for block in blocks}
+    for one, other in combinations(blocks, 2):
+        if inside[one] & inside[other]:
+            raise ValueError(
+                f"offload: blocks {names.get(one)!r} and {names.get(other)!r} share a module: "
+                "choose blocks that lie beside each other"
+            )
+
+
+def _move_others(module: nn.Module, device: torch.device) -> None:
+    """Move what is not streamed to the device."""
+    for each in [*module.parameters(), *module.buffers()]:
+        if not each.requires_grad:
+            each.data = each.data.to(device)
+
+
+def _keep_state_dict(module: nn.Module, streamed: Streamed) -> None:
+    """Let `state_dict()` give the values on the host, and refuse to load into a device that has none."""
+    known = streamed.hosts()
+    hosts = {name: known[id(each)] for name, each in module.named_parameters(remove_duplicate=False)
+             if each.requires_grad}  # fmt: skip
+
+    def filled(_: nn.Module, state: dict[str, Any], prefix: str, *__: Any) -> None:
+        for name, host in hosts.items():
+            if prefix + name in state:
+                state[prefix + name] = host.detach()
+
+    def refused(*_: Any) -> None:
+        raise RuntimeError(
+            "offload: call load_state_dict before the blocks are streamed, or copy into named_parameters()"
+        )
+
+    streamed.at_end.append(module._register_state_dict_hook(filled).remove)  # type: ignore[no-untyped-call]
+    streamed.at_end.append(module.register_load_state_dict_pre_hook(refused).remove)  # type: ignore[no-untyped-call]
+
+
+# ---- graphs
+
+
+class _Call(nn.Module):
+    """A function as a node of a graph."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self._function = function
+
+    def forward(self, *values: Any) -> Any:
+        """Call it."""
+        return self._function(*values)
+
+
+def stream_graph(
+    stage: fx.GraphModule, device: torch.device | str = "cpu", training: Streamed | None = None
+) -> Streamed | None:
+    """Stream the operators of a stage that read trainable parameters; None if no operator does.
+
+    `training`: the stage evaluates with parameters that another stage trains.
+
+    A block is one operator, as a plan counts. One that reads a view of a parameter, which another operator made, is a
+    block too.
+    """
+    where = torch.device(device)
+    read = _reads(stage)
+    blocks = [node for node in stage.graph.nodes if node.op == "call_function" and read.get(node)]
+    if not blocks:
+        return None
+    parameters = {each: attribute(stage, str(each.target)) for node in blocks for each in read[node]}
+    listed = [[(str(each.target), parameters[each]) for each in read[node]] for node in blocks]
+    streamed = Streamed(listed, where, training)
+    _move_others(stage, where)
+    for number, node in enumerate(blocks):
+        leaves = dict(zip(dict.fromkeys(parameters[each] for each in read[node]), streamed.leaves(number), strict=True))
+        _insert(stage, node.prev, f"offload_enter_{number}", partial(streamed.enter, number))
+        _insert(stage, node, f"offload_leave_{number}", partial(streamed.leave, number), node)
+        for each in read[node]:
+            leaf = leaves[parameters[each]]
+            if each in node.all_input_nodes and leaf is not parameters[each]:
+                made = _insert(stage, node.prev, f"offload_leaf_{number}_{each.name}", lambda leaf=leaf: leaf)
+                node.replace_input_with(each, made)
+    stage.recompile()
+    return streamed
+
+
+def _insert(stage: fx.GraphModule, after: fx.Node, name: str, function: Any, *values: fx.Node) -> fx.Node:
+    stage.add_module(name, _Call(function))
+    with stage.graph.inserting_after(after):
+        return stage.graph.call_module(name, values)
+
+
+def _reads(stage: fx.GraphModule) -> dict[fx.Node, list[fx.Node]]:
+    """Return, per operator, the nodes of the trainable parameters whose memory it reads."""
+    reads: dict[fx.Node, list[fx.Node]] = {}
+    views: dict[fx.Node, list[fx.Node]] = {}
+    for node in stage.graph.nodes:
+        if node.op == "get_attr":
+            found = attribute(stage, str(node.target))
+            if isinstance(found, nn.Parameter) and found.requires_grad:
+                views[node] = [node]
+        elif node.op == "call_function":
+            for changed in writes(node):
+                if changed in views:
+                    raise ValueError(f"offload: {node.name} changes parameter {views[changed][0].target}")
+            reads[node] = list(dict.fromkeys(each for given in node.all_input_nodes for each in views.get(given, [])))
+            shared = [each for given in shared_with(node) for each in views.get(given, [])]
+            if shared:
+                views[node] = list(dict.fromkeys(shared))
+    return reads

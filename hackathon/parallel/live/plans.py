@@ -1,0 +1,89 @@
+"""The plan that a model runs by: read from plan.json, checked against the captured model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.parallel.live.capture import Traced
+from hackathon.parallel.live.split import SplitError, check
+from hackathon.parallel.plan.fields import FieldReader, read_object
+from hackathon.text.errors import RequestError
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What the runtime needs of a plan; one entry per stage."""
+
+    operators: tuple[tuple[str, ...], ...]
+    replicas: tuple[int, ...]
+    recompute: tuple[bool, ...]
+    offload: tuple[bool, ...]
+    micro_batches: int
+
+    @property
+    def stage_of(self) -> dict[str, int]:
+        """Operator → stage."""
+        return {name: stage for stage, names in enumerate(self.operators) for name in names}
+
+
+def run_plan(plan: Path | str | Mapping[str, Any] | None) -> RunPlan:
+    """Return the plan in a file, or in an object as it stands in one. Raises RequestError for what is no plan."""
+    if plan is None:
+        raise RequestError("auto_parallel.no_plan")
+    name = "plan" if isinstance(plan, Mapping) else str(plan)
+    value = plan if isinstance(plan, Mapping) else read_object(Path(plan))
+    reader = FieldReader(name)
+    reader.version(value)
+    if value.get("feasible") is False:
+        raise RequestError("auto_parallel.infeasible", path=name)
+    for field in ("stages", "micro_batches"):
+        if field not in value:
+            raise reader.refuse(field, "missing")
+    rows = reader.listing(value["stages"], "stages")
+    if not rows:
+        raise reader.refuse("stages", "empty")
+    micro_batches = _whole(reader, value["micro_batches"], "micro_batches")
+    stages = [_stage(reader, row, f"stages[{number}]") for number, row in enumerate(rows)]
+    for number, (_, replicas, _, _) in enumerate(stages):
+        if replicas > micro_batches:
+            raise RequestError(
+                "auto_parallel.idle_replicas", stage=number, replicas=replicas, micro_batches=micro_batches
+            )
+    seen: set[str] = set()
+    for number, (names, *_) in enumerate(stages):
+        for name_ in names:
+            if name_ in seen:
+                raise reader.refuse(f"stages[{number}].operators", "duplicate", name=name_)
+            seen.add(name_)
+    operators, replicas_, recompute, offload = zip(*stages, strict=True)
+    return RunPlan(operators, replicas_, recompute, offload, micro_batches)
+
+
+def _stage(reader: FieldReader, row: object, field: str) -> tuple[tuple[str, ...], int, bool, bool]:
+    value = reader.mapping(row, field)
+    for name in ("operators", "replicas"):
+        if name not in value:
+            raise reader.refuse(f"{field}.{name}", "missing")
+    names = reader.listing(value["operators"], f"{field}.operators")
+    if not names:
+        raise reader.refuse(f"{field}.operators", "empty")
+    operators = tuple(reader.name(each, f"{field}.operators[{at}]") for at, each in enumerate(names))
+    replicas = _whole(reader, value["replicas"], f"{field}.replicas")
+    return operators, replicas, value.get("recompute") is True, value.get("offload") is True
+
+
+def _whole(reader: FieldReader, value: object, field: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise reader.refuse(field, "not_whole")
+    if value < 1:
+        raise reader.refuse(field, "zero")
+    return value
+
+
+def check_plan(plan: RunPlan, traced: Traced) -> None:
+    """Raise RequestError unless the plan was made for this model and a runtime can follow it."""
+    try:
+        check(traced, plan.stage_of)
+    except SplitError as error:
+        raise RequestError(f"auto_parallel.plan_{error.reason}", operator=error.operator, other=error.other) from error

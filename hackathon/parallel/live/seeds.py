@@ -1,0 +1,75 @@
+"""Random numbers that depend on step, micro-batch and operator, and not on how the model is partitioned.
+
+Before each operator that draws random numbers the generators are seeded. A recomputed stage draws the same numbers.
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+from torch import fx
+
+_MASK = (1 << 64) - 1
+_DROPOUT = {"aten.dropout.default": (1, 2), "aten.dropout_.default": (1, 2), "aten.alpha_dropout.default": (1, 2),
+            "aten.feature_dropout.default": (1, 2), "aten.scaled_dot_product_attention.default": (4, None)}  # fmt: skip
+"""Operator → positions of its probability and of its flag for training."""
+
+
+class Moment:
+    """Which seed, step and micro-batch the operators of this process belong to now."""
+
+    seed = 0
+    step = 0
+    micro_batch = 0
+
+
+def mixed(*numbers: int) -> int:
+    """Return 63 bits that depend on all numbers and their order (SplitMix64)."""
+    state = 0
+    for number in numbers:
+        state = (state + number + 0x9E3779B97F4A7C15) & _MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        state ^= state >> 31
+    return state >> 1
+
+
+def seed_operator(number: int) -> None:
+    """Seed the generators for the operator that is the `number`-th of those that draw random numbers."""
+    torch.manual_seed(mixed(Moment.seed, Moment.step, Moment.micro_batch, number))
+
+
+@contextlib.contextmanager
+def own_random_numbers(active: bool) -> Iterator[None]:
+    """Give the program's own random numbers back afterwards: data are shuffled as without the pipeline."""
+    if not active:
+        yield
+        return
+    with torch.random.fork_rng(devices=_cuda_devices()):
+        yield
+
+
+def _cuda_devices() -> list[int]:
+    return [torch.cuda.current_device()] if torch.cuda.is_available() else []
+
+
+def draws(node: fx.Node, module: torch.nn.Module) -> bool:
+    """Return whether an operator draws random numbers, or the part of a graph that it runs does."""
+    target = node.target
+    if isinstance(target, torch._ops.OpOverload):
+        return torch.Tag.nondeterministic_seeded in target.tags and not _is_off(node)
+    inner = [getattr(module, str(each.target), None) for each in node.all_input_nodes if each.op == "get_attr"]
+    return any(
+        draws(each, part) for part in inner if isinstance(part, fx.GraphModule) for each in part.graph.nodes
+        if each.op == "call_function"
+    )  # fmt: skip
+
+
+def _is_off(node: fx.Node) -> bool:
+    places = _DROPOUT.get(str(node.target))
+    if places is None:
+        return False
+    probability, training = places
+    given = node.args[probability] if probability < len(node.args) else node.kwargs.get("dropout_p", 0.0)
+    off = training is not None and training < len(node.args) and node.args[training] is False
+    return bool(off or given == 0)

@@ -1,0 +1,260 @@
+"""Splits a captured graph into stages: a graph of its own for each, and the tensors that go from stage to stage."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx, nn
+
+from hackathon.parallel.live import seeds
+from hackathon.parallel.live.capture import Traced, attribute, user_name
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor that one stage makes and others read."""
+
+    name: str
+    sender: int
+    readers: tuple[int, ...]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+    gradient: bool
+    """Whether a gradient comes back from each reader."""
+
+
+@dataclass(frozen=True)
+class StagePart:
+    """One stage. Its module takes `inputs`, then `receives`, and returns `sends`, then `results`, as one tuple."""
+
+    number: int
+    module: fx.GraphModule
+    operators: tuple[str, ...]
+    inputs: tuple[int, ...]
+    """Which leaves of the inputs of the whole model it reads."""
+    receives: tuple[Value, ...]
+    sends: tuple[Value, ...]
+    results: tuple[int, ...]
+    """Which leaves of the output of the whole model it makes."""
+    state: tuple[str, ...]
+    """The user's names of the parameters, buffers and constants that it reads, tied ones as the graph names them."""
+    changed: tuple[str, ...]
+    """Those of `state` that it changes itself: statistics of normalisation, counters."""
+    draws: bool
+    """Whether it draws random numbers."""
+
+
+class SplitError(ValueError):
+    """An assignment that no runtime can follow; `reason` is one of missing, unknown, backwards, glued."""
+
+    def __init__(self, reason: str, operator: str, other: str = "") -> None:
+        super().__init__(f"{reason}: {operator} {other}".strip())
+        self.reason, self.operator, self.other = reason, operator, other
+
+
+def legal_cuts(traced: Traced) -> list[int]:
+    """Return the positions in the list of operators before which the graph may be cut."""
+    place = {name: at for at, name in enumerate(traced.operators)}
+    closed = [0] * (len(traced.operators) + 1)
+    for group in traced.glued:
+        positions = [place[name] for name in group]
+        closed[min(positions) + 1] += 1
+        closed[max(positions) + 1] -= 1
+    found, depth = [], 0
+    for at in range(1, len(traced.operators)):
+        depth += closed[at]
+        if not depth:
+            found.append(at)
+    return found
+
+
+def at_boundaries(traced: Traced, boundaries: Iterable[int]) -> dict[str, int]:
+    """Return operator → stage for stages that begin at these positions in the list of operators."""
+    starts = sorted(boundaries)
+    stage_of, stage = {}, 0
+    for at, name in enumerate(traced.operators):
+        while stage < len(starts) and at >= starts[stage]:
+            stage += 1
+        stage_of[name] = stage
+    return stage_of
+
+
+def check(traced: Traced, stage_of: Mapping[str, int]) -> None:
+    """Raise SplitError unless each operator is in one stage, no tensor goes backwards and nothing glued is parted."""
+    known = set(traced.operators)
+    for name in stage_of:
+        if name not in known:
+            raise SplitError("unknown", name)
+    for name in traced.operators:
+        if name not in stage_of:
+            raise SplitError("missing", name)
+    for group in traced.glued:
+        for name in group[1:]:
+            if stage_of[name] != stage_of[group[0]]:
+                raise SplitError("glued", group[0], name)
+    for node in traced.module.graph.nodes:
+        for source in node.all_input_nodes:
+            if node.name in known and source.name in known and stage_of[source.name] > stage_of[node.name]:
+                raise SplitError("backwards", source.name, node.name)
+
+
+def split(
+    traced: Traced, stage_of: Mapping[str, int], *, stages: int | None = None, device: torch.device | None = None,
+    metadata: Mapping[str, torch.Tensor] | None = None,
+) -> list[StagePart]:  # fmt: skip
+    """Return the stages of an assignment operator → stage. Raises SplitError for one that cannot be followed.
+
+    `device`: where constants are made, instead of where they were made when the model was captured. `metadata`: shape
+    and type of each operator's result where they differ from those of the capture (autocast).
+    """
+    check(traced, stage_of)
+    count = max(stage_of.values(), default=0) + 1 if stages is None else stages
+    values = _values(traced, stage_of, metadata or {})
+    numbers = _numbered_draws(traced)
+    return [_part(traced, stage_of, number, values, numbers, device) for number in range(count)]
+
+
+def carries_gradient(traced: Traced) -> set[str]:
+    """Return the operators whose result may depend on a trainable parameter."""
+    found: set[fx.Node] = set()
+    for node in traced.module.graph.nodes:
+        if node.op == "get_attr":
+            tensor = attribute(traced.module, str(node.target))
+            if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
+                found.add(node)
+        elif node.op == "call_function":
+            made = node.meta.get("val")
+            differentiable = not isinstance(made, torch.Tensor) or made.is_floating_point() or made.is_complex()
+            if differentiable and not _stops(node) and not found.isdisjoint(node.all_input_nodes):
+                found.add(node)
+    return {node.name for node in found}
+
+
+def _stops(node: fx.Node) -> bool:
+    """Return whether no gradient passes an operator: detach, or a part of the program under no_grad."""
+    name = str(node.target)
+    return name.startswith("aten.detach") or ("wrap_with_set_grad_enabled" in name and node.args[0] is False)
+
+
+def _values(traced: Traced, stage_of: Mapping[str, int], metadata: Mapping[str, torch.Tensor]) -> dict[str, Value]:
+    """Return each tensor that leaves its stage."""
+    carrying = carries_gradient(traced)
+    values = {}
+    for node in traced.module.graph.nodes:
+        if node.op != "call_function":
+            continue
+        mine = stage_of[node.name]
+        readers = {stage_of[user.name] for user in node.users if user.op == "call_function"} - {mine}
+        if not readers:
+            continue
+        made = metadata.get(node.name, node.meta["val"])
+        values[node.name] = Value(
+            node.name, mine, tuple(sorted(readers)), tuple(made.shape), _layout(made), made.dtype, node.name in carrying
+        )
+    return values
+
+
+def _layout(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Return the strides with which a tensor travels: its own if they fill its memory without gaps."""
+    expected = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size == 1:
+            continue
+        if stride != expected:
+            return tuple(torch.empty(tensor.shape, device="meta").stride())
+        expected *= size
+    return tuple(tensor.stride())
+
+
+def _numbered_draws(traced: Traced) -> dict[str, int]:
+    drawing = [
+        node.name for node in traced.module.graph.nodes
+        if node.op == "call_function" and seeds.draws(node, traced.module)
+    ]  # fmt: skip
+    return {name: number for number, name in enumerate(drawing)}
+
+
+def _part(
+    traced: Traced, stage_of: Mapping[str, int], number: int, values: Mapping[str, Value],
+    numbers: Mapping[str, int], device: torch.device | None,
+) -> StagePart:  # fmt: skip
+    from hackathon.parallel.live.glue import writes
+
+    source = traced.module.graph
+    mine = [node for node in source.nodes if node.op == "call_function" and stage_of[node.name] == number]
+    inside = set(mine)
+    leaves = flat_output(source)
+    results = [at for at, leaf in enumerate(leaves) if leaf in inside]
+    needed = {each for node in mine for each in node.all_input_nodes if each not in inside}
+    place = {node: at for at, node in enumerate(source.nodes)}
+    ordered = sorted(needed, key=place.__getitem__)
+    graph = fx.Graph()
+    copies: dict[fx.Node, fx.Node] = {}
+    inputs, receives, state = [], [], []
+    root: dict[str, Any] = {}
+    for node in ordered:
+        if node.op == "placeholder":
+            inputs.append(traced.inputs.index(node.name))
+            copies[node] = graph.placeholder(node.name)
+    for node in ordered:
+        if node.op == "call_function":
+            receives.append(values[node.name])
+            copies[node] = graph.placeholder(node.name)
+    for node in ordered:
+        if node.op == "get_attr":
+            target = str(node.target)
+            found = attribute(traced.module, target)
+            name = target if isinstance(found, nn.Module) else user_name(target)
+            root[name] = found
+            if isinstance(found, fx.GraphModule) and device is not None:
+                _move(found, device)
+            elif not isinstance(found, nn.Module):
+                state.append(name)
+            copies[node] = graph.create_node("get_attr", name, name=node.name)
+    for node in mine:
+        if node.name in numbers:
+            graph.call_function(seeds.seed_operator, (numbers[node.name],))
+        copy = graph.node_copy(node, copies.__getitem__)
+        if device is not None:
+            _move_node(copy, device)
+        copies[node] = copy
+    sends = [values[node.name] for node in mine if node.name in values]
+    graph.output((*(copies[_named(mine, each.name)] for each in sends), *(copies[leaves[at]] for at in results)))
+    changed = {user_name(str(each.target)) for node in mine for each in writes(node) if each.op == "get_attr"}
+    return StagePart(
+        number, fx.GraphModule(root, graph), tuple(node.name for node in mine), tuple(inputs), tuple(receives),
+        tuple(sends), tuple(results), tuple(dict.fromkeys(state)), tuple(sorted(changed)),
+        any(node.name in numbers for node in mine),
+    )  # fmt: skip
+
+
+def moved(value: Any, device: torch.device) -> Any:
+    """Return the arguments of an operator with each device in them replaced."""
+    return fx.node.map_aggregate(value, lambda each: device if isinstance(each, torch.device) else each)
+
+
+def _move_node(node: fx.Node, device: torch.device) -> None:
+    node.args, node.kwargs = moved(node.args, device), moved(node.kwargs, device)
+
+
+def _move(module: fx.GraphModule, device: torch.device) -> None:
+    """Let a part of a graph that is a module of its own (under no_grad, say) make its tensors on a device."""
+    for node in module.graph.nodes:
+        _move_node(node, device)
+    for each in module.children():
+        if isinstance(each, fx.GraphModule):
+            _move(each, device)
+    module.recompile()
+
+
+def _named(nodes: Sequence[fx.Node], name: str) -> fx.Node:
+    return next(node for node in nodes if node.name == name)
+
+
+def flat_output(graph: fx.Graph) -> list[Any]:
+    """Return what the output node returns, leaf by leaf."""
+    output = next(node for node in graph.nodes if node.op == "output")
+    returned = output.args[0]
+    return list(returned) if isinstance(returned, (tuple, list)) else [returned]

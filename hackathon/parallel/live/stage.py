@@ -1,0 +1,100 @@
+"""One stage on one rank: its passes over micro-batches, and what it keeps between forward and backward."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from hackathon.parallel.live import seeds
+from hackathon.parallel.live.split import StagePart
+
+
+@dataclass
+class _Held:
+    """A micro-batch between its forward and its backward pass."""
+
+    inputs: list[Any]
+    received: list[torch.Tensor]
+    outputs: list[torch.Tensor] = field(default_factory=list)
+
+
+class RankStage:
+    """Runs one stage. With `recompute` it keeps only what it received, and runs forward again before backward."""
+
+    def __init__(
+        self, part: StagePart, device: torch.device, *, recompute: bool = False, precision: torch.dtype | None = None,
+        compiler: str | None = None,
+    ) -> None:  # fmt: skip
+        self.part, self.device, self.recompute, self.precision = part, device, recompute, precision
+        self._run: Any = torch.compile(part.module, backend=compiler, fullgraph=True) if compiler else part.module
+        self._held: dict[int, _Held] = {}
+
+    @property
+    def held(self) -> int:
+        """How many micro-batches are between their forward and their backward pass."""
+        return len(self._held)
+
+    def forward(self, micro_batch: int, inputs: Sequence[Any], received: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Return what the stage sends, then its results, without their graph."""
+        for value, tensor in zip(self.part.receives, received, strict=True):
+            tensor.requires_grad_(value.gradient)
+        held = _Held(list(inputs), list(received))
+        outputs = self._pass(micro_batch, held)
+        if not self.recompute:
+            held.outputs = outputs
+        self._held[micro_batch] = held
+        return [each.detach() for each in outputs]
+
+    def backward(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
+        """Return the gradients of what the stage received, from those of what it sent and of its results."""
+        held = self._held.pop(micro_batch)
+        if self.recompute:
+            with self._unchanged():
+                held.outputs = self._pass(micro_batch, held)
+        pairs = [
+            (out, gradient) for out, gradient in zip(held.outputs, gradients, strict=True)
+            if gradient is not None and out.requires_grad
+        ]  # fmt: skip
+        held.outputs = []
+        if pairs:
+            torch.autograd.backward([out for out, _ in pairs], [gradient for _, gradient in pairs])
+        del pairs
+        return [each.grad for each in held.received]
+
+    @torch.no_grad()
+    def infer(self, part: StagePart, inputs: Sequence[Any], received: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Return what a stage of an evaluation sends, then its results."""
+        with self._precision():
+            return list(part.module(*inputs, *received))
+
+    def _pass(self, micro_batch: int, held: _Held) -> list[torch.Tensor]:
+        seeds.Moment.micro_batch = micro_batch
+        with seeds.own_random_numbers(self.part.draws), self._precision():
+            return list(self._run(*held.inputs, *held.received))
+
+    def _precision(self) -> contextlib.AbstractContextManager[Any]:
+        if self.precision is None:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, self.precision)
+
+    @contextlib.contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Give buffers back what they hold now: a pass that is made again must not count twice in their statistics."""
+        buffers = [self.part.module.get_buffer(name) for name in self.part.changed]
+        before = [each.clone() for each in buffers]
+        try:
+            yield
+        finally:
+            for each, old in zip(buffers, before, strict=True):
+                each.data.copy_(old)  # through .data: autograd may have kept the buffer
+
+
+def bind(part: StagePart, tensors: Mapping[str, torch.Tensor], device: torch.device) -> None:
+    """Put parameters and buffers into a stage, by the names under which its graph reads them; move its constants."""
+    for name in part.state:
+        path, _, leaf = name.rpartition(".")
+        owner = part.module.get_submodule(path)
+        tensor = tensors.get(name)
+        setattr(owner, leaf, getattr(owner, leaf).to(device) if tensor is None else tensor)

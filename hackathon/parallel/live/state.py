@@ -1,0 +1,157 @@
+"""Which ranks hold which parameters and buffers, and how a rank comes by its own."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from hackathon.parallel.live import seeds
+from hackathon.parallel.live.capture import Traced, named_state
+from hackathon.parallel.live.exchange import Messenger
+from hackathon.text.errors import RequestError
+
+
+@dataclass(frozen=True)
+class Holding:
+    """The state of the model by canonical names (a tied parameter's first), and the stages that hold each."""
+
+    aliases: Mapping[str, str]
+    stages: Mapping[str, tuple[int, ...]]
+    kept: tuple[str, ...]
+    """Names that the model's own state_dict() has, in its order."""
+
+    @classmethod
+    def of(cls, model: nn.Module, aliases: Mapping[str, str], traced: Traced, stage_of: Mapping[str, int]) -> "Holding":
+        """Return who holds what: each stage what its operators read, the first stage what none reads."""
+        found: dict[str, set[int]] = {name: set() for name in aliases.values()}
+        for operator, names in traced.reads.items():
+            for name in names:
+                if name in aliases:
+                    found[aliases[name]].add(stage_of[operator])
+        kept = tuple(name for name in model.state_dict(keep_vars=True) if name in aliases)
+        return cls(aliases, {name: tuple(sorted(stages or {0})) for name, stages in found.items()}, kept)
+
+    def of_stage(self, stage: int) -> list[str]:
+        """Return the canonical names that a stage holds."""
+        return [name for name, stages in self.stages.items() if stage in stages]
+
+    def owner(self, name: str) -> int:
+        """Return the stage that speaks for a parameter or buffer: the first that holds it."""
+        return self.stages[name][0]
+
+
+def take(
+    model: nn.Module, holding: Holding, stage: int, exchange: Messenger, seed: int,
+    initialise: Callable[[nn.Module], None] | None, place: torch.device,
+) -> dict[str, torch.Tensor]:  # fmt: skip
+    """Return this rank's state by canonical name, on the device `place`; the model gives up the rest.
+
+    A model with numbers: all ranks take those of rank 0. A model on the meta device: each module that holds some of
+    the stage's parameters is made here and initialised with a seed of its own, so that no number depends on the plan.
+    """
+    tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
+    wanted = set(holding.of_stage(stage))
+    if any(each.is_meta for each in tensors.values()):
+        _made(model, holding, wanted, place, seed, initialise)
+        tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
+        mine = {name: tensors[name] for name in wanted}
+    else:
+        mine = {}
+        for name, tensor in tensors.items():
+            moved = tensor.detach().to(exchange.device)
+            whole = moved.contiguous()
+            exchange.broadcast(whole, 0)
+            if name in wanted:
+                tensor.data = (moved if whole is moved else moved.copy_(whole)).to(place)
+                mine[name] = tensor
+    _give_up(model, holding.aliases, wanted)
+    return mine
+
+
+def _give_up(model: nn.Module, aliases: Mapping[str, str], wanted: set[str]) -> None:
+    """Leave shapes only, in the model that was handed over, of what other stages hold."""
+    for path, module in model.named_modules():
+        prefix = f"{path}." if path else ""
+        for table in (module._parameters, module._buffers):
+            for name, tensor in list(table.items()):
+                if tensor is None or aliases.get(prefix + name) in wanted or tensor.is_meta:
+                    continue
+                empty = torch.empty_like(tensor, device="meta")
+                table[name] = nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else empty
+
+
+def _made(
+    model: nn.Module, holding: Holding, wanted: set[str], device: torch.device, seed: int,
+    initialise: Callable[[nn.Module], None] | None,
+) -> None:  # fmt: skip
+    """Make the modules of a meta model that hold something wanted. Raises RequestError for one that cannot be."""
+    made: dict[str, torch.Tensor] = {}
+    for number, (path, module) in enumerate(model.named_modules()):
+        prefix = f"{path}." if path else ""
+        own = {**module._parameters, **module._buffers}
+        first = [
+            prefix + name
+            for name, each in own.items()
+            if each is not None and holding.aliases[prefix + name] == prefix + name
+        ]
+        if not wanted.intersection(first):
+            continue
+        if initialise is None and not hasattr(module, "reset_parameters"):
+            raise RequestError("auto_parallel.not_initialised", module=path or type(model).__name__)
+        before = {name: each for name, each in own.items() if each is not None and prefix + name not in first}
+        module.to_empty(device="cpu", recurse=False)
+        with seeds.own_random_numbers(True), torch.no_grad():
+            torch.manual_seed(seeds.mixed(seed, number))
+            if initialise is not None:
+                initialise(module)
+            else:
+                module.reset_parameters()
+        module.to(device)
+        for name in before:  # tied: the first module that has it says its numbers
+            table = module._parameters if name in module._parameters else module._buffers
+            table[name] = made.get(holding.aliases[prefix + name], before[name])
+        made |= {name: {**module._parameters, **module._buffers}[name[len(prefix) :]] for name in first}
+    for path, module in model.named_modules():
+        prefix = f"{path}." if path else ""
+        for table in (module._parameters, module._buffers):
+            for name, tensor in list(table.items()):
+                if tensor is not None and holding.aliases[prefix + name] in made:
+                    table[name] = made[holding.aliases[prefix + name]]
+
+
+def under_all_names(tensors: Mapping[str, torch.Tensor], aliases: Mapping[str, str]) -> dict[str, torch.Tensor]:
+    """Return each name, tied ones included, of the tensors given by canonical name."""
+    return {name: tensors[first] for name, first in aliases.items() if first in tensors}
+
+
+def gathered(
+    mine: Mapping[str, torch.Tensor], names: Iterable[str], holding: Holding, shapes: Mapping[str, torch.Tensor],
+    exchange: Messenger,
+) -> dict[str, torch.Tensor]:  # fmt: skip
+    """Return the whole state on the CPU of every rank, by canonical name."""
+    found = {}
+    for name in names:
+        source = exchange.layout.rank(holding.owner(name), 0)
+        shape = shapes[name]
+        tensor = (
+            mine[name].detach().contiguous().to(exchange.device, copy=True) if exchange.rank == source
+            else torch.empty(shape.shape, dtype=shape.dtype, device=exchange.device)
+        )  # fmt: skip
+        exchange.broadcast(tensor, source)
+        found[name] = tensor.cpu()
+    return found
+
+
+def put(mine: Mapping[str, torch.Tensor], given: Mapping[str, torch.Tensor], names: Sequence[str]) -> None:
+    """Copy numbers into this rank's state. Raises RequestError for a shape that differs."""
+    with torch.no_grad():
+        for name in names:
+            if given[name].shape != mine[name].shape:
+                raise RequestError(
+                    "auto_parallel.other_shape",
+                    name=name,
+                    given=tuple(given[name].shape),
+                    wanted=tuple(mine[name].shape),
+                )
+            mine[name].data.copy_(given[name])

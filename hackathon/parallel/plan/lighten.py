@@ -1,0 +1,83 @@
+"""A branched graph without its lightest operators: few enough cuts to look at all, for a bound of all plans.
+
+A plan of the graph is one of the lighter graph when the operators that were left out are taken out of its stages, and
+stages that are empty vanish. No stage then takes longer, holds more, or waits longer: so the least value of the lighter
+graph is a lower bound. What an operator had to wait for through those that were left out stays, as tensors of 0 bytes.
+"""
+
+from collections.abc import Sequence
+
+from hackathon.parallel.plan.coarsen import Blocks
+from hackathon.parallel.plan.graph import Alias, Graph, Tensor
+
+
+def lightened(graph: Graph, most: int) -> tuple[Blocks, list[int]] | None:
+    """Return blocks and ideals, at most `most`, of a graph without its lightest operators; None if that leaves none.
+
+    Operators are left out that cost little and that many others do not wait for, and that do not wait for those.
+    """
+    order = _candidates(graph)
+    best: tuple[Blocks, list[int]] | None = None
+    low, high = 0, len(order) + 1
+    while low < high:  # the fewest of `order` that have to be left out
+        middle = (low + high) // 2
+        out = set(order[:middle])
+        kept = [number not in out for number in range(len(graph.operators))]
+        blocks = Blocks(without(graph, kept))
+        ideals = blocks.ideals(most)
+        if ideals is None:
+            low = middle + 1
+        else:
+            best, high = (blocks, ideals), middle
+    return best
+
+
+def _candidates(graph: Graph) -> list[int]:
+    """Return the operators that could be left out, the first one first: by time over the others on no way with it."""
+    count = len(graph.operators)
+    readers: list[set[int]] = [set() for _ in range(count)]
+    for tensor in graph.tensors:
+        readers[tensor.producer] |= set(tensor.readers)
+    before, after = [0] * count, [0] * count  # bit masks
+    for number in range(count):
+        for reader in readers[number]:
+            before[reader] |= before[number] | 1 << number
+    for number in range(count - 1, -1, -1):
+        for reader in readers[number]:
+            after[number] |= after[reader] | 1 << reader
+    free = [count - 1 - (before[each] | after[each]).bit_count() for each in range(count)]
+    seconds = [each.forward + each.backward for each in graph.operators]
+    heaviest = max(range(count), key=seconds.__getitem__)
+    found = [number for number in range(count) if free[number] and number != heaviest]
+    return sorted(found, key=lambda number: (seconds[number] / free[number], -free[number]))
+
+
+def without(graph: Graph, kept: Sequence[bool]) -> Graph:
+    """Return the graph of the operators that are kept."""
+    number = {each: at for at, each in enumerate(each for each, keep in enumerate(kept) if keep)}
+    readers: list[set[int]] = [set() for _ in graph.operators]
+    for tensor in graph.tensors:
+        readers[tensor.producer] |= set(tensor.readers)
+    reached: list[set[int]] = [set() for _ in graph.operators]
+    """Operator → kept operators that read it through operators that are left out."""
+    for at in range(len(kept) - 1, -1, -1):  # in the order of operators readers come later
+        for reader in readers[at]:
+            if not kept[reader]:
+                reached[at] |= reached[reader] | {other for other in readers[reader] if kept[other]}
+    tensors = []
+    for tensor in graph.tensors:
+        mine = tuple(sorted(number[each] for each in tensor.readers if kept[each]))
+        if kept[tensor.producer] and mine:
+            tensors.append(Tensor(number[tensor.producer], mine, tensor.bytes, tensor.gradient_bytes))
+    for at, others in enumerate(reached):
+        through = tuple(sorted(number[each] for each in others - readers[at]))
+        if kept[at] and through:
+            tensors.append(Tensor(number[at], through, 0.0, 0.0))
+    aliases = [(tuple(number[each] for each in alias.operators if kept[each]), alias.bytes) for alias in graph.aliases]
+    glued = [tuple(number[each] for each in group if kept[each]) for group in graph.glued]
+    return Graph(
+        tuple(each for each, keep in zip(graph.operators, kept, strict=True) if keep),
+        tuple(sorted(tensors, key=lambda each: (each.producer, each.bytes))),
+        tuple(Alias(members, size) for members, size in aliases if len(members) > 1),
+        tuple(group for group in glued if len(group) > 1),
+    )

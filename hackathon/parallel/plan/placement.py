@@ -1,0 +1,90 @@
+"""On which nodes the stages of a plan run, and how long a step takes with the bandwidths inside and between nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hackathon.parallel.plan.cost import CostedPlan
+from hackathon.parallel.plan.devices import Devices
+from hackathon.parallel.plan.simulation import simulate, timing_of
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Nodes of a plan: ranks are numbered stage by stage, replica by replica, and fill one node after another."""
+
+    nodes: int
+    processes_per_node: int
+    stages: tuple[tuple[int, ...], ...]
+    """Stage → node of each of its replicas."""
+    seconds: float | None
+    """The simulated step with both bandwidths; None if that between nodes is not known."""
+
+    @property
+    def processes(self) -> int:
+        """The ranks, one for each device that is used."""
+        return self.nodes * self.processes_per_node
+
+
+def job_shape(processes: int, devices_per_node: int) -> tuple[int, int]:
+    """Return the fewest nodes, and the processes on each, that a number of processes can have: equally many on each."""
+    nodes = -(-processes // devices_per_node)
+    while processes % nodes:
+        nodes += 1
+    return nodes, processes // nodes
+
+
+def inside_node(devices: Devices) -> Devices:
+    """Return the devices as they are to each other on one node."""
+    if devices.node_bandwidth is None:
+        return devices
+    faster = devices.node_allreduce_bandwidth or devices.node_bandwidth
+    return replace(devices, bandwidth=devices.node_bandwidth, allreduce_bandwidth=faster)
+
+
+def between_nodes(devices: Devices) -> Devices | None:
+    """Return the devices as they are to each other on different nodes; None if that is not known."""
+    if devices.internode_bandwidth is None:
+        return None if devices.node_bandwidth is None else devices
+    slower = min(devices.allreduce_bandwidth, devices.internode_bandwidth)
+    return replace(devices, bandwidth=devices.internode_bandwidth, allreduce_bandwidth=slower)
+
+
+def placed(plan: CostedPlan, devices_per_node: int | None = None) -> Placement | None:
+    """Return where the stages of a plan run; None if nobody says how many devices a node has.
+
+    A transfer between two stages takes as long as that of the slowest pair of replicas that send to each other, and an
+    all-reduce of ranks on several nodes goes at the bandwidth between them.
+    """
+    devices_per_node = devices_per_node or plan.devices.devices_per_node
+    if devices_per_node is None:
+        return None
+    inside, between = inside_node(plan.devices), between_nodes(plan.devices)
+    nodes, per_node = job_shape(plan.devices_used, devices_per_node)
+    places, rank = [], 0
+    for count in plan.replicas:
+        places.append(tuple((rank + each) // per_node for each in range(count)))
+        rank += count
+    if between is None and nodes > 1:
+        return Placement(nodes, per_node, tuple(places), None)
+    near = CostedPlan(plan.graph, inside, plan.micro_batches, plan.stages)
+    far = CostedPlan(plan.graph, between or inside, plan.micro_batches, plan.stages)
+    senders: list[list[tuple[int, float]]] = [[] for _ in plan.stages]
+    readers: list[list[tuple[int, float]]] = [[] for _ in plan.stages]
+    for here, there in zip(near.links, far.links, strict=True):
+        link = there if _apart(places[here.sender], places[here.reader], plan.micro_batches) else here
+        senders[link.reader].append((link.sender, link.forward))
+        readers[link.sender].append((link.reader, link.backward))
+    exchanges = []
+    for each in near.exchanges:
+        spread = len({node for stage in each.stages for node in places[stage]}) > 1
+        exchanges.append(each.seconds(far.devices if spread else near.devices))
+    timing = replace(timing_of(near), senders=senders, readers=readers)
+    return Placement(nodes, per_node, tuple(places), simulate(near, timing, exchanges).seconds)
+
+
+def _apart(senders: Sequence[int], readers: Sequence[int], micro_batches: int) -> bool:
+    """Return whether a micro-batch goes from one node to another."""
+    return any(
+        senders[number % len(senders)] != readers[number % len(readers)]
+        for number in range(min(micro_batches, len(senders) * len(readers)))
+    )

@@ -1,0 +1,64 @@
+"""A plan in words, for the terminal and for the page."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hackathon.parallel.plan.cost import CostedPlan
+from hackathon.text.messages import message
+from hackathon.text.units import format_size
+
+STAGE_COLUMNS = ("stage", "operators", "count", "replicas", "forward", "backward", "transfer", "memory", "saving")
+"""Columns of `stage_rows`: keys `plan.column_…` of the catalogue."""
+
+
+def seconds(number: float) -> str:
+    """Return a duration as it is shown."""
+    return f"{number:.4g} s"
+
+
+def kind_of(plan: CostedPlan) -> str:
+    """Return the sentence that says what kind of plan it is: often it is not a pipeline."""
+    if plan.devices_used == 1:
+        return message("plan.kind_one_device")
+    if len(plan.stages) == 1:
+        return message("plan.kind_data_parallel", replicas=plan.devices_used)
+    replicas = ", ".join(map(str, plan.replicas))
+    return message("plan.kind_pipeline", stages=len(plan.stages), devices=plan.devices_used, replicas=replicas)
+
+
+def stage_rows(plan: CostedPlan, value: Mapping[str, Any]) -> list[list[str]]:
+    """Return a row of `STAGE_COLUMNS` for each stage; `value`: plan.json."""
+    rows = []
+    for number, (stage, each) in enumerate(zip(plan.stages, value["stages"], strict=True), 1):
+        names = each["operators"]
+        shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+        ways = [word for word in ("recompute", "offload") if each[word]]
+        rows.append([
+            str(number), shown, str(len(names)), str(stage.replicas), seconds(each["forward"]),
+            seconds(each["backward"]), seconds(each["transfer"]), format_size(each["memory"]["total"]),
+            ", ".join(message(f"plan.way_{word}") for word in ways) or "–",
+        ])  # fmt: skip
+    return rows
+
+
+def term_name(term: Mapping[str, Any]) -> str:
+    """Return the name of an addend of the bound."""
+    return message(f"plan.term_{term['reason'].replace('-', '_')}", stage=term["stage"] + 1)
+
+
+def placement_lines(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield on which nodes the stages run and how long a step then takes; `value`: plan.json."""
+    placement = value.get("placement")
+    if placement is None:
+        return
+    if placement["nodes"] == 1:
+        yield message("plan.placement_one_node")
+    else:
+        yield message("plan.placement", nodes=placement["nodes"], processes=placement["processes_per_node"])
+        for number, nodes in enumerate(placement["stages"], 1):
+            names = ", ".join(str(node + 1) for node in dict.fromkeys(nodes))
+            yield message("plan.placement_stage", stage=number, nodes=names)
+    if placement["step"] is None:
+        yield message("plan.placement_unknown")
+    else:
+        yield message("plan.placement_step", seconds=seconds(placement["step"]))

@@ -1,0 +1,118 @@
+"""The graph of a user's model: from the user's cache while nothing has changed that it was made from, else captured."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import hackathon
+from hackathon.access.private import open_private, private_folder
+from hackathon.parallel.plan.graph import Graph, graph_of
+from hackathon.parallel.source.child import run_child
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.files import LARGEST, open_regular, write_whole
+from hackathon.text.paths import user_cache
+
+KEPT = 40
+"""Graphs that the cache holds; the oldest ones go."""
+
+
+def split_target(target: str) -> tuple[Path, str]:
+    """Return file and function of `model.py:build`. Raises RequestError."""
+    file, _, function = target.rpartition(":")
+    if not file or not function or not all(part.isidentifier() for part in function.split(".")):
+        raise RequestError("capture.model_target", target=target)
+    path = Path(file)
+    if not path.is_file():
+        raise RequestError("capture.model_file", path=file)
+    return path, function
+
+
+def model_graph(
+    target: str, python: str, options: Mapping[str, Any], *, again: bool = False
+) -> tuple[Graph, dict[str, Any], bool]:
+    """Return the graph of a model, what the child told about it, and whether both are from the cache.
+
+    `options`: what the child is asked beside the function. Raises RequestError with the reason for what cannot be.
+    """
+    path, function = split_target(target)
+    asked = {"path": str(path.resolve()), "function": function, **options}
+    folder = _folder()
+    key = hashlib.sha256(json.dumps([asked, python, os.uname().nodename, hackathon.__version__]).encode()).hexdigest()
+    kept = None if again or folder is None else _kept(folder / f"{key}.json")
+    if kept is not None:
+        return graph_of(kept["graph"], target), kept["told"], True
+    if folder is None:
+        raise RequestError("capture.no_cache")
+    value, answer = run_child(python, asked, folder)
+    if not isinstance(value, dict):
+        raise HackathonError("capture.child_ended", code=0)
+    graph = graph_of(value, target)
+    signs = {
+        "files": {each: sign for each in answer.get("files", []) if (sign := digest(Path(each)))},
+        "packages": {each: sign for each in answer.get("packages", []) if (sign := stamp(Path(each)))},
+    }
+    entry = {"schema_version": 1, **signs, "told": answer["told"], "graph": value}
+    with suppress(OSError):
+        write_whole(folder / f"{key}.json", json.dumps(entry), 0o600)
+        _tidy(folder)
+    return graph, answer["told"], False
+
+
+def digest(path: Path) -> str | None:
+    """Return the SHA-256 of a file; of one larger than LARGEST its size and time; None if it cannot be read."""
+    try:
+        with open_regular(path) as stream:
+            state = os.fstat(stream.fileno())
+            if state.st_size > LARGEST:
+                return f"{state.st_size}-{state.st_mtime_ns}"
+            return hashlib.sha256(stream.read()).hexdigest()
+    except OSError:
+        return None
+
+
+def stamp(path: Path) -> str | None:
+    """Return size and time of a file of an installed package."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return f"{state.st_size}-{state.st_mtime_ns}"
+
+
+def _folder() -> Path | None:
+    """Return the folder of kept graphs, which only the user can enter; None where there can be none."""
+    try:
+        base = user_cache()
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return private_folder(base / "graphs")
+    except (OSError, RuntimeError):
+        return None
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    """Return what the cache holds, or None if it holds nothing, or something that it was made from has changed."""
+    try:
+        stream, _ = open_private(path)
+        with stream:
+            value = json.loads(stream.read(LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not {"files", "packages", "told", "graph"} <= value.keys():
+        return None
+    same = all(digest(Path(each)) == sign for each, sign in value["files"].items())
+    same = same and all(stamp(Path(each)) == sign for each, sign in value["packages"].items())
+    if not same:
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return value
+
+
+def _tidy(folder: Path) -> None:
+    found = sorted(folder.glob("*.json"), key=lambda each: each.stat().st_mtime, reverse=True)
+    for each in found[KEPT:]:
+        each.unlink(missing_ok=True)

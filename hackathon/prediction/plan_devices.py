@@ -1,0 +1,96 @@
+"""The devices of a cluster for `hackathon plan`: its profile, and what `hackathon clusters measure` has measured."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hackathon.config.cluster import Cluster
+from hackathon.prediction.network import MeasuredCollective, network_from, ring
+
+_GIGABYTES = re.compile(r"(\d+)\s?(GB|GiB)\b")
+UNITS = {"GB": 10**9, "GiB": 1 << 30}
+
+
+@dataclass
+class ClusterDevices:
+    """Fields of devices.json that are known of a cluster, with the place each is from; and the ways to learn others."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    """Field → `node.gpus` and other keys of the profile, or the id of a run of `clusters measure`."""
+    ways: dict[str, str] = field(default_factory=dict)
+    """Field that is needed and not known → the command, or the option, that would tell it."""
+
+    def put(self, name: str, value: float, origin: str) -> None:
+        """Keep a field that is known."""
+        self.values[name], self.origins[name] = value, origin
+
+
+def cluster_devices(
+    cluster: Cluster, entries: Sequence[Mapping[str, Any]], count: int | None, gpus_here: int = 0
+) -> ClusterDevices:
+    """Return what is known of `count` devices of a cluster (None: those of one node).
+
+    A device is a GPU, or a process where nodes have none. `entries`: as `cluster_measurements.measured` gives them;
+    `gpus_here`: the GPUs of this machine, for profiles that count them. If the devices fill several nodes, `bandwidth`
+    is the one between nodes, so that no transfer takes longer than counted, and `node_bandwidth` the other one.
+    """
+    found = ClusterDevices()
+    gpus = gpus_here if cluster.node.gpus == "auto" else cluster.node.gpus
+    per_node = gpus or (cluster.processes_per_node if cluster.processes_per_node != "auto" else None)
+    if per_node is not None:
+        found.put("devices_per_node", per_node, "node.gpus" if gpus else "processes_per_node")
+    _memory(found, cluster, gpus, per_node)
+    number = count if count is not None else per_node
+    if number is None:
+        found.ways["count"] = "--gpus N"
+    else:
+        found.put("count", number, "--gpus" if count is not None else found.origins["devices_per_node"])
+    _network(found, cluster, entries, gpus, (number or 1) > (per_node or number or 1))
+    return found
+
+
+def _memory(found: ClusterDevices, cluster: Cluster, gpus: int, per_node: int | None) -> None:
+    if gpus:
+        told = _GIGABYTES.search(cluster.node.gpu or "")
+        if told:
+            found.put("memory", float(int(told[1]) * UNITS[told[2]]), "node.gpu")
+    elif cluster.node.memory is not None and per_node is not None:
+        found.put("memory", float(cluster.node.memory // per_node), "node.memory")
+    if "memory" not in found.values:
+        found.ways["memory"] = "--memory 16GB"
+
+
+def _network(
+    found: ClusterDevices, cluster: Cluster, entries: Iterable[Mapping[str, Any]], gpus: int, several: bool
+) -> None:
+    """Add latency and bandwidths. A transfer has the bus bandwidth of the smallest measured group of processes."""
+    counted = [each for each in entries if (each.get("device") != "cpu") == bool(gpus)]
+    network = network_from(counted)
+    runs = {(each["processes"], each["hosts"]): str(each.get("run", "")) for each in counted}
+    inside = sorted((each for each in network.measured if each.hosts == 1), key=lambda each: each.processes)
+    between = sorted(
+        (each for each in network.measured if each.hosts > 1), key=lambda each: (each.hosts, each.processes)
+    )
+    chosen = between if several else inside
+    if not chosen:
+        found.ways["bandwidth"] = f"hackathon clusters measure {cluster.name} --nodes {2 if several else 1}"
+        return
+    first, last = chosen[0], chosen[-1]
+    origin = runs[first.processes, first.hosts]
+    found.put("bandwidth", _bus(first), origin)
+    found.put("latency", first.line(0)[0] / (2 * (first.processes - 1)), origin)  # a ring has 2(n − 1) turns
+    found.put("allreduce_bandwidth", _bus(last), runs[last.processes, last.hosts])
+    if several and inside:
+        found.put("node_bandwidth", _bus(inside[0]), runs[inside[0].processes, 1])
+        found.put("node_allreduce_bandwidth", _bus(inside[-1]), runs[inside[-1].processes, 1])
+    elif several:
+        found.ways["node_bandwidth"] = f"hackathon clusters measure {cluster.name} --nodes 1"
+    elif between:
+        found.put("internode_bandwidth", _bus(between[0]), runs[between[0].processes, between[0].hosts])
+
+
+def _bus(measured: MeasuredCollective) -> float:
+    """Return bytes per second over one link of the ring."""
+    return measured.rate * ring(measured.processes)

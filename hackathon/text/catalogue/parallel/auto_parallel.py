@@ -1,0 +1,178 @@
+"""`AutoParallel`: what it refuses, and what goes wrong while it runs."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    # ---- the plan
+    "no_plan": ("AutoParallel needs a plan", "AutoParallel には計画が必要です"),
+    "no_plan_hint": (
+        "Write one: hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --output plan.json",
+        "計画を作成してください: hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --output plan.json",
+    ),
+    "no_plan_fits": (
+        "no plan fits: operator {operator} alone needs {needed} GB, and a device has {memory} GB",
+        "収まる計画がありません: オペレータ {operator} だけで {needed} GB 必要ですが、デバイスのメモリは {memory} GB です",
+    ),
+    "no_plan_fits_hint": (
+        "Use more stages or micro-batches, recompute=auto or offload=auto.",
+        "ステージやマイクロバッチを増やすか、recompute=auto または offload=auto を使ってください。",
+    ),
+    "infeasible": ("{path}: the model does not fit by this plan", "{path}: この計画ではモデルがメモリに収まりません"),
+    "idle_replicas": (
+        "stage {stage} has {replicas} replicas, but a step has only {micro_batches} micro-batches",
+        "ステージ {stage} にはレプリカが {replicas} 個ありますが、1 ステップのマイクロバッチは {micro_batches} 個です",
+    ),
+    "plan_missing": (
+        "the plan was made for another model: it does not place operator {operator}",
+        "計画が別のモデルのものです: オペレータ {operator} の配置がありません",
+    ),
+    "plan_missing_hint": (
+        "Make the plan again with this model and this size of micro-batches.",
+        "このモデルとこのマイクロバッチの大きさで、計画を作り直してください。",
+    ),
+    "plan_unknown": (
+        "the plan was made for another model: this one has no operator {operator}",
+        "計画が別のモデルのものです: このモデルにはオペレータ {operator} がありません",
+    ),
+    "plan_unknown_hint": (
+        "Make the plan again with this model and this size of micro-batches.",
+        "このモデルとこのマイクロバッチの大きさで、計画を作り直してください。",
+    ),
+    "plan_glued": (
+        "the plan separates operators {operator} and {other}, which must run in one stage",
+        "計画はオペレータ {operator} と {other} を分けていますが、この 2 つは同じステージで実行する必要があります",
+    ),
+    "plan_backwards": (
+        "the plan runs operator {other} in an earlier stage than operator {operator}, whose result it reads",
+        "計画では、オペレータ {operator} の結果を使う {other} が、それより前のステージにあります",
+    ),
+    "ranks": (
+        "the plan needs {needed} processes (replicas per stage: {replicas}), but there are {given}",
+        "計画に必要なプロセスは {needed} 個ですが（ステージごとのレプリカ数: {replicas}）、実際には {given} 個です",
+    ),
+    "offload": (
+        "stage {stage} of the plan keeps its parameters in main memory, which does not work with {option}=",
+        "計画のステージ {stage} はパラメータをメインメモリに置きます。{option}= とは併用できません",
+    ),
+    # ---- the model
+    "wrapped": (
+        "{module} is a {kind}: give AutoParallel the model itself",
+        "{module} は {kind} です。AutoParallel には元のモデルを渡してください",
+    ),
+    "hooked": (
+        "{module} has hooks, which would not run in the stages",
+        "{module} にはフックがありますが、ステージの中では実行されません",
+    ),
+    "hooked_hint": (
+        "Move what they do into forward(), or remove them.",
+        "フックの処理を forward() に移すか、フックを外してください。",
+    ),
+    "sparse": (
+        "{module} has sparse gradients, which cannot be summed over stages: use sparse=False",
+        "{module} の勾配は疎です。ステージ間で合計できないため、sparse=False にしてください",
+    ),
+    "lazy": (
+        "{name} has no shape yet: run the model once before you give it to AutoParallel",
+        "{name} の形状が未定です。AutoParallel に渡す前に、モデルを 1 回実行してください",
+    ),
+    "trained_loss": (
+        "the loss {name} has parameters of its own: make it part of the model",
+        "損失 {name} がパラメータを持っています。モデルの一部にしてください",
+    ),
+    "no_loss": (
+        "the model returns {kind}, which holds no loss: give loss=, or return a scalar named loss",
+        "モデルの出力 {kind} に損失がありません。loss= を指定するか、loss という名前のスカラーを返してください",
+    ),
+    "not_initialised": (
+        "{module} was built on the meta device and has no reset_parameters(): give initialise=",
+        "{module} は meta デバイスで作られていますが、reset_parameters() がありません。initialise= を指定してください",
+    ),
+    # ---- options
+    "schedule": (
+        "there is no schedule {name}; there are {names}",
+        "スケジュール {name} はありません。使えるのは {names} です",
+    ),
+    "precision": (
+        "there is no precision {name}; there are None and {names}",
+        "精度 {name} はありません。使えるのは None と {names} です",
+    ),
+    "compiled_dropout": (
+        "compiler= does not go with a model that draws random numbers in training, such as dropout: each of these operators is seeded, which a compiled stage cannot do",
+        "dropout など、訓練中に乱数を使うモデルでは compiler= を使えません。乱数を使うオペレータごとにシードを設定しますが、コンパイルしたステージではこれができません",
+    ),
+    "optimizer": (
+        "the optimizer {name} evaluates the whole model several times in a step, which stages cannot do",
+        "オプティマイザ {name} は 1 ステップの間にモデル全体を何度も評価するため、ステージに分けた訓練では使えません",
+    ),
+    "no_optimizer": (
+        "optimizer= returned {name}: it must return an optimizer, or an optimizer and a learning-rate schedule",
+        "optimizer= の戻り値が {name} です。オプティマイザ、またはオプティマイザと学習率スケジューラの組を返してください",
+    ),
+    # ---- batches
+    "no_target": (
+        "with loss=, a batch is (inputs, target), or a mapping with exactly one of the keys {names}",
+        "loss= を指定した場合、バッチは 入力と正解の組か、キー {names} のうち 1 つだけを含む辞書にしてください",
+    ),
+    "uneven_inputs": (
+        "the tensors of a batch must have the samples as their first dimension; here the sizes are {sizes}",
+        "バッチのテンソルは最初の次元をサンプルにしてください。いまの大きさは {sizes} です",
+    ),
+    "indivisible": (
+        "{samples} samples cannot be divided into {micro_batches} micro-batches of one size",
+        "{samples} サンプルを同じ大きさの {micro_batches} 個のマイクロバッチに分けられません",
+    ),
+    "indivisible_hint": (
+        "Let the loader leave out the last incomplete batch (drop_last=True).",
+        "データローダに drop_last=True を指定し、端数のバッチを除いてください。",
+    ),
+    "other_batch": (
+        "this batch differs from the example in shape, type or constants",
+        "このバッチは example と形状、型、または定数が異なります",
+    ),
+    "batches_differ": (
+        "the processes were given different batches",
+        "プロセスによって異なるバッチが渡されました",
+    ),
+    "batches_differ_hint": (
+        "Give all of them the same: seed the loader alike, and use no DistributedSampler.",
+        "全プロセスに同じバッチを渡してください。データローダのシードを揃え、DistributedSampler は使わないでください。",
+    ),
+    # ---- running
+    "evaluating": (
+        "step() in evaluation mode: call train() first",
+        "評価モードで step() が呼ばれました。先に train() を呼んでください",
+    ),
+    "training": (
+        "the model's output is given in evaluation mode only: call eval() first",
+        "モデルの出力が得られるのは評価モードだけです。先に eval() を呼んでください",
+    ),
+    "evaluation_differs": (
+        "in evaluation mode, stage {stage} would need {name}, which it does not hold in training",
+        "評価モードではステージ {stage} に {name} が必要ですが、訓練時のこのステージにはありません",
+    ),
+    "output_without_samples": (
+        "an output of shape {shape} cannot be joined from micro-batches: its first dimension is not the samples",
+        "形状 {shape} の出力はマイクロバッチから連結できません。最初の次元がサンプルではありません",
+    ),
+    "statistics": (
+        "Replicas of stages {stages}: statistics of normalisation are those of the first replica.",
+        "ステージ {stages} のレプリカ: 正規化の統計量には最初のレプリカの値を使います。",
+    ),
+    "rank_lost": (
+        "stage {stage}, replica {replica} (rank {rank}) does not answer: {reason}",
+        "ステージ {stage} のレプリカ {replica}（rank {rank}）が応答しません: {reason}",
+    ),
+    "rank_lost_hint": (
+        "The cause is in the output of that rank.",
+        "原因はその rank の出力にあります。",
+    ),
+    # ---- state
+    "state_missing": ("the state does not hold {name}", "状態に {name} がありません"),
+    "state_unknown": ("the state holds {name}, which the model does not have", "状態の {name} はモデルにありません"),
+    "other_shape": (
+        "{name} has shape {given}, but the model's has {wanted}",
+        "{name} の形状は {given} ですが、モデルでは {wanted} です",
+    ),
+    "no_checkpoint": (
+        "{path}: no whole checkpoint: {reason}",
+        "{path}: 完全なチェックポイントではありません: {reason}",
+    ),
+}

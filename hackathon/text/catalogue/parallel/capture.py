@@ -1,0 +1,168 @@
+"""`hackathon plan model.py:build`: how a model is captured, and why it may not be."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    # ---- requests
+    "both": (
+        "--graph and {model} cannot be used together",
+        "--graph と {model} は同時に指定できません",
+    ),
+    "only_with_model": (
+        "{name} needs a model: hackathon plan model.py:build",
+        "{name} はモデルと一緒に指定してください: hackathon plan model.py:build",
+    ),
+    "bandwidth_twice": (
+        "--bandwidth cannot be used with --devices or --cluster, which give the bandwidth",
+        "--devices と --cluster が帯域を示すため、--bandwidth は同時に指定できません",
+    ),
+    "needs_devices": ("{name} is missing", "{name} がありません"),
+    "needs_devices_hint": (
+        "Give --gpus and --memory, or --devices FILE, or --cluster NAME.",
+        "--gpus と --memory、または --devices ファイル、または --cluster 名前 を指定してください。",
+    ),
+    "batch_not_divided": (
+        "A batch of {batch} samples cannot be divided into {count} equal micro-batches",
+        "{batch} サンプルのバッチは {count} 個の等しいマイクロバッチに分けられません",
+    ),
+    "half_peaks": (
+        "{name} is missing: times need both --peak-tflops and --memory-bandwidth",
+        "{name} がありません。時間の見積もりには --peak-tflops と --memory-bandwidth の両方が必要です",
+    ),
+    "model_target": (
+        "{target}: must be a file and a function, for example model.py:build",
+        "{target}: model.py:build のように、ファイルと関数を指定してください",
+    ),
+    "model_file": ("{path}: no such file", "{path}: ファイルがありません"),
+    "no_cache": (
+        "The cache folder cannot be used: it belongs to another account, is open to others, or cannot be written",
+        "キャッシュフォルダが使えません。別のアカウントのものか、他人に開放されているか、書き込めません",
+    ),
+    "no_cache_hint": (
+        "Set XDG_CACHE_HOME to a folder of your own.",
+        "XDG_CACHE_HOME に自分のフォルダを指定してください。",
+    ),
+    # ---- the child process
+    "no_python": ("{python} cannot be started: {reason}", "{python} を起動できません: {reason}"),
+    "old_python": (
+        "{python} is Python {version}; capturing a model needs Python 3.11 or newer",
+        "{python} は Python {version} です。モデルのキャプチャには Python 3.11 以降が必要です",
+    ),
+    "no_torch": ("{python} cannot import torch: {words}", "{python} で torch を import できません: {words}"),
+    "no_torch_hint": (
+        "Activate the environment in which your model runs, and try again.",
+        "モデルを動かす環境を有効にして、もう一度実行してください。",
+    ),
+    "child_ended": (
+        "The process that captures the model ended without an answer (exit code {code})",
+        "モデルをキャプチャするプロセスが応答せずに終了しました（終了コード {code}）",
+    ),
+    "child_ended_hint": (
+        "A negative code is a signal; -9 often means that the memory was used up. What the process printed stands above.",
+        "負の値はシグナルです。-9 は多くの場合メモリ不足です。プロセスの出力は上に表示されています。",
+    ),
+    # ---- the user's function
+    "no_python_file": ("{path}: not a Python file", "{path}: Python のファイルではありません"),
+    "import_failed": (
+        "{path}:{line}: the file cannot be imported: {words}",
+        "{path}:{line}: ファイルを import できません: {words}",
+    ),
+    "no_function": ("{path} has no function {name}", "{path} に関数 {name} がありません"),
+    "build_failed": (
+        "{path}:{line}: the function failed: {words}",
+        "{path}:{line}: 関数がエラーになりました: {words}",
+    ),
+    "build_failed_hint": (
+        "It is called without arguments under torch.device('meta'): tensors have a shape and no values.",
+        "関数は torch.device('meta') の下で引数なしで呼ばれます。テンソルには形だけがあり、値はありません。",
+    ),
+    "build_returns": (
+        "{name} must return a dictionary with a torch module as `model` and its inputs as `args`",
+        "{name} は、`model`（torch のモジュール）と `args`（入力）を含む辞書を返す必要があります",
+    ),
+    "build_key": (
+        "{name} returns the unknown key {key}; known are {known}",
+        "{name} が返す辞書に未知のキー {key} があります。使えるキー: {known}",
+    ),
+    "build_loss": ("`loss` of {name} cannot be called", "{name} の `loss` は呼び出せません"),
+    "no_batch": (
+        "--batch needs an input that is a tensor",
+        "--batch には、テンソルの入力が必要です",
+    ),
+    "no_loss": (
+        "The model returns {kind}: neither a scalar loss nor an output that contains one",
+        "モデルの出力 {kind} は、スカラーの損失でも、損失を含む出力でもありません",
+    ),
+    "no_loss_hint": (
+        "Add `loss` to the dictionary: a function of the output and the last of `args`. Or let the model return its loss.",
+        "辞書に `loss`（出力と `args` の最後の要素を受け取る関数）を追加するか、モデルが損失を返すようにしてください。",
+    ),
+    # ---- models that cannot be captured
+    "hook": (
+        "{path}:{line}: module {module} has the hook {hook}, which would not run in a captured model",
+        "{path}:{line}: モジュール {module} のフック {hook} は、キャプチャしたモデルでは実行されません",
+    ),
+    "hook_hint": (
+        "Remove the hook, or do its work in `forward`.",
+        "フックを外すか、同じ処理を `forward` に書いてください。",
+    ),
+    "not_captured": (
+        "{path}:{line}: module {module} cannot be captured: {words}",
+        "{path}:{line}: モジュール {module} はキャプチャできません: {words}",
+    ),
+    "not_captured_hint": (
+        "Branches must not depend on values of tensors; torch.where or torch.cond can take their place. A model that is one nn.Sequential is planned by its children instead.",
+        "分岐がテンソルの値に依存してはいけません。torch.where や torch.cond で置き換えてください。モデル全体が nn.Sequential なら、子モジュール単位で計画します。",
+    ),
+    "no_chain": (
+        "The model cannot be captured, and its children cannot be run one after another",
+        "モデルをキャプチャできず、子モジュールを順に実行することもできません",
+    ),
+    "chain_too_large": (
+        "{path}:{line}: module {module} cannot be captured: {words}. Its children cannot be measured either: the model does not fit in the memory of this machine",
+        "{path}:{line}: モジュール {module} はキャプチャできません: {words}。このマシンのメモリに収まらないため、子モジュール単位の測定もできません",
+    ),
+    # ---- what was captured
+    "modules": (
+        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between the children of nn.Sequential.",
+        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。nn.Sequential の子モジュールの間だけで分割します。",
+    ),
+    "operators": (
+        "Model: {count} operators, {samples} samples in a micro-batch",
+        "モデル: {count} オペレータ、1 マイクロバッチ {samples} サンプル",
+    ),
+    "children": (
+        "Model: {count} modules, {samples} samples in a micro-batch",
+        "モデル: {count} モジュール、1 マイクロバッチ {samples} サンプル",
+    ),
+    "roofline": (
+        "Times are estimated from FLOP and bytes for {peaks}, {memory} of memory bandwidth. Nothing was measured: real times are longer.",
+        "時間は、{peaks}、メモリ帯域 {memory} として FLOP とバイト数から見積もりました。測定はしていません。実際の時間はこれより長くなります。",
+    ),
+    "measured": (
+        "Times: {measured} of {count} kinds of operators measured on {device}, the others estimated from FLOP and bytes ({peaks}, {memory} of memory bandwidth, measured here).",
+        "時間: {count} 種類のオペレータのうち {measured} 種類を {device} で測定し、残りは FLOP とバイト数から見積もりました（ここで測定した {peaks}、メモリ帯域 {memory}）。",
+    ),
+    "whole": (
+        "The whole model took {seconds} s here, its operators one by one {sum} s; times are scaled to the former.",
+        "モデル全体は {seconds} 秒、オペレータごとの合計は {sum} 秒でした。時間は前者に合わせてあります。",
+    ),
+    "unseen": (
+        "Operators whose work is not known: {count}. They count with no time.",
+        "処理量が分からないオペレータ: {count} 個（時間 0 として扱います）",
+    ),
+    "kept": (
+        "From the cache: nothing has changed. --again captures again.",
+        "変更がないためキャッシュを使いました。--again でやり直します。",
+    ),
+    "micro_batches": (
+        "Micro-batches: {count} (up to {per} for each device; --micro-batches changes that)",
+        "マイクロバッチ数: {count}（1 デバイスあたり最大 {per}。--micro-batches で変更できます）",
+    ),
+    "assumed_bandwidth": (
+        "No bandwidth between devices is given: {bandwidth}/s is assumed. --bandwidth, --devices or --cluster tell the real one.",
+        "デバイス間の帯域が不明のため、{bandwidth}/s と仮定します。実際の値は --bandwidth、--devices、--cluster で指定できます。",
+    ),
+    "no_memory_bandwidth": (
+        "The profile of {cluster} has no memory_gb_s, so times are measured on this machine. --memory-bandwidth adds it.",
+        "{cluster} のプロファイルに memory_gb_s がないため、このマシンで時間を測定します。--memory-bandwidth で指定できます。",
+    ),
+}

@@ -1,0 +1,32 @@
+"""Messages of the list of all runs: key → (English, Japanese)."""
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    "title": ("Runs", "実行"),
+    "lead": (
+        "Find runs, sort them by a click on a column’s head, and tick some to compare them.",
+        "実行を検索できます。列の見出しで並べ替え、複数を選ぶと比較できます。",
+    ),
+    "filters": ("Find runs", "実行の検索"),
+    "find": ("Words", "語句"),
+    "team": ("Team", "チーム"),
+    "state": ("State", "状態"),
+    "any": ("all", "すべて"),
+    "state_open": ("waiting or running", "待機中・実行中"),
+    "state_good": ("succeeded", "成功"),
+    "state_bad": ("failed", "失敗"),
+    "search": ("Search", "検索"),
+    "clear": ("Show all", "すべて表示"),
+    "count": ("{count} of {all} runs", "{all} 件中 {count} 件"),
+    "study": ("Study: {name}", "測定: {name}"),
+    "none": ("No run fits.", "該当する実行はありません。"),
+    "tick": ("Compare", "比較"),
+    "tick_run": ("Compare {run}", "{run} を比較に加える"),
+    "compare": ("Compare the ticked runs", "選んだ実行を比較"),
+    "sort_by": ("Sort by {name}", "{name}で並べ替え"),
+    "processes": ("Processes", "プロセス数"),
+    "pages": ("Pages", "ページ"),
+    "previous": ("Previous", "前へ"),
+    "next": ("Next", "次へ"),
+    "page": ("Page {page} of {pages}", "{pages} ページ中 {page} ページ目"),
+    "way": ("find, sort and compare these runs", "これらの実行を検索・並べ替え・比較"),
+}

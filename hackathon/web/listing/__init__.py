@@ -1,0 +1,1 @@
+"""Runs in lists, runs beside each other, and the lines of their logs."""

@@ -1,0 +1,251 @@
+"""Several runs beside each other: their curves in one picture each, and all in which they differ."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import run_key
+from hackathon.runs.directory import files_of
+from hackathon.scaling.plot import filled
+from hackathon.scaling.show import number
+from hackathon.text.messages import message
+from hackathon.text.paths import shipped
+from hackathon.web.listing.runs import short_names
+from hackathon.web.page import sanitize as clean
+from hackathon.web.page.figures import Figure, drawn
+from hackathon.web.progress.run_curves import (
+    CURVES,
+    ChartWish,
+    Points,
+    RunCurves,
+    axis_of,
+    chosen,
+    run_curves,
+    smoothed,
+    thinned,
+    title_of,
+    wish_of,
+)
+from hackathon.web.views.curves import POINTS, scale_of
+from hackathon.web.views.diff import NONE, RunSide, Value
+from hackathon.web.views.registry import Options
+from hackathon.web.views.scaling import COLOURS, SHAPES, Mark
+from hackathon.web.views.study import RunRow, run_row
+
+_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{16,}([0-9a-f]{8})\b")
+MOST = len(COLOURS)
+"""Runs that are compared: each has a colour of its own."""
+ROWS = 12
+"""Lines of the table beside a picture, of each run."""
+SECONDS = (("run_page.axis_seconds", 1.0, 180.0), ("run_page.axis_minutes", 60.0, 3 * 3600.0),
+           ("run_page.axis_hours", 3600.0, float("inf")))  # fmt: skip
+"""(Axis, seconds of its unit, length up to which it is taken)."""
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the runs."""
+
+    row: RunRow
+    team: str
+    short: str
+    mark: Mark
+    drawn: bool
+    """Whether its curves stand in the pictures."""
+    printed: bool
+    """Whether they come from what it printed."""
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """One thing in which they differ."""
+
+    name: str
+    values: tuple[str, ...]
+    """One of each run, – where it has none."""
+    best: int = -1
+    """Which of them is the largest number; -1: none is larger than the others, or they are no numbers."""
+
+
+@dataclass(frozen=True)
+class ComparedPart:
+    """What differs in one respect."""
+
+    name: str
+    """`results`, `request`, `environment`, `source`."""
+    rows: tuple[ComparedRow, ...]
+    same: int
+    """Things that are equal in all and not shown."""
+
+
+@dataclass(frozen=True)
+class ComparePage:
+    """Runs beside each other as their page shows them."""
+
+    runs: tuple[ComparedRun, ...]
+    parts: tuple[ComparedPart, ...]
+    figures: tuple[Figure, ...]
+    wish: ChartWish
+    asked: tuple[tuple[str, str], ...]
+    """The options that name the runs."""
+    unknown: tuple[str, ...] = ()
+    """Parts of ids that name no run, or several."""
+    left: int = 0
+    """Runs that were ticked beyond MOST."""
+
+
+def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
+    """Return what the template shows: of no run the way to choose some."""
+    page = compare_page(source, options)
+    figures, problem = drawn(page.figures, source.memory)
+    return {"view": replace(page, figures=tuple(figures)), "problem": problem}
+
+
+def compare_page(source: Catalog, options: Options = ()) -> ComparePage:
+    """Return the runs that the options name beside each other, figures not drawn; every text cleaned."""
+    named = list(dict.fromkeys(value for name, value in options if name == "run"))
+    found: dict[str, RunEntry] = {}
+    unknown = []
+    for part in named:
+        runs = source.named(part)
+        if len(runs) == 1:
+            found.setdefault(run_key(runs[0]), runs[0])
+        else:
+            unknown.append(clean.line(part, 100))
+    chosen_runs = list(found.values())[:MOST]
+    wish = wish_of(options)
+    curves = [run_curves(files_of(f"{run.project}/runs/{run.id}"), run, wish, source.memory) for run in chosen_runs]
+    x = most_common_axis(curves)
+    shorts = short_names(source, chosen_runs)
+    shapes = list(SHAPES.values())
+    page = ComparePage(
+        runs=tuple(
+            ComparedRun(
+                run_row(run),
+                run.team,
+                short,
+                Mark(COLOURS[place], shapes[place]),
+                bool(told.lines) and told.x == x,
+                told.printed and told.x == x,
+            )
+            for place, (run, short, told) in enumerate(zip(chosen_runs, shorts, curves, strict=True))
+        ),
+        parts=tuple(_parts([RunSide(run, source.memory) for run in chosen_runs])) if len(chosen_runs) > 1 else (),
+        figures=(),
+        wish=wish,
+        asked=tuple(("run", short) for short in shorts),
+        unknown=tuple(unknown),
+        left=max(0, len(found) - MOST),
+    )
+    cleaned: ComparePage = clean.value(page)
+    return replace(cleaned, figures=tuple(compared_figures(chosen_runs, shorts, curves, wish)))
+
+
+def _parts(sides: Sequence[RunSide]) -> list[ComparedPart]:
+    made = []
+    for name in ("results", "request", "environment", "source"):
+        told: list[Mapping[str, Value]] = [getattr(side, name)() for side in sides]
+        keys = dict.fromkeys(key for each in told for key in each)
+        rows, same = [], 0
+        for key in keys:
+            entries = [each.get(key, (NONE, None)) for each in told]
+            if len(set(entries)) == 1:
+                same += 1
+                continue
+            texts = tuple(_DIGEST.sub(r"\1…\2", text) for text, _ in entries)
+            rows.append(ComparedRow(key, texts, _largest([each for _, each in entries])))
+        made.append(ComparedPart(name, tuple(rows), same))
+    return made
+
+
+def _largest(numbers: Sequence[float | None]) -> int:
+    known = [each for each in numbers if each is not None]
+    if len(known) < 2:
+        return -1
+    most = max(known)
+    return numbers.index(most) if known.count(most) == 1 else -1
+
+
+def most_common_axis(curves: Sequence[RunCurves]) -> str:
+    """Return what the pictures are over; empty without any curve.
+
+    Curves over different things (steps here, the order of printed lines there) do not stand in one picture: what most
+    have counts, the first in case of a tie.
+    """
+    kinds = [told.x for told in curves if told.lines]
+    return max(dict.fromkeys(kinds), key=kinds.count, default="")
+
+
+def compared_figures(
+    runs: Sequence[RunEntry], names: Sequence[str], curves: Sequence[RunCurves], wish: ChartWish
+) -> list[Figure]:
+    """Return a picture of each metric with a line of each run; runs over time begin at 0."""
+    x = most_common_axis(curves)
+    if not x:
+        return []
+    by_metric: dict[str, list[tuple[int, Points]]] = {}
+    for place, told in enumerate(curves):
+        for metric, points in told.lines if told.x == x else ():
+            by_metric.setdefault(metric, []).append((place, _placed(points, runs[place], x)))
+    metrics = chosen(by_metric, runs[0].metric) or list(by_metric)[:CURVES]
+    length = max(point[0] for lines in by_metric.values() for _, points in lines for point in points)
+    axis, seconds = axis_of(x), 1.0
+    if x == "time":
+        axis, seconds = next((axis, unit) for axis, unit, most in SECONDS if length < most)
+    return [_figure(order, metric, by_metric[metric], runs, names, (axis, seconds, length / seconds), wish)
+            for order, metric in enumerate(metrics)]  # fmt: skip
+
+
+def _placed(points: Points, run: RunEntry, x: str) -> Points:
+    if x != "time":
+        return points
+    first = min(when for when, _ in points)
+    # the Meter's clock is the node's: where it is far from the server's, the first line is the beginning
+    begin = run.started if run.started is not None and 0 <= first - run.started < 3600 else first
+    return sorted((when - begin, value) for when, value in points)
+
+
+def _figure(
+    order: int, metric: str, lines: Sequence[tuple[int, Points]], runs: Sequence[RunEntry], names: Sequence[str],
+    axis: tuple[str, float, float], wish: ChartWish,
+) -> Figure:  # fmt: skip
+    words, unit, length = axis
+    drawn_lines = [(place, thinned(smoothed(points, wish.smooth), POINTS)) for place, points in lines]
+    data = [
+        {"x": when / unit, "y": value, "order": place, "name": names[place]}
+        for place, points in drawn_lines
+        for when, value in points
+    ]
+    measured = [float(each["y"]) for each in data]  # type: ignore[arg-type]
+    begin = min(float(each["x"]) for each in data)  # type: ignore[arg-type]
+    least, most = min(measured), max(measured)
+    own = next((run.unit for run in runs if run.metric == metric), "")
+    title = title_of(metric, own)
+    places = [place for place, _ in drawn_lines]
+    spec = filled(
+        shipped("templates", "plots", "compare.vl.json"),
+        {
+            "x_title": message(words),
+            "x_domain": [begin, length if length > begin else begin + 1],
+            "y_scale": scale_of(metric, least, most, log=wish.log),
+            "y_format": "~s" if most >= 1000 else ".4~r",
+            "colours": {"domain": places, "range": [COLOURS[place] for place in places]},
+            "tooltip": [
+                {"field": "name", "type": "nominal", "title": message("teams.column_run")},
+                {"field": "x", "type": "quantitative", "title": message(words), "format": ",.4~r"},
+                {"field": "y", "type": "quantitative", "title": title, "format": ",.4~r"},
+            ],
+        },
+        {"points": data},
+    )
+    ends = ", ".join(f"{names[place]} {number(points[-1][1])}" for place, points in drawn_lines)
+    rows = tuple(
+        (names[place], number(when / unit, 3), number(value))
+        for place, points in drawn_lines
+        for when, value in thinned(points, ROWS)
+    )
+    columns = (message("teams.column_run"), message(words), title)
+    return Figure(f"compare-{order}", title, message("compare_page.alt", title=title, ends=ends), spec, columns, rows)

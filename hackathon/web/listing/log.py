@@ -1,0 +1,188 @@
+"""One log of a run: its end as it grows, the lines around one, or those that hold some words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BufferedReader
+from typing import Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.catalog import Catalog
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import run_key
+from hackathon.runs.directory import files_of
+from hackathon.text.units import format_size
+from hackathon.web.page import sanitize as clean
+from hackathon.web.views.registry import Options, option
+from hackathon.web.views.run import allowed
+
+MOST = 64 << 20
+"""Bytes of a log that are looked through: of a longer one those at its end, and then lines have no numbers."""
+LONGEST = 64 << 10
+"""Bytes of one line that are looked at."""
+AROUND, END = 150, 500
+"""Lines on each side of one, and at the end, that are shown."""
+END_BYTES = 1 << 20
+"""Bytes at the end in which these are looked for."""
+HITS = 300
+"""Lines with the words that are shown."""
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """One line."""
+
+    number: int | None
+    """From 1; None where the log is too long to count."""
+    text: str
+    hit: bool = False
+    """Whether it is the line that was asked for, or holds the words."""
+
+
+@dataclass(frozen=True)
+class LogPage:
+    """A log as its page shows it."""
+
+    run: str
+    """The run's key."""
+    run_id: str
+    run_name: str
+    key: str
+    name: str
+    size: str
+    lines: tuple[LogLine, ...]
+    find: str = ""
+    count: int = 0
+    """Lines that hold the words."""
+    line: int = 0
+    """The line that was asked for; 0: none."""
+    partly: str = ""
+    """The size of the part at the end that was looked through; empty: all of it."""
+    whole: bool = True
+    """Nothing before the lines is left out; of those around a line: nothing on either side."""
+    live: bool = False
+    """Whether more may come."""
+
+
+def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] | None:
+    """Return the values of a log's page, key `<run>|<name>`; None when there is no such log, or none may be shown."""
+    place, _, name = key.rpartition("|")
+    summary = source.find(place)
+    rules = allowed(source)
+    if summary is None or (rules is not None and not rules.logs):
+        return None
+    inside = files_of(f"{summary.project}/runs/{summary.id}")
+    if not name.endswith(".log") or name not in inside.names("logs"):
+        return None
+    try:
+        return {"view": log_page(source, summary, inside, name, options)}
+    except OSError:
+        return None
+
+
+def log_page(source: Catalog, summary: RunEntry, inside: GuardedFolder, name: str, options: Options = ()) -> LogPage:
+    """Return a log as options ask for it: `line`, or `find`, else its end. Raises OSError when it cannot be read."""
+    find, asked = option(options, "find").strip(), option(options, "line")
+    wanted = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 12 else 0
+    with inside.open(f"logs/{name}") as stream:
+        size = stream.seek(0, 2)
+        begin = max(0, size - MOST)
+        numbered = begin == 0
+        count, whole = 0, True
+        if find:
+            lines, count = _found(stream, begin, numbered, find)
+        elif wanted and numbered:
+            lines, whole = _around(stream, wanted)
+        else:
+            lines, whole = _end(stream, size, numbered)
+    shown: LogPage = clean.value(
+        LogPage(
+            run=run_key(summary),
+            run_id=summary.id,
+            run_name=summary.name or summary.id,
+            key=f"{run_key(summary)}|{name}",
+            name=name,
+            size=format_size(size),
+            lines=(),
+            find=find,
+            count=count,
+            line=wanted if any(each.hit for each in lines) and not find else 0,
+            partly="" if numbered or not find else format_size(MOST),
+            whole=whole,
+            live=source.live and summary.ended is None,
+        )
+    )
+    return LogPage(**{**shown.__dict__, "lines": tuple(lines)})  # each line is cleaned already
+
+
+def _lines(stream: BufferedReader, begin: int) -> Iterator[tuple[int, bytes]]:
+    """Yield (number from 1, line) behind byte `begin`; of a line that began before it nothing."""
+    number, line = 0, b""
+    stream.seek(begin)
+    torn = begin > 0
+    while part := stream.readline(LONGEST):
+        line = line or part
+        if not part.endswith(b"\n"):
+            continue
+        if torn:
+            torn = False
+        else:
+            number += 1
+            yield number, line
+        line = b""
+    if line and not torn:
+        yield number + 1, line
+
+
+def _text(raw: bytes) -> str:
+    """Return a line for the page; of a progress bar its last state."""
+    states = [state for state in raw.rstrip(b"\r\n").split(b"\r") if state]
+    return clean.line((states[-1] if states else b"").decode("utf-8", "replace"))
+
+
+def _found(stream: BufferedReader, begin: int, numbered: bool, find: str) -> tuple[list[LogLine], int]:
+    """Return the first lines that hold the words, whatever their case, and how many there are."""
+    words, found, count = find.casefold(), list[LogLine](), 0
+    plain = words.encode() if words.isascii() else b""
+    for number, raw in _lines(stream, begin):
+        if plain and plain not in raw.lower():  # most lines; of others the text decides
+            continue
+        text = _text(raw)
+        if words not in text.casefold():
+            continue
+        count += 1
+        if len(found) < HITS:
+            found.append(LogLine(number if numbered else None, text, True))
+    return found, count
+
+
+def _around(stream: BufferedReader, wanted: int) -> tuple[list[LogLine], bool]:
+    """Return the lines around one, and whether they are all; behind the end the last ones."""
+    kept: list[tuple[int, bytes]] = []
+    more = False
+    for number, raw in _lines(stream, 0):
+        if number > wanted + AROUND:
+            more = True
+            break
+        kept.append((number, raw))
+        if len(kept) > 2 * AROUND + 1:
+            del kept[0]
+    lines = [LogLine(number, _text(raw), number == wanted) for number, raw in kept if number >= wanted - AROUND]
+    lines = lines or [LogLine(number, _text(raw)) for number, raw in kept]
+    return lines, not more and bool(lines) and lines[0].number == 1
+
+
+def _end(stream: BufferedReader, size: int, numbered: bool) -> tuple[list[LogLine], bool]:
+    """Return the lines at the end, and whether they are all."""
+    begin = max(0, size - END_BYTES)
+    kept = [*_lines(stream, begin)][-END:]
+    before = 0
+    if begin and numbered:
+        stream.seek(0)
+        left = begin
+        while left and (block := stream.read(min(left, 1 << 20))):
+            before += block.count(b"\n")
+            left -= len(block)
+        before += 1  # the line that the part begins in
+    numbers = numbered or not begin
+    lines = [LogLine(before + number if numbers else None, _text(raw)) for number, raw in kept]
+    return lines, not begin and (not kept or kept[0][0] == 1)

@@ -1,0 +1,190 @@
+"""All runs in one table: found by words, team and state, in any order, with the parameters in which they differ."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.index.memory import Memory
+from hackathon.index.record import RunEntry, key_of
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import CANCELLED, OPEN, SUCCEEDED
+from hackathon.scaling.show import number
+from hackathon.scaling.show import state as state_word
+from hackathon.web.page.sanitize import line
+from hackathon.web.views.registry import Options, option
+from hackathon.web.views.study import RunRow, run_row
+
+PER_PAGE = 50
+"""Runs of one page."""
+COLUMNS = 4
+"""Parameters that have a column of their own: those that differ most among the runs of the page."""
+KEPT = 2000
+"""Runs whose parameters are held."""
+GROUPS: dict[str, Callable[[RunEntry], bool]] = {
+    "open": lambda run: run.state in OPEN,
+    "good": lambda run: run.state == SUCCEEDED,
+    "bad": lambda run: run.state not in (*OPEN, SUCCEEDED, CANCELLED, "CREATED"),
+}
+"""Option `state` → which runs it means."""
+SORTS: dict[str, Callable[[RunEntry], float | str | None]] = {
+    "created": lambda run: run.created,
+    "name": lambda run: run.name.casefold(),
+    "team": lambda run: run.team.casefold(),
+    "processes": lambda run: run.processes,
+    "value": lambda run: run.value,
+    "took": lambda run: run.seconds,
+    "state": lambda run: state_word(run.state),
+}
+"""Option `sort` → what counts; `-` in front of it: the largest first."""
+FIRST = "-created"
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """One run of the list."""
+
+    row: RunRow
+    team: str
+    user: str
+    short: str
+    """What ticks it, and its short address: a part of its id that no other run has."""
+    values: tuple[str, ...]
+    """Its parameters, as the list's columns have them."""
+
+
+@dataclass(frozen=True)
+class RunsPage:
+    """The list as its page shows it."""
+
+    runs: tuple[ListedRun, ...]
+    count: int
+    """Runs that were found, on all pages."""
+    all: int
+    """Runs there are."""
+    columns: tuple[str, ...]
+    """Parameters in which the runs of this page differ."""
+    teams: tuple[str, ...]
+    """Teams that can be chosen."""
+    find: str
+    team: str
+    state: str
+    study: str
+    study_name: str
+    sort: str
+    page: int
+    """From 1."""
+    pages: int
+
+    def asked(self, **changed: str) -> tuple[tuple[str, str], ...]:
+        """Return the options of the same list with some changed; on the first page unless a page is named."""
+        now = {"find": self.find, "team": self.team, "state": self.state, "study": self.study,
+               "sort": self.sort if self.sort != FIRST else "", "page": ""}  # fmt: skip
+        return tuple({**now, **changed}.items())
+
+    def by(self, name: str) -> str:
+        """Return the order that a click on a column's head asks for: the largest first, then the smallest."""
+        return name if self.sort == f"-{name}" else f"-{name}"
+
+    def direction(self, name: str) -> str:
+        """Return how a column is ordered, as `aria-sort` has it; empty when it is not."""
+        return {name: "ascending", f"-{name}": "descending"}.get(self.sort, "") if self.sort.endswith(name) else ""
+
+
+def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
+    """Return what the template shows."""
+    return {"view": runs_page(source, options)}
+
+
+def runs_page(source: Catalog, options: Options = ()) -> RunsPage:
+    """Return the runs that the options ask for, one page of them. Only those on it are read from the disk."""
+    asked = {name: option(options, name).strip() for name in ("find", "team", "state", "study", "sort", "page")}
+    sort = asked["sort"] if asked["sort"].removeprefix("-") in SORTS else FIRST
+    state = asked["state"] if asked["state"] in GROUPS else ""
+    found = [run for run in source.summaries if _fits(run, asked["find"], asked["team"], asked["study"], state)]
+    found = ordered(found, sort)
+    pages = max(1, math.ceil(len(found) / PER_PAGE))
+    page = min(pages, int(asked["page"]) if asked["page"].isascii() and asked["page"].isdigit() else 1) or 1
+    shown = found[(page - 1) * PER_PAGE : page * PER_PAGE]
+    parameters = [parameters_of(run, source.memory) for run in shown]
+    columns = differing(parameters)[:COLUMNS]
+    shorts = short_names(source, shown)
+    return RunsPage(
+        runs=tuple(
+            ListedRun(
+                run_row(run), line(run.team, 100), line(run.user, 60), short,
+                tuple(line(told.get(name, "–"), 60) for name in columns),
+            )
+            for run, short, told in zip(shown, shorts, parameters, strict=True)
+        ),
+        count=len(found),
+        all=len(source.summaries),
+        columns=tuple(columns),
+        teams=tuple(sorted({line(run.team, 100) for run in source.summaries if run.team})),
+        find=asked["find"],
+        team=asked["team"],
+        state=state,
+        study=asked["study"],
+        study_name=next((line(run.study, 100) for run in found if asked["study"]), ""),
+        sort=sort,
+        page=page,
+        pages=pages,
+    )  # fmt: skip
+
+
+def _fits(run: RunEntry, find: str, team: str, study: str, state: str) -> bool:
+    if (team and run.team != team) or (study and key_of(run.project, run.study) != study):
+        return False
+    if state and not GROUPS[state](run):
+        return False
+    words = find.casefold().split()
+    if not words:
+        return True
+    told = run.told_in("en")
+    texts = (run.id, run.name, run.note, *run.tags, run.user, run.team, run.cluster, run.queue, run.job_id, run.part,
+             state_word(run.state), run.reason, told.message if told else "")  # fmt: skip
+    everything = "\n".join(texts).casefold()
+    return all(word in everything for word in words)
+
+
+def ordered(runs: Iterable[RunEntry], sort: str) -> list[RunEntry]:
+    """Return runs in an order of SORTS; those without that value at the end, in either direction."""
+    of = SORTS[sort.removeprefix("-")]
+    known, unknown = list[RunEntry](), list[RunEntry]()
+    for run in runs:
+        value = of(run)
+        (unknown if value is None or value == "" or value != value else known).append(run)
+    known.sort(key=lambda run: of(run), reverse=sort.startswith("-"))  # type: ignore[arg-type, return-value]
+    return [*known, *unknown]
+
+
+def parameters_of(run: RunEntry, memory: Memory) -> dict[str, str]:
+    """Return a run's parameters, and what its study varies, as text; a request never changes, so it is read once."""
+    key = key_of(run.project, run.id)
+    known: dict[str, str] | None = memory.recall("parameters", key)
+    if known is None:
+        record = RunDirectory(Path(run.project) / "runs" / run.id).known()
+        known = {str(name): _text(value) for name, value in {**record.parameters, **run.settings}.items()}
+        if record.readable:
+            memory.keep("parameters", key, known, KEPT)
+    return known
+
+
+def _text(value: object) -> str:
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def differing(told: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the names whose values are not the same in all, those with the most values first."""
+    names = Counter(name for each in told for name in each)
+    kinds = {name: len({each.get(name) for each in told}) for name in names}
+    return sorted((name for name, count in kinds.items() if count > 1), key=lambda name: (-kinds[name], name))
+
+
+def short_names(source: Catalog, runs: Iterable[RunEntry]) -> list[str]:
+    """Return of each run the last word of its id where no other run has it, else the whole id."""
+    counts = Counter(run.id.rpartition("-")[2] for run in source.summaries)
+    return [last if counts[last := run.id.rpartition("-")[2]] == 1 and len(last) > 3 else run.id for run in runs]

@@ -1,0 +1,80 @@
+"""The event's surveys while they collect: how many of those who were asked answered, and nothing of what they said."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.index.catalog import Catalog
+from hackathon.text.errors import HackathonError
+from hackathon.text.messages import localized
+from hackathon.web.page.sanitize import line
+from hackathon.web.views.published_surveys import FILES, collections, unreadable
+
+if TYPE_CHECKING:
+    from hackathon.survey.collection import Collection
+
+KEPT = 10.0
+"""Seconds for which answers are not counted again."""
+
+
+@dataclass(frozen=True)
+class SurveyRow:
+    """One survey."""
+
+    name: str
+    title: str
+    state: str
+    """draft, open or closed."""
+    audience: str
+    answers: int | None
+    """None: none are collected yet, or they cannot be counted now."""
+    invited: int | None
+    """How many were asked; None is not known."""
+    problem: str = ""
+
+    @property
+    def rate(self) -> float | None:
+        """Who answered of those who were asked, 0…1; None where it is not known how many were, or fewer were."""
+        known = self.answers is not None and self.invited and self.answers <= self.invited
+        return (self.answers or 0) / (self.invited or 1) if known else None
+
+
+@dataclass(frozen=True)
+class SurveysPage:
+    """All surveys as their page shows them."""
+
+    surveys: tuple[SurveyRow, ...]
+    unreadable: tuple[str, ...] = ()
+    """Names of those that belong to another account."""
+
+
+def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
+    """Return what the template shows; None on the site, which shows closed surveys only, and without an event."""
+    if not source.live or source.event is None or source.event_folder is None:
+        return None
+    return {"view": surveys_page(source, source.event_folder)}
+
+
+def surveys_page(source: Catalog, folder: Path) -> SurveysPage:
+    """Return the surveys of an event with their answers counted; those of another account are only named."""
+    key = (str(folder), int(source.now // KEPT))
+    known: SurveysPage | None = source.memory.recall("live surveys", key)
+    if known is not None:
+        return known
+    rows = [_row(each) for each in collections(folder)[:FILES]]
+    order = {"open": 0, "draft": 1, "closed": 2}
+    rows.sort(key=lambda row: (order.get(row.state, 3), row.name))
+    made = SurveysPage(tuple(rows), tuple(line(name, 100) for name in unreadable(folder)))
+    source.memory.keep("live surveys", key, made, 4)
+    return made
+
+
+def _row(collection: "Collection") -> SurveyRow:
+    name, state = line(collection.name, 100), collection.state
+    try:
+        survey = collection.survey
+        answers, invited = (None, collection.invited()) if state == "draft" else collection.participation()
+        return SurveyRow(name, line(localized(survey.title, name), 200), state, survey.audience, answers, invited)
+    except (HackathonError, OSError, ValueError) as error:
+        problem = error.message if isinstance(error, HackathonError) else type(error).__name__
+        return SurveyRow(name, name, state, "", None, None, line(problem, 300))

@@ -1,0 +1,190 @@
+"""Pictures that an organiser gives: PNG and JPEG, without what tells where, when, by whom and with what they were made.
+
+Only the picture itself goes out. Of a PNG the chunks that a decoder needs (PNG, third edition, section 11), of a JPEG
+the segments of its coding with colour profile and orientation (ITU-T T.81, annex B; Exif 2.3, tag 0x0112). What lies
+behind the picture's end, as short films of telephones do, goes too.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.text.errors import RequestError
+
+LARGEST = 4 << 20
+"""Bytes of a picture; a page with larger ones loads slowly."""
+SIDE = 20_000
+"""Pixels of a side."""
+_PNG = b"\x89PNG\r\n\x1a\n"
+_PNG_KEPT = frozenset({b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"pHYs"})
+_STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
+_FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+_SCAN, _END, _COMMENT = 0xDA, 0xD9, 0xFE
+_ORIENTATION = 0x0112
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that may go out."""
+
+    suffix: str
+    """`.png` or `.jpg`."""
+    raw: bytes
+    width: int
+    """Pixels, as it is shown."""
+    height: int
+
+    @property
+    def media_type(self) -> str:
+        """Return its media type."""
+        return "image/png" if self.suffix == ".png" else "image/jpeg"
+
+
+def read_picture(folder: Path, name: str, largest: int = LARGEST) -> Picture:
+    """Return a picture that hackathon.yaml names, without anything that is not seen.
+
+    Raises RequestError for a file that is not there, too large, outside of the folder, or neither PNG nor JPEG.
+    """
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name:
+        raise RequestError("site.picture_outside", file=name)
+    raw = GuardedFolder(str(folder)).read("/".join(parts), largest + 1)
+    if raw is None:
+        raise RequestError("site.picture_unreadable", file=name)
+    if len(raw) > largest:
+        raise RequestError("site.picture_large", file=name, limit=f"{largest / 1e6:.1f} MB")
+    try:
+        return cleaned(raw)
+    except (ValueError, struct.error, IndexError):
+        raise RequestError("site.picture_kind", file=name) from None
+
+
+def cleaned(raw: bytes) -> Picture:
+    """Return a picture without anything that is not seen. Raises ValueError, IndexError or struct.error for others."""
+    found = _png(raw) if raw.startswith(_PNG) else _jpeg(raw)
+    if not (0 < found.width <= SIDE and 0 < found.height <= SIDE):
+        raise ValueError("size")
+    return found
+
+
+def _png(raw: bytes) -> Picture:
+    kept = [_PNG]
+    size = (0, 0)
+    kinds = set()
+    for kind, data in _chunks(raw):
+        if kind == b"IHDR":
+            size = struct.unpack(">II", data[:8])
+        if kind in _PNG_KEPT:
+            kinds.add(kind)
+            kept.append(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)))
+    if not {b"IHDR", b"IDAT", b"IEND"} <= kinds:
+        raise ValueError("not whole")
+    return Picture(".png", b"".join(kept), *size)
+
+
+def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield (kind, data) up to the end of the picture."""
+    place = len(_PNG)
+    while True:
+        length, kind = struct.unpack(">I4s", raw[place : place + 8])
+        data = raw[place + 8 : place + 8 + length]
+        if len(data) < length:
+            raise ValueError("cut off")
+        yield kind, data
+        if kind == b"IEND":
+            return
+        place += length + 12
+
+
+def _jpeg(raw: bytes) -> Picture:
+    if raw[:2] != b"\xff\xd8":
+        raise ValueError("no JPEG")
+    kept, size, orientation, place, scans = [b"\xff\xd8"], (0, 0), 1, 2, 0
+    while True:
+        if raw[place] != 0xFF:
+            raise ValueError("no marker")
+        while raw[place + 1] == 0xFF:  # fill bytes
+            place += 1
+        marker = raw[place + 1]
+        place += 2
+        if marker == _END:
+            kept.append(b"\xff\xd9")
+            break
+        if marker in _STANDALONE:
+            kept.append(bytes((0xFF, marker)))
+            continue
+        (length,) = struct.unpack(">H", raw[place : place + 2])
+        data = raw[place + 2 : place + length]
+        if length < 2 or len(data) != length - 2:
+            raise ValueError("cut off")
+        place += length
+        if marker in _FRAMES:
+            size = struct.unpack(">HH", data[1:5])
+        if marker == 0xE1 and data.startswith(b"Exif\0\0"):
+            orientation = _turned(data[6:])
+        if _is_needed(marker, data):
+            data = _without_thumbnail(data) if marker == 0xE0 else data
+            kept.append(bytes((0xFF, marker)) + struct.pack(">H", len(data) + 2) + data)
+        if marker == _SCAN:
+            scans += 1
+            end = _scan_end(raw, place)
+            kept.append(raw[place:end])
+            place = end
+    if not scans:
+        raise ValueError("no picture")
+    if orientation != 1:
+        kept.insert(1, _exif(orientation))
+    height, width = size
+    return Picture(".jpg", b"".join(kept), *((height, width) if orientation >= 5 else (width, height)))
+
+
+def _is_needed(marker: int, data: bytes) -> bool:
+    """Return whether a decoder needs a segment: of those of applications JFIF, Adobe's colours and their profile."""
+    if marker == _COMMENT:
+        return False
+    if 0xE0 <= marker <= 0xEF:
+        known = {0xE0: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
+        return marker in known and data.startswith(known[marker])
+    return True
+
+
+def _without_thumbnail(jfif: bytes) -> bytes:
+    return jfif[:12] + b"\0\0"
+
+
+def _scan_end(raw: bytes, place: int) -> int:
+    """Return where the coded data of a scan ends: at the next marker that is no restart."""
+    while True:
+        place = raw.index(b"\xff", place)
+        following = raw[place + 1]
+        if following not in (0x00, 0xFF) and following not in _STANDALONE:
+            return place
+        place += 1 if following == 0xFF else 2
+
+
+def _turned(tiff: bytes) -> int:
+    """Return an Exif record's orientation 1…8; 1 where it tells none."""
+    order = {b"II": "<", b"MM": ">"}.get(tiff[:2])
+    if order is None or len(tiff) < 10:
+        return 1
+    try:
+        (first,) = struct.unpack_from(f"{order}I", tiff, 4)
+        (count,) = struct.unpack_from(f"{order}H", tiff, first)
+        for number in range(count):
+            tag, kind, _, value = struct.unpack_from(f"{order}HHIH", tiff, first + 2 + 12 * number)
+            if tag == _ORIENTATION and kind == 3 and 1 <= value <= 8:
+                return int(value)
+    except struct.error:
+        return 1
+    return 1
+
+
+def _exif(orientation: int) -> bytes:
+    """Return an Exif segment that tells the orientation and nothing else."""
+    entry = struct.pack(">HHIHH", _ORIENTATION, 3, 1, orientation, 0)
+    tiff = b"MM\0*" + struct.pack(">IH", 8, 1) + entry + struct.pack(">I", 0)
+    data = b"Exif\0\0" + tiff
+    return b"\xff\xe1" + struct.pack(">H", len(data) + 2) + data

@@ -1,0 +1,1 @@
+"""How a run gets on: its numbers over time, and how its ranks stand."""

@@ -1,0 +1,65 @@
+"""What the scheduler says of its queues: asked in the background while somebody looks at the page, once a minute.
+
+A scheduler knows its own machine only. So it is asked about a cluster where it is the one of its kind in the event, and
+believed about queues that the cluster's profile lists.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hackathon.config.cluster import Cluster
+from hackathon.index.catalog import Catalog
+from hackathon.schedulers.machine import QueueInfo
+
+EVERY, OLD = 60.0, 300.0
+"""Seconds for which an answer is not asked for again, and for which it is shown when no newer one comes."""
+KEPT = 64
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """One cluster's queues as its scheduler described them."""
+
+    moment: float
+    """When, seconds since 1970."""
+    queues: Mapping[str, QueueInfo]
+    """By name; those of the profile."""
+
+
+def occupancy(source: Catalog, clusters: Mapping[str, Cluster]) -> dict[str, Occupancy]:
+    """Return what is known by now of the clusters of a page that is watched, and have asked for what is old.
+
+    Nothing on the site, with `--no-ask`, and of two clusters with the same scheduler: nobody knows whose answer it is.
+    """
+    if not source.asks:
+        return {}
+    kinds = Counter(cluster.scheduler for cluster in clusters.values())
+    found = {}
+    for name, cluster in clusters.items():
+        if kinds[cluster.scheduler] > 1:
+            continue
+        told: Occupancy | None = source.memory.recall("occupancy", name)
+        asked: float = source.memory.recall("occupancy asked", name) or -1e9
+        if time.monotonic() - asked > EVERY:
+            source.memory.keep("occupancy asked", name, time.monotonic(), KEPT)
+            threading.Thread(target=_ask, args=(source, name, cluster), name="queues", daemon=True).start()
+        if told is not None and source.now - told.moment < OLD:
+            found[name] = told
+    return found
+
+
+def _ask(source: Catalog, name: str, cluster: Cluster) -> None:
+    from hackathon.schedulers import runner
+    from hackathon.schedulers.profiles import scheduler_of
+    from hackathon.text.errors import HackathonError
+
+    try:
+        told = runner.queues(scheduler_of(cluster), delays=())
+    except (HackathonError, OSError, ValueError):
+        return  # no such command here, or no answer: the page shows none
+    known = {queue.name: queue for queue in told if queue.name in cluster.queues}
+    if known:
+        source.memory.keep("occupancy", name, Occupancy(time.time(), known), KEPT)

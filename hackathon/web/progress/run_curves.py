@@ -1,0 +1,215 @@
+"""The curves of a run as its pages show them: what its Meter wrote, else what its program printed."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.memory import Memory
+from hackathon.index.record import RunEntry
+from hackathon.logs.metrics import curves_of, rank_of
+from hackathon.logs.printed import printed_curves
+from hackathon.logs.values import number
+from hackathon.logs.words import EACH
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import OPEN
+from hackathon.text.errors import RequestError
+from hackathon.text.files import objects_of
+from hackathon.text.messages import message
+from hackathon.web.page import sanitize as clean
+
+MOST_METRICS = 32 << 20
+"""Bytes at the end of a Meter's file that are read."""
+CURVES = 4
+"""Metrics that are drawn."""
+LARGEST = 1e100
+"""Values beyond are no measurements, and sums of them no numbers."""
+KEPT = 100
+"""Runs whose printed curves are held."""
+AXES = ("time", "step", "samples")
+"""What curves of a Meter can be drawn over; those that were printed are over their steps, else over their order."""
+SMOOTHED = (5, 20, 50)
+"""Points of a moving mean that a reader can choose."""
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class ChartWish:
+    """How a reader wants curves."""
+
+    x: str = "time"
+    """One of AXES."""
+    log: bool = False
+    """Whether values stand on a logarithmic axis."""
+    smooth: int = 1
+    """Points of the moving mean; 1: as they are."""
+
+    @property
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """The same as options of an address."""
+        return (
+            ("x", self.x if self.x != "time" else ""),
+            ("y", "log" if self.log else ""),
+            ("smooth", str(self.smooth) if self.smooth > 1 else ""),
+        )
+
+
+AS_IT_IS = ChartWish()
+"""How curves are drawn unless a reader wants them otherwise."""
+
+
+def wish_of(options: Iterable[tuple[str, str]]) -> ChartWish:
+    """Return what the options of an address wish for; what is none of ours is passed over."""
+    asked = dict(reversed([*options]))
+    smooth = next((each for each in SMOOTHED if str(each) == asked.get("smooth")), 1)
+    return ChartWish(asked["x"] if asked.get("x") in AXES else "time", asked.get("y") == "log", smooth)
+
+
+@dataclass(frozen=True)
+class RunCurves:
+    """The curves of one run."""
+
+    x: str = "time"
+    """What they are over: one of AXES; `step` or `order` of those that were printed."""
+    lines: tuple[tuple[str, Points], ...] = ()
+    """(metric, points) of those that are drawn, the run's own metric first; over `time` in seconds since 1970."""
+    printed: bool = False
+    """Whether they come from lines that the program printed."""
+    problem: str = ""
+    """Why its patterns told nothing."""
+
+
+def run_curves(inside: GuardedFolder, run: RunEntry, wish: ChartWish, memory: Memory) -> RunCurves:
+    """Return a run's curves; of a Meter's file its end, of logs what `logs.printed` reads."""
+    files = sorted((name for name in inside.names("metrics") if _is_meter(name)), key=lambda name: rank_of(Path(name)))
+    found = inside.end(f"metrics/{files[0]}", MOST_METRICS) if files else None
+    if found is not None:
+        lines = found[0].decode("utf-8", "replace").split("\n")
+        curves = _metered(lines, wish.x)
+        names = chosen(curves, run.metric)
+        if names:
+            return RunCurves(wish.x, tuple((name, curves[name]) for name in names))
+    return _printed(inside, run, memory)
+
+
+def _metered(lines: Sequence[str], x: str) -> dict[str, Points]:
+    if x == "samples":
+        rows = [line for line in objects_of(lines) if not line.get("final")]
+        counts = [number(line.get("samples")) or 0.0 for line in rows]
+        if not any(counts):
+            return {}
+        totals = accumulate(count if math.isfinite(count) else 0.0 for count in counts)
+        raw = _over(rows, list(totals))
+    else:
+        raw = curves_of(lines, over="t" if x == "time" else "step")
+    return {name: kept for name, points in raw.items() if len(kept := usable(points)) > 1}
+
+
+def _over(rows: Sequence[dict[str, Any]], places: Sequence[float]) -> dict[str, Points]:
+    """Return the curves of a Meter's lines over places of their own, of the newest attempt."""
+    newest = max((_attempt(line) for line in rows), default=1)
+    first = next((place for line, place in zip(rows, places, strict=True) if _attempt(line) == newest), 0.0)
+    found: dict[str, Points] = {}
+    for line, place in zip(rows, places, strict=True):
+        if _attempt(line) != newest:
+            continue
+        for name, raw in line.items():
+            value = number(raw) if name not in _NO_CURVES else None
+            if value is not None:
+                found.setdefault(name, []).append((place - first, value))
+    return found
+
+
+_NO_CURVES = frozenset({"t", "attempt", "final", "warmup", "rank", "samples", "seconds", "step"})
+
+
+def _attempt(line: dict[str, Any]) -> float:
+    value = number(line.get("attempt"))
+    return value if value and math.isfinite(value) else 1.0
+
+
+def _printed(inside: GuardedFolder, run: RunEntry, memory: Memory) -> RunCurves:
+    directory = RunDirectory(Path(run.project) / "runs" / run.id)
+    key = (str(directory.path), run.state in OPEN, *inside.facts(("logs", "request.json")))
+    known: RunCurves | None = memory.recall("printed curves", key)
+    if known is not None:
+        return known
+    record = directory.known()
+    try:
+        told = printed_curves(
+            directory.path, record.metrics, processes=record.processes, over=run.state not in OPEN
+        )  # fmt: skip
+    except RequestError as error:
+        return RunCurves(problem=clean.line(error.message))
+    names = chosen(told, run.metric, declared=record.metrics)
+    stepped = all(_is_rising([step for step, _ in told[name]]) for name in names)
+    lines = [
+        (name, usable([(step if stepped and step is not None else float(order), value)
+                       for order, (step, value) in enumerate(told[name], 1)]))
+        for name in names
+    ]  # fmt: skip
+    made = RunCurves(
+        "step" if stepped else "order", tuple((name, points) for name, points in lines if len(points) > 1), bool(names)
+    )
+    memory.keep("printed curves", key, made, KEPT)
+    return made
+
+
+def _is_rising(steps: Sequence[float | None]) -> bool:
+    known = [step for step in steps if step is not None]
+    return len(known) == len(steps) and all(after > before for before, after in pairwise(known))
+
+
+def _is_meter(name: str) -> bool:
+    return name.startswith("rank-") and name.endswith(".jsonl") and rank_of(Path(name)) >= 0
+
+
+def chosen(curves: Iterable[str], metric: str, *, declared: Iterable[str] = ()) -> list[str]:
+    """Return which curves are drawn: the run's metric, losses, accuracies, then what its project declares."""
+    names = [name for name in curves if not name.endswith("_share")]
+    first = [name for name in names if name.removesuffix(EACH) == metric]
+    losses = sorted(name for name in names if "loss" in name.lower() and name not in first)
+    good = sorted(name for name in names if "acc" in name.lower() and name not in (*first, *losses))
+    rest = [name for name in names if name in set(declared) or name.removesuffix(EACH).endswith("_per_s")]
+    return list(dict.fromkeys((*first, *losses, *good, *rest)))[:CURVES]
+
+
+def usable(points: Iterable[tuple[float, float]]) -> Points:
+    """Return the points that can be drawn."""
+    return [(x, y) for x, y in points if math.isfinite(x) and abs(x) < LARGEST and abs(y) < LARGEST]
+
+
+def thinned(points: Points, most: int) -> Points:
+    """Return at most about `most` points, each the mean of those that lie beside each other."""
+    size = -(-len(points) // most)
+    parts = [points[start : start + size] for start in range(0, len(points), size)]
+    return [(fmean(x for x, _ in part), fmean(y for _, y in part)) for part in parts]
+
+
+def smoothed(points: Points, width: int) -> Points:
+    """Return the points with the mean of the last `width` values in the place of each, fewer at the beginning."""
+    if width <= 1:
+        return points
+    sums = [0.0, *accumulate(y for _, y in points)]
+    return [
+        (x, (sums[end] - sums[max(0, end - width)]) / min(end, width)) for end, (x, _) in enumerate(points, 1)
+    ]  # fmt: skip
+
+
+def title_of(metric: str, unit: str) -> str:
+    """Return what a curve is called."""
+    known = {"samples_per_s": "run_page.throughput", "loss": "run_page.loss", "accuracy": "run_page.accuracy"}
+    name = metric.removesuffix(EACH)
+    words = message(known[name]) if name in known else clean.line(name, 80)
+    words = message("run_page.each_process", title=words) if metric.endswith(EACH) else words
+    return f"{words} [{clean.line(unit, 40)}]" if unit else words
+
+
+def axis_of(x: str) -> str:
+    """Return the message of an axis that is not of time."""
+    return f"run_page.axis_{x}"

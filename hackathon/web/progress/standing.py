@@ -1,0 +1,161 @@
+"""How a run stands that goes on: when each rank wrote last, since when nothing was written, and when it will end."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.record import RunEntry
+from hackathon.logs.metrics import rank_of
+from hackathon.logs.pace import pace
+from hackathon.logs.values import number
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import ENDING, RUNNING
+from hackathon.text.files import objects
+from hackathon.text.json_fields import moment_of
+from hackathon.text.messages import message
+from hackathon.text.units import format_age, format_duration, format_moment
+from hackathon.web.page import sanitize as clean
+
+FILES = 4096
+"""Logs, and files of Meters, whose last change is looked at."""
+SHOWN = 16
+"""Ranks with a line of their own: those that wrote nothing longest."""
+TAIL, HEAD = 64 << 10, 4 << 10
+"""Bytes at the end, and at the beginning, of a Meter's file that are read."""
+LATE = 60.0
+"""Seconds behind the rank that wrote last, and further behind than that one is itself, that set a rank apart."""
+
+
+@dataclass(frozen=True)
+class RankStanding:
+    """One rank of a run that goes on."""
+
+    rank: int
+    host: str
+    step: int | None
+    """The step of its Meter's newest line."""
+    age: str
+    """How long ago it wrote last."""
+    late: bool
+    """Whether the others have written since then."""
+
+
+@dataclass(frozen=True)
+class RunStanding:
+    """How a run stands."""
+
+    ranks: tuple[RankStanding, ...]
+    """Those that wrote nothing longest, in front."""
+    left: int
+    """Ranks that are not shown."""
+    silent: int
+    """Processes of which there is no log and no metric."""
+    still: str
+    """Since when nothing was written, in words; empty while the run gets on."""
+    end: str
+    """When it will end, in words; empty when nobody knows."""
+    too_late: bool
+    """Whether that is behind the walltime."""
+
+
+def standing(now: float, run: RunEntry, inside: GuardedFolder, still: float | None = None) -> RunStanding | None:
+    """Return how a run stands; None of one that does not run. `still`: since when it makes no progress."""
+    if run.state not in (RUNNING, ENDING):
+        return None
+    written = _written(inside)
+    newest = max(written.values(), default=now)
+    order = sorted(written, key=lambda rank: (written[rank], rank))
+    meters = {rank: _lines(inside, rank) for rank in order[:SHOWN]}
+    hosts = _hosts(inside, order[:SHOWN])
+    ranks = tuple(
+        RankStanding(
+            rank,
+            hosts.get(rank, ""),
+            _step(meters[rank]),
+            format_age(max(0.0, now - written[rank])),
+            newest - written[rank] > max(LATE, now - newest),
+        )
+        for rank in order[:SHOWN]
+    )
+    words, too_late = _end(now, run, inside)
+    return RunStanding(
+        ranks, max(0, len(order) - SHOWN), max(0, run.processes - len(order)), _still(now, run, still), words, too_late
+    )
+
+
+def _written(inside: GuardedFolder) -> dict[int, float]:
+    """Return rank → when its log or its Meter's file was changed last, by the file server's clock."""
+    found: dict[int, float] = {}
+    for folder, suffix in (("logs", ".log"), ("metrics", ".jsonl")):
+        for name, state in inside.states(folder, FILES).items():
+            rank = rank_of(Path(name))
+            if rank >= 0 and name == f"rank-{rank}{suffix}" and state is not None and state.st_size:
+                found[rank] = max(found.get(rank, 0.0), state.st_mtime)
+    return found
+
+
+def _lines(inside: GuardedFolder, rank: int, *, whole: bool = False) -> list[dict[str, Any]]:
+    """Return the lines of a rank's newest attempt at the end of its Meter's file; `whole`: those at its start, too."""
+    name = f"metrics/rank-{rank}.jsonl"
+    found = inside.end(name, TAIL)
+    if found is None:
+        return []
+    raw, size = found
+    parts = raw.split(b"\n")[1 if size > len(raw) else 0 :]
+    head = (inside.read(name, HEAD) or b"").split(b"\n")[:-1] if whole and size > len(raw) else []
+    lines = [*objects(head), *objects(parts)]
+    newest = max((number(line.get("attempt")) or 1 for line in lines), default=1)
+    return [line for line in lines if (number(line.get("attempt")) or 1) == newest]
+
+
+def _step(lines: Iterable[Mapping[str, Any]]) -> int | None:
+    steps = [step for line in lines if (step := number(line.get("step"))) is not None and 0 <= step < 1e15]
+    return int(steps[-1]) if steps else None
+
+
+def _hosts(inside: GuardedFolder, ranks: Iterable[int]) -> dict[int, str]:
+    found = {}
+    for rank in ranks:
+        started = next((each for each in inside.lines(f"events/rank-{rank}.jsonl", HEAD) if each.get("host")), {})
+        found[rank] = clean.line(str(started.get("host") or ""), 80)
+    return found
+
+
+def _still(now: float, run: RunEntry, since: float | None) -> str:
+    if since is None:
+        return ""
+    span = format_duration(now - since)
+    if run.step is not None:
+        return message("run_page.still_step", step=run.step, span=span)
+    return message("run_page.still", span=span)
+
+
+def _end(now: float, run: RunEntry, inside: GuardedFolder) -> tuple[str, bool]:
+    """Return when a training will end by its own pace and when its walltime ends, and whether that is too early."""
+    limit = run.started + run.walltime if run.started is not None and run.walltime else None
+    at_limit = ""
+    if limit is not None:
+        clock = format_moment(limit, "%H:%M")
+        key = "run_page.walltime_ends" if limit > now else "run_page.walltime_ended"
+        at_limit = message(key, span=format_duration(abs(limit - now)), clock=clock)
+    first = min((rank_of(Path(name)) for name in inside.names("metrics") if _is_meter(name)), default=None)
+    lines = _lines(inside, first, whole=True) if first is not None else []
+    parameters = RunDirectory(Path(run.project) / "runs" / run.id).known().parameters
+    found = pace(lines, parameters)
+    if found is None or moment_of(found.moment) is None:
+        return at_limit, False
+    end = found.moment + found.seconds
+    said = message(
+        f"run_page.ends_{found.unit}", done=f"{found.done:.0f}", total=f"{found.total:.0f}",
+        span=format_duration(max(0.0, end - now)), clock=format_moment(end, "%H:%M"),
+    )  # fmt: skip
+    too_late = limit is not None and end > limit
+    if too_late and limit is not None:
+        said = f"{said} {message('run_page.too_late', span=format_duration(end - limit))}"
+    return " ".join(part for part in (said, at_limit) if part), too_late
+
+
+def _is_meter(name: str) -> bool:
+    return rank_of(Path(name)) >= 0 and name == f"rank-{rank_of(Path(name))}.jsonl"

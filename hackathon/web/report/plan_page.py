@@ -1,0 +1,129 @@
+"""The page of a plan as one file that loads nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hackathon.text.messages import LANGUAGES, language, message, speaking
+from hackathon.text.printable import printable
+from hackathon.text.units import format_size
+from hackathon.web.page.pages import Site, render
+
+if TYPE_CHECKING:
+    from hackathon.parallel.plan.request import PlanResult
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """What the template shows; texts are in the language of the page."""
+
+    verdict: str
+    quality: str
+    facts: Sequence[tuple[str, str]]
+    tiles: Sequence[tuple[str, str, str]]
+    """(name, value, note)."""
+    passes: Sequence[tuple[str, str]]
+    """(name, colour) of the legend."""
+    kinds: Sequence[tuple[str, str]]
+    width: int
+    step: str
+    """Elements of an SVG."""
+    step_height: int
+    step_captions: Sequence[str]
+    memory: str
+    memory_height: int
+    stages: Sequence[Sequence[str]]
+    stage_heads: Sequence[str]
+    terms: Sequence[tuple[str, str]]
+    bound: str
+    alternatives: Sequence[tuple[str, str, str, bool]]
+    """(name, value, times the value of this plan, whether it fits)."""
+    placement: Sequence[str]
+
+
+def write_plan_page(file: Path, result: "PlanResult", value: dict[str, Any]) -> list[Path]:
+    """Write a plan as a page in each language: `file` in the current one, `NAME.ja.html` or `NAME.en.html` beside it.
+
+    Returns the paths. Raises RequestError if one cannot be written.
+    """
+    from hackathon.text.errors import RequestError
+    from hackathon.text.files import write_whole
+
+    names = {each: file if each == language() else file.with_suffix(f".{each}.html") for each in LANGUAGES}
+    for each, path in names.items():
+        others = [(other, place.name) for other, place in names.items() if other != each]
+        try:
+            write_whole(path, plan_page(result, value, each, others))
+        except OSError as error:
+            raise RequestError("profile.not_written", file=path, what=error.strerror or error) from error
+    return list(names.values())
+
+
+def plan_page(result: "PlanResult", value: dict[str, Any], spoken: str, others: Sequence[tuple[str, str]]) -> str:
+    """Return the page of a plan that fits, in a language; `value`: its plan.json."""
+    with speaking(spoken):
+        view = plan_view(result, value)
+        title = message("plan.page_title")
+    return render(
+        "plan.html.j2", Site(title=title, masked=False), spoken, lambda kind, key: None, others=others, here="plan",
+        view=view,
+    )  # fmt: skip
+
+
+def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
+    """Return what the page shows of a plan that fits."""
+    from hackathon.parallel.plan.picture import COLORS, GAP, KINDS, LANE, WIDTH, StepChart, memory_bars
+    from hackathon.parallel.plan.sentences import (
+        STAGE_COLUMNS,
+        kind_of,
+        placement_lines,
+        seconds,
+        stage_rows,
+        term_name,
+    )
+
+    plan = result.plan
+    assert plan is not None and result.gap is not None
+    chart = StepChart(plan)
+    devices, used = result.request.devices, plan.devices_used
+    largest = max(cost.memory.total for cost in plan.costs)
+    quality = message("plan.proven") if result.proven else message("plan.gap", gap=f"{100 * result.gap:.2g}")
+    objective = message(f"plan.objective_{result.request.objective.replace('-', '_')}")
+    return PlanView(
+        verdict=kind_of(plan),
+        quality=message("plan.bound", seconds=seconds(value["bound"]), quality=quality),
+        facts=[
+            (message("plan.fact_operators"), str(len(plan.graph.operators))),
+            (message("plan.fact_micro_batches"), str(plan.micro_batches)),
+            (message("plan.fact_memory"), format_size(devices.memory)),
+            (message("plan.fact_bandwidth"), f"{format_size(devices.bandwidth)}/s"),
+            (message("plan.fact_graph"), plan.graph.identity[:12]),
+        ],
+        tiles=[
+            (objective, seconds(value["value"]), ""),
+            (message("plan.fact_bound"), seconds(value["bound"]), quality),
+            (message("plan.fact_devices"), str(used), message("plan.fact_of", count=devices.count)),
+            (message("plan.fact_largest"), format_size(largest), f"{100 * largest / devices.memory:.0f} %"),
+        ],
+        passes=[(message(f"plan.pass_{name.replace('-', '_')}"), color) for name, color in COLORS.items()],
+        kinds=[(message(f"plan.kind_{name}"), color) for name, color in KINDS.items()],
+        width=WIDTH,
+        step="\n".join(chart.lines(0)),
+        step_height=chart.height,
+        step_captions=chart.captions(),
+        memory="\n".join(memory_bars(plan, 6)),
+        memory_height=len(plan.stages) * (LANE + GAP) + 26,
+        stages=[[printable(cell) for cell in row] for row in stage_rows(plan, value)],
+        stage_heads=[message(f"plan.column_{name}") for name in STAGE_COLUMNS],
+        terms=[(term_name(each), seconds(each["seconds"])) for each in value["bound_terms"]],
+        bound=seconds(value["plan_bound"]),
+        alternatives=[
+            (
+                message(f"plan.alternative_{each['name'].replace('-', '_')}"), seconds(each["value"]),
+                f"{each['value'] / value['value']:.2f}" if value["value"] > 0 else "–", each["feasible"],
+            )
+            for each in value["alternatives"]
+        ],
+        placement=list(placement_lines(value)),
+    )  # fmt: skip

@@ -1,0 +1,137 @@
+"""Training in stages over several processes gives the numbers of the plain program, and fails by name."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from support.paths import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
+TWO = (
+    "chain-2", "unet-2", "untied-2", "untied-2-gpipe", "chain-2-recompute", "schedule-2", "bf16-2", "compiled-2",
+    "tied-2", "tied-2-broken", "clip-2", "different-2", "unseeded-2", "hangs",
+)  # fmt: skip
+FOUR = (
+    "unet-4", "untied-4", "replicas-1-3", "replicas-1-2-1", "replicas-2-1-1", "replicas-broken", "replicas-tied-broken",
+    "checkpoints", "meta", "dies",
+)  # fmt: skip
+"""Scenarios of tests/support/partitioned_ranks.py; the last of each ends its processes."""
+CLOSE = 1e-6
+
+
+def _launched(folder: Path, ranks: int, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return scenario → what rank 0 found, and the texts of ranks that failed."""
+    program = ROOT / "tests" / "support" / "partitioned_ranks.py"
+    done = subprocess.run(
+        [sys.executable, program, folder, str(ranks), *names], capture_output=True, text=True, timeout=500,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    failed = {path.stem: path.read_text() for path in folder.glob("*.txt")}
+    assert not failed, "\n".join(failed.values())
+    return found | {"stderr": done.stderr}
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return _launched(tmp_path_factory.mktemp("two"), 2, TWO)
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return _launched(tmp_path_factory.mktemp("four"), 4, FOUR)
+
+
+def _is_equal(found: dict[str, Any], limit: float, *, buffers: bool = True) -> None:
+    assert found["losses"] <= limit and found["parameters"] <= limit, found
+    assert not buffers or found["buffers"] <= limit, found
+    assert found["names"] and found["held"] == 0, found
+    assert found["moved"] > 1e-3, found  # the three steps have trained something
+
+
+@pytest.mark.parametrize("name", ["chain-2", "unet-2", "untied-2", "untied-2-gpipe", "chain-2-recompute", "schedule-2"])
+def test_two_stages_are_equal_in_each_bit(two: dict[str, Any], name: str) -> None:
+    _is_equal(two[name], 0.0)
+    assert two[name]["evaluation"] == 0.0
+    assert two[name]["last"] < CLOSE  # a batch of another size, whose products are summed in another order
+
+
+@pytest.mark.parametrize("name", ["unet-4", "untied-4"])
+def test_four_stages_are_equal_in_each_bit(four: dict[str, Any], name: str) -> None:
+    _is_equal(four[name], 0.0)
+    assert four[name]["evaluation"] == 0.0
+
+
+def test_bf16_rounds_as_in_the_plain_program(two: dict[str, Any]) -> None:
+    _is_equal(two["bf16-2"], 0.0)
+
+
+def test_a_compiled_stage_gives_the_same(two: dict[str, Any]) -> None:
+    _is_equal(two["compiled-2"], CLOSE)
+
+
+def test_tied_weights_stay_tied(two: dict[str, Any]) -> None:
+    _is_equal(two["tied-2"], CLOSE)
+    assert two["tied-2"]["evaluation"] < 1e-5
+
+
+def test_the_norm_of_gradients_counts_tied_weights_once(two: dict[str, Any]) -> None:
+    _is_equal(two["clip-2"], CLOSE)
+
+
+def test_replicas_give_the_same(four: dict[str, Any]) -> None:
+    _is_equal(four["replicas-1-3"], CLOSE)
+    _is_equal(four["replicas-2-1-1"], CLOSE)
+    # statistics of normalisation are those of the first replica: only the trained numbers are compared
+    _is_equal(four["replicas-1-2-1"], CLOSE, buffers=False)
+    assert "statistics of normalisation" in four["stderr"]
+
+
+def test_without_the_sum_over_tied_weights_or_replicas_the_numbers_differ(
+    two: dict[str, Any], four: dict[str, Any]
+) -> None:
+    for found in (two["tied-2-broken"], four["replicas-tied-broken"], four["replicas-broken"]):
+        assert found["parameters"] > 100 * CLOSE, found
+
+
+def test_a_checkpoint_goes_on_under_another_plan_and_in_the_plain_program(four: dict[str, Any]) -> None:
+    found = four["checkpoints"]
+    assert found["loaded"] == 0.0 and found["state_dict"] == 0.0
+    assert found["other plan"] < CLOSE and found["plain"] < CLOSE
+    assert found["moved"] > 1e-3
+
+
+def test_a_model_on_the_meta_device_gets_numbers_that_do_not_depend_on_the_plan(four: dict[str, Any]) -> None:
+    found = four["meta"]
+    assert found["apart"] <= CLOSE and found["less"]
+    assert 0.3 < found["numbers"] < 3.0  # drawn from the normal distribution of an embedding
+
+
+def test_processes_with_other_batches_are_told_so(two: dict[str, Any]) -> None:
+    assert two["different-2"] == {"told": "auto_parallel.batches_differ", "same": "accepted"}
+
+
+def test_models_with_other_first_numbers_take_those_of_rank_0(two: dict[str, Any]) -> None:
+    assert two["unseeded-2"] == {"apart": 0.0, "held": True}
+
+
+def test_a_dead_rank_ends_all_with_its_stage_named(four: dict[str, Any]) -> None:
+    assert four["codes"] == [1, 1, 9, 1]
+    for rank in (0, 1, 3):
+        told = four[f"dies.rank-{rank}"]
+        assert (told["stage"], told["rank"]) == (2, 2)
+        assert told["seconds"] < 60
+
+
+def test_a_rank_that_stands_still_is_named_after_the_time_limit(two: dict[str, Any]) -> None:
+    assert two["codes"] == [1, 0]
+    assert two["hangs.rank-0"]["stage"] == 1
+    assert "stage 1" in two["hangs.rank-0"]["text"]

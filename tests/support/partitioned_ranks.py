@@ -1,0 +1,423 @@
+"""Trains small models in stages, several processes over gloo, and compares them with the plain program.
+
+    python partitioned_ranks.py OUT RANKS SCENARIO…
+
+The ranks are forked with torch loaded. Each scenario leaves `OUT/SCENARIO.json`: what rank 0 measured; a rank that
+fails leaves `OUT/SCENARIO.rank-<n>.txt`.
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.optim import SGD, AdamW
+from torch.optim.lr_scheduler import LambdaLR
+from torch.utils import _pytree as pytree
+
+from hackathon.parallel import AutoParallel
+from hackathon.parallel.live import batches
+from hackathon.parallel.live.capture import capture
+from hackathon.parallel.live.checkpoint import load_plain
+from hackathon.parallel.live.exchange import Messenger, RankLostError
+from hackathon.parallel.live.split import legal_cuts
+from hackathon.text.errors import HackathonError
+from support.partitioned_models import example, seeding
+
+SEED, STEPS = 11, 3
+
+
+def plan_of(
+    name: str, replicas: list[int], micro_batches: int, samples: int, recompute: bool = False
+) -> dict[str, Any]:
+    """Return a plan with cuts at even distances, in the form of plan.json."""
+    model, batch, loss = example(name, samples)
+    first = batches.even_pieces(batches.inputs_of(batch, loss is not None), micro_batches)[0]
+    captured = capture(model, first[0], first[1], loss, first[2], evaluation=False)
+    cuts = legal_cuts(captured.train)
+    starts = [0, *(cuts[(at + 1) * len(cuts) // len(replicas) - 1] for at in range(len(replicas) - 1))]
+    ends = [*starts[1:], len(captured.operators)]
+    stages = [
+        {"operators": list(captured.operators[start:end]), "replicas": count, "recompute": recompute}
+        for start, end, count in zip(starts, ends, replicas, strict=True)
+    ]
+    return {"schema_version": 1, "micro_batches": micro_batches, "stages": stages}
+
+
+class Plain:
+    """The same model in one process: a loop with gradient accumulation that knows nothing of stages."""
+
+    def __init__(
+        self, name: str, samples: int, optimizer: Callable[[Any], Any], clip: float | None = None,
+        precision: torch.dtype | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self.batch, self.loss = example(name, samples)
+        self.optimizer, self.scheduler = optimizer(list(self.model.parameters())), None
+        if isinstance(self.optimizer, tuple):
+            self.optimizer, self.scheduler = self.optimizer
+        self.clip, self.precision, self.steps = clip, precision, 0
+
+    def pieces(self, micro_batches: int) -> list[batches.Inputs]:
+        return batches.even_pieces(batches.inputs_of(self.batch, self.loss is not None), micro_batches)
+
+    def step(self, micro_batches: int) -> torch.Tensor:
+        self.optimizer.zero_grad()
+        losses = []
+        for number, (args, kwargs, target) in enumerate(self.pieces(micro_batches)):
+            context = nullcontext() if self.precision is None else torch.autocast("cpu", self.precision)
+            with seeding(SEED, self.steps, number), context:
+                output = self.model(*args, **kwargs)
+                loss = self.loss(output, target) if self.loss else output["loss"]
+            (loss / micro_batches).backward()
+            losses.append(loss.detach().float())
+        if self.clip is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.optimizer.step()
+        if self.scheduler is not None:
+            self.scheduler.step()
+        self.steps += 1
+        return torch.stack(losses)
+
+    def outputs(self, micro_batches: int) -> list[torch.Tensor]:
+        """Return the leaves of the output in evaluation mode, computed in the same portions."""
+        self.model.eval()
+        with torch.no_grad():
+            rows = [pytree.tree_flatten(self.model(*a, **k))[0] for a, k, _ in self.pieces(micro_batches)]
+        self.model.train()
+        return [
+            torch.cat(each) if each[0].dim() else torch.stack(each).double().mean().float()
+            for each in zip(*rows, strict=True)
+        ]
+
+
+def momentum(parameters: Any) -> Any:
+    return SGD(parameters, 0.05, momentum=0.9, weight_decay=0.01)
+
+
+def adam(parameters: Any) -> Any:
+    return AdamW(parameters, 0.01, eps=1e-3)
+
+
+def scheduled(parameters: Any) -> Any:
+    made = SGD(parameters, 0.1)
+    return made, LambdaLR(made, lambda step: 1.0 / (1 + step))
+
+
+def largest(first: Any, second: Any) -> float:
+    """Return the largest difference of two lists of tensors; infinite if they do not match."""
+    first, second = list(first), list(second)
+    if len(first) != len(second) or any(a.shape != b.shape for a, b in zip(first, second, strict=True)):
+        return float("inf")
+    return max(
+        (float((a.double() - b.double()).abs().max()) for a, b in zip(first, second, strict=True) if a.numel()),
+        default=0.0,
+    )
+
+
+def compared(
+    name: str, replicas: list[int], micro_batches: int, *, samples: int | None = None, recompute: bool = False,
+    optimizer: Callable[[Any], Any] = momentum, clip: float | None = None, bf16: bool = False, **options: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Train both, and return how far they are apart: losses, parameters, buffers, evaluation."""
+    samples = samples or 2 * micro_batches
+    model, batch, loss = example(name, samples)
+    plan = plan_of(name, replicas, micro_batches, samples, recompute)
+    options |= {"precision": "bf16"} if bf16 else {}
+    parallel = AutoParallel(
+        model, loss=loss, optimizer=optimizer, example=batch, plan=plan, seed=SEED, max_grad_norm=clip, **options
+    )
+    plain = Plain(name, samples, optimizer, clip, torch.bfloat16 if bf16 else None)
+    first = {key: each.clone() for key, each in plain.model.state_dict().items()}
+    losses = []
+    for _ in range(STEPS):
+        mean = parallel.step(batch)
+        expected = plain.step(micro_batches)
+        losses.append(max(largest([parallel.losses], [expected]), largest([mean], [expected.mean()])))
+    state, expected_state = parallel.state_dict(), plain.model.state_dict()
+    parameters = [key for key, _ in plain.model.named_parameters()]
+    others = [key for key in expected_state if key not in parameters]
+    found = {
+        "losses": max(losses),
+        "parameters": largest([state[key] for key in parameters], [expected_state[key] for key in parameters]),
+        "buffers": largest([state[key] for key in others], [expected_state[key] for key in others]),
+        "names": list(state) == list(expected_state),
+        "moved": largest([state[key] for key in parameters], [first[key] for key in parameters]),
+        "held": parallel._pipeline.stage.held,
+    }
+    args, kwargs, _ = batches.inputs_of(batch, loss is not None)
+    if not bf16:
+        outputs = pytree.tree_flatten(parallel.eval()(*args, **kwargs))[0]
+        found["evaluation"] = largest(outputs, plain.outputs(micro_batches))
+        part = pytree.tree_map(lambda each: each[: samples - 1], (args, kwargs))
+        found["last"] = largest(
+            [leaf for leaf in pytree.tree_flatten(parallel(*part[0], **part[1]))[0] if leaf.dim()],
+            [leaf[: samples - 1] for leaf in outputs if leaf.dim()],
+        )
+        parallel.train()
+    return found
+
+
+@contextmanager
+def without(kind: str) -> Iterator[None]:
+    """Leave out the sums of gradients over replicas of one stage, or over stages with tied weights."""
+    real = Messenger.sum
+
+    def planted(self: Messenger, tensor: torch.Tensor, ranks: tuple[int, ...]) -> None:
+        if (len(self.layout.stages(ranks)) > 1) != (kind == "tied"):
+            real(self, tensor, ranks)
+
+    Messenger.sum = planted  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Messenger.sum = real  # type: ignore[method-assign]
+
+
+def checkpoints(out: Path) -> dict[str, Any]:
+    """Save under one plan; go on under another, and in the plain program; compare with training that never stopped."""
+    folder, count = out / "checkpoint", 6
+
+    def made(replicas: list[int]) -> AutoParallel:
+        model, batch, _ = example("gpt", 2 * count)
+        return AutoParallel(
+            model, optimizer=adam, example=batch, plan=plan_of("gpt", replicas, count, 2 * count), seed=SEED
+        )
+
+    batch = example("gpt", 2 * count)[1]
+    first = made([1, 3])
+    for _ in range(2):
+        first.step(batch)
+    first.save(folder)
+    whole = first.state_dict()
+    first.step(batch)
+    expected = first.state_dict()
+    second = made([2, 1, 1])
+    for each in second.parameters():
+        each.data.zero_()
+    second.load(folder)
+    again = second.state_dict()
+    second.step(batch)
+    found = {"loaded": largest(again.values(), whole.values()), "moved": largest(expected.values(), whole.values())}
+    found["other plan"] = largest(second.state_dict().values(), expected.values())
+    plain = Plain("gpt", 2 * count, adam)
+    with torch.no_grad():
+        for each in plain.model.parameters():
+            each.zero_()
+    plain.steps = load_plain(folder, plain.model, plain.optimizer)
+    plain.step(count)
+    found["plain"] = largest(plain.model.state_dict().values(), expected.values())
+    third = made([1, 1, 1, 1])
+    third.load_state_dict(whole)
+    found["state_dict"] = largest(third.state_dict().values(), whole.values())
+    model = example("gpt", 2)[0]
+    model.load_state_dict(whole)
+    return found
+
+
+def refused(call: Callable[[], Any]) -> str:
+    try:
+        call()
+    except HackathonError as error:
+        return error.id
+    return "accepted"
+
+
+def different(out: Path) -> dict[str, Any]:
+    """Give the last rank another batch."""
+    model, batch, loss = example("chain", 4)
+    parallel = AutoParallel(
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED
+    )
+    own = batch if dist.get_rank() == 0 else (batch[0].flip(0), batch[1])
+    return {"told": refused(lambda: parallel.step(own)), "same": refused(lambda: parallel.step(batch))}
+
+
+def unseeded(out: Path) -> dict[str, Any]:
+    """Build the model with other numbers on each rank: rank 0's count."""
+    model, batch, loss = example("chain", 4)
+    expected = {key: each.clone() for key, each in model.state_dict().items()}
+    if dist.get_rank():
+        with torch.no_grad():
+            for each in model.parameters():
+                each.fill_(dist.get_rank())
+    parallel = AutoParallel(
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED
+    )
+    held = sum(each.numel() for each in model.parameters() if not each.is_meta)
+    return {
+        "apart": largest(parallel.state_dict().values(), expected.values()),
+        "held": held
+        == sum(each.numel() for each in parallel.parameters())
+        < sum(e.numel() for e in model.parameters()),
+    }
+
+
+class Built(nn.Module):
+    """A model whose parts initialise themselves; its output layer is tied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(7, 4)
+        self.lines = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        self.norm, self.head = nn.BatchNorm1d(4), nn.Linear(4, 7, bias=False)
+        self.head.weight = self.words.weight
+
+    def forward(self, text: torch.Tensor) -> torch.Tensor:
+        x = self.words(text).mean(1)
+        for line in self.lines:
+            x = x + line(x).relu()
+        return self.head(self.norm(x)).logsumexp(-1).mean()  # type: ignore[no-any-return]
+
+
+def on_meta(out: Path) -> dict[str, Any]:
+    """Build on the meta device under several plans: the numbers are the same, and each rank makes its own only."""
+    states, most = [], []
+    for replicas in ([1, 3], [1, 1, 1, 1], [2, 2]):
+        with torch.device("meta"):
+            model = Built()
+        batch = (torch.arange(24).reshape(8, 3) % 7,)
+        with torch.device("meta"):
+            captured = capture(model, (torch.zeros(2, 3, dtype=torch.long),), evaluation=False)
+        cuts = legal_cuts(captured.train)
+        starts = [0, *(cuts[(at + 1) * len(cuts) // len(replicas) - 1] for at in range(len(replicas) - 1))]
+        ends = [*starts[1:], len(captured.operators)]
+        stages = [
+            {"operators": list(captured.operators[a:b]), "replicas": r}
+            for a, b, r in zip(starts, ends, replicas, strict=True)
+        ]
+        plan = {"schema_version": 1, "micro_batches": 4, "stages": stages}
+        parallel = AutoParallel(model, optimizer=momentum, example=batch, plan=plan, seed=SEED)
+        most.append(sum(e.numel() for e in model.parameters() if not e.is_meta))
+        start = parallel.state_dict()
+        parallel.step(batch)
+        states.append([*start.values(), *(v for k, v in parallel.state_dict().items() if "norm" not in k)])
+    total = sum(each.numel() for each in model.parameters())
+    return {
+        "apart": max(largest(states[0], each) for each in states[1:]),
+        "numbers": float(states[0][0].std()), "less": all(each < total for each in most),
+    }  # fmt: skip
+
+
+def dies(out: Path) -> dict[str, Any]:
+    """End the rank of stage 2 in the middle of a step, without a word."""
+    model, batch, loss = example("chain", 8)
+    parallel = AutoParallel(
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1, 1, 1], 4, 8), seed=SEED,
+        timeout=60,
+    )  # fmt: skip
+    parallel.step(batch)
+    if dist.get_rank() == 2:
+
+        def last(*given: Any) -> Any:
+            os._exit(9)
+
+        parallel._pipeline.stage.backward = last  # type: ignore[method-assign]
+    began = time.monotonic()
+    try:
+        parallel.step(batch)
+    except RankLostError as error:
+        named = {"stage": error.values["stage"], "rank": error.values["rank"], "seconds": time.monotonic() - began}
+        (out / f"dies.rank-{dist.get_rank()}.json").write_text(json.dumps(named))
+        os._exit(1)
+    return {"ended": "never"}
+
+
+def hangs(out: Path) -> dict[str, Any]:
+    """Let the rank of stage 1 stand still in the middle of a step, longer than the time limit."""
+    model, batch, loss = example("chain", 4)
+    parallel = AutoParallel(
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=5
+    )
+    parallel.step(batch)
+    dist.barrier()
+    if dist.get_rank() == 1:
+        while not (out / "hangs.rank-0.json").exists():
+            time.sleep(0.1)
+        return {}
+    try:
+        parallel.step(batch)
+    except RankLostError as error:
+        (out / "hangs.rank-0.json").write_text(json.dumps({"stage": error.values["stage"], "text": error.message}))
+        os._exit(1)
+    return {"ended": "never"}
+
+
+SCENARIOS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "chain-2": lambda out: compared("chain", [1, 1], 4),
+    "unet-2": lambda out: compared("unet", [1, 1], 3),
+    "untied-2": lambda out: compared("untied", [1, 1], 4, optimizer=adam),
+    "untied-2-gpipe": lambda out: compared("untied", [1, 1], 4, schedule="gpipe"),
+    "chain-2-recompute": lambda out: compared("chain", [1, 1], 4, recompute=True),
+    "tied-2": lambda out: compared("gpt", [1, 1], 4),
+    "tied-2-broken": lambda out: _under(without("tied"), lambda: compared("gpt", [1, 1], 4)),
+    "schedule-2": lambda out: compared("chain", [1, 1], 2, optimizer=scheduled),
+    "clip-2": lambda out: compared("gpt", [1, 1], 2, clip=0.05),
+    "bf16-2": lambda out: compared("untied", [1, 1], 2, bf16=True),
+    "compiled-2": lambda out: compared("unet", [1, 1], 2, compiler="aot_eager"),
+    "different-2": different,
+    "unseeded-2": unseeded,
+    "unet-4": lambda out: compared("unet", [1, 1, 1, 1], 5),
+    "untied-4": lambda out: compared("untied", [1, 1, 1, 1], 5, recompute=True),
+    "replicas-1-3": lambda out: compared("gpt", [1, 3], 6),
+    "replicas-1-2-1": lambda out: compared("unet", [1, 2, 1], 7),
+    "replicas-2-1-1": lambda out: compared("gpt", [2, 1, 1], 4, recompute=True, clip=0.5),
+    "replicas-broken": lambda out: _under(without("replicas"), lambda: compared("chain", [2, 1, 1], 4)),
+    "replicas-tied-broken": lambda out: _under(without("tied"), lambda: compared("gpt", [1, 3], 6)),
+    "checkpoints": checkpoints,
+    "meta": on_meta,
+    "dies": dies,
+    "hangs": hangs,
+}
+
+
+def _under(context: Any, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    with context:
+        return call()
+
+
+def run(rank: int, out: Path, names: list[str]) -> int:
+    """Run scenarios as one rank."""
+    torch.set_num_threads(1)
+    os.environ["RANK"] = str(rank)
+    failed = 0
+    for name in names:
+        try:
+            found = SCENARIOS[name](out)
+        except Exception:
+            (out / f"{name}.rank-{rank}.txt").write_text(traceback.format_exc())
+            return 1
+        if rank == 0:
+            (out / f"{name}.json").write_text(json.dumps(found))
+    return failed
+
+
+def main(out: Path, ranks: int, names: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
+    children = []
+    for rank in range(ranks):
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                code = run(rank, out, names)
+            finally:
+                sys.stdout.flush()
+                os._exit(code)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    (out / "codes.json").write_text(json.dumps(codes))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

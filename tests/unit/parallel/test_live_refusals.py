@@ -1,0 +1,228 @@
+"""What AutoParallel does not do is refused by name when a model is handed over; so are batches that do not fit."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+from torch.optim import LBFGS, SGD
+
+from hackathon.parallel import AutoParallel
+from hackathon.parallel.live.capture import capture
+from hackathon.parallel.live.plans import run_plan
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import lookup
+
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
+BATCH = (torch.randn(4, 3), torch.randn(4, 2))
+LOSS = nn.functional.mse_loss
+
+
+class Net(nn.Module):
+    """Two layers, with dropout between them if there is to be some."""
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.first, self.last, self.dropout = nn.Linear(3, 4), nn.Linear(4, 2), dropout
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.first(x)
+        if self.dropout:
+            x = nn.functional.dropout(x, self.dropout, self.training)
+        return self.last(x)  # type: ignore[no-any-return]
+
+
+def plan(model: nn.Module | None = None, **changes: Any) -> dict[str, Any]:
+    """Return a plan of one stage for a model, or the default one, with some fields of the stage or the plan changed."""
+    captured = capture(model or Net(), (BATCH[0][:2],), {}, LOSS, BATCH[1][:2], evaluation=False)
+    stage = {"operators": list(captured.operators), "replicas": 1} | {
+        key: changes.pop(key) for key in list(changes) if key in ("operators", "replicas", "recompute", "offload")
+    }
+    return {"schema_version": 1, "micro_batches": 2, "stages": [stage]} | changes
+
+
+def sgd(parameters: Any) -> Any:
+    return SGD(parameters, 0.1)
+
+
+def made(model: nn.Module | None = None, **changes: Any) -> AutoParallel:
+    options: dict[str, Any] = {"loss": LOSS, "optimizer": sgd, "example": BATCH, "plan": None, "seed": 1} | changes
+    if "plan" not in changes:
+        options["plan"] = plan()
+    return AutoParallel(model or Net(), **options)
+
+
+def hooked() -> nn.Module:
+    model = Net()
+    model.first.register_forward_hook(lambda *given: None)
+    return model
+
+
+def hooked_parameter() -> nn.Module:
+    model = Net()
+    model.last.bias.register_hook(lambda gradient: gradient)
+    return model
+
+
+class TrainedLoss(nn.Module):
+    """A loss with a weight of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return LOSS(output, target) * self.weight.sum()
+
+
+REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
+    "no plan": ("no_plan", lambda: made(plan=None)),
+    "a plan that does not fit": ("infeasible", lambda: made(plan=plan(feasible=False, stages=[]))),
+    "more replicas than micro-batches": ("idle_replicas", lambda: made(plan=plan(replicas=3))),
+    "processes that are missing": ("ranks", lambda: made(plan=plan(replicas=2))),
+    "parameters in main memory, rounded": ("offload", lambda: made(plan=plan(offload=True), precision="bf16")),
+    "a plan of another model": ("plan_unknown", lambda: made(plan=plan(Net(0.5)))),
+    "a plan of a smaller model": ("plan_missing", lambda: made(plan=plan(operators=["linear"]))),
+    "a hook": ("hooked", lambda: made(hooked())),
+    "a hook of a parameter": ("hooked", lambda: made(hooked_parameter())),
+    "a wrapped model": ("wrapped", lambda: made(nn.DataParallel(Net()))),
+    "sparse gradients": ("sparse", lambda: made(nn.Sequential(nn.Embedding(3, 3, sparse=True)))),
+    "parameters without shape": ("lazy", lambda: made(nn.Sequential(nn.LazyLinear(3)))),
+    "a trained loss": ("trained_loss", lambda: made(loss=TrainedLoss())),
+    "no loss": ("no_loss", lambda: made(loss=None, example=BATCH[0])),
+    "another schedule": ("schedule", lambda: made(schedule="zero-bubble")),
+    "another precision": ("precision", lambda: made(precision="fp16")),
+    "dropout in a compiled stage": (
+        "compiled_dropout", lambda: made(Net(0.5), plan=plan(Net(0.5)), compiler="aot_eager"),
+    ),
+    "an optimizer with a closure": ("optimizer", lambda: made(optimizer=lambda p: LBFGS(p))),
+    "no optimizer": ("no_optimizer", lambda: made(optimizer=lambda p: None)),
+    "a batch without target": ("no_target", lambda: made(example={"x": BATCH[0]})),
+    "samples that cannot be divided": ("indivisible", lambda: made(plan=plan(micro_batches=3))),
+    "tensors of different lengths": ("uneven_inputs", lambda: made(example=(BATCH[0], BATCH[1][:3]))),
+    "another batch": ("other_batch", lambda: made().step((BATCH[0].double(), BATCH[1]))),
+    "a smaller batch": ("other_batch", lambda: made().step((BATCH[0][:2], BATCH[1][:2]))),
+    "training in evaluation mode": ("evaluating", lambda: made().eval().step(BATCH)),
+    "output in training mode": ("training", lambda: made()(BATCH[0])),
+    "a state without a parameter": ("state_missing", lambda: made().load_state_dict({})),
+    "a state with another parameter": (
+        "state_unknown", lambda: made().load_state_dict(Net().state_dict() | {"other": torch.ones(1)}),
+    ),
+    "a state of another shape": (
+        "other_shape", lambda: made().load_state_dict(Net().state_dict() | {"last.bias": torch.ones(3)}),
+    ),
+    "a checkpoint that is none": ("no_checkpoint", lambda: made().load("/nowhere")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_supported_is_refused_by_name(name: str) -> None:
+    identifier, call = REFUSED[name]
+    with pytest.raises(RequestError) as refused:
+        call()
+    assert refused.value.id == f"auto_parallel.{identifier}"
+    assert refused.value.message and "{" not in refused.value.message
+    assert refused.value.hint is None or "{" not in refused.value.hint
+
+
+def test_each_refusal_has_its_test() -> None:
+    from hackathon.text.catalogue.parallel.auto_parallel import MESSAGES
+
+    elsewhere = {  # in test_live_split.py, tests/cluster/test_partitioned_training.py, and below
+        "plan_glued", "plan_backwards", "batches_differ", "statistics", "rank_lost", "not_initialised",
+        "evaluation_differs", "output_without_samples",
+    }  # fmt: skip
+    ids = {name for name in MESSAGES if not name.endswith("_hint")}
+    assert ids - elsewhere == {identifier for identifier, _ in REFUSED.values()}
+    assert all(lookup(f"auto_parallel.{name}") for name in ids)
+
+
+def test_what_is_supported_is_accepted() -> None:
+    first = Net()
+    parallel = made(first, plan=plan())
+    before = {name: each.clone() for name, each in parallel.state_dict().items()}
+    losses = [float(parallel.step(BATCH)) for _ in range(5)]
+    assert losses[-1] < losses[0]
+    assert any(not torch.equal(before[name], each) for name, each in parallel.state_dict().items())
+    parallel.load_state_dict(before)
+    assert all(torch.equal(before[name], each) for name, each in parallel.state_dict().items())
+    assert float(parallel.eval().evaluate(BATCH)) == pytest.approx(losses[0], rel=1e-5)
+
+
+def test_the_random_numbers_of_the_program_stay_its_own() -> None:
+    parallel = made(Net(0.5), plan=plan(Net(0.5)))
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    parallel.step(BATCH)
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_a_model_on_the_meta_device_that_cannot_be_initialised_is_refused() -> None:
+    class Own(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.empty(3, 2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x @ self.weight
+
+    with torch.device("meta"):
+        model = Own()
+    whole = plan(Own())
+    with pytest.raises(RequestError) as refused:
+        made(model, plan=whole)
+    assert refused.value.id == "auto_parallel.not_initialised"
+    with torch.device("meta"):
+        model = Own()
+    parallel = made(model, plan=whole, initialise=lambda module: nn.init.constant_(module.weight, 0.25))
+    assert torch.equal(parallel.state_dict()["weight"], torch.full((3, 2), 0.25))
+
+
+def test_an_output_that_is_not_one_row_per_sample_is_refused() -> None:
+    class Turned(Net):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x).t()
+
+    loss: Any = lambda output, target: LOSS(output.t(), target)  # noqa: E731
+    captured = capture(Turned(), (BATCH[0][:2],), {}, loss, BATCH[1][:2], evaluation=False)
+    parallel = made(Turned(), loss=loss, plan=plan(operators=list(captured.operators)))
+    assert parallel.eval()(BATCH[0][:2]).shape == (2, 2)  # one micro-batch need not be joined
+    with pytest.raises(RequestError) as refused:
+        parallel(torch.randn(5, 3))
+    assert refused.value.id == "auto_parallel.output_without_samples"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"schema_version": 2}, "schema_version"), ({"stages": []}, "stages"), ({"stages": {}}, "stages"),
+        ({"micro_batches": 0}, "micro_batches"), ({"micro_batches": True}, "micro_batches"),
+        ({"stages": [{"operators": []}]}, "stages[0].replicas"),
+        ({"stages": [{"operators": [], "replicas": 1}]}, "stages[0].operators"),
+        ({"stages": [{"operators": ["a", 3], "replicas": 1}]}, "stages[0].operators[1]"),
+        ({"stages": [{"operators": ["a"], "replicas": 1.5}]}, "stages[0].replicas"),
+        ({"stages": [{"operators": ["a"], "replicas": 1}, {"operators": ["a"], "replicas": 1}]}, "stages[1].operators"),
+    ],
+)  # fmt: skip
+def test_what_is_no_plan_is_refused_with_its_field(change: dict[str, Any], field: str, tmp_path: Path) -> None:
+    value = {"schema_version": 1, "micro_batches": 2, "stages": [{"operators": ["a"], "replicas": 1}]}
+    assert run_plan(value).stage_of == {"a": 0}
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(value | change))
+    with pytest.raises(RequestError) as refused:
+        run_plan(file)
+    assert refused.value.values["field"] == field
+
+
+def test_the_package_does_not_load_torch() -> None:
+    program = "import sys, hackathon.parallel; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,327 @@
+"""The site that a centre puts on its front page: whose it is, who helped, what counts, whom it leaves out."""
+
+import json
+import lzma
+import os
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hackathon.config.load import load_event
+from hackathon.index.catalog import Catalog
+from hackathon.index.gather import gather
+from hackathon.index.published import on_machines
+from hackathon.text.errors import RequestError
+from hackathon.web.page import figures
+from hackathon.web.page.photographs import cleaned, read_picture
+from hackathon.web.site import build as making
+from hackathon.web.site.leak_check import residues
+from hackathon.web.site.publish import Published, publish
+from hackathon.web.site.site_map import stable_name
+from support.pages.rendered import Page
+from support.samples.event import write_event
+from support.samples.photographs import jpeg, png
+from support.samples.runs import Sample, write_run, write_study
+
+ADDRESS = "https://www.example.ac.jp/hackathon"
+TUTORS = [
+    {"user": "tutor1", "name": "Tutor One", "affiliation": {"en": "A company", "ja": "ある会社"}, "knows": ["NCCL"]},
+    {"user": "yamada", "name": "Yamada Hanako", "affiliation": "The computing centre", "knows": ["Horovod"]},
+]
+
+
+def source_of(folder: Path) -> Catalog:
+    return gather(folder, load_event(folder), ask=False, index=folder / "index" / "runs.sqlite3", diagnose=False)
+
+
+def change(folder: Path, **values: Any) -> None:
+    path = folder / "hackathon.yaml"
+    known = yaml.safe_load(path.read_text("utf-8"))
+    path.write_text(yaml.safe_dump({**known, **values}, allow_unicode=True), "utf-8")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    picture = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path stroke="#000" d="M0,0L9,9"/></svg>'
+    monkeypatch.setattr(figures, "pictures", lambda specs, form: [picture for _ in specs])
+    monkeypatch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def read(found: Published, name: str) -> str:
+    return (found.folder / name).read_text("utf-8")
+
+
+def test_the_first_page_says_whose_event_it_is_and_who_helped(tmp_path: Path) -> None:
+    folder = write_event(tmp_path / "event", 2)
+    (folder / "logo.png").write_bytes(png(40, 20, (b"tEXt", b"Author\0Taro of host login02")))
+    change(
+        folder, languages=["ja", "en"], logo="logo.png", tutors=TUTORS, report_page=f"{ADDRESS}/report.html",
+        lecture_page=f"{ADDRESS}/lectures/", publish={"tutors": True, "address": ADDRESS},
+    )  # fmt: skip
+    found = publish(source_of(folder), tmp_path / "out")
+    page = Page(read(found, "index.html"))
+    assert page.tags[0] == ("html", {"lang": "ja"}), "the event's first language has the plain names"
+    told = ("計算センター", "A company", "Tutor One", "ある会社", "Yamada Hanako", "NCCL", "開催報告", "講習会資料")
+    for said in told:
+        assert said in page.text, said
+    assert "tutor1" not in read(found, "index.html")
+    links = [link["href"] for link in page.named("a")]
+    assert f"{ADDRESS}/report.html" in links and f"{ADDRESS}/lectures/" in links
+    meta = {each.get("property") or each.get("name"): each.get("content") for each in page.named("meta")}
+    assert meta["og:title"] == "深層学習ハッカソン 2026" and meta["og:locale"] == "ja_JP"
+    assert meta["og:url"] == f"{ADDRESS}/site/index.html" and meta["og:image"] == f"{ADDRESS}/site/logo.png"
+    assert meta["og:site_name"] == "計算センター" and "2026年3月1日" in str(meta["description"])
+    other = Page(read(found, "team-aurora.en.html"))
+    meta = {each.get("property"): each.get("content") for each in other.named("meta")}
+    assert meta["og:url"] == f"{ADDRESS}/site/team-aurora.en.html" and str(meta["og:title"]).startswith("aurora")
+    (logo,) = page.named("img")
+    assert (logo["src"], logo["width"], logo["height"]) == ("logo.png", "40", "20")
+    assert b"Taro" not in (found.folder / "logo.png").read_bytes() and found.warnings == []
+    assert 'class="plot" id="all-speedup"' in read(found, "index.html"), "the picture of all teams is on the first page"
+    assert residues(found.folder, list(found.files), found.mask) == []
+
+
+def test_without_leave_nobody_is_named_and_nothing_is_told_that_nobody_wrote(tmp_path: Path) -> None:
+    folder = write_event(tmp_path / "event", 1)
+    change(folder, tutors=TUTORS, hosts=[])
+    found = publish(source_of(folder), tmp_path / "out")
+    everything = "".join(read(found, name) for name in found.pages)
+    for name in ("Tutor One", "Yamada", "Hanako", "tutor1", "og:url", "og:image", 'rel="canonical"', "logo", "主催"):
+        assert name not in everything, name
+
+
+def test_a_tutors_name_is_no_leave_for_a_participant_of_that_name(tmp_path: Path) -> None:
+    folder = write_event(tmp_path / "event", 1)
+    teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
+    teams[0]["members"][0] = {"user": "yamada", "name": "Yamada Jiro", "kind": "master"}
+    teams[0]["project"] = "by yamada: /home/yamada/data of Yamada Jiro"
+    change(folder, tutors=TUTORS, teams=teams, publish={"tutors": True})
+    found = publish(source_of(folder), tmp_path / "out")
+    text = read(found, "team-aurora.html")
+    assert "yamada" not in text.lower() and "by user: ~/data of user" in Page(text).text
+    teams[0]["members"][0] = {"user": "mori", "name": "Mori Jiro", "kind": "master"}
+    change(folder, teams=teams)
+    text = read(publish(source_of(folder), tmp_path / "out"), "team-aurora.html")
+    assert "by yamada: ~/data of Yamada Jiro" in Page(text).text, (
+        "the tutor's own name is public, the home is nobody's business"
+    )
+
+
+@pytest.mark.parametrize("why", [{"publish": False}, {"took_part": False}])
+def test_a_team_that_is_left_out_leaves_nothing(tmp_path: Path, why: dict[str, bool]) -> None:
+    folder = write_event(tmp_path / "event", 3, hostile="")
+    teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
+    gone = teams[1]
+    assert gone["name"] == "ブリザード"
+    before = publish(source_of(folder), tmp_path / "before")
+    gone.update(why)
+    change(folder, teams=teams, publish={"board": True, "runs": "all"})
+    found = publish(source_of(folder), tmp_path / "out")
+    names = set(found.files)
+    for name in names:
+        raw = (found.folder / name).read_bytes()
+        assert gone["name"].encode() not in raw and gone["project"].encode() not in raw, name
+    assert not any(stable_name(gone["name"]) in name for name in names)
+    rows = json.loads((found.folder / "results.json").read_text())["points"]
+    assert {row["team"] for row in rows} == {"aurora", "cirrus"}
+    tile = re.search(r'tile-name">Participants</p><p class="tile-value">(\d+)', read(found, "index.html"))
+    assert tile and tile[1] == ("9" if "publish" in why else "6"), "its people count as long as they came"
+    kept = [name for name in before.files if name.startswith(("team-aurora", "team-cirrus", "study-", "survey-"))]
+    assert set(kept) - names == {name for name in kept if name.startswith("study-") and name not in names}
+    assert {name for name in names if name.startswith("team-")} == {name for name in kept if name.startswith("team-")}
+
+
+def test_a_post_of_a_team_that_is_left_out_is_not_shown(tmp_path: Path) -> None:
+    from hackathon.access.permissions import user_name
+    from hackathon.board.board import open_board
+    from hackathon.board.post import post
+
+    folder = write_event(tmp_path / "event", 2)
+    teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
+    teams[1]["members"].append({"user": user_name(os.geteuid()), "kind": "master"})
+    change(folder, teams=teams, publish={"board": True})
+    post(open_board(folder / "shared", folder), "Something of the second team\nin words", kind="ask")
+    shown = "Something of the second team"
+    assert shown in read(publish(source_of(folder), tmp_path / "out"), "board.html")
+    teams[1]["publish"] = False
+    change(folder, teams=teams)
+    assert shown not in read(publish(source_of(folder), tmp_path / "out"), "board.html")
+
+
+def test_a_team_without_results_is_shown_without_its_failures(tmp_path: Path) -> None:
+    folder = write_event(tmp_path / "event", 1)
+    teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
+    change(folder, teams=[*teams, {"name": "late", "members": [{"user": "u99", "kind": "master"}]}])
+    for number in range(3):
+        write_run(folder / "late" / "p" / "runs", Sample(4, None, "FAILED", "exit code 1", exit_code=1), number)
+    card = read(publish(source_of(folder), tmp_path / "out"), "index.html").split(">late</a>")[1].split("</li>")[0]
+    assert "No scaling result is published." in card and "/ 3" not in card
+
+
+def test_what_never_became_a_job_is_no_run(tmp_path: Path) -> None:
+    folder = write_event(tmp_path / "event", 1)
+
+    def runs() -> int:
+        text = read(publish(source_of(folder), tmp_path / "out"), "index.html")
+        tile = re.search(r'tile-name">Runs</p><p class="tile-value">(\d+)', text)
+        assert tile
+        return int(tile[1])
+
+    before = runs()
+    for number, kept in ((1, False), (2, True)):
+        run = write_run(folder / "aurora" / "prepared" / "runs", Sample(4, None, "FAILED"), number)
+        if not kept:
+            for name in ("client/submitted.json", "claim/job_id", "final.json", "events/job.jsonl"):
+                (run / name).unlink()
+            (run / "claim").rmdir()
+            for path in (run / "events").iterdir():
+                path.unlink()
+    assert runs() == before + 1
+
+
+def test_sums_are_over_all_machines_but_laptops(tmp_path: Path) -> None:
+    folder = write_event(tmp_path / "event", 1)
+    write_study(folder / "aurora" / "laptop", [Sample(1, 10.0), Sample(2, 400.0)], title="at-home", team="aurora")
+    for path in (folder / "aurora" / "laptop" / "runs").iterdir():
+        request = json.loads((path / "request.json").read_text())
+        (path / "request.json").write_text(json.dumps({**request, "cluster": "laptop", "scheduler": "local"}))
+    source = source_of(folder)
+    assert {run.cluster for run in source.summaries} == {"laptop", "reedbush-h"}
+    assert {run.cluster for run in on_machines(source).summaries} == {"reedbush-h"}
+    text = Page(read(publish(source, tmp_path / "out"), "index.html")).text
+    assert "40 ×" not in text, "the largest speed-up is not that of a laptop"
+    assert "Node-hours" in text or "GPU-hours" in text
+    only = Catalog(
+        summaries=tuple(run for run in source.summaries if run.cluster == "laptop"), event=source.event,
+        projects=source.projects,
+    )  # fmt: skip
+    assert on_machines(only) is only, "an event on machines without a scheduler is told whole"
+
+
+def test_names_of_pages_do_not_depend_on_other_teams(tmp_path: Path) -> None:
+    assert stable_name("Team 1") == "Team-1" and stable_name("aurora") == "aurora"
+    assert stable_name("班A") != stable_name("組A") != stable_name("A")
+    folder = write_event(tmp_path / "event", 2)
+    before = {name for name in publish(source_of(folder), tmp_path / "out").files if name.startswith("team-")}
+    teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
+    change(folder, teams=[{"name": "新しい"}, *reversed(teams)])
+    after = {name for name in publish(source_of(folder), tmp_path / "out").files if name.startswith("team-")}
+    assert before < after and len(after) == len(before) + 2
+
+
+@pytest.mark.slow
+def test_a_site_of_eight_teams_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
+    folder = write_event(tmp_path / "event", 8)
+    source = source_of(folder)
+    assert len(source.summaries) >= 8 * 20
+    found = publish(source, tmp_path / "out")
+    assert found.warnings == []
+    names = [name for name in found.files if not name.endswith((".zip", "vega.js"))]
+    raw = [(found.folder / name).read_bytes() for name in names]
+    plain, small = sum(map(len, raw)), len(lzma.compress(b"".join(raw)))
+    # every page in two languages, with its drawings, their data as tables and for zooming
+    assert (plain < 3_300_000, small < 250_000) == (True, True), (plain, small, len(names))
+
+
+def test_pictures_hold_only_what_is_seen() -> None:
+    picture = cleaned(png(7, 5, (b"tEXt", b"Author\0Taro"), (b"eXIf", b"secret"), (b"gAMA", b"\0\0\xb1\x8f")))
+    assert (picture.suffix, picture.width, picture.height, picture.media_type) == (".png", 7, 5, "image/png")
+    assert b"Taro" not in picture.raw and b"secret" not in picture.raw and b"gAMA" in picture.raw
+    assert cleaned(picture.raw) == picture
+    for orientation, size in ((1, (40, 30)), (6, (30, 40))):
+        photo = cleaned(jpeg(orientation))
+        assert (photo.suffix, photo.width, photo.height) == (".jpg", *size)
+        assert b"Taro" not in photo.raw and b"35.9" not in photo.raw and b"adobe" not in photo.raw
+        assert b"ICC_PROFILE" in photo.raw and photo.raw.endswith(b"\x12\xff\0\x34\xff\xd0\x56\xff\xd9")
+        assert cleaned(photo.raw) == photo and (b"Exif" in photo.raw) == (orientation != 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([png(), jpeg(6)]), st.lists(st.tuples(st.integers(0, 900), st.integers(0, 255)), max_size=4),
+    st.integers(0, 900),
+)  # fmt: skip
+def test_a_damaged_picture_is_refused_or_clean(raw: bytes, changes: list[tuple[int, int]], end: int) -> None:
+    damaged = bytearray(raw)
+    for place, value in changes:
+        damaged[place % len(damaged)] = value
+    try:
+        found = cleaned(bytes(damaged[: max(2, end)]))
+    except (ValueError, IndexError, struct.error):
+        return
+    assert cleaned(found.raw).raw == found.raw and found.width > 0
+
+
+def test_what_is_no_picture_of_the_event_does_not_go_out(tmp_path: Path) -> None:
+    folder = tmp_path / "event"
+    folder.mkdir()
+    (tmp_path / "outside.png").write_bytes(png())
+    (folder / "link.png").symlink_to(tmp_path / "outside.png")
+    (folder / "text.png").write_text("no picture")
+    (folder / "drawing.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")
+    (folder / "good.png").write_bytes(png())
+    assert read_picture(folder, "good.png").width == 40
+    expected = {
+        "../outside.png": "site.picture_outside", str(tmp_path / "outside.png"): "site.picture_outside",
+        "link.png": "site.picture_unreadable", "none.png": "site.picture_unreadable", "": "site.picture_outside",
+        "text.png": "site.picture_kind", "drawing.svg": "site.picture_kind",
+    }  # fmt: skip
+    for name, identifier in expected.items():
+        with pytest.raises(RequestError) as caught:
+            read_picture(folder, name)
+        assert caught.value.id == identifier, name
+    with pytest.raises(RequestError) as caught:
+        read_picture(folder, "good.png", 10)
+    assert caught.value.id == "site.picture_large"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_first_page_in_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any width, light, dark and on paper, in both languages: sound, readable, and nothing asked of another host."""
+    pytest.importorskip("playwright")
+    pytest.importorskip("vl_convert")
+    from support.pages.browser import Visitor, axe_problems, chromium, html_problems, picture
+
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
+    folder = write_event(tmp_path / "event", 3)
+    (folder / "logo.png").write_bytes(png(120, 60))
+    change(
+        folder, languages=["ja", "en"], logo="logo.png", tutors=TUTORS, report_page=f"{ADDRESS}/report.html",
+        lecture_page=f"{ADDRESS}/lectures/", publish={"tutors": True, "address": ADDRESS},
+    )  # fmt: skip
+    found = publish(source_of(folder), tmp_path / "out")
+    with chromium() as browser:
+        for width, scheme in ((1440, "light"), (1024, "dark"), (390, "light"), (390, "dark")):
+            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+            visitor = Visitor(context, "file://")
+            for name in ("index.html", "index.en.html"):
+                assert visitor.visit((found.folder / name).as_uri()).problems == [], (name, width)
+                assert axe_problems(visitor.page) == [], (name, width)
+                picture(visitor.page, f"site-{width}-{scheme}-{name}")
+            context.close()
+        page = browser.new_page(viewport={"width": 1024, "height": 900})
+        page.goto((found.folder / "index.html").as_uri())
+        page.emulate_media(media="print")
+        paper = page.pdf(prefer_css_page_size=True)
+        assert 1 <= paper.count(b"/Type /Page\n") <= 3
+        picture(page, "site-print-index.html")
+        shown = page.evaluate(
+            "[document.querySelector('.logo').naturalWidth, document.querySelectorAll('.plot').length]"
+        )
+        assert shown == [120, 2]
+        page.close()
+    assert html_problems(found.folder) == []
