@@ -20,7 +20,8 @@ EXACT_CUTS, MOST_IDEALS, COARSE, ZONES, STEP_CUTS, STEP_BLOCKS = 1001, 900, 400,
 """Cuts searched as they are; ideals; groups of a coarser chain; zones of a bound; cuts and groups of `step`."""
 FEW_DEVICES, MOST_DEVICES = 16, 256
 """Devices up to which all replicas are tried with all numbers of stages; devices that labels are made for."""
-GOOD_GAP = 0.02
+GOOD_GAP, FIRST = 0.02, 160
+"""Gap with which no better plan is looked for in large graphs; groups with which a first plan that fits is found."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Planner:
         self.value = float("inf")
         self.bound = self._simple_bound()
         self.basis = "relaxation"
+        self.covers_all = True
+        self._made: list[Lattice] = []
 
     # ---- what all objectives share
 
@@ -66,9 +69,7 @@ class Planner:
         """Return the best plan, `known` ones among them, and a bound of all plans."""
         for plan in known:
             self._offer(plan)
-        lattices = self._lattices()
-        if not lattices:
-            return Findings(None, 0.0, "search", True)
+        lattices = self._made = self._made or self._lattices()
         exhaustive = len(lattices) == 1 and self.covers_all
         proven_empty = False
         for lattice in lattices:
@@ -81,6 +82,7 @@ class Planner:
             for lattice in lattices:
                 self._fills(lattice, exhaustive)
         elif self.request.objective == "step":
+            self._offer_others(lattices)
             for lattice in lattices:
                 self._steps(lattice, exhaustive)
         return Findings(self.best, min(self.bound, self.value), self.basis, False)
@@ -147,6 +149,15 @@ class Planner:
         rate = max(sum(work) / devices, max(work) / most)
         return (rate if self.request.objective == "max-load" else m * rate) * (1 - TIE)
 
+    def _offer_others(self, lattices: list[Lattice]) -> None:
+        """Offer the plans of least max-load and fill: a step is never longer than theirs."""
+        for objective in ("max-load", "fill"):
+            request = replace(self.request, objective=objective, seconds=self.request.seconds or 1.0)
+            deadline = min(self.deadline, time.monotonic() + 0.1 * min(self._left(), 60.0))
+            other = Planner(request, self.blocks, self.whole, self.costed, deadline)
+            other._made, other.covers_all = lattices, self.covers_all
+            self._offer(other.search([]).plan)
+
     def _light_bound(self) -> None:
         """Bound all plans of a branched graph with too many cuts by those of a lighter one."""
         if self.whole.devices > MOST_DEVICES:
@@ -177,6 +188,12 @@ class Planner:
         """Look for the plan of least max-load; return whether no plan fits."""
         mine = self.request.objective == "max-load"
         upper = float("inf")
+        first = self._coarse(lattice, FIRST) if self.best is None and lattice.size > COARSE else None
+        if first is not None:
+            try:
+                self._offer(self._on(first, self.shape).sure_load())
+            except (OutOfTime, TooManyLabels):
+                pass
         coarse = self._coarse(lattice, COARSE if lattice.size > EXACT_CUTS else 80)
         if coarse is not None:
             try:
