@@ -10,18 +10,19 @@ SHARED = Path(__file__).resolve().parent
 RECIPES = SHARED.parent
 COPIES = {
     "hackathon_runtime.py": [
-        "allreduce", "async-sgd", "chainermn-mnist", "horovod-keras", "horovod-torch", "preflight",
-        "tensorflow-multiworker", "torch-ddp", "torch-ddp-tuned", "torch-fsdp-lm",
+        "allreduce", "async-sgd", "chainermn-mnist", "horovod-keras", "horovod-torch", "pipeline-lm",
+        "pipeline-resnet", "preflight", "tensorflow-multiworker", "torch-ddp", "torch-ddp-tuned", "torch-fsdp-lm",
     ],
     "checkpoint.py": ["torch-ddp", "torch-ddp-tuned"],
     "communication.py": ["torch-ddp", "torch-ddp-tuned"],
     "compression.py": ["torch-ddp", "torch-ddp-tuned"],
-    "data.py": ["async-sgd", "horovod-torch", "torch-ddp"],
+    "data.py": ["async-sgd", "horovod-torch", "pipeline-resnet", "torch-ddp"],
     "layer_splits.py": ["torch-ddp", "torch-ddp-tuned"],
     "learning_rate.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],
     "micro_batches.py": ["torch-ddp", "torch-ddp-tuned"],
+    "pipeline.py": ["pipeline-lm", "pipeline-resnet"],
     "processes.py": ["torch-ddp", "torch-ddp-tuned"],
-    "resnet.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],
+    "resnet.py": ["horovod-torch", "pipeline-resnet", "torch-ddp", "torch-ddp-tuned"],
 }  # fmt: skip
 """File of this folder → recipes that carry a copy of it."""
 

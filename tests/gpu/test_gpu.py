@@ -71,8 +71,10 @@ def _telemetry(run: Path) -> list[dict[str, str]]:
         ("torch-ddp", ("-p", "data=synthetic", "-p", "epochs=20")),
         ("torch-ddp-tuned", ()),
         ("torch-fsdp-lm", ()),
+        ("pipeline-lm", ()),
+        ("pipeline-lm", ("-p", "offload=all")),
     ],
-    ids=["ddp-digits", "ddp-images", "ddp-tuned", "fsdp-lm"],
+    ids=["ddp-digits", "ddp-images", "ddp-tuned", "fsdp-lm", "pipeline", "pipeline-offload"],
 )
 def test_a_recipe_trains_on_the_gpu(
     place: Place, recipe: str, options: tuple[str, ...], request: Any, figures: dict[str, Any]

@@ -110,10 +110,8 @@ def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     from hackathon.parallel.description.built import captured_of
-    from hackathon.parallel.description.measure import times_of
+    from hackathon.parallel.description.planning import measured_graph
     from hackathon.parallel.description.refusal import CaptureRefusal
-    from hackathon.parallel.description.walk import Walk
-    from hackathon.parallel.description.whole import whole_times
     from hackathon.parallel.live.capture import NoLossError
 
     try:
@@ -121,15 +119,8 @@ def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any
     except NoLossError as error:
         raise CaptureRefusal("capture.no_loss", kind=str(error)) from error
     device, peaks = _device(request)
-    walk = Walk(found, flash=device != "cpu")
-    state = sum({id(each): each.numel() * each.dtype.itemsize for each in walk.tensors.values()}.values())
-    needs = 2.0 * state + sum(each.saved + each.workspace for each in walk.entries)
-    times = times_of(
-        walk.signatures, walk.counts, peaks, device, float(request["seconds"]),
-        lambda device, free: whole_times(found.train, needs, device, free),
-    )  # fmt: skip
-    graph = walk.graph(times)
-    told = {**times.basis, "level": "operators", "unseen": len(walk.unseen), "samples": built.samples}
+    graph, basis = measured_graph(found, peaks, device, float(request["seconds"]))
+    told = {**basis, "samples": built.samples}
     return {**graph, "capture": told}, told
 
 

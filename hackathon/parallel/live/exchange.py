@@ -1,6 +1,9 @@
 """Messages between ranks: tensors from stage to stage, sums over ranks; and which rank is gone if one does not come."""
 
+import atexit
 import contextlib
+import itertools
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +18,10 @@ from hackathon.parallel.live.split import Value
 from hackathon.text.errors import HackathonError
 
 GRACE = 1.0
-"""Seconds in which ranks that lost a neighbour say so, before any of them names the first that is gone."""
+"""Seconds in which ranks that lost a neighbour say so, before any of them names the one that is gone."""
+PATIENCE = 4.0
+"""Seconds after which one is named even if more than one may be gone; a busy machine lets hearts stop for a while."""
+HEART = "hackathon/beats/"
 
 
 class RankLostError(HackathonError):
@@ -41,6 +47,7 @@ class Messenger:
         self._groups: dict[tuple[int, ...], Any] = {}
         self._all = self._forward = self._backward = None
         if layout.size > 1:
+            _Heart(rank)
             self._all = self._forward = self._backward = self._new(None)  # a group of our own: it has our time limit
             if device.type == "cuda":
                 # NCCL knows no tags: what goes forward and what comes back must not wait for each other
@@ -142,28 +149,72 @@ class Messenger:
             ) from error
 
     def blamed(self, waited_for: Sequence[int]) -> int:
-        """Return the rank that is gone: one that others wait for and that itself waits for nobody.
+        """Return the rank that is gone. All of those that this rank waits for may be alive, and wait for it themselves.
 
-        Who lost a neighbour ends, and its own neighbours lose it in turn: the chain is followed to its end.
+        Who lost a neighbour says for whom it waits, and the chain is followed to its ends. At an end is a rank that is
+        dead or stands still, or one that has not noticed yet: its heart beats, and it is not named beside a dead one.
         """
         try:
             store = dist.distributed_c10d._get_default_store()
             store.set(f"hackathon/waits/{self.rank}", ",".join(map(str, waited_for)))
-            time.sleep(GRACE)
-            suspects, asked = list(waited_for), {self.rank}
-            gone = []
-            while suspects:
-                rank = suspects.pop(0)
-                if rank in asked:
-                    continue
-                asked.add(rank)
-                if store.check([f"hackathon/waits/{rank}"]):
-                    suspects += [int(each) for each in store.get(f"hackathon/waits/{rank}").decode().split(",") if each]
-                else:
-                    gone.append(rank)
-            return min(gone) if gone else waited_for[0]
+            before = self._beats(store)
+            end = time.monotonic() + PATIENCE
+            while True:
+                time.sleep(GRACE)
+                ends = self._ends(store, waited_for)
+                now = self._beats(store)
+                dead = [each for each in ends if now[each] == before[each]]
+                if len(dead) <= 1 or time.monotonic() > end:
+                    break
+            found = dead or ends or list(waited_for)
+            if self.rank == 0:  # it may keep the store, which others still need
+                time.sleep(2 * GRACE)
+            return found[0]
         except (RuntimeError, ValueError):  # the rank that keeps the store is gone
             return waited_for[0]
+
+    def _beats(self, store: Any) -> list[bytes]:
+        """Return the counters of all ranks' hearts; none of a rank whose heart has not beaten yet."""
+        keys = [f"{HEART}{rank}" for rank in range(self.layout.size)]
+        return [store.get(key) if store.check([key]) else b"" for key in keys]
+
+    def _ends(self, store: Any, waited_for: Sequence[int]) -> list[int]:
+        """Return the ranks at the ends of all chains of waiting, in order."""
+        suspects, asked, ends = list(waited_for), {self.rank}, []
+        while suspects:
+            rank = suspects.pop(0)
+            if rank in asked:
+                continue
+            asked.add(rank)
+            if store.check([f"hackathon/waits/{rank}"]):
+                suspects += [int(each) for each in store.get(f"hackathon/waits/{rank}").decode().split(",") if each]
+            else:
+                ends.append(rank)
+        return sorted(ends)
+
+
+class _Heart:
+    """Counts up in the store, so that others see that this process lives. It stops before Python ends."""
+
+    def __init__(self, rank: int) -> None:
+        store = dist.distributed_c10d._get_default_store()
+        self._store, self._key = store.clone() if hasattr(store, "clone") else store, f"{HEART}{rank}"
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True, name="heart")
+        atexit.register(self.stop)
+        self._thread.start()
+
+    def _beat(self) -> None:
+        with contextlib.suppress(RuntimeError, ValueError):  # the store is gone
+            for number in itertools.count():
+                self._store.set(self._key, str(number))
+                if self._stop.wait(GRACE / 4):
+                    return
+
+    def stop(self) -> None:
+        """End the thread: one that talks to the store while Python ends can abort the process."""
+        self._stop.set()
+        self._thread.join(GRACE)
 
 
 def _flat(value: Value, tensor: torch.Tensor) -> torch.Tensor:

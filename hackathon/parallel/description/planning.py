@@ -1,0 +1,144 @@
+"""A plan made in the training program: its model is captured and its operators measured on the device at hand."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from hackathon.parallel.description.built import Built, captured_of
+from hackathon.parallel.description.measure import DevicePeaks, times_of
+from hackathon.parallel.description.walk import Walk
+from hackathon.parallel.description.whole import whole_times
+from hackathon.parallel.live import batches
+from hackathon.parallel.live.capture import Captured, NoLossError
+from hackathon.parallel.plan.devices import Devices
+from hackathon.parallel.plan.document import as_json
+from hackathon.parallel.plan.graph import graph_of
+from hackathon.parallel.plan.plan import make_plan
+from hackathon.parallel.plan.request import PlanRequest
+from hackathon.text.errors import RequestError
+
+ROUGH = {"cuda": DevicePeaks({"fp32": 1e13}, 1e12), "cpu": DevicePeaks({"fp32": 5e10}, 1e10)}
+"""Peaks that order the measurements; what measured operators take corrects them for those that are too large."""
+PIECE = 4 * 2**20
+"""Bytes of a message that bandwidth is measured with."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """Bytes per second and seconds of latency between ranks, and bytes per second between device and host."""
+
+    bandwidth: float
+    latency: float
+    host_bandwidth: float
+
+
+def plan_here(
+    model: nn.Module, example: Any, devices: Devices, *, micro_batches: int, replicas: Sequence[int],
+    loss: Callable[..., Any] | None = None, recompute: str = "never", offload: str = "never",
+    device: torch.device | None = None, seconds: float = 10.0, search_seconds: float | None = 10.0,
+) -> dict[str, Any]:  # fmt: skip
+    """Return plan.json for a model, with so many replicas of each stage. One process calls this.
+
+    `example`: the batch of a step. `recompute`, `offload`: never, auto, all. `seconds`: about how long to measure.
+    Raises RequestError if no plan fits, naming the operator that is hardest to place.
+    """
+    pieces = batches.even_pieces(batches.inputs_of(example, loss is not None), micro_batches)
+    args, kwargs, target = pieces[0]
+    try:
+        captured = captured_of(Built(model, args, kwargs, loss, target))
+    except NoLossError as error:
+        raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
+    place = device or torch.device("cpu")
+    value, _ = measured_graph(captured, ROUGH[place.type], str(place), seconds)
+    graph = graph_of(value, "graph.json")
+    stages = len(replicas)
+    request = PlanRequest(
+        graph, devices, micro_batches, stages=stages, replicas=tuple(replicas), recompute=recompute, offload=offload,
+        seconds=search_seconds,
+    )  # fmt: skip
+    plan = as_json(make_plan(request))
+    if not plan["feasible"]:
+        raise RequestError("auto_parallel.no_plan_fits", **_blocking(plan, devices))
+    return plan
+
+
+def _blocking(plan: Mapping[str, Any], devices: Devices) -> dict[str, Any]:
+    needed, memory = (f"{size / 1e9:.3g}" for size in (plan["blocking"]["bytes"], devices.memory))
+    return {"operator": plan["blocking"]["operator"], "needed": needed, "memory": memory}
+
+
+def measured_graph(
+    captured: Captured, peaks: DevicePeaks, device: str | None, seconds: float
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return graph.json of a captured model, and how its times came about.
+
+    `device`: where to measure, for about so many `seconds`; None: only estimated from `peaks`.
+    """
+    walk = Walk(captured, flash=device != "cpu")
+    state = sum({id(each): each.numel() * each.dtype.itemsize for each in walk.tensors.values()}.values())
+    needs = 2.0 * state + sum(each.saved + each.workspace for each in walk.entries)
+    times = times_of(
+        walk.signatures, walk.counts, peaks, device, seconds,
+        lambda device, free: whole_times(captured.train, needs, device, free),
+    )  # fmt: skip
+    return walk.graph(times), {**times.basis, "level": "operators", "unseen": len(walk.unseen)}
+
+
+def memory_of(device: torch.device, processes_of_node: int) -> float:
+    """Return the bytes of memory of a device; of a CPU the share of one of the processes on this node."""
+    if device.type == "cuda":
+        return float(torch.cuda.get_device_properties(device).total_memory)
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / processes_of_node
+
+
+def link_of_ranks(device: torch.device, repeats: int = 5) -> Link:
+    """Measure how fast the first and the last rank talk to each other, and a device to its host. All ranks call this.
+
+    One rank alone sends nothing: its bandwidth is that to its host.
+    """
+    host = _host_bandwidth(device, repeats)
+    if not dist.is_initialized() or dist.get_world_size() == 1:
+        return Link(host, 0.0, host)
+    small, large = (torch.zeros(size, dtype=torch.uint8, device=device) for size in (8, PIECE))
+    _there_and_back(small)  # the first message makes the connection
+    latency = min(_there_and_back(small) for _ in range(repeats)) / 2
+    seconds = min(_there_and_back(large) for _ in range(repeats)) / 2
+    found = torch.tensor([latency, PIECE / max(seconds - latency, 1e-9), host], dtype=torch.float64, device=device)
+    dist.broadcast(found, 0)
+    latency, bandwidth, host = found.tolist()
+    return Link(bandwidth, latency, host)
+
+
+def _there_and_back(message: torch.Tensor) -> float:
+    """Return the seconds of a message from the first rank to the last one and back."""
+    rank, last = dist.get_rank(), dist.get_world_size() - 1
+    begin = time.perf_counter()
+    if rank == 0:
+        dist.send(message, last)
+        dist.recv(message, last)
+        if message.device.type == "cuda":
+            torch.cuda.synchronize(message.device)
+    elif rank == last:
+        dist.recv(message, 0)
+        dist.send(message, 0)
+    return time.perf_counter() - begin
+
+
+def _host_bandwidth(device: torch.device, repeats: int) -> float:
+    cuda = device.type == "cuda"
+    source = torch.zeros(16 * PIECE, dtype=torch.uint8, pin_memory=cuda)
+    target = torch.empty_like(source, device=device)
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        target.copy_(source, non_blocking=True)
+        if cuda:
+            torch.cuda.synchronize(device)
+        times.append(time.perf_counter() - begin)
+    return 16 * PIECE / min(times)

@@ -1,0 +1,101 @@
+"""Stages of pipeline-lm on two nodes of the real Slurm learn what one process learns; a dead rank's stage is named."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
+from support.paths import RECIPES
+from support.training import Training, good
+
+LIMIT = 60.0
+"""Seconds from the death of a rank to the end of its job."""
+OPTIONS = {"width": 16, "heads": 2, "sequence": 32, "dropout": 0.1, "lr": 0.001, "steps": 3}
+SMALL = tuple(word for name, value in OPTIONS.items() for word in ("-p", f"{name}={value}"))
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not shutil.which("torchrun", path=Path(sys.executable).parent), reason="no torch"),
+]
+CASES = [
+    pytest.param(("local", "torchrun"), id="local-torchrun"),
+    pytest.param(("slurm", "torchrun"), marks=pytest.mark.slurm, id="slurm-torchrun"),
+    pytest.param(("slurm", "srun"), marks=pytest.mark.slurm, id="slurm-srun"),
+]
+
+
+@pytest.fixture(params=CASES)
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    """A project around the recipe with four ranks, two on each of two nodes where the back-end has them."""
+    scheduler, launcher = request.param
+    backend: Backend
+    backend = SlurmBackend(request.getfixturevalue("slurm")) if scheduler == "slurm" else LocalBackend(tmp_path)
+    made = Site(backend, tmp_path / "project")
+    nodes, per_node = (2, 2) if scheduler == "slurm" else (1, 4)
+    keys = {"launcher": launcher, "nodes": nodes, "processes": 4, "processes_per_node": per_node, "walltime": 1800}
+    made.folder.mkdir()
+    project = {"name": "small", "recipe": "pipeline-lm", "cluster": "lab", **keys}
+    (made.folder / "project.yaml").write_text(json.dumps(project))
+    made.write_profile(processes_per_node=per_node)
+    yield made
+    backend.stop()
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory, warm_python: str) -> float:
+    """The bits per byte that one process reaches with the same batches."""
+    place = Training(RECIPES / "pipeline-lm", tmp_path_factory.mktemp("alone"), warm_python)
+    words = [word for name, value in OPTIONS.items() for word in (f"--{name}", str(value))]
+    good(place.train(1, *words, "--batch-size", "8", "--checkpoint-every", "0"))
+    reached: float = place.final()["bits_per_byte"]
+    return reached
+
+
+def test_two_nodes_learn_what_one_process_learns_and_a_dead_rank_is_named(site: Site, alone: float) -> None:
+    run = site.submit(*SMALL, "-p", "batch_size=2")
+    site.await_state(run, "SUCCEEDED", "FAILED", seconds=200)
+    final = json_lines(run.path / "metrics" / "rank-0.jsonl")[-1]
+    assert (final["steps"], final["rank_sum"], final["stages"]) == (3, 10, 4), run.log()
+    assert final["bits_per_byte"] == pytest.approx(alone, abs=1e-5)
+    hosts = [run.rank_events(rank)[0]["host"] for rank in range(4)]
+    assert len(set(hosts)) == (2 if site.backend.node_names else 1)
+    assert [path.name for path in (run.path / "checkpoints").iterdir()] == ["step-00000003"]
+    plan = json.loads((run.path / "plan.json").read_text())
+    assert [each["replicas"] for each in plan["stages"]] == [1, 1, 1, 1]
+
+    # two stages with two replicas: rank 3 is the second replica of the last stage
+    endless = ("-p", "batch_size=2", "-p", "steps=10000000", "-p", "checkpoint_every=0", "-p", "stages=2")
+    run = site.submit(*SMALL, *endless)
+    until(lambda: run.path.joinpath("logs/rank-0.log").exists() and "step 35" in run.log(), "training", 200)
+    os.kill(_program(run, 3), signal.SIGKILL)
+    state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", "CANCELLED", seconds=3 * LIMIT)
+    assert state["state"] == "FAILED", state
+    died = run.rank_events(3)[-1]
+    assert (died["event"], died["exit_code"], died["signal"]) == ("ended", 137, 9)
+    assert 0 <= run.job_events[-1]["t"] - died["t"] < LIMIT
+    assert (state["first_rank"], state["first_host"], state["first_signal"]) == (3, hosts[3], 9)
+    logs = "".join(run.log(path.stem) for path in (run.path / "logs").glob("rank-*.log"))
+    assert "stage 1, replica 1 (rank 3) does not answer" in logs, logs[-4000:]
+
+
+def _program(run: Run, rank: int) -> int:
+    """Return the number, on this machine, of a rank's Python."""
+    wanted: set[Any] = {f"HK_RUN={run.path}".encode(), f"RANK={rank}".encode()}
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            variables = set((path / "environ").read_bytes().split(b"\0"))
+            if b"train.py" in words[1:3] and b"python" in words[0] and wanted <= variables:
+                found.append(int(path.name))
+    (pid,) = found
+    return pid
