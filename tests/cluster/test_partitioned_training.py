@@ -15,8 +15,8 @@ from support.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
 TWO = (
-    "chain-2", "unet-2", "untied-2", "untied-2-gpipe", "chain-2-recompute", "schedule-2", "bf16-2", "compiled-2",
-    "tied-2", "tied-2-broken", "clip-2", "different-2", "unseeded-2", "hangs",
+    "chain-2", "unet-2", "untied-2", "untied-2-gpipe", "chain-2-recompute", "schedule-2", "own-plan-2", "bf16-2",
+    "compiled-2", "tied-2", "tied-2-broken", "clip-2", "different-2", "unseeded-2", "hangs",
 )  # fmt: skip
 FOUR = (
     "unet-4", "untied-4", "replicas-1-3", "replicas-1-2-1", "replicas-2-1-1", "replicas-broken", "replicas-tied-broken",
@@ -113,6 +113,12 @@ def test_a_model_on_the_meta_device_gets_numbers_that_do_not_depend_on_the_plan(
     found = four["meta"]
     assert found["apart"] <= CLOSE and found["less"]
     assert 0.3 < found["numbers"] < 3.0  # drawn from the normal distribution of an embedding
+
+
+def test_without_a_plan_the_processes_measure_and_plan(two: dict[str, Any]) -> None:
+    found = two["own-plan-2"]
+    assert found["apart"] < CLOSE
+    assert (found["processes"], found["micro_batches"]) == (2, 4)
 
 
 def test_processes_with_other_batches_are_told_so(two: dict[str, Any]) -> None:

@@ -140,6 +140,11 @@ def gpt() -> Build:
     return language_model(50, 16, 2, 3, 12, 4)
 
 
+def gpt_10b() -> Build:
+    """10.6 B parameters: 8 layers of width 10,240."""
+    return language_model(50_000, 10_240, 80, 8, 2048, 1)
+
+
 def gpt_100b() -> Build:
     """101 B parameters: 80 layers of width 10,240."""
     return language_model(50_000, 10_240, 80, 80, 2048, 1)

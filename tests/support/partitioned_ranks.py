@@ -25,6 +25,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils import _pytree as pytree
 
 from hackathon.parallel import AutoParallel
+from hackathon.parallel.description import choice
 from hackathon.parallel.live import batches
 from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.checkpoint import load_plain
@@ -241,6 +242,16 @@ def different(out: Path) -> dict[str, Any]:
     return {"told": refused(lambda: parallel.step(own)), "same": refused(lambda: parallel.step(batch))}
 
 
+def own_plan(out: Path) -> dict[str, Any]:
+    """Let the program measure and plan, and compare its training with the plain program."""
+    choice.MEASURING = 0.5
+    model, batch, loss = example("chain", 8)
+    parallel = AutoParallel(model, loss=loss, optimizer=momentum, example=batch, micro_batches=4, seed=SEED)
+    plain = Plain("chain", 8, momentum)
+    apart = [largest([parallel.step(batch)], [plain.step(4).mean()]) for _ in range(STEPS)]
+    return {"apart": max(apart), "processes": sum(parallel.plan.replicas), "micro_batches": parallel.plan.micro_batches}
+
+
 def unseeded(out: Path) -> dict[str, Any]:
     """Build the model with other numbers on each rank: rank 0's count."""
     model, batch, loss = example("chain", 4)
@@ -359,6 +370,7 @@ SCENARIOS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "chain-2-recompute": lambda out: compared("chain", [1, 1], 4, recompute=True),
     "tied-2": lambda out: compared("gpt", [1, 1], 4),
     "tied-2-broken": lambda out: _under(without("tied"), lambda: compared("gpt", [1, 1], 4)),
+    "own-plan-2": own_plan,
     "schedule-2": lambda out: compared("chain", [1, 1], 2, optimizer=scheduled),
     "clip-2": lambda out: compared("gpt", [1, 1], 2, clip=0.05),
     "bf16-2": lambda out: compared("untied", [1, 1], 2, bf16=True),

@@ -71,7 +71,11 @@ class Inference:
         held = {name: self._holding.stages[first][0] for name, first in self._holding.aliases.items()}
         stage_of = aligned(self._train, self._stage_of, traced, held)
         leaves = pytree.tree_flatten(inputs)[0]
-        shapes = {} if self._precision is None else self._skeleton.shapes(traced, leaves, self._precision)
+        shapes = (
+            {}
+            if self._precision is None
+            else self._skeleton.shapes(traced, leaves, self._precision, self._exchange.device)
+        )
         stages = len(self._exchange.layout.replicas)
         parts = split(traced, stage_of, stages=stages, device=self._exchange.device, metadata=shapes)
         for part in parts:

@@ -10,6 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from hackathon.parallel.live.capture import Traced, aliases_of, named_state, traced_mode
+from hackathon.parallel.live.split import moved
 
 
 class Skeleton:
@@ -27,9 +28,9 @@ class Skeleton:
                 memo[id(tensor)] = nn.Parameter(made, tensor.requires_grad) if parameter else made
         self.model: nn.Module = copy.deepcopy(model, memo)
 
-    def _like(self, tensor: torch.Tensor) -> torch.Tensor:
+    def _like(self, tensor: torch.Tensor, device: torch.device | str = "cpu") -> torch.Tensor:
         with self._mode:
-            return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
+            return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
 
     def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any], target: Any, *, training: bool) -> Traced:
         """Return the graph for inputs of these shapes: in training of the loss, for evaluation of the output."""
@@ -38,12 +39,22 @@ class Skeleton:
         with self._mode:
             return traced_mode(self.model, fakes, self._loss, training=training)
 
-    def shapes(self, traced: Traced, leaves: Sequence[Any], dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Return shape and type of each result of a graph that runs under autocast with this type."""
+    def shapes(
+        self, traced: Traced, leaves: Sequence[Any], dtype: torch.dtype, device: torch.device
+    ) -> dict[str, torch.Tensor]:
+        """Return shape and type of each result of a graph that runs on a device under autocast with this type."""
         recorded: dict[str, torch.Tensor] = {}
+        like = self._like
 
         class Record(torch.fx.Interpreter):
             """Runs the graph without numbers."""
+
+            def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+                found = super().get_attr(target, args, kwargs)
+                return like(found, device) if isinstance(found, torch.Tensor) else found
+
+            def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+                return super().call_function(target, moved(args, device), moved(kwargs, device))
 
             def run_node(self, n: torch.fx.Node) -> Any:
                 result = super().run_node(n)
@@ -51,7 +62,7 @@ class Skeleton:
                     recorded[n.name] = result
                 return result
 
-        fakes = [self._like(each) if isinstance(each, torch.Tensor) else each for each in leaves]
-        with self._mode, torch.autocast("cpu", dtype):
+        fakes = [self._like(each, device) if isinstance(each, torch.Tensor) else each for each in leaves]
+        with self._mode, torch.autocast(device.type, dtype):
             Record(traced.module).run(*fakes)
         return recorded

@@ -208,7 +208,9 @@ def _part(
             found = attribute(traced.module, target)
             name = target if isinstance(found, nn.Module) else user_name(target)
             root[name] = found
-            if not isinstance(found, nn.Module):
+            if isinstance(found, fx.GraphModule) and device is not None:
+                _move(found, device)
+            elif not isinstance(found, nn.Module):
                 state.append(name)
             copies[node] = graph.create_node("get_attr", name, name=node.name)
     for node in mine:
@@ -216,8 +218,7 @@ def _part(
             graph.call_function(seeds.seed_operator, (numbers[node.name],))
         copy = graph.node_copy(node, copies.__getitem__)
         if device is not None:
-            copy.args = fx.node.map_aggregate(copy.args, lambda each: _moved(each, device))
-            copy.kwargs = fx.node.map_aggregate(copy.kwargs, lambda each: _moved(each, device))
+            _move_node(copy, device)
         copies[node] = copy
     sends = [values[node.name] for node in mine if node.name in values]
     graph.output((*(copies[_named(mine, each.name)] for each in sends), *(copies[leaves[at]] for at in results)))
@@ -229,8 +230,23 @@ def _part(
     )  # fmt: skip
 
 
-def _moved(value: Any, device: torch.device) -> Any:
-    return device if isinstance(value, torch.device) else value
+def moved(value: Any, device: torch.device) -> Any:
+    """Return the arguments of an operator with each device in them replaced."""
+    return fx.node.map_aggregate(value, lambda each: device if isinstance(each, torch.device) else each)
+
+
+def _move_node(node: fx.Node, device: torch.device) -> None:
+    node.args, node.kwargs = moved(node.args, device), moved(node.kwargs, device)
+
+
+def _move(module: fx.GraphModule, device: torch.device) -> None:
+    """Let a part of a graph that is a module of its own (under no_grad, say) make its tensors on a device."""
+    for node in module.graph.nodes:
+        _move_node(node, device)
+    for each in module.children():
+        if isinstance(each, fx.GraphModule):
+            _move(each, device)
+    module.recompile()
 
 
 def _named(nodes: Sequence[fx.Node], name: str) -> fx.Node:

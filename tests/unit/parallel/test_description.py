@@ -4,6 +4,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,33 @@ def test_cuts_of_resnet_50_give_equal_bits_and_every_glued_one_is_refused() -> N
     assert [cut for cut in network.cuts[5::12] if not network.equal(cut)] == []
     others = set(range(1, len(network.traced.operators))) - set(network.cuts)
     assert len(others) > 50 and {network.refused(cut) for cut in others} == {"glued"}
+
+
+def test_a_model_that_no_machine_holds_needs_little_memory() -> None:
+    """10.6 B parameters, 42 GB; `tests/bench/bench_capture.py large` takes 101 B and 1,008 B."""
+    code = """if True:
+        import resource
+        from support import networks
+        from support.described import Described
+        described = Described(networks.gpt_10b)
+        described.check(described.stages(8))
+        rows = described.json["operators"]
+        flops = sum(each["forward"] for each in rows) * 1e10
+        print(described.parameters(), flops, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    """
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    size, flops, peak = map(float, done.stdout.split())
+    width, depth, length, words = 10_240, 8, 2048, 50_000
+    layer = 12 * width**2 + 13 * width
+    assert size == 4 * (depth * layer + words * width + length * width + 2 * width)
+    products = 2 * length * (depth * 12 * width**2 + words * width)
+    assert products < flops < 1.3 * products
+    assert peak < 1e9
 
 
 # ---- times

@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 from hackathon.parallel.live.capture import Captured, NoLossError, capture
 from hackathon.parallel.live.seeds import Moment
 from hackathon.parallel.live.split import SplitError, StagePart, at_boundaries, legal_cuts, split
+from hackathon.parallel.live.stage import bind
 from support.partitioned_models import example, seeding
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
@@ -175,3 +176,30 @@ def test_capture_leaves_the_model_as_it_was() -> None:
     assert model.training and not model.norm.training  # type: ignore[union-attr]
     assert all(map(torch.equal, before, model.state_dict().values()))
     assert all(each.grad is None for each in model.parameters())
+
+
+class _Constants(nn.Module):
+    """Tensors that are made on the device of the input, some of them without gradient; and one that is written down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            places = torch.arange(3, device=x.device) + torch.ones(3, device=x.device)
+        return (self.line(x + places) * torch.tensor([1.0, 2.0, 3.0], device=x.device)).sum()
+
+
+def test_a_stage_makes_its_tensors_on_its_own_device() -> None:
+    captured = capture(_Constants(), (torch.randn(2, 3),))
+    elsewhere = torch.device("meta")
+    for part in split(captured.train, at_boundaries(captured.train, legal_cuts(captured.train)[:2]), device=elsewhere):
+        graphs = [each.graph for each in part.module.modules() if isinstance(each, fx.GraphModule)]
+        arguments = [
+            leaf for graph in graphs for node in graph.nodes for leaf in pytree.tree_leaves((node.args, node.kwargs))
+        ]
+        assert {each for each in arguments if isinstance(each, torch.device)} <= {elsewhere}
+    parts = split(captured.train, at_boundaries(captured.train, []), device=elsewhere)
+    bind(parts[0], {name: nn.Parameter(each.to("meta")) for name, each in _Constants().named_parameters()}, elsewhere)
+    assert run(parts, [torch.ones(2, 3, device="meta")])[0].device == elsewhere
