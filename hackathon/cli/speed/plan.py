@@ -63,18 +63,20 @@ def command(
     import json
 
     from hackathon.cli.speed.plan_machine import apply_plan
-    from hackathon.cli.speed.plan_model import ModelOptions, what_to_plan
-    from hackathon.parallel.plan.plan import make_plan
+    from hackathon.cli.speed.plan_model import ModelOptions, best_of, what_to_plan
     from hackathon.parallel.plan.request import PlanRequest
     from hackathon.text.errors import FAILED
     from hackathon.text.files import write_whole
 
     options = ModelOptions(batch, bandwidth, peak_tflops, memory_bandwidth, again)
-    found, place, count = what_to_plan(model, options, graph, devices, cluster, micro_batches, gpus, memory)
-    request = PlanRequest(
-        found, place, count, objective, stages, tuple(replicas or ()), recompute, offload, None if exact else seconds
-    )
-    result = make_plan(request)
+    cases, place = what_to_plan(model, options, graph, devices, cluster, micro_batches, gpus, memory)
+    result = best_of([
+        PlanRequest(
+            found, place, count, objective, stages, tuple(replicas or ()), recompute, offload,
+            None if exact else seconds,
+        )
+        for found, count in cases
+    ])  # fmt: skip
 
     from hackathon.parallel.plan.document import as_json as document
 

@@ -60,8 +60,6 @@ class Group:
     """At least so many forward passes before its first backward pass, if it matters."""
     sources: list[int] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
-    unique: bool = True
-    """Whether no two steps lead to the same label."""
 
 
 class TooManyLabels(Exception):
@@ -111,8 +109,6 @@ class Labels:
                 group.sources.append(at)
                 group.targets.append(numbers[following])
         self.groups = list(groups.values())
-        for group in self.groups:
-            group.unique = len(set(group.targets)) == len(group.targets)
 
     def _ahead(self, label: Label, replicas: int, kind: str) -> int:
         """Return the most forward passes before the first backward pass of a stage before those of a label."""

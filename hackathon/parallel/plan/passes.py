@@ -37,10 +37,10 @@ class Memories:
     recompute: str = "never"
     offload: str = "never"
 
-    def choices(self, row: StageRow, held: int, *, checked: bool = True) -> list[StageWay]:
+    def choices(self, row: StageRow, held: int | Array, *, checked: bool = True) -> list[StageWay]:
         """Return the ways to run the stages of a row with `held` micro-batches in flight, faster ones first.
 
-        Without `checked`, all of them are said to fit.
+        With a column of numbers, `fits` has a row for each. Without `checked`, all of them are said to fit.
         """
         optimizer = self.devices.optimizer_bytes_per_parameter_byte
         found = []
@@ -56,7 +56,7 @@ class Memories:
                     states = 3 * row.largest
                 kept = held * row.in_bytes + (row.saved if recompute else held * row.saved)
                 total = states + row.fixed + kept + row.workspace
-                fit = total <= self.devices.memory * (1 + SLACK) if checked else numpy.ones(len(total), bool)
+                fit = total <= self.devices.memory * (1 + SLACK) if checked else numpy.ones(total.shape, bool)
                 found.append(StageWay(recompute, offload, forward, backward, fit))
         return found
 
@@ -75,15 +75,35 @@ class LeastValues:
     """[label][cut] → the least value of the stages from a cut on."""
 
 
+class _Steps:
+    """Steps that place a stage somewhere (or, with `last`, at the end), as arrays: groups, and labels by replicas."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = groups
+        self.replicas, self.held, self.ahead = (
+            numpy.array([[getattr(each, name)] for each in groups]) for name in ("replicas", "held", "ahead")
+        )
+        self.by_replicas: list[tuple[Array, Array, Array, Array, bool]] = []
+        """Numbers of groups; then, a row for each step: the place of its group among them, sources, targets; unique."""
+        for replicas in sorted({each.replicas for each in groups}):
+            mine = [number for number, each in enumerate(groups) if each.replicas == replicas]
+            steps = [
+                (place, source, target)
+                for place, number in enumerate(mine)
+                for source, target in zip(groups[number].sources, groups[number].targets, strict=True)
+            ]
+            which, sources, targets = (numpy.array(column) for column in zip(*steps, strict=True))
+            unique = len(set(targets.tolist())) == len(steps)
+            self.by_replicas.append((numpy.array(mine), which, sources, targets, unique))
+
+
 class Programme:
     """A dynamic programme from the last stage to the first: value = max(cost, shift + value of the stages behind)."""
 
     def __init__(self, lattice: Lattice, memories: Memories, labels: Labels, deadline: float) -> None:
         self.lattice, self.memories, self.labels, self.deadline = lattice, memories, labels, deadline
-        self._groups: dict[tuple[int, bool], list[tuple[Group, Array, Array]]] = {}
-        for each in labels.groups:
-            rows = self._groups.setdefault((each.held, each.last), [])
-            rows.append((each, numpy.array(each.sources), numpy.array(each.targets)))
+        self._last = _Steps([each for each in labels.groups if each.last])
+        self._other = _Steps([each for each in labels.groups if not each.last])
         self._most = max((each.replicas for each in labels.groups), default=1)
 
     def limit(self, upper: float, reach: float = 1.0) -> float:
@@ -105,31 +125,25 @@ class Programme:
             if not start % 16 and time.monotonic() > self.deadline:
                 raise OutOfTime
             row = self.lattice.row(start, limit)
-            for (held, last), groups in self._groups.items():
-                if last and row.targets[-1] != size - 1:
-                    continue
-                seen = row.final() if last else row
-                costs, shifts = self._least(seen, held, groups, cost, shift)
-                for number, (group, sources, targets) in enumerate(groups):
-                    if last:
-                        values[targets, start] = numpy.minimum(values[targets, start], costs[number, 0])
-                    else:
-                        _place(row, costs[number], shifts, group.unique, sources, targets, values, upper)
+            if self._last.groups and row.targets[-1] == size - 1:
+                costs, _ = self._least(row.final(), self._last, cost, None)
+                for mine, which, _, targets, _ in self._last.by_replicas:
+                    numpy.minimum.at(values[:, start], targets, costs[mine[which], 0])
+            if self._other.groups:
+                costs, shifts = self._least(row, self._other, cost, shift)
+                for mine, *steps, unique in self._other.by_replicas:
+                    _place(row, costs[mine], None if shifts is None else shifts[mine], steps, unique, values, upper)
         return LeastValues(values[:, 0], lambda label: self._trace(values, label, cost, shift, limit), values)
 
-    def _least(
-        self, row: StageRow, held: int, groups: Sequence[tuple[Group, Array, Array]], cost: Cost, shift: Cost | None
-    ) -> tuple[Array, Array | None]:
-        """Return [replicas][target] → cost, and [target] → shift: the least of any way that fits."""
-        replicas = numpy.array([[group.replicas] for group, _, _ in groups])
-        ahead = numpy.array([[group.ahead] for group, _, _ in groups])
+    def _least(self, row: StageRow, steps: _Steps, cost: Cost, shift: Cost | None) -> tuple[Array, Array | None]:
+        """Return [group][target] → cost, and [group][target] → shift: the least of any way that fits."""
         costs = shifts = None
-        for plain in self.memories.choices(row, held):
-            way = replace(plain, ahead=ahead)
-            mine = numpy.where(way.fits, cost(row, way, replicas), numpy.inf)
+        for plain in self.memories.choices(row, steps.held):
+            way = replace(plain, ahead=steps.ahead)
+            mine = numpy.where(way.fits, cost(row, way, steps.replicas), numpy.inf)
             costs = mine if costs is None else numpy.minimum(costs, mine)
             if shift is not None:
-                more = numpy.where(way.fits, shift(row, way, replicas), numpy.inf)
+                more = numpy.where(way.fits, shift(row, way, steps.replicas), numpy.inf)
                 shifts = more if shifts is None else numpy.minimum(shifts, more)
         assert costs is not None
         return costs, shifts
@@ -159,34 +173,40 @@ class Programme:
     ) -> tuple[int, int, Group]:
         """Return (cut, label) behind the stage that gives a label its value, and the group of the step."""
         wanted = values[label, start]
-        for (held, _), groups in self._groups.items():
-            costs, shifts = self._least(row, held, groups, cost, shift)
-            for number, (group, sources, targets) in enumerate(groups):
-                for source in sources[targets == label]:
-                    behind = values[source, row.targets] + (shifts if shifts is not None and source else 0.0)
+        for steps in (self._last, self._other):
+            if not steps.groups:
+                continue
+            costs, shifts = self._least(row, steps, cost, shift)
+            for number, group in enumerate(steps.groups):
+                for source, target in zip(group.sources, group.targets, strict=True):
+                    if target != label:
+                        continue
+                    behind = values[source, row.targets] + (shifts[number] if shifts is not None and source else 0.0)
                     hits = numpy.flatnonzero(numpy.maximum(costs[number], behind) <= wanted)
                     if len(hits):
-                        return int(row.targets[hits[0]]), int(source), group
+                        return int(row.targets[hits[0]]), source, group
         raise AssertionError("a label without a stage")
 
 
 def _place(
-    row: StageRow, costs: Array, shifts: Array | None, unique: bool, sources: Array, targets: Array, values: Array,
+    row: StageRow, costs: Array, shifts: Array | None, steps: Sequence[Array], unique: bool, values: Array,
     upper: float,
 ) -> None:  # fmt: skip
-    """Place a stage of each length before the stages that are placed."""
-    near = (costs < upper).nonzero()[0]
+    """Place stages of some number of replicas, of each length, before the stages that are placed."""
+    near = (costs.min(axis=0) < upper).nonzero()[0]
     if not len(near):
         return
     low, high = int(near[0]), int(near[-1]) + 1
+    which, sources, targets = steps
     behind = (
         values[sources, row.start + 1 + low : row.start + 1 + high]
         if row.contiguous
         else values[sources[:, None], row.targets[low:high]]
     )
+    mine = costs[:, low:high] if len(costs) == 1 else costs[which, low:high]
     if shifts is not None:
-        behind = behind + shifts[low:high]
-    least = numpy.maximum(behind, costs[low:high]).min(axis=1)
+        behind = behind + (shifts[:, low:high] if len(costs) == 1 else shifts[which, low:high])
+    least = numpy.maximum(behind, mine).min(axis=1)
     if unique:
         values[targets, row.start] = numpy.minimum(values[targets, row.start], least)
     else:

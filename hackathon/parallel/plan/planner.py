@@ -51,6 +51,8 @@ class Planner:
         self.value = float("inf")
         self.bound = self._simple_bound()
         self.basis = "relaxation"
+        self.covers_all = True
+        self._made: list[Lattice] = []
 
     # ---- what all objectives share
 
@@ -66,9 +68,7 @@ class Planner:
         """Return the best plan, `known` ones among them, and a bound of all plans."""
         for plan in known:
             self._offer(plan)
-        lattices = self._lattices()
-        if not lattices:
-            return Findings(None, 0.0, "search", True)
+        lattices = self._made = self._made or self._lattices()
         exhaustive = len(lattices) == 1 and self.covers_all
         proven_empty = False
         for lattice in lattices:
@@ -81,6 +81,7 @@ class Planner:
             for lattice in lattices:
                 self._fills(lattice, exhaustive)
         elif self.request.objective == "step":
+            self._offer_others(lattices)
             for lattice in lattices:
                 self._steps(lattice, exhaustive)
         return Findings(self.best, min(self.bound, self.value), self.basis, False)
@@ -132,7 +133,11 @@ class Planner:
     def _simple_bound(self) -> float:
         """Return a bound that holds for every plan: the work divided by the devices, and the heaviest block."""
         operators, m = self.blocks.graph.operators, self.request.micro_batches
-        work = [sum(operators[each].forward + operators[each].backward for each in b) for b in self.blocks.members]
+        again = 2 if self.request.recompute == "all" else 1
+        work = [
+            sum(again * operators[each].forward + operators[each].backward for each in members)
+            for members in self.blocks.members
+        ]
         devices = self.whole.devices
         most = min(devices, m)
         if self.request.objective == "step":
@@ -142,6 +147,15 @@ class Planner:
             return max(m * sum(work) / devices, max(work) * -(-m // most), *longest) * (1 - TIE)
         rate = max(sum(work) / devices, max(work) / most)
         return (rate if self.request.objective == "max-load" else m * rate) * (1 - TIE)
+
+    def _offer_others(self, lattices: list[Lattice]) -> None:
+        """Offer the plans of least max-load and fill: a step is never longer than theirs."""
+        for objective in ("max-load", "fill"):
+            request = replace(self.request, objective=objective, seconds=self.request.seconds or 1.0)
+            deadline = min(self.deadline, time.monotonic() + 0.1 * min(self._left(), 60.0))
+            other = Planner(request, self.blocks, self.whole, self.costed, deadline)
+            other._made, other.covers_all = lattices, self.covers_all
+            self._offer(other.search([]).plan)
 
     def _light_bound(self) -> None:
         """Bound all plans of a branched graph with too many cuts by those of a lighter one."""

@@ -103,6 +103,8 @@ def _kept(path: Path) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict) or not {"files", "packages", "told", "graph"} <= value.keys():
         return None
+    if not all(isinstance(value[name], dict) for name in ("files", "packages", "told", "graph")):
+        return None
     same = all(digest(Path(each)) == sign for each, sign in value["files"].items())
     same = same and all(stamp(Path(each)) == sign for each, sign in value["packages"].items())
     if not same:

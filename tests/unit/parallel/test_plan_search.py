@@ -255,6 +255,23 @@ def test_a_step_is_never_longer_than_that_of_plans_a_person_would_make(objective
         assert result.value <= value_of(other, objective) * (1 + 1e-12)
 
 
+def test_a_step_is_never_longer_than_those_of_the_least_load_and_fill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where the search for a step finds nothing by itself."""
+    monkeypatch.setattr("hackathon.parallel.plan.planner.Planner._steps", lambda *_: None)
+    better = 0
+    for seed in range(6):
+        dice = random.Random(7000 + seed)
+        graph = random_graph(dice, 20)
+        devices = {"count": 4, "memory": 1e12, "bandwidth": 300.0}
+        step = planned(graph, devices, 8, "step")
+        assert step.value is not None
+        for objective in ("max-load", "fill"):
+            other = planned(graph, devices, 8, objective)
+            assert other.plan is not None and step.value <= simulate(other.plan).seconds * (1 + 1e-9)
+        better += all(step.value < value_of(plan, "step") * (1 - 1e-9) for plan in step.alternatives.values())
+    assert better
+
+
 def test_a_graph_with_too_many_cuts_gets_a_plan_with_a_bound() -> None:
     """Fourteen branches side by side have thousands of sets of operators: some orders are searched."""
     operator = {"forward": 1.0, "backward": 2.0, "parameters": 8, "saved": 1, "workspace": 1}
