@@ -30,7 +30,7 @@ PIECE = 4 * 2**20
 
 
 @dataclass(frozen=True)
-class Link:
+class RankLink:
     """Bytes per second and seconds of latency between ranks, and bytes per second between device and host."""
 
     bandwidth: float
@@ -97,14 +97,14 @@ def memory_of(device: torch.device, processes_of_node: int) -> float:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / processes_of_node
 
 
-def link_of_ranks(device: torch.device, repeats: int = 5) -> Link:
+def link_of_ranks(device: torch.device, repeats: int = 5) -> RankLink:
     """Measure how fast the first and the last rank talk to each other, and a device to its host. All ranks call this.
 
     One rank alone sends nothing: its bandwidth is that to its host.
     """
     host = _host_bandwidth(device, repeats)
     if not dist.is_initialized() or dist.get_world_size() == 1:
-        return Link(host, 0.0, host)
+        return RankLink(host, 0.0, host)
     small, large = (torch.zeros(size, dtype=torch.uint8, device=device) for size in (8, PIECE))
     _there_and_back(small)  # the first message makes the connection
     latency = min(_there_and_back(small) for _ in range(repeats)) / 2
@@ -112,7 +112,7 @@ def link_of_ranks(device: torch.device, repeats: int = 5) -> Link:
     found = torch.tensor([latency, PIECE / max(seconds - latency, 1e-9), host], dtype=torch.float64, device=device)
     dist.broadcast(found, 0)
     latency, bandwidth, host = found.tolist()
-    return Link(bandwidth, latency, host)
+    return RankLink(bandwidth, latency, host)
 
 
 def _there_and_back(message: torch.Tensor) -> float:

@@ -78,7 +78,10 @@ class AutoParallel:
 
         first = batches.even_pieces(batches.inputs_of(example, loss is not None), self.plan.micro_batches)[0]
         self._signature = batches.signature(first)
-        self._skeleton = Skeleton(model, loss)
+        try:
+            self._skeleton = Skeleton(model, loss)
+        except (TypeError, RuntimeError) as error:
+            raise RequestError("auto_parallel.not_copied", words=shortened(error)) from error
         traced = self._trace(first)
         check_plan(self.plan, traced)
         parts = self._split(traced, self.plan.stage_of, first)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,12 @@ def hooked() -> nn.Module:
     return model
 
 
+def with_lock() -> nn.Module:
+    model = Net()
+    model.lock = threading.Lock()  # type: ignore[assignment]
+    return model
+
+
 class Branching(nn.Module):
     """A model that asks for the value of a tensor."""
 
@@ -113,6 +120,7 @@ REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "a plan of another model": ("plan_unknown", lambda: made(plan=plan(Net(0.5)))),
     "a plan of a smaller model": ("plan_missing", lambda: made(plan=plan(operators=["linear"]))),
     "a hook": ("capture.hook", lambda: made(hooked())),
+    "a lock in the model": ("not_copied", lambda: made(with_lock())),
     "a branch on a value": ("capture.not_captured", lambda: made(Branching())),
     "a hook of a parameter": ("hooked", lambda: made(hooked_parameter())),
     "a wrapped model": ("wrapped", lambda: made(nn.DataParallel(Net()))),

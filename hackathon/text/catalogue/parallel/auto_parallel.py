@@ -80,6 +80,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the model returns {kind}, which holds no loss: give loss=, or return a scalar named loss",
         "モデルの出力 {kind} に損失がありません。loss= を指定するか、loss という名前のスカラーを返してください",
     ),
+    "not_copied": (
+        "the model holds something that copy.deepcopy cannot copy: {words}",
+        "モデルに copy.deepcopy でコピーできないものが含まれています: {words}",
+    ),
     "not_initialised": (
         "{module} was built on the meta device and has no reset_parameters(): give initialise=",
         "{module} は meta デバイスで作られていますが、reset_parameters() がありません。initialise= を指定してください",
