@@ -38,6 +38,8 @@ class ModelOptions:
     memory_bandwidth: int | None = None
     """Bytes per second of the memory of a device."""
     again: bool = False
+    trust: bool = False
+    """Whether code of another account runs."""
 
     def given(self) -> str | None:
         """Return the first of the options that is given, None without one."""
@@ -144,7 +146,9 @@ def graphs_asked(
     found, said = [], set[str]()
     for count in counts:
         samples = None if given.batch is None else given.batch // count
-        graph, told, kept = model_graph(model, python, {**options, "samples": samples}, again=given.again)
+        graph, told, kept = model_graph(
+            model, python, {**options, "samples": samples}, again=given.again, trust=given.trust
+        )
         for line in _told(told, kept, len(graph.operators), count):
             if line not in said:
                 click.echo(line, err=True)

@@ -32,6 +32,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{target}: model.py:build のように、ファイルと関数を指定してください",
     ),
     "model_file": ("{path}: no such file", "{path}: ファイルがありません"),
+    "foreign": (
+        "{path} belongs to another account, and planning would run it",
+        "{path} は別のアカウントのファイルで、計画を作ると実行されます",
+    ),
+    "foreign_hint": (
+        "Read it first; --trust then runs it.",
+        "先に内容を確認してください。--trust を付けると実行します。",
+    ),
     "no_cache": (
         "The cache folder cannot be used: it belongs to another account, is open to others, or cannot be written",
         "キャッシュフォルダが使えません。別のアカウントのものか、他人に開放されているか、書き込めません",
