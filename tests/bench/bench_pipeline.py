@@ -181,7 +181,7 @@ def planned(times: list[tuple[float, float]], ranks: int, micro_batches: int, **
     ]
     edges = [{"from": a, "to": b, "bytes": 16} for a, b in pairwise(names)]
     graph = graph_of({"schema_version": 1, "operators": rows, "edges": edges}, "graph.json")
-    # too little memory for one stage: the plan is a pipeline; in truth nothing is summed, so sums are planned to be free
+    # too little memory for one stage, so the plan is a pipeline; nothing is summed, so sums are planned to be free
     memory = 0.6 * 4e9 * len(times)
     devices = devices_of(
         {"count": ranks, "memory": memory, "bandwidth": 1e9, "allreduce_bandwidth": 1e18}, "devices.json"
