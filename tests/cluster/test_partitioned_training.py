@@ -15,8 +15,8 @@ from support.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
 TWO = (
-    "chain-2", "unet-2", "untied-2", "untied-2-gpipe", "chain-2-recompute", "schedule-2", "bf16-2", "compiled-2",
-    "tied-2", "tied-2-broken", "clip-2", "different-2", "unseeded-2", "hangs",
+    "chain-2", "unet-2", "untied-2", "untied-2-gpipe", "chain-2-recompute", "schedule-2", "own-plan-2", "bf16-2",
+    "compiled-2", "tied-2", "tied-2-broken", "clip-2", "different-2", "unseeded-2", "hangs",
 )  # fmt: skip
 FOUR = (
     "unet-4", "untied-4", "replicas-1-3", "replicas-1-2-1", "replicas-2-1-1", "replicas-broken", "replicas-tied-broken",
@@ -54,6 +54,10 @@ def _is_equal(found: dict[str, Any], limit: float, *, buffers: bool = True) -> N
     assert found["losses"] <= limit and found["parameters"] <= limit, found
     assert not buffers or found["buffers"] <= limit, found
     assert found["names"] and found["held"] == 0, found
+    # what the plan counts as memory; the last replicas may get one micro-batch less than the first
+    pairs = zip(found["in flight"], found["planned in flight"], strict=True)
+    assert all(0 <= planned - held <= 1 for held, planned in pairs), found
+    assert found["in flight"][0] == found["planned in flight"][0], found
     assert found["moved"] > 1e-3, found  # the three steps have trained something
 
 
@@ -113,6 +117,12 @@ def test_a_model_on_the_meta_device_gets_numbers_that_do_not_depend_on_the_plan(
     found = four["meta"]
     assert found["apart"] <= CLOSE and found["less"]
     assert 0.3 < found["numbers"] < 3.0  # drawn from the normal distribution of an embedding
+
+
+def test_without_a_plan_the_processes_measure_and_plan(two: dict[str, Any]) -> None:
+    found = two["own-plan-2"]
+    assert found["apart"] < CLOSE
+    assert (found["processes"], found["micro_batches"]) == (2, 4)
 
 
 def test_processes_with_other_batches_are_told_so(two: dict[str, Any]) -> None:

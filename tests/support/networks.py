@@ -140,6 +140,11 @@ def gpt() -> Build:
     return language_model(50, 16, 2, 3, 12, 4)
 
 
+def gpt_small() -> Build:
+    """A tied GPT of 100 M parameters."""
+    return language_model(8192, 1024, 16, 8, 512, 4)
+
+
 def gpt_10b() -> Build:
     """10.6 B parameters: 8 layers of width 10,240."""
     return language_model(50_000, 10_240, 80, 8, 2048, 1)

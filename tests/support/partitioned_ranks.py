@@ -25,11 +25,13 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils import _pytree as pytree
 
 from hackathon.parallel import AutoParallel
+from hackathon.parallel.description import choice
 from hackathon.parallel.live import batches
 from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.checkpoint import load_plain
 from hackathon.parallel.live.exchange import Messenger, RankLostError
 from hackathon.parallel.live.split import legal_cuts
+from hackathon.parallel.plan.order import in_flight, warm_ups
 from hackathon.text.errors import HackathonError
 from support.partitioned_models import example, seeding
 
@@ -152,6 +154,12 @@ def compared(
         "names": list(state) == list(expected_state),
         "moved": largest([state[key] for key in parameters], [first[key] for key in parameters]),
         "held": parallel._pipeline.stage.held,
+        "in flight": parallel._exchange.objects_of_all(parallel._pipeline.stage.most_held),
+        "planned in flight": [
+            in_flight(warm_up if options.get("schedule") != "gpipe" else micro_batches, count, micro_batches)
+            for warm_up, count in zip(warm_ups(replicas), replicas, strict=True)
+            for _ in range(count)
+        ],
     }
     args, kwargs, _ = batches.inputs_of(batch, loss is not None)
     if not bf16:
@@ -239,6 +247,16 @@ def different(out: Path) -> dict[str, Any]:
     )
     own = batch if dist.get_rank() == 0 else (batch[0].flip(0), batch[1])
     return {"told": refused(lambda: parallel.step(own)), "same": refused(lambda: parallel.step(batch))}
+
+
+def own_plan(out: Path) -> dict[str, Any]:
+    """Let the program measure and plan, and compare its training with the plain program."""
+    choice.MEASURING = 0.5
+    model, batch, loss = example("chain", 8)
+    parallel = AutoParallel(model, loss=loss, optimizer=momentum, example=batch, micro_batches=4, seed=SEED)
+    plain = Plain("chain", 8, momentum)
+    apart = [largest([parallel.step(batch)], [plain.step(4).mean()]) for _ in range(STEPS)]
+    return {"apart": max(apart), "processes": sum(parallel.plan.replicas), "micro_batches": parallel.plan.micro_batches}
 
 
 def unseeded(out: Path) -> dict[str, Any]:
@@ -335,7 +353,7 @@ def hangs(out: Path) -> dict[str, Any]:
     """Let the rank of stage 1 stand still in the middle of a step, longer than the time limit."""
     model, batch, loss = example("chain", 4)
     parallel = AutoParallel(
-        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=5
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=15
     )
     parallel.step(batch)
     dist.barrier()
@@ -359,6 +377,7 @@ SCENARIOS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "chain-2-recompute": lambda out: compared("chain", [1, 1], 4, recompute=True),
     "tied-2": lambda out: compared("gpt", [1, 1], 4),
     "tied-2-broken": lambda out: _under(without("tied"), lambda: compared("gpt", [1, 1], 4)),
+    "own-plan-2": own_plan,
     "schedule-2": lambda out: compared("chain", [1, 1], 2, optimizer=scheduled),
     "clip-2": lambda out: compared("gpt", [1, 1], 2, clip=0.05),
     "bf16-2": lambda out: compared("untied", [1, 1], 2, bf16=True),

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     "--peak-tflops", metavar="X", type=click.FloatRange(0, min_open=True), help=message("help.option_plan_peak")
 )
 @click.option("--memory-bandwidth", type=Size(), help=message("help.option_plan_memory_bandwidth"))
+@click.option("--trust", is_flag=True, help=message("help.option_plan_trust"))
 @click.option("--again", is_flag=True, help=message("help.option_plan_again"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
@@ -58,23 +59,25 @@ def command(
     objective: str, stages: int | None, replicas: list[int] | None, recompute: str, offload: str, seconds: float,
     exact: bool, output: Path | None, svg: Path | None, as_json: bool, cluster: str | None, page: Path | None,
     apply_it: bool, yes: bool, batch: int | None, bandwidth: int | None, peak_tflops: float | None,
-    memory_bandwidth: int | None, again: bool,
+    memory_bandwidth: int | None, again: bool, trust: bool,
 ) -> None:  # fmt: skip
     import json
 
     from hackathon.cli.speed.plan_machine import apply_plan
-    from hackathon.cli.speed.plan_model import ModelOptions, what_to_plan
-    from hackathon.parallel.plan.plan import make_plan
+    from hackathon.cli.speed.plan_model import ModelOptions, best_of, what_to_plan
     from hackathon.parallel.plan.request import PlanRequest
     from hackathon.text.errors import FAILED
     from hackathon.text.files import write_whole
 
-    options = ModelOptions(batch, bandwidth, peak_tflops, memory_bandwidth, again)
-    found, place, count = what_to_plan(model, options, graph, devices, cluster, micro_batches, gpus, memory)
-    request = PlanRequest(
-        found, place, count, objective, stages, tuple(replicas or ()), recompute, offload, None if exact else seconds
-    )
-    result = make_plan(request)
+    options = ModelOptions(batch, bandwidth, peak_tflops, memory_bandwidth, again, trust)
+    cases, place = what_to_plan(model, options, graph, devices, cluster, micro_batches, gpus, memory)
+    result = best_of([
+        PlanRequest(
+            found, place, count, objective, stages, tuple(replicas or ()), recompute, offload,
+            None if exact else seconds,
+        )
+        for found, count in cases
+    ])  # fmt: skip
 
     from hackathon.parallel.plan.document import as_json as document
 

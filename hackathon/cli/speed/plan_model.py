@@ -10,17 +10,20 @@ import click
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hackathon.parallel.plan.devices import Devices
     from hackathon.parallel.plan.graph import Graph
+    from hackathon.parallel.plan.request import PlanRequest, PlanResult
 
 ASSUMED_BANDWIDTH = 10_000_000_000
 """Bytes per second between two devices where nobody says it: about a PCI Express 3.0 slot. The user is told."""
-PER_DEVICE = 4
-"""Micro-batches for each device without --micro-batches: a pipeline then hardly waits (Huang et al. 2019, GPipe)."""
+PER_DEVICE = (1, 2, 4)
+"""Micro-batches for each device tried without --micro-batches; with 4 a pipeline hardly waits (GPipe, 2019)."""
 SECONDS = 20.0
 """Seconds that measuring may take."""
+SCREENING = 2.0
+"""Seconds of search for each number of micro-batches, where the last search has no limit."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class ModelOptions:
     memory_bandwidth: int | None = None
     """Bytes per second of the memory of a device."""
     again: bool = False
+    trust: bool = False
+    """Whether code of another account runs."""
 
     def given(self) -> str | None:
         """Return the first of the options that is given, None without one."""
@@ -44,9 +49,10 @@ class ModelOptions:
 def what_to_plan(
     model: str | None, options: ModelOptions, graph: Path | None, devices: Path | None, cluster: str | None,
     micro_batches: int | None, gpus: int | None, memory: int | None,
-) -> tuple["Graph", "Devices", int]:  # fmt: skip
-    """Return graph, devices and number of micro-batches that the options of `hackathon plan` ask for.
+) -> tuple[list[tuple["Graph", int]], "Devices"]:  # fmt: skip
+    """Return (graph, number of micro-batches) of each plan that is to be made, and the devices.
 
+    There are several where the number of micro-batches is searched: each has its own size, and so its own graph.
     Raises RequestError for options that lack something or contradict each other.
     """
     from hackathon.cli.speed.plan_machine import devices_asked
@@ -70,44 +76,85 @@ def what_to_plan(
     else:
         place = devices_of(devices_without_file(gpus, memory, options.bandwidth), "--gpus, --memory")
     if model is not None:
-        count, samples = micro_batches_of(micro_batches, options.batch, place.count)
-        return graph_asked(model, samples, cluster, options), place, count
+        counts = micro_batches_of(micro_batches, options.batch, place.count)
+        return graphs_asked(model, counts, cluster, options), place
     assert graph is not None and micro_batches is not None
-    return read_graph(graph), place, micro_batches
+    return [(read_graph(graph), micro_batches)], place
 
 
-def micro_batches_of(asked: int | None, batch: int | None, devices: int) -> tuple[int, int | None]:
-    """Return (micro-batches of a step, samples of each; None: as many as the model's function gives).
-
-    Raises RequestError for a batch that they do not divide.
-    """
+def micro_batches_of(asked: int | None, batch: int | None, devices: int) -> list[int]:
+    """Return the numbers of micro-batches that plans are made for. Raises RequestError for one that does not divide."""
     from hackathon.text.errors import RequestError
 
-    if asked is None:
-        most = PER_DEVICE * devices
-        asked = most if batch is None else max(each for each in range(1, min(most, batch) + 1) if batch % each == 0)
-        click.echo(message("capture.micro_batches", count=asked, per=PER_DEVICE), err=True)
     if batch is None:
-        return asked, None
-    if batch % asked:
-        raise RequestError("capture.batch_not_divided", batch=batch, count=asked)
-    return asked, batch // asked
+        return [PER_DEVICE[-1] * devices if asked is None else asked]
+    if asked is not None:
+        if batch % asked:
+            raise RequestError("capture.batch_not_divided", batch=batch, count=asked)
+        return [asked]
+    divisors = [each for each in range(1, min(PER_DEVICE[-1] * devices, batch) + 1) if batch % each == 0]
+    return sorted({max(each for each in divisors if each <= times * devices) for times in PER_DEVICE})
 
 
-def graph_asked(model: str, samples: int | None, cluster: str | None, given: ModelOptions) -> "Graph":
-    """Return the graph of a model, and say on standard error where its times are from. Raises RequestError."""
+def best_of(requests: "Sequence[PlanRequest]") -> "PlanResult":
+    """Return the plan of the shortest step; of those that do not fit the one with the smallest micro-batches.
+
+    Several requests differ in the number of micro-batches: each gets a share of the time, and the best one all of it.
+    What each of them reaches is said on standard error.
+    """
+    from dataclasses import replace
+
+    from hackathon.parallel.plan.plan import make_plan
+
+    def step(result: "PlanResult") -> float:
+        micro_batches = result.request.micro_batches
+        per_step = micro_batches if result.request.objective == "max-load" else 1
+        return float("inf") if result.value is None else result.value * per_step
+
+    def order(result: "PlanResult") -> tuple[float, int]:
+        return step(result), -result.request.micro_batches
+
+    if len(requests) == 1:
+        return make_plan(requests[0])
+    share = [replace(each, seconds=SCREENING if each.seconds is None else each.seconds / 4) for each in requests]
+    results = [make_plan(each) for each in share]
+    chosen = min(range(len(requests)), key=lambda each: order(results[each]))
+    results[chosen] = min(make_plan(requests[chosen]), results[chosen], key=lambda each: (order(each), each.gap or 0.0))
+    told = (
+        f"{each.request.micro_batches}: " + ("–" if each.value is None else f"{step(each):.4g} s") for each in results
+    )
+    click.echo(message("capture.tried", found=", ".join(told)), err=True)
+    return results[chosen]
+
+
+def graphs_asked(
+    model: str, counts: "Sequence[int]", cluster: str | None, given: ModelOptions
+) -> list[tuple["Graph", int]]:
+    """Return the graph of a model for each number of micro-batches, and say where its times are from.
+
+    Raises RequestError.
+    """
     from hackathon.parallel.source.child import users_python
     from hackathon.parallel.source.graphs import model_graph
     from hackathon.profiling import device_probe
 
     python = users_python(os.environ)
     options = {
-        "samples": samples, "seconds": SECONDS, "probe": str(Path(device_probe.__file__).resolve()),
+        "seconds": SECONDS / len(counts), "probe": str(Path(device_probe.__file__).resolve()),
         "peaks": _peaks(cluster, given.peak_tflops, given.memory_bandwidth),
     }  # fmt: skip
-    graph, told, kept = model_graph(model, python, options, again=given.again)
-    _show(told, kept, len(graph.operators))
-    return graph
+    found, said = [], set[str]()
+    for count in counts:
+        samples = None if given.batch is None else given.batch // count
+        graph, told, kept = model_graph(
+            model, python, {**options, "samples": samples}, again=given.again, trust=given.trust
+        )
+        for line in _told(told, kept, len(graph.operators), count):
+            if line not in said:
+                click.echo(line, err=True)
+            said.add(line)
+        found.append((graph, count))
+    return found
 
 
 def _peaks(cluster: str | None, tflops: float | None, bandwidth: int | None) -> dict[str, Any] | None:
@@ -133,34 +180,32 @@ def _peaks(cluster: str | None, tflops: float | None, bandwidth: int | None) -> 
     return None
 
 
-def _show(told: "Mapping[str, Any]", kept: bool, operators: int) -> None:
-    """Say on standard error what was captured, and what the times of operators are worth."""
+def _told(told: "Mapping[str, Any]", kept: bool, operators: int, micro_batches: int) -> "Iterator[str]":
+    """Yield what was captured, and what the times of operators are worth."""
     from hackathon.text.printable import printable
     from hackathon.text.units import format_size
 
     if told.get("level") == "modules":
         why = {name: printable(str(value)) for name, value in dict(told["why"]).items()}
-        click.echo(message("capture.modules", **why), err=True)
-    click.echo(message("capture.operators" if told.get("level") != "modules" else "capture.children", count=operators,
-                       samples=told.get("samples") or "?"), err=True)  # fmt: skip
+        yield message("capture.modules", **why)
+    kind = "capture.children" if told.get("level") == "modules" else "capture.operators"
+    yield message(kind, count=operators, micro_batches=micro_batches, samples=told.get("samples") or "?")
     speeds = ", ".join(f"{each['rate'] / 1e12:.4g} TFLOP/s {each['name']}" for each in _rates(told))
     memory = f"{format_size(float(told['bytes_per_s']))}/s"
     if told.get("device") is None:
-        click.echo(message("capture.roofline", peaks=speeds, memory=memory), err=True)
+        yield message("capture.roofline", peaks=speeds, memory=memory)
     else:
-        click.echo(
-            message("capture.measured", device=printable(str(told["device"])), measured=told["measured"],
-                    count=told["signatures"], peaks=speeds, memory=memory), err=True,
-        )  # fmt: skip
+        device = printable(str(told["device"]))
+        counts = {"measured": told["measured"], "count": told["signatures"]}
+        yield message("capture.measured", device=device, peaks=speeds, memory=memory, **counts)
         whole = told.get("whole")
         if whole:
-            sums = whole["forward_sum"] + whole["backward_sum"]
-            click.echo(message("capture.whole", seconds=f"{whole['forward'] + whole['backward']:.4g}",
-                               sum=f"{sums:.4g}"), err=True)  # fmt: skip
+            took, total = whole["forward"] + whole["backward"], whole["forward_sum"] + whole["backward_sum"]
+            yield message("capture.whole", seconds=f"{took:.4g}", sum=f"{total:.4g}")
     if told.get("unseen"):
-        click.echo(message("capture.unseen", count=told["unseen"]), err=True)
+        yield message("capture.unseen", count=told["unseen"])
     if kept:
-        click.echo(message("capture.kept"), err=True)
+        yield message("capture.kept")
 
 
 def _rates(told: "Mapping[str, Any]") -> list[dict[str, Any]]:

@@ -32,8 +32,9 @@ class FilesRead:
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
         if event != "open" or len(self._opened) > MOST_FILES:
             return
-        path, mode = args[0], args[1]
-        if isinstance(path, (str, os.PathLike)) and (mode is None or set(str(mode)) <= set("rbt")):
+        path, _, flags = args
+        reads = isinstance(flags, int) and flags & os.O_ACCMODE == os.O_RDONLY
+        if reads and isinstance(path, (str, os.PathLike)):
             self._opened.add(os.fspath(path) if isinstance(path, os.PathLike) else path)
 
     def found(self) -> list[str]:

@@ -9,6 +9,8 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
+from hackathon.parallel.description.choice import plan_for_ranks
+from hackathon.parallel.description.refusal import frame_of, module_of, shortened
 from hackathon.parallel.live import batches, checkpoint, requirements, seeds
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import NoLossError, Traced, loss_in, named_state
@@ -35,26 +37,36 @@ Optimizer = Callable[[list[nn.Parameter]], Any]
 class AutoParallel:
     """Trains a model in stages, one process per replica of a stage. All processes call the same methods.
 
-    `plan`: plan.json, or the object in it. `example`: a batch as `step` takes it, of the size that is trained with.
-    `loss(output, target)`; without it the model's own output is the loss, or holds it as `loss`. The model belongs to
-    this object afterwards: it keeps the parameters of its stage only. `seed`: of dropout (default: torch's of rank 0).
-    `schedule`: 1f1b or gpipe. `precision`: None or bf16 (autocast). `max_grad_norm`: clip by the global norm.
-    `compiler`: backend of torch.compile for each stage. `timeout`: seconds to wait for another process. `initialise`:
-    gives the parameters of one module their first numbers, for models built on the meta device.
+    `plan`: plan.json, or the object in it; None: the operators are measured and the plan is made here, with
+    `micro_batches` (default: up to 4 per process, as the samples can be divided). `example`: a batch as `step` takes
+    it, of the size that is trained with. `loss(output, target)`; without it the model's own output is the loss, or
+    holds it as `loss`. The model belongs to this object afterwards: it keeps the parameters of its stage only. `seed`:
+    of dropout (default: torch's of rank 0). `schedule`: 1f1b or gpipe. `precision`: None or bf16 (autocast).
+    `max_grad_norm`: clip by the global norm. `compiler`: backend of torch.compile for each stage. `timeout`: seconds to
+    wait for another process. `initialise`: gives the parameters of one module their first numbers, for models built on
+    the meta device.
     """
 
     def __init__(
-        self, model: nn.Module, *, optimizer: Optimizer, example: Any, plan: Path | str | Mapping[str, Any] | None,
+        self, model: nn.Module, *, optimizer: Optimizer, example: Any,
+        plan: Path | str | Mapping[str, Any] | None = None, micro_batches: int | None = None,
         loss: Callable[..., Any] | None = None, schedule: str = "1f1b", precision: str | None = None,
         max_grad_norm: float | None = None, compiler: str | None = None, seed: int | None = None,
         device: torch.device | str | None = None, timeout: float = 600.0,
         initialise: Callable[[nn.Module], None] | None = None,
     ) -> None:  # fmt: skip
         self.device = torch.device(device) if device is not None else device_of_rank()
-        self.plan: RunPlan = run_plan(plan)
-        requirements.check_options(self.plan, schedule, precision, compiler)
         requirements.check_model(model)
         requirements.check_loss(loss)
+        requirements.check_options(schedule, precision)
+        if plan is None:
+            self.rank, world = connect(self.device, timeout)
+            plan = plan_for_ranks(
+                model, example, loss, micro_batches, device=self.device, rank=self.rank, processes=world,
+                offload=precision is None and compiler is None,
+            )  # fmt: skip
+        self.plan: RunPlan = run_plan(plan)
+        requirements.check_offload(self.plan, precision, compiler)
         self.rank, world = connect(self.device, timeout)
         requirements.check_size(self.plan, world)
         self._loss, self._max_grad_norm = loss, max_grad_norm
@@ -66,7 +78,10 @@ class AutoParallel:
 
         first = batches.even_pieces(batches.inputs_of(example, loss is not None), self.plan.micro_batches)[0]
         self._signature = batches.signature(first)
-        self._skeleton = Skeleton(model, loss)
+        try:
+            self._skeleton = Skeleton(model, loss)
+        except (TypeError, RuntimeError) as error:
+            raise RequestError("auto_parallel.not_copied", words=shortened(error)) from error
         traced = self._trace(first)
         check_plan(self.plan, traced)
         parts = self._split(traced, self.plan.stage_of, first)
@@ -94,6 +109,11 @@ class AutoParallel:
             return self._skeleton.trace(*first, training=True)
         except NoLossError as error:
             raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
+        except Exception as error:
+            file, line = frame_of(error) or ("?", 0)
+            module = module_of(error, self._skeleton.model)
+            words = shortened(error)
+            raise RequestError("capture.not_captured", path=file, line=line, module=module, words=words) from error
 
     def _split(self, traced: Traced, stage_of: Mapping[str, int], inputs: Inputs) -> list[StagePart]:
         leaves = pytree.tree_flatten(inputs)[0]

@@ -27,10 +27,8 @@ class RunPlan:
         return {name: stage for stage, names in enumerate(self.operators) for name in names}
 
 
-def run_plan(plan: Path | str | Mapping[str, Any] | None) -> RunPlan:
+def run_plan(plan: Path | str | Mapping[str, Any]) -> RunPlan:
     """Return the plan in a file, or in an object as it stands in one. Raises RequestError for what is no plan."""
-    if plan is None:
-        raise RequestError("auto_parallel.no_plan")
     name = "plan" if isinstance(plan, Mapping) else str(plan)
     value = plan if isinstance(plan, Mapping) else read_object(Path(plan))
     reader = FieldReader(name)

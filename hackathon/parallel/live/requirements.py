@@ -1,9 +1,12 @@
 """What the runtime refuses when a model is handed over: each by its name, before anything has run."""
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
+from hackathon.parallel.description.refusal import CaptureRefusal, refuse_hooks
 from hackathon.parallel.live.capture import named_state
 from hackathon.parallel.live.plans import RunPlan
 from hackathon.text.errors import RequestError
@@ -11,7 +14,6 @@ from hackathon.text.errors import RequestError
 SCHEDULES = ("1f1b", "gpipe")
 PRECISIONS = {"bf16": torch.bfloat16}
 _WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "DataParallel", "OptimizedModule")
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def check_model(model: nn.Module) -> None:
@@ -23,10 +25,13 @@ def check_model(model: nn.Module) -> None:
         name = path or type(model).__name__
         if type(module).__name__ in _WRAPPERS:
             raise RequestError("auto_parallel.wrapped", module=name, kind=type(module).__name__)
-        if any(getattr(module, hooks, None) for hooks in _HOOKS):
-            raise RequestError("auto_parallel.hooked", module=name)
         if isinstance(module, (nn.Embedding, nn.EmbeddingBag)) and module.sparse:
             raise RequestError("auto_parallel.sparse", module=name)
+    try:
+        refuse_hooks(model)
+    except CaptureRefusal as refusal:
+        values: dict[str, Any] = dict(refusal.values)
+        raise RequestError(refusal.id, **values) from None
     for name, tensor in named_state(model):
         if type(tensor).__name__ == "DTensor":
             raise RequestError("auto_parallel.wrapped", module=name, kind="DTensor")
@@ -40,12 +45,16 @@ def check_loss(loss: object) -> None:
         raise RequestError("auto_parallel.trained_loss", name=type(loss).__name__)
 
 
-def check_options(plan: RunPlan, schedule: str, precision: str | None, compiler: str | None) -> None:
+def check_options(schedule: str, precision: str | None) -> None:
     """Raise RequestError for an option that this runtime does not have."""
     if schedule not in SCHEDULES:
         raise RequestError("auto_parallel.schedule", name=schedule, names=", ".join(SCHEDULES))
     if precision is not None and precision not in PRECISIONS:
         raise RequestError("auto_parallel.precision", name=precision, names=", ".join(PRECISIONS))
+
+
+def check_offload(plan: RunPlan, precision: str | None, compiler: str | None) -> None:
+    """Raise RequestError for a stage with parameters in main memory and an option that does not go with it."""
     for number, offload in enumerate(plan.offload):
         if offload and (precision or compiler):
             # autocast would keep a converted copy of each parameter; a compiled stage does not call what streams them

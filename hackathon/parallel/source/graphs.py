@@ -32,13 +32,16 @@ def split_target(target: str) -> tuple[Path, str]:
 
 
 def model_graph(
-    target: str, python: str, options: Mapping[str, Any], *, again: bool = False
+    target: str, python: str, options: Mapping[str, Any], *, again: bool = False, trust: bool = False
 ) -> tuple[Graph, dict[str, Any], bool]:
     """Return the graph of a model, what the child told about it, and whether both are from the cache.
 
-    `options`: what the child is asked beside the function. Raises RequestError with the reason for what cannot be.
+    `options`: what the child is asked beside the function. `trust`: whether code of another account runs. Raises
+    RequestError with the reason for what cannot be.
     """
     path, function = split_target(target)
+    if not trust and path.stat().st_uid not in (0, os.geteuid()):
+        raise RequestError("capture.foreign", path=str(path))
     asked = {"path": str(path.resolve()), "function": function, **options}
     folder = _folder()
     key = hashlib.sha256(json.dumps([asked, python, os.uname().nodename, hackathon.__version__]).encode()).hexdigest()
@@ -102,6 +105,8 @@ def _kept(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or not {"files", "packages", "told", "graph"} <= value.keys():
+        return None
+    if not all(isinstance(value[name], dict) for name in ("files", "packages", "told", "graph")):
         return None
     same = all(digest(Path(each)) == sign for each, sign in value["files"].items())
     same = same and all(stamp(Path(each)) == sign for each, sign in value["packages"].items())

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from hackathon.cli.main import run
-from hackathon.cli.speed.plan_model import micro_batches_of
+from hackathon.cli.speed.plan_model import best_of, micro_batches_of
+from hackathon.parallel.plan.devices import Devices
+from hackathon.parallel.plan.graph import graph_of
+from hackathon.parallel.plan.request import PlanRequest
 from hackathon.text.errors import RequestError
 from support.paths import ROOT
 
@@ -79,7 +82,7 @@ def test_a_graph_is_kept_until_something_that_it_was_made_from_changes(
     pytest.importorskip("torch")
     plan, told = planned(capfd)
     assert layers(plan) == 3 and plan["feasible"] and "hello from the model" in told
-    assert "7 operators, 4 samples" in told and "Nothing was measured" in told
+    assert "7 operators; 4 micro-batches of 4 samples" in told and "Nothing was measured" in told
     kept = folder / "cache" / "hackathon" / "graphs"
     (file,) = kept.iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700 and stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -90,7 +93,7 @@ def test_a_graph_is_kept_until_something_that_it_was_made_from_changes(
     assert again == plan and "hello" not in told and "From the cache" in told
     (folder / "size.json").write_text('{"layers": 6}')
     plan, told = planned(capfd, "--batch", "64")
-    assert layers(plan) == 6 and "From the cache" not in told and "16 samples in a micro-batch" in told
+    assert layers(plan) == 6 and "From the cache" not in told and "4 micro-batches of 16 samples" in told
 
 
 @pytest.mark.slow
@@ -157,6 +160,25 @@ def test_the_runtime_accepts_a_plan_that_was_made_from_the_model(
     assert len(plan.replicas) == 2 and plan.micro_batches == 4
 
 
+def test_the_number_of_micro_batches_is_searched(capfd: pytest.CaptureFixture[str]) -> None:
+    def planned_with(count: int, forward: float, objective: str, memory: float = 1e9) -> PlanRequest:
+        operator = {"name": "a", "forward": forward, "backward": 0.0, "parameters": 100, "saved": 0, "workspace": 0}
+        devices = Devices(1, memory, 1e9, allreduce_bandwidth=1e9)
+        return PlanRequest(graph_of({"operators": [operator]}, "g"), devices, count, objective)
+
+    cases = [(2, 5.0), (4, 2.0), (8, 3.0)]  # steps of 10, 8 and 24 seconds
+    for objective in ("step", "max-load", "fill"):
+        chosen = best_of([planned_with(count, forward, objective) for count, forward in cases])
+        assert chosen.request.micro_batches == 4
+        assert "2: 10 s, 4: 8 s, 8: 24 s" in capfd.readouterr().err
+    small = best_of([planned_with(2, 1.0, "step", 10.0), planned_with(4, 9.0, "step")])
+    assert small.request.micro_batches == 4 and "2: –, 4: 36 s" in capfd.readouterr().err
+    none = best_of([planned_with(2, 1.0, "step", 10.0), planned_with(4, 1.0, "step", 10.0)])
+    assert none.plan is None and none.request.micro_batches == 4
+    capfd.readouterr()
+    assert best_of([chosen.request]).value == chosen.value and not capfd.readouterr().err
+
+
 def test_a_child_that_ends_or_has_no_torch_is_told(
     folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,8 +225,9 @@ def test_requests_that_contradict_themselves_start_nothing(
 
 
 def test_micro_batches_divide_the_batch() -> None:
-    assert micro_batches_of(8, 64, 2) == (8, 8) and micro_batches_of(8, None, 2) == (8, None)
-    assert micro_batches_of(None, None, 3) == (12, None) and micro_batches_of(None, 64, 3) == (8, 8)
-    assert micro_batches_of(None, 7, 4) == (7, 1) and micro_batches_of(None, 6, 1) == (3, 2)
+    assert micro_batches_of(8, 64, 2) == [8] and micro_batches_of(8, None, 2) == [8]
+    assert micro_batches_of(None, None, 3) == [12] and micro_batches_of(None, 64, 4) == [4, 8, 16]
+    assert micro_batches_of(None, 64, 3) == [2, 4, 8] and micro_batches_of(None, 7, 4) == [1, 7]
+    assert micro_batches_of(None, 6, 1) == [1, 2, 3] and micro_batches_of(None, 1, 9) == [1]
     with pytest.raises(RequestError):
         micro_batches_of(3, 64, 2)

@@ -51,7 +51,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         "plans no partition",
     ),
     "model file that is planned": (
-        {"plan": f"{UNIT}/cli/test_plan_model.py::test_a_graph_is_kept_until_something_that_it_was_made_from_changes"},
+        {"plan": f"{UNIT}/parallel/test_graph_cache.py::test_code_of_another_account_runs_with_trust_alone"},
         "captures no model",
     ),
     "table of measurements": (

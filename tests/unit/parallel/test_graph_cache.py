@@ -97,6 +97,15 @@ def test_a_folder_that_others_can_enter_is_refused(child: Child, tmp_path: Path)
     assert refused.value.id == "capture.no_cache" and child.asked == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other accounts")
+def test_code_of_another_account_runs_with_trust_alone(child: Child) -> None:
+    os.chown(child.files[0], 12345, 12345)
+    with pytest.raises(RequestError) as refused:
+        number()
+    assert refused.value.id == "capture.foreign" and child.asked == []
+    assert model_graph("model.py:build", "python", {}, trust=True)[1]["number"] == 1
+
+
 def test_old_entries_go(child: Child, tmp_path: Path) -> None:
     for samples in range(KEPT + 3):
         assert number(samples=samples) == samples + 1

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,12 @@ from torch import nn
 from torch.optim import LBFGS, SGD
 
 from hackathon.parallel import AutoParallel
+from hackathon.parallel.description.choice import best_of_all_ranks, micro_batches_of
 from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.plans import run_plan
+from hackathon.parallel.plan.devices import devices_of
+from hackathon.parallel.plan.graph import graph_of
+from hackathon.parallel.plan.request import PlanRequest
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import lookup
 
@@ -66,6 +71,30 @@ def hooked() -> nn.Module:
     return model
 
 
+def with_lock() -> nn.Module:
+    model = Net()
+    model.lock = threading.Lock()  # type: ignore[assignment]
+    return model
+
+
+class Branching(nn.Module):
+    """A model that asks for the value of a tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(Net(), Asking())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(x)  # type: ignore[no-any-return]
+
+
+class Asking(nn.Module):
+    """The guilty part."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.sum() > 0 else x
+
+
 def hooked_parameter() -> nn.Module:
     model = Net()
     model.last.bias.register_hook(lambda gradient: gradient)
@@ -84,14 +113,15 @@ class TrainedLoss(nn.Module):
 
 
 REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
-    "no plan": ("no_plan", lambda: made(plan=None)),
     "a plan that does not fit": ("infeasible", lambda: made(plan=plan(feasible=False, stages=[]))),
     "more replicas than micro-batches": ("idle_replicas", lambda: made(plan=plan(replicas=3))),
     "processes that are missing": ("ranks", lambda: made(plan=plan(replicas=2))),
     "parameters in main memory, rounded": ("offload", lambda: made(plan=plan(offload=True), precision="bf16")),
     "a plan of another model": ("plan_unknown", lambda: made(plan=plan(Net(0.5)))),
     "a plan of a smaller model": ("plan_missing", lambda: made(plan=plan(operators=["linear"]))),
-    "a hook": ("hooked", lambda: made(hooked())),
+    "a hook": ("capture.hook", lambda: made(hooked())),
+    "a lock in the model": ("not_copied", lambda: made(with_lock())),
+    "a branch on a value": ("capture.not_captured", lambda: made(Branching())),
     "a hook of a parameter": ("hooked", lambda: made(hooked_parameter())),
     "a wrapped model": ("wrapped", lambda: made(nn.DataParallel(Net()))),
     "sparse gradients": ("sparse", lambda: made(nn.Sequential(nn.Embedding(3, 3, sparse=True)))),
@@ -128,7 +158,7 @@ def test_what_is_not_supported_is_refused_by_name(name: str) -> None:
     identifier, call = REFUSED[name]
     with pytest.raises(RequestError) as refused:
         call()
-    assert refused.value.id == f"auto_parallel.{identifier}"
+    assert refused.value.id == (identifier if "." in identifier else f"auto_parallel.{identifier}")
     assert refused.value.message and "{" not in refused.value.message
     assert refused.value.hint is None or "{" not in refused.value.hint
 
@@ -138,11 +168,47 @@ def test_each_refusal_has_its_test() -> None:
 
     elsewhere = {  # in test_live_split.py, tests/cluster/test_partitioned_training.py, and below
         "plan_glued", "plan_backwards", "batches_differ", "statistics", "rank_lost", "not_initialised",
-        "evaluation_differs", "output_without_samples",
+        "evaluation_differs", "output_without_samples", "no_plan_fits", "no_plan_made",
     }  # fmt: skip
     ids = {name for name in MESSAGES if not name.endswith("_hint")}
-    assert ids - elsewhere == {identifier for identifier, _ in REFUSED.values()}
+    assert ids - elsewhere == {identifier for identifier, _ in REFUSED.values() if "." not in identifier}
     assert all(lookup(f"auto_parallel.{name}") for name in ids)
+
+
+def test_a_model_that_cannot_be_captured_is_refused_with_module_file_and_line() -> None:
+    with pytest.raises(RequestError) as refused:
+        made(Branching())
+    values = refused.value.values
+    assert values["module"] == "inner.1 (Asking)" and values["path"] == __file__
+    line = Path(__file__).read_text().splitlines()[int(str(values["line"])) - 1]
+    assert "x.sum() > 0" in line
+
+
+def test_without_a_plan_one_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hackathon.parallel.description.choice.MEASURING", 0.2)
+    parallel = made(plan=None, micro_batches=2)
+    assert parallel.plan.replicas == (1,) and parallel.plan.micro_batches == 2
+    torch.manual_seed(2)
+    assert float(parallel.step(BATCH)) > 0
+    assert made(plan=None).plan.micro_batches == 4  # of four samples, one in each
+
+
+def test_a_plan_made_here_uses_each_process_or_none_fits() -> None:
+    rows = [
+        {"name": f"o{n}", "forward": 1.0, "backward": 2.0, "parameters": 4e9, "saved": 0, "workspace": 0}
+        for n in range(4)
+    ]
+    edges = [{"from": f"o{n}", "to": f"o{n + 1}", "bytes": 0} for n in range(3)]
+    graph = graph_of({"schema_version": 1, "operators": rows, "edges": edges}, "graph.json")
+    for memory, stages in ((1e11, {1, 2, 4}), (2e10, {4})):
+        devices = devices_of({"count": 4, "memory": memory, "bandwidth": 1e9}, "devices.json")
+        found = best_of_all_ranks(PlanRequest(graph, devices, 8, seconds=5.0), False)
+        assert sum(each["replicas"] for each in found["stages"]) == 4 and len(found["stages"]) in stages
+    devices = devices_of({"count": 4, "memory": 1e9, "bandwidth": 1e9}, "devices.json")
+    with pytest.raises(RequestError) as refused:
+        best_of_all_ranks(PlanRequest(graph, devices, 8, seconds=5.0), False)
+    assert refused.value.id == "auto_parallel.no_plan_fits" and refused.value.values["memory"] == "1"
+    assert micro_batches_of(24, 2) == 8 and micro_batches_of(7, 1) == 1 and micro_batches_of(9, 4) == 9
 
 
 def test_what_is_supported_is_accepted() -> None:

@@ -156,6 +156,10 @@ SPEED: dict[str, tuple[str, str]] = {
         "Bytes per second of the memory of that device: 1.5TB.",
         "そのデバイスのメモリ帯域（バイト/秒）。1.5TB など",
     ),
+    "option_plan_trust": (
+        "Run a model file that belongs to another account.",
+        "別のアカウントのモデルファイルを実行する",
+    ),
     "option_plan_again": (
         "Capture and measure again, whatever the cache holds.",
         "キャッシュを使わず、キャプチャと測定をやり直す",

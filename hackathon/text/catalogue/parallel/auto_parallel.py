@@ -2,18 +2,17 @@
 
 MESSAGES: dict[str, tuple[str, str]] = {
     # ---- the plan
-    "no_plan": ("AutoParallel needs a plan", "AutoParallel には計画が必要です"),
-    "no_plan_hint": (
-        "Write one: hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --output plan.json",
-        "計画を作成してください: hackathon plan --graph graph.json --devices devices.json --micro-batches 8 --output plan.json",
+    "no_plan_made": (
+        "rank 0 could not make a plan; the cause is in its output",
+        "rank 0 で計画を作成できませんでした。原因は rank 0 の出力にあります",
     ),
     "no_plan_fits": (
         "no plan fits: operator {operator} alone needs {needed} GB, and a device has {memory} GB",
         "収まる計画がありません: オペレータ {operator} だけで {needed} GB 必要ですが、デバイスのメモリは {memory} GB です",
     ),
     "no_plan_fits_hint": (
-        "Use more stages or micro-batches, recompute=auto or offload=auto.",
-        "ステージやマイクロバッチを増やすか、recompute=auto または offload=auto を使ってください。",
+        "Use more processes or micro-batches, recompute=auto or offload=auto.",
+        "プロセスやマイクロバッチを増やすか、recompute=auto または offload=auto を使ってください。",
     ),
     "infeasible": ("{path}: the model does not fit by this plan", "{path}: この計画ではモデルがメモリに収まりません"),
     "idle_replicas": (
@@ -58,8 +57,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{module} は {kind} です。AutoParallel には元のモデルを渡してください",
     ),
     "hooked": (
-        "{module} has hooks, which would not run in the stages",
-        "{module} にはフックがありますが、ステージの中では実行されません",
+        "parameter {module} has hooks, which would not run in the stages",
+        "パラメータ {module} のフックは、ステージの中では実行されません",
     ),
     "hooked_hint": (
         "Move what they do into forward(), or remove them.",
@@ -80,6 +79,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_loss": (
         "the model returns {kind}, which holds no loss: give loss=, or return a scalar named loss",
         "モデルの出力 {kind} に損失がありません。loss= を指定するか、loss という名前のスカラーを返してください",
+    ),
+    "not_copied": (
+        "the model holds something that copy.deepcopy cannot copy: {words}",
+        "モデルに copy.deepcopy でコピーできないものが含まれています: {words}",
     ),
     "not_initialised": (
         "{module} was built on the meta device and has no reset_parameters(): give initialise=",

@@ -32,6 +32,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{target}: model.py:build のように、ファイルと関数を指定してください",
     ),
     "model_file": ("{path}: no such file", "{path}: ファイルがありません"),
+    "foreign": (
+        "{path} belongs to another account, and planning would run it",
+        "{path} は別のアカウントのファイルで、計画を作ると実行されます",
+    ),
+    "foreign_hint": (
+        "Read it first; --trust then runs it.",
+        "先に内容を確認してください。--trust を付けると実行します。",
+    ),
     "no_cache": (
         "The cache folder cannot be used: it belongs to another account, is open to others, or cannot be written",
         "キャッシュフォルダが使えません。別のアカウントのものか、他人に開放されているか、書き込めません",
@@ -126,12 +134,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。nn.Sequential の子モジュールの間だけで分割します。",
     ),
     "operators": (
-        "Model: {count} operators, {samples} samples in a micro-batch",
-        "モデル: {count} オペレータ、1 マイクロバッチ {samples} サンプル",
+        "Model: {count} operators; {micro_batches} micro-batches of {samples} samples",
+        "モデル: {count} オペレータ、{samples} サンプルのマイクロバッチ {micro_batches} 個",
     ),
     "children": (
-        "Model: {count} modules, {samples} samples in a micro-batch",
-        "モデル: {count} モジュール、1 マイクロバッチ {samples} サンプル",
+        "Model: {count} modules; {micro_batches} micro-batches of {samples} samples",
+        "モデル: {count} モジュール、{samples} サンプルのマイクロバッチ {micro_batches} 個",
     ),
     "roofline": (
         "Times are estimated from FLOP and bytes for {peaks}, {memory} of memory bandwidth. Nothing was measured: real times are longer.",
@@ -153,9 +161,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "From the cache: nothing has changed. --again captures again.",
         "変更がないためキャッシュを使いました。--again でやり直します。",
     ),
-    "micro_batches": (
-        "Micro-batches: {count} (up to {per} for each device; --micro-batches changes that)",
-        "マイクロバッチ数: {count}（1 デバイスあたり最大 {per}。--micro-batches で変更できます）",
+    "tried": (
+        "Step by number of micro-batches: {found}. The best one is shown; --micro-batches fixes the number.",
+        "マイクロバッチ数ごとのステップ時間: {found}。最良のものを表示します。数は --micro-batches で固定できます。",
     ),
     "assumed_bandwidth": (
         "No bandwidth between devices is given: {bandwidth}/s is assumed. --bandwidth, --devices or --cluster tell the real one.",

@@ -1,0 +1,111 @@
+"""A plan for exactly the processes of a training program: measured and chosen there."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from hackathon.parallel.description.built import Built, captured_of
+from hackathon.parallel.description.planning import ROUGH, link_of_ranks, measured_graph, memory_of
+from hackathon.parallel.live import batches
+from hackathon.parallel.plan.devices import Devices
+from hackathon.parallel.plan.document import as_json
+from hackathon.parallel.plan.graph import graph_of
+from hackathon.parallel.plan.plan import make_plan
+from hackathon.parallel.plan.request import PlanRequest, PlanResult
+from hackathon.text.errors import HackathonError, RequestError
+
+MEASURING, SEARCHING = 10.0, 5.0
+"""Seconds, about: for measuring operators, and for each search."""
+
+
+def micro_batches_of(samples: int, processes: int) -> int:
+    """Return how many micro-batches a step gets by default: the most, up to 4 a process, that divide the samples."""
+    return max(each for each in range(1, 4 * processes + 1) if samples % each == 0)
+
+
+def plan_for_ranks(
+    model: nn.Module, example: Any, loss: Callable[..., Any] | None, micro_batches: int | None, *,
+    device: torch.device, rank: int, processes: int, offload: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Return plan.json for all processes: rank 0 measures the operators and plans. All ranks call this.
+
+    `offload`: whether stages may keep parameters in main memory, if nothing else fits. Raises RequestError on all
+    ranks if no plan fits.
+    """
+    inputs = batches.inputs_of(example, loss is not None)
+    count = micro_batches or micro_batches_of(batches.samples_of(inputs), processes)
+    first = batches.even_pieces(inputs, count)[0]
+    link = link_of_ranks(device)
+    box: list[Any] = [None]
+    if rank == 0:
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", processes))
+        devices = Devices(
+            processes, memory_of(device, here), link.bandwidth, link.latency, link.bandwidth,
+            host_bandwidth=link.host_bandwidth,
+        )  # fmt: skip
+        try:
+            captured = captured_of(Built(model, *first[:2], loss, first[2]))
+            value, _ = measured_graph(captured, ROUGH[device.type], str(device), MEASURING)
+            request = PlanRequest(graph_of(value, "graph.json"), devices, count, recompute="auto", seconds=SEARCHING)
+            box = [best_of_all_ranks(request, offload)]
+        except HackathonError as error:
+            box = [(error.id, error.values)]
+        except Exception as error:
+            box = [error]  # the others must not wait for a plan
+    if processes > 1:
+        shared = [box[0] if not isinstance(box[0], Exception) else None]
+        dist.broadcast_object_list(shared, 0, device=device)
+        box = shared if rank else box
+    found = box[0]
+    if isinstance(found, Exception):
+        raise found
+    if isinstance(found, tuple):
+        raise RequestError(found[0], **found[1])
+    if found is None:
+        raise RequestError("auto_parallel.no_plan_made")
+    return found  # type: ignore[no-any-return]
+
+
+def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
+    """Return the fastest plan that uses each process. Raises RequestError naming what is hardest to place if none fits.
+
+    The search may leave devices unused; then plans with the same replicas in every stage are compared.
+    """
+    count = request.devices.count
+    refusal: PlanResult | None = None
+    for ways in ("never", "auto") if offload else ("never",):
+        found: list[tuple[float, int, PlanResult]] = []
+        for result in _results(replace(request, offload=ways)):
+            if result.plan is None or result.value is None:
+                refusal = result
+            elif sum(result.plan.replicas) == count:
+                found.append((result.value, len(found), result))
+        if found:
+            return as_json(min(found)[2])
+    blocking: dict[str, Any] = {"operator": "–", "bytes": 0.0}
+    if refusal is not None:
+        blocking = as_json(refusal)["blocking"]
+    raise RequestError(
+        "auto_parallel.no_plan_fits", operator=blocking["operator"], needed=f"{blocking['bytes'] / 1e9:.3g}",
+        memory=f"{request.devices.memory / 1e9:.3g}",
+    )  # fmt: skip
+
+
+def _results(request: PlanRequest) -> Iterator[PlanResult]:
+    count = request.devices.count
+    first = make_plan(request)
+    yield first
+    if first.plan is not None and sum(first.plan.replicas) == count:
+        return
+    for stages in range(1, count + 1):
+        each = count // stages
+        if count % stages == 0 and each <= request.micro_batches:
+            try:
+                yield make_plan(replace(request, stages=stages, replicas=(each,) * stages))
+            except RequestError:  # more stages than operators
+                continue
