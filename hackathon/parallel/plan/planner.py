@@ -20,7 +20,8 @@ EXACT_CUTS, MOST_IDEALS, COARSE, ZONES, STEP_CUTS, STEP_BLOCKS = 1001, 900, 400,
 """Cuts searched as they are; ideals; groups of a coarser chain; zones of a bound; cuts and groups of `step`."""
 FEW_DEVICES, MOST_DEVICES = 16, 256
 """Devices up to which all replicas are tried with all numbers of stages; devices that labels are made for."""
-GOOD_GAP = 0.02
+GOOD_GAP, FIRST = 0.02, 160
+"""Gap with which no better plan is looked for in large graphs; groups with which a first plan that fits is found."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,12 @@ class Planner:
         """Look for the plan of least max-load; return whether no plan fits."""
         mine = self.request.objective == "max-load"
         upper = float("inf")
+        first = self._coarse(lattice, FIRST) if self.best is None and lattice.size > COARSE else None
+        if first is not None:
+            try:
+                self._offer(self._on(first, self.shape).sure_load())
+            except (OutOfTime, TooManyLabels):
+                pass
         coarse = self._coarse(lattice, COARSE if lattice.size > EXACT_CUTS else 80)
         if coarse is not None:
             try:

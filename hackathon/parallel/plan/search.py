@@ -62,15 +62,22 @@ class Search:
         first = self._least_load(upper, "least")
         if first.plan is None or first.plan.feasible:
             return first
-        for memory in ("exact", "most"):
-            try:
-                found = self._least_load(upper, memory)
-            except TooManyLabels:
-                continue
-            except OutOfTime:
-                break
-            return found if memory == "exact" else replace(found, bound=first.bound)
-        return Searched(None, float("inf"), first.bound)
+        try:  # a plan that surely fits makes the exact search shorter, and is there when that takes too long
+            sure = self._least_load(upper, "most")
+            upper = min(upper, sure.value * (1 + 4 * TIE))
+        except OutOfTime:
+            return Searched(None, float("inf"), first.bound)
+        try:
+            return self._least_load(upper, "exact")
+        except (OutOfTime, TooManyLabels):
+            return replace(sure, bound=first.bound)
+
+    def sure_load(self) -> CostedPlan | None:
+        """Return a plan of low max-load that fits, if one is found with the most memory that a stage could need.
+
+        Raises OutOfTime and TooManyLabels.
+        """
+        return self._least_load(float("inf"), "most").plan
 
     def _least_load(self, upper: float, memory: str) -> Searched:
         programme = self.programme(self.shape, memory, by_stages=False)
