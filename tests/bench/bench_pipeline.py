@@ -176,12 +176,16 @@ def planned(times: list[tuple[float, float]], ranks: int, micro_batches: int, **
     """Return the plan of a chain of sleeping operators."""
     names = [f"sleeping{'' if n == 0 else f'_{n}'}" for n in range(len(times))]
     rows = [
-        {"name": name, "forward": f, "backward": b, "parameters": 0, "saved": 16, "workspace": 0}
+        {"name": name, "forward": f, "backward": b, "parameters": 1e9, "saved": 16, "workspace": 0}
         for name, (f, b) in zip(names, times, strict=True)
     ]
     edges = [{"from": a, "to": b, "bytes": 16} for a, b in pairwise(names)]
     graph = graph_of({"schema_version": 1, "operators": rows, "edges": edges}, "graph.json")
-    devices = devices_of({"count": ranks, "memory": 1e12, "bandwidth": 1e9, "latency": 0.0}, "devices.json")
+    # too little memory for one stage, so the plan is a pipeline; nothing is summed, so sums are planned to be free
+    memory = 0.6 * 4e9 * len(times)
+    devices = devices_of(
+        {"count": ranks, "memory": memory, "bandwidth": 1e9, "allreduce_bandwidth": 1e18}, "devices.json"
+    )
     return make_plan(PlanRequest(graph, devices, micro_batches, seconds=5.0, **shape))
 
 

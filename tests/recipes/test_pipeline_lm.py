@@ -25,7 +25,7 @@ SMALL = ("--width", "16", "--heads", "2", "--sequence", "32", "--dropout", "0.1"
 
 
 class Place(Training):
-    """A copy of a recipe and a run directory as a job has them."""
+    """A copy of a recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     def __init__(self, folder: Path, python: str, recipe: str = "pipeline-lm") -> None:
         super().__init__(RECIPES / recipe, folder, python)

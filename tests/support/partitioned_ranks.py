@@ -31,6 +31,7 @@ from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.checkpoint import load_plain
 from hackathon.parallel.live.exchange import Messenger, RankLostError
 from hackathon.parallel.live.split import legal_cuts
+from hackathon.parallel.plan.order import in_flight, warm_ups
 from hackathon.text.errors import HackathonError
 from support.partitioned_models import example, seeding
 
@@ -153,6 +154,12 @@ def compared(
         "names": list(state) == list(expected_state),
         "moved": largest([state[key] for key in parameters], [first[key] for key in parameters]),
         "held": parallel._pipeline.stage.held,
+        "in flight": parallel._exchange.objects_of_all(parallel._pipeline.stage.most_held),
+        "planned in flight": [
+            in_flight(warm_up if options.get("schedule") != "gpipe" else micro_batches, count, micro_batches)
+            for warm_up, count in zip(warm_ups(replicas), replicas, strict=True)
+            for _ in range(count)
+        ],
     }
     args, kwargs, _ = batches.inputs_of(batch, loss is not None)
     if not bf16:
@@ -346,7 +353,7 @@ def hangs(out: Path) -> dict[str, Any]:
     """Let the rank of stage 1 stand still in the middle of a step, longer than the time limit."""
     model, batch, loss = example("chain", 4)
     parallel = AutoParallel(
-        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=5
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=15
     )
     parallel.step(batch)
     dist.barrier()

@@ -30,6 +30,8 @@ class RankStage:
         self.part, self.device, self.recompute, self.precision = part, device, recompute, precision
         self._run: Any = torch.compile(part.module, backend=compiler, fullgraph=True) if compiler else part.module
         self._held: dict[int, _Held] = {}
+        self.most_held = 0
+        """The most micro-batches that were between their forward and their backward pass at once."""
 
     @property
     def held(self) -> int:
@@ -45,6 +47,7 @@ class RankStage:
         if not self.recompute:
             held.outputs = outputs
         self._held[micro_batch] = held
+        self.most_held = max(self.most_held, len(self._held))
         return [each.detach() for each in outputs]
 
     def backward(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
