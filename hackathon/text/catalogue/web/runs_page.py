@@ -24,7 +24,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "compare": ("Compare the ticked runs", "選んだ実行を比較"),
     "sort_by": ("Sort by {name}", "{name}で並べ替え"),
     "processes": ("Processes", "プロセス数"),
-    "pages": ("Pages", "ページ"),
+    "pages": ("Pages of this list", "一覧のページ"),
     "previous": ("Previous", "前へ"),
     "next": ("Next", "次へ"),
     "page": ("Page {page} of {pages}", "{pages} ページ中 {page} ページ目"),
