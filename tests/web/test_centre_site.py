@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hackathon.config.event import EventCluster
 from hackathon.config.load import load_event
 from hackathon.index.catalog import Catalog
 from hackathon.index.gather import gather
@@ -215,7 +217,16 @@ def test_sums_are_over_all_machines_but_laptops(folder: Path) -> None:
         summaries=tuple(run for run in source.summaries if run.cluster == "laptop"), event=source.event,
         projects=source.projects,
     )  # fmt: skip
-    assert on_machines(only) is only, "an event on machines without a scheduler is told whole"
+    assert source.event is not None
+    home = replace(source.event, clusters={"laptop": EventCluster()})
+    assert on_machines(replace(only, event=home)).summaries == only.summaries, "an event on laptops is told whole"
+    assert on_machines(replace(only, event=None)).summaries == only.summaries
+    assert on_machines(replace(source, event=replace(home, clusters={}))).summaries == on_machines(source).summaries
+    for forged in ("", "reedbush-h", "nobody-knows"):
+        false = replace(source.summaries[0], id="20260301-090000-x-1p-spyspysp", cluster=forged)
+        played = replace(only, event=home, summaries=(*only.summaries, false))
+        kept = on_machines(played).summaries
+        assert all(run in kept for run in only.summaries), "what one run says of itself takes nobody's results away"
 
 
 def test_names_of_pages_do_not_depend_on_other_teams(folder: Path) -> None:

@@ -290,6 +290,7 @@ READERS: dict[str, tuple[str, str]] = {
     "web/page/pages.py": ("style", SHIPPED),
     "web/page/scripts.py": ("vega_bundle _notices _page_file.read", "cache"),
     "web/report/files.py": ("_style", SHIPPED),
+    "web/report/slide_files.py": ("_style", SHIPPED),
     "web/report/signed_files.py": ("write_together", WRITES),
     "web/site/leak_check.py": ("_texts _read", "what was made a moment ago"),
     "web/site/switch.py": ("publication swap _led", OWN),
