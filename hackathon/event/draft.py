@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
+from hackathon.text.messages import LANGUAGES, language, message
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
@@ -37,6 +37,9 @@ def event_text(draft: Draft) -> str:
     else:
         lines += [*_comment("dates"), f"# dates: [{day}]"]
     lines.append(f"place: {scalar(draft.place)}" if draft.place else f'# place: ""   # {_word("place")}')
+    # the first language has the plain names of the published pages: that of who makes the event
+    codes = ", ".join(dict.fromkeys((language(), *LANGUAGES)))
+    lines.append(f"languages: [{codes}]   # {_word('languages')}")
     lines += [f"# hosts: []   # {_word('hosts')}", "", *_comment("clusters")]
     budget = "budget: {node_hours: 20}"
     if draft.cluster and draft.queue:

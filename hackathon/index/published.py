@@ -38,9 +38,17 @@ def without_hidden(source: Catalog) -> Catalog:
 
 
 def on_machines(source: Catalog) -> Catalog:
-    """Return a catalog without the runs of laptops, where there are runs of other machines."""
-    laptops = {name for name in {run.cluster for run in source.entries} if name and _is_laptop(name, source)}
-    if not laptops or all(run.cluster in laptops for run in source.entries):
+    """Return a catalog without the runs of laptops, where the event is held on other machines.
+
+    Which those are says hackathon.yaml: what a run says of itself takes nobody else's runs away. An event that names no
+    clusters is held where its runs are, as far as their profiles are known.
+    """
+    planned = source.event.clusters if source.event is not None else ()
+    known = {name: _is_laptop(name, source) for name in {*planned, *(run.cluster for run in source.entries)} if name}
+    if False not in [known[name] for name in (planned or known)]:
+        return source
+    laptops = {name for name, is_laptop in known.items() if is_laptop}
+    if not laptops:
         return source
     return replace(
         source,
@@ -49,9 +57,10 @@ def on_machines(source: Catalog) -> Catalog:
     )
 
 
-def _is_laptop(name: str, source: Catalog) -> bool:
+def _is_laptop(name: str, source: Catalog) -> bool | None:
+    """Return whether a cluster has no scheduler, None where no profile tells."""
     try:
         cluster = load_cluster(name, [source.event_folder] if source.event_folder else [])
     except (HackathonError, OSError):
-        return False  # a machine that nobody describes any more
+        return None
     return cluster.scheduler == LAPTOP

@@ -168,9 +168,14 @@ def _people(team: TeamRuns, source: Catalog) -> dict[str, Any]:
     if team.team is None:
         return {}
     told: dict[str, Any] = {"tutors": len(team.team.tutors)}
-    if source.event is not None and (source.live or source.event.publish.users):
-        names = {tutor.user: tutor.name for tutor in source.event.tutors}
+    event = source.event
+    if event is None:
+        return told
+    named = source.live or event.publish.users
+    names = {tutor.user: tutor.name for tutor in event.tutors}
+    if named or (event.publish.tutors and all(names.get(user) for user in team.team.tutors)):
         told["tutor_names"] = tuple(line(names.get(user) or user, 100) for user in team.team.tutors)
+    if named:
         told["people"] = tuple(line(member.name or member.user, 100) for member in team.team.members)
     return told
 

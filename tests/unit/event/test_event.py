@@ -443,6 +443,12 @@ def test_a_draft_of_any_names_is_read_back_as_it_was(title: str, place: str, tea
     assert [tutor.user for tutor in event.tutors] == (["t"] if made else [])
 
 
+@pytest.mark.parametrize(("language", "first"), [("en", ["en", "ja"]), ("ja", ["ja", "en"])])
+def test_pages_are_in_the_organisers_language_first(language: str, first: list[str]) -> None:
+    with speaking(language):
+        assert checked(event_text(Draft("H")), FILE).languages == first
+
+
 @settings(max_examples=50)
 @given(NAMES)
 def test_scalars_are_texts(text: str) -> None:

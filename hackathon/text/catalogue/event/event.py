@@ -144,6 +144,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "公開ページに載せるもの。書かなければ氏名やログは載りません。",
     ),
     "word_place": ("venue", "会場"),
+    "word_languages": ("languages of the published pages, the main one first", "公開ページの言語（先頭が基本）"),
     "word_hosts": ("organisers, the main one first", "主催・共催"),
     "word_budget": ("per team: node_hours, gpu_hours, or tokens", "1 チームあたり。node_hours、gpu_hours、tokens"),
     "word_spent": (
