@@ -130,8 +130,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     # ---- what was captured
     "modules": (
-        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between the children of nn.Sequential.",
-        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。nn.Sequential の子モジュールの間だけで分割します。",
+        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between the children of nn.Sequential, and AutoParallel cannot run such a plan.",
+        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。nn.Sequential の子モジュールの間だけで分割します。この計画は AutoParallel では実行できません。",
     ),
     "operators": (
         "Model: {count} operators; {micro_batches} micro-batches of {samples} samples",
