@@ -5,6 +5,7 @@ AutoParallel comes from the toolkit, which must be installed in the Python that 
 """
 
 import argparse
+import atexit
 import json
 import os
 import shutil
@@ -184,9 +185,17 @@ def from_rank_zero(number: int, device: torch.device) -> int:
 
 
 def leave() -> None:
-    """Leave the other processes."""
+    """Leave the other processes and end this one with exit code 0.
+
+    Capturing a model while processes are connected keeps threads of Gloo alive, and one that drops its last tensors
+    while Python is ending aborts a good run (PyTorch issue 190489). So what Python does at its end is done here.
+    """
     if dist.is_initialized():
         dist.destroy_process_group()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 # ---- checkpoints: folders that any plan can take up, and the program for one GPU (load_plain in AutoParallel's module)

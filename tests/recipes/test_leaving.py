@@ -42,7 +42,6 @@ os.write(1, ("ended with %s\\n" % threads()).encode())
         ("torch-ddp-tuned", "train.py", ["--epochs", "1", "--batch-size", "512", "--hook", "powersgd"]),
         ("allreduce", "bench.py", ["--backend", "gloo", "--max-size", "8KiB", "--iterations", "1"]),
         ("async-sgd", "train.py", ["--epochs", "1", "--batch-size", "64"]),
-        ("pipeline-lm", "train.py", ["--width", "16", "--sequence", "32", "--batch-size", "2", "--steps", "2"]),
         ("torch-fsdp-lm", "train.py", ["--width", "16", "--sequence", "32", "--batch-size", "2", "--steps", "2"]),
     ],
 )
