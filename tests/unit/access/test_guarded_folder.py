@@ -346,7 +346,9 @@ def answer(files: GuardedFolder, name: str) -> bytes | tuple[str, int | None, st
 
 
 @pytest.mark.parametrize("owner", [os.geteuid(), pytest.param(OTHER, marks=root)])
-def test_a_folder_that_is_held_open_answers_as_one_that_is_not(run: Path, secret: Path, owner: int) -> None:
+def test_a_folder_that_is_held_open_answers_as_one_that_is_not(
+    run: Path, secret: Path, owner: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     give(run, owner)
     logs = run / "logs"
     os.mkfifo(logs / "pipe.log")
@@ -354,8 +356,9 @@ def test_a_folder_that_is_held_open_answers_as_one_that_is_not(run: Path, secret
     (logs / "near.log").symlink_to("job.log")
     (logs / "root.log").write_bytes(SECRET)
     (logs / "third.log").write_bytes(SECRET)
+    monkeypatch.chdir(logs)  # a socket's address is short
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(logs / "socket.log"))
+        server.bind("socket.log")
     if os.geteuid() == 0:
         os.chown(logs / "third.log", THIRD, THIRD)
     (run / "far").symlink_to(secret)
