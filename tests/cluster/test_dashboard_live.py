@@ -34,12 +34,14 @@ def test_a_failed_job_appears_without_a_reload(slurm: SlurmLab, tmp_path: Path) 
             ended = run.await_end()["t"]
             page = visitor.page.locator("main")
             try:
-                page.get_by_text("nosuchmodule").first.wait_for(timeout=PATIENCE)
+                page.get_by_text("nosuchmodule").first.wait_for(state="attached", timeout=PATIENCE)
             except TimeoutError:
                 process.send_signal(signal.SIGINT)
                 said = process.communicate(timeout=60)[0]
                 pytest.fail(f"not told on the page: {page.inner_text()}\n{site.state(run)}\n{said}")
             seen = time.time()
+            page.locator(".matter summary").first.click()
+            page.get_by_text("nosuchmodule").first.wait_for(timeout=PATIENCE)
             text = page.inner_text()
             assert "aurora" in text and "part: env" in text
             assert visitor.page.evaluate("window.untouched") is True  # it is the page that was opened
