@@ -305,7 +305,7 @@ ROWS = """チーム,アカウント,区分,氏名,チューター,課題
 Aurora,,,,,
 """.replace("\n", "\r\n")
 PEOPLE = [Member("haruto", "doctoral", "佐藤, 太郎"), Member("hina", "master")]
-READ = (Team("ひので", None, PEOPLE, ["tomo", "tamaki"], "digits"), Team("Aurora"))
+READ = (Team("ひので", None, PEOPLE, ["tomo", "tamaki"], project="digits"), Team("Aurora"))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp932"])
