@@ -217,6 +217,6 @@ class Event:
     lecture_page: str = ""
     """The address of the lectures' page, for a link on the site."""
     report: Article = field(default_factory=Article)
-    """What the report says beside the records."""
+    """How the report is written, who signs it, its photographs and its closing paragraph."""
     publish: Publish = field(default_factory=Publish)
     """What its published pages may show."""
