@@ -1,10 +1,11 @@
 """Processor time of a step of an own program with the recorder of `templates/jobs/steps.py`, as a ratio to without.
 
-    python tests/bench/bench_outside_steps.py [--pairs 41] [--milliseconds 10]
+    python tests/bench/bench_outside_steps.py [--pairs 41] [--milliseconds 10] [--seconds 1.5]
 
 Needs torch. A step is a batch of a DataLoader and a DDP model over gloo with one process. Blocks with and without the
 recorder take turns in random order, and each pair gives one ratio. The processor time of all threads is counted, the
-recorder's own too, so other users of the machine hardly matter. A block with it begins anew: it samples often.
+recorder's own too, so other users of the machine hardly matter. A block with it begins anew, and what a run's first
+seconds cost weighs the more the shorter the block is: it samples often, and has to find out how long a step is.
 """
 
 import argparse
@@ -72,6 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=41, help="interleaved pairs (at least 11)")
     parser.add_argument("--milliseconds", type=float, default=10.0, help="processor time of a bare step, about")
+    parser.add_argument("--seconds", type=float, default=1.5, help="processor time of a block, about")
     options = parser.parse_args()
     if options.pairs < 11:
         parser.error("at least 11 pairs")
@@ -84,7 +86,7 @@ def main() -> None:
         while program.train() / 20 < options.milliseconds / 1000:
             width = int(width * 1.25)
             program = Program(width, 20)
-        steps = max(20, int(1500 / options.milliseconds))
+        steps = max(20, int(1000 * options.seconds / options.milliseconds))
         program = Program(width, steps)
         program.train()
         ratios, bare = [], []
