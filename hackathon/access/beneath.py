@@ -136,8 +136,6 @@ class Beneath:
 
     def looked_at(self, name: str, flags: int) -> tuple[int, os.stat_result]:
         """Return the same descriptor and the state in which the file or folder was found."""
-        if self._held is not None and (found := self._beside(self._held, name, flags)) is not None:
-            return found
         wanted = stat.S_ISDIR if flags & os.O_DIRECTORY else stat.S_ISREG
         place, parts = self, _parts(name, self.root)
         for _ in range(LINKS):
@@ -153,33 +151,6 @@ class Beneath:
                 walk.close()
             place, parts = place._led_to(parts, *led)
         raise RefusedFileError("link", f"{self.root}/{name}")
-
-    def _beside(self, held: "_Held", name: str, flags: int) -> tuple[int, os.stat_result] | None:
-        """Return the same for a file in a directory that is open already; None for what only the walk can tell.
-
-        Thousands of files are read so: the walk's bookkeeping costs more than the look at a descriptor.
-        """
-        above, _, last = name.rpartition("/")
-        place, closed = (
-            held.folders.get(tuple(above.split("/")), (-1, False)) if above else (held.descriptor, held.closed)
-        )
-        if place == -1 or last in ("", ".", "..") or name[0] == "/" or "\0" in last or flags & os.O_DIRECTORY:
-            return None
-        try:
-            descriptor = os.open(last, flags, dir_fd=place)
-        except FileNotFoundError as error:
-            raise self.named(error, name) from None
-        except OSError:
-            return None
-        state = os.fstat(descriptor)
-        if stat.S_ISREG(state.st_mode) and self._is_read(state.st_uid, held.owners, closed):
-            return descriptor, state
-        os.close(descriptor)
-        return None
-
-    def _is_read(self, owner: int, owners: frozenset[int], closed: bool) -> bool:
-        """Return whether a file of this owner is read where these accounts' are; `closed`: only root writes there."""
-        return self._any_owner or (closed if owner == 0 else owner in owners)
 
     def holder(self, name: str, *, links: bool) -> "tuple[Beneath, str, int]":
         """Return (folder, last part, descriptor of the directory that holds it) of what a name stands for."""
@@ -324,7 +295,8 @@ class _Walk:
         state = os.fstat(self.descriptor)
         if not wanted(state.st_mode):
             raise RefusedFileError("kind", f"{self.folder.root}/{name}")
-        if not self.folder._is_read(state.st_uid, self.owners, self.closed):
+        own = state.st_uid in self.owners and state.st_uid != 0
+        if not own and not self.folder._any_owner and not (state.st_uid == 0 and self.closed):
             raise RefusedFileError("owner", f"{self.folder.root}/{name}")
         return state
 

@@ -197,7 +197,7 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
 GUARD, OWN, WRITES, PROC = "the guard itself", "the user's own file", "writes", "/proc"
 SHIPPED, CHILD = "comes with the toolkit", "talks to a child of its own"
 READERS: dict[str, tuple[str, str]] = {
-    "access/beneath.py": ("Beneath._top Beneath._beside _Walk.down", GUARD),
+    "access/beneath.py": ("Beneath._top _Walk.down", GUARD),
     "access/guarded_folder.py": ("GuardedFolder.open GuardedFolder.value", GUARD),
     "access/guarded_path.py": ("GuardedPath.open_regular GuardedPath.open GuardedPath.read_text", GUARD),
     "access/ownership.py": ("look _overflow _mapped", GUARD),
