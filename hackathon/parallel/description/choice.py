@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import nn
 
 from hackathon.parallel.description.built import Built, captured_of
-from hackathon.parallel.description.planning import ROUGH, link_of_ranks, measured_graph, memory_of
+from hackathon.parallel.description.planning import ROUGH, link_of_ranks, measured_graph, memory_of, no_plan_fits
 from hackathon.parallel.live import batches
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.document import as_json
@@ -90,10 +90,7 @@ def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
     blocking: dict[str, Any] = {"operator": "–", "bytes": 0.0}
     if refusal is not None:
         blocking = as_json(refusal)["blocking"]
-    raise RequestError(
-        "auto_parallel.no_plan_fits", operator=blocking["operator"], needed=f"{blocking['bytes'] / 1e9:.3g}",
-        memory=f"{request.devices.memory / 1e9:.3g}",
-    )  # fmt: skip
+    raise no_plan_fits(blocking, request.devices)
 
 
 def _results(request: PlanRequest) -> Iterator[PlanResult]:

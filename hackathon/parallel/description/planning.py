@@ -64,13 +64,14 @@ def plan_here(
     )  # fmt: skip
     plan = as_json(make_plan(request))
     if not plan["feasible"]:
-        raise RequestError("auto_parallel.no_plan_fits", **_blocking(plan, devices))
+        raise no_plan_fits(plan["blocking"], devices)
     return plan
 
 
-def _blocking(plan: Mapping[str, Any], devices: Devices) -> dict[str, Any]:
-    needed, memory = (f"{size / 1e9:.3g}" for size in (plan["blocking"]["bytes"], devices.memory))
-    return {"operator": plan["blocking"]["operator"], "needed": needed, "memory": memory}
+def no_plan_fits(blocking: Mapping[str, Any], devices: Devices) -> RequestError:
+    """Return the refusal that names the operator which is hardest to place; `blocking`: as in plan.json."""
+    needed, memory = (f"{size / 1e9:.3g}" for size in (blocking["bytes"], devices.memory))
+    return RequestError("auto_parallel.no_plan_fits", operator=blocking["operator"], needed=needed, memory=memory)
 
 
 def measured_graph(

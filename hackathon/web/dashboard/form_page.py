@@ -131,7 +131,7 @@ class FormPage:
             "act.html.j2", language, wish=clean.value(wish), key=wish.run, back=wish.back, run=clean.line(run.id),
             about=about, problem="", hint="",
         )  # fmt: skip
-        return _html(self.filled(page, session, b"", language))
+        return html(self.filled(page, session, b"", language))
 
     def _failed(
         self, wish: FormWish, language: str, session: str, status: int, error: HackathonError | str
@@ -146,7 +146,7 @@ class FormPage:
             "act.html.j2", language, wish=clean.value(wish), key="", back=wish.back, run="", about="",
             problem=clean.block(problem), hint=clean.block(hint),
         )  # fmt: skip
-        return _html(self.filled(page, session, b"", language), status)
+        return html(self.filled(page, session, b"", language), status)
 
     def _plain(self, refused: FormRefused) -> Response:
         words = {400: "not a form of this page", 408: "too slow", 413: "too long", 415: "not a form of this page"}
@@ -159,5 +159,6 @@ def _with_said(back: str, done: FormDone) -> str:
     return f"{back}{'&' if '?' in back else '?'}said={done.said.removeprefix('said_')}{anchor}"
 
 
-def _html(body: bytes, status: int = 200) -> Response:
+def html(body: bytes, status: int = 200) -> Response:
+    """Return a page as an answer."""
     return Response(body, status, media_type="text/html")

@@ -32,7 +32,7 @@ from hackathon.web.attention.run_lines import line_of
 from hackathon.web.dashboard.access import ACT, BROWSER, SESSION, Access, Receive, Scope, Send
 from hackathon.web.dashboard.crowd import raise_open_files, room
 from hackathon.web.dashboard.endpoint import Endpoint
-from hackathon.web.dashboard.form_page import FormPage
+from hackathon.web.dashboard.form_page import FormPage, html
 from hackathon.web.dashboard.stream import KEPT_PAGES, Address, Pages, Watch, follow, follow_board, in_thread, stream
 from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration, preferred
 from hackathon.web.page import pages as views
@@ -257,11 +257,6 @@ def address_of(path: str, query: bytes) -> Address | None:
     if len(key) > LONGEST_KEY:
         return None
     return Address(parts[2], key, parts[1], known_options(parts[2], tuple(pairs)))
-
-
-def html(body: bytes, status: int = 200) -> Response:
-    """Return a page as an answer."""
-    return Response(body, status, media_type="text/html")
 
 
 @functools.cache
