@@ -186,7 +186,8 @@ def _ended(made: RunStatus, markers: Markers, seen: JobState | None) -> RunStatu
     known = seen is not None and seen.state not in base.OPEN_STATES
     if markers.signal == _SIGXCPU and _at_deadline(markers) and (seen is None or seen.state == base.FINISHED):
         return replace(made, state=TIMEOUT, cause="walltime", settled=known)  # the scheduler gives no cause
-    if seen is not None and seen.state in (base.RUNNING, base.ENDING) and markers.signal == SIGTERM:
+    told = markers.signal == SIGTERM or markers.exit_code == 128 + SIGTERM  # the script itself, or its ranks alone
+    if seen is not None and seen.state in (base.RUNNING, base.ENDING) and told:
         # a time limit or a cancellation, say: the scheduler tells which in a few seconds
         return replace(made, state=ENDING, exit_code=None, signal=None)
     if _told_to_end(markers) and (seen is None or seen.state == base.FINISHED):

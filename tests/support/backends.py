@@ -567,12 +567,15 @@ class Site:
         return found[0]
 
     def await_state(self, run: Run, *wanted: str, seconds: float = PATIENCE) -> dict[str, Any]:
-        """Return the run's status when it has one of these states."""
+        """Return the run's status when it has one of these states.
+
+        A FAILED that is not settled may become another of them, TIMEOUT say: the scheduler has yet to tell.
+        """
         found: dict[str, Any] = {}
 
         def there() -> bool:
             found.update(self.state(run))
-            return found["state"] in wanted
+            return found["state"] in wanted and (found["settled"] or found["state"] != "FAILED" or len(wanted) == 1)
 
         try:
             until(there, f"{wanted}", seconds)

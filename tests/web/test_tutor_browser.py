@@ -293,7 +293,7 @@ def test_buttons_copy_and_what_is_typed_stays_while_the_page_changes(browser: Br
     expect(page).to_have_title(re.compile(r"^\(4\) "))
     matter.get_by_role("button", name="Send the answer", exact=True).click()  # its token is still good
     expect(page.locator(".act-said")).to_have_text("Your answer was sent.")
-    until(lambda: "said=" not in page.url)  # it is not said again when the page is loaded anew
+    page.wait_for_url(lambda url: "said=" not in url)  # it is not said again when the page is loaded anew
     board = standing.board()
     reply(board, next(each for each in board.posts if each.id == written.entry.id), "solve")
     expect(page.locator(".matter")).to_have_count(3)

@@ -390,12 +390,13 @@ def test_only_the_scheduler_says_that_it_ended_is_sealed_later(world: World) -> 
     assert world.look(run, later=61.0)[0].sealed
 
 
-def test_a_failure_waits_for_its_cause(world: World) -> None:
+@pytest.mark.parametrize("signal", [15, None])  # None: the ranks alone were told, and the script ended with their code
+def test_a_failure_waits_for_its_cause(world: World, signal: int | None) -> None:
     run = world.run()
     world.event(run, "started")
     world.scheduler.say("1", "RUNNING")
     world.look(run)
-    world.event(run, "ended", exit_code=143, signal=15)
+    world.event(run, "ended", exit_code=143, signal=signal)
     found = world.look(run, later=3.0)[0]
     assert (found.state, found.settled, found.sealed) == ("ENDING", False, False)  # not yet FAILED: it may be a limit
     world.scheduler.say("1", "TIMEOUT")
